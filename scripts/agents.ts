@@ -1,7 +1,7 @@
 /**
- * Installs the coding agents that scripts/agents.json pins: pi, opencode and Claude Code, each from packages that work
- * without any install script. The image runs it, and so do tests on the host. It uses only Node, npm and tar, so that in
- * the image its layer depends on these two files alone.
+ * Installs the coding agents that scripts/agents.json pins: pi, opencode and Claude Code, each from packages that work without install
+ * scripts. The image runs it, and so do tests on the host. It uses only Node, npm and tar, so that the image's layer depends only on this
+ * file and scripts/agents.json.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -23,7 +23,7 @@ import type { RunOptions } from "./main.ts";
 export const AGENTS = ["pi", "opencode", "claude"] as const;
 export type Agent = (typeof AGENTS)[number];
 
-/** `program` is a path in the packages' folder; `packages` maps each name and version to the digest of its archive. */
+/** Build of one agent. `program`: path in the packages' folder. `packages`: digest of the archive of each name and version. */
 type Build = Readonly<{ program: string; packages: Readonly<Record<string, string>> }>;
 type Pinned = Readonly<{ version: string; any?: Build; x64?: Build; arm64?: Build }>;
 
@@ -32,7 +32,7 @@ export type InstallOptions = Readonly<{
   env: RunOptions["env"];
   log: (line: string) => void;
   signal?: AbortSignal;
-  /** Agents to install; the default is all of them. */
+  /** Agents to install; by default all. */
   agents?: readonly Agent[];
 }>;
 
@@ -43,12 +43,12 @@ const USAGE = `usage: node scripts/agents.ts [--without NAME ...] [--json] [FOLD
 
 const PINS = readFileSync(new URL("agents.json", import.meta.url), "utf8");
 const PINNED = JSON.parse(PINS) as Readonly<Record<Agent, Pinned>>;
-/** Number of retries when a folder cannot be removed. Each waits 100 ms longer than the one before: 5.5 s in all. */
+/** Retries if a folder cannot be removed. Each retry waits 100 ms longer than the previous one: 5.5 s in all. */
 const RETRIES_MAX = 10;
-/** Name of the file that records what a folder was made from. */
+/** File that records the pins which a folder was made from. */
 const MADE_FROM = "made-from";
 
-/** Returns the folder for tests on this machine; it is made once for a set of pins. */
+/** Returns the folder for tests on this machine; each set of pins has its own. */
 export function agentsFolder(env: RunOptions["env"]): string {
   const cache = env["XDG_CACHE_HOME"] ?? join(env["HOME"] ?? homedir(), ".cache");
   return join(
@@ -58,9 +58,8 @@ export function agentsFolder(env: RunOptions["env"]): string {
 }
 
 /**
- * Installs all agents into `folder`, or leaves it as it was: they are installed beside it, and the whole folder is then
- * renamed. Two installs at once do the work twice and do no harm. Returns true if anything was done. Throws an error
- * that names what failed.
+ * Installs all agents into `folder`, or leaves it unchanged: it installs beside it and then renames the whole folder. Two installs at the
+ * same time do the work twice without harm. Returns true if it installed any. Throws an error that names what failed.
  */
 export async function installAgents(options: InstallOptions): Promise<boolean> {
   const { agents = AGENTS, log } = options;
@@ -98,8 +97,8 @@ async function installOne(name: Agent, draft: string, { env, signal }: InstallOp
   const { program, packages } = buildOf(name);
   const archives = join(draft, "archives");
   mkdirSync(archives);
-  // Without --prefix and outside of any project npm reads no settings from there. `npm pack` fetches an archive and
-  // runs none of its scripts.
+  // npm runs without --prefix and outside of any project, so it reads no settings of a project. `npm pack` fetches an archive and runs none
+  // of its scripts.
   const pack = ["pack", "--json", "--ignore-scripts", "--prefer-offline", "--loglevel=error"];
   const said = await execute("npm", [...pack, ...Object.keys(packages)], archives, env, signal);
   const modules = join(draft, name, "node_modules");
@@ -121,24 +120,21 @@ function isMadeFrom(folder: string, wanted: string): boolean {
   return existsSync(file) && readFileSync(file, "utf8") === wanted;
 }
 
-/**
- * Replaces a folder. A folder of other pins is moved away first; in between `folder` does not exist, but it is never
- * half written.
- */
+/** Replaces a folder. It moves the old one away first, so for a moment `folder` does not exist, but it is never half written. */
 function replace(folder: string, draft: string, wanted: string): void {
   const old = `${draft}.old`;
   try {
     if (existsSync(folder)) renameSync(folder, old);
     renameSync(draft, folder);
   } catch (error) {
-    // Another process may have installed the same in the meantime.
+    // Another process may have installed the same pins meanwhile.
     if (!isMadeFrom(folder, wanted)) throw error;
   } finally {
     rmSync(old, { recursive: true, force: true });
   }
 }
 
-/** Removes what killed installs left beside it. */
+/** Removes the drafts of killed installs beside the folder. */
 function removeLeftovers(folder: string): void {
   for (const name of readdirSync(dirname(folder))) {
     const [, pid] = new RegExp(`^\\.new-(\\d+)(\\.old)?$`).exec(name.slice(basename(folder).length)) ?? [];
@@ -179,7 +175,7 @@ async function execute(
 }
 
 export async function run({ argv, env, log, print, signal }: RunOptions): Promise<number> {
-  // The import is lazy, because the image has only this file.
+  // Imports lazily, because the image has only this file.
   const { PalaceError } = await import("../src/base/errors.ts");
   try {
     const options = {

@@ -1,7 +1,6 @@
 /**
- * Emits dist/ from src/ with tsc, bundles the executables whose start time users notice and makes all of them executable.
- * Run by `npm run build`, by prepack, by up.ts and test.ts, and in the image; uses only Node, the compiler and the bundler,
- * so that it works before anything else does.
+ * Emits dist/ from src/ with tsc, bundles the executables whose start time users notice, and makes all of them executable. `npm run build`,
+ * prepack, up.ts, test.ts and the image run it. It uses only Node, the compiler and the bundler, so that it works before everything else.
  */
 import { spawnSync } from "node:child_process";
 import { chmodSync, cpSync, globSync, readFileSync, renameSync, rmSync, utimesSync } from "node:fs";
@@ -15,10 +14,9 @@ import type { RunOptions } from "./main.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const SHEBANG = "#!/usr/bin/env node";
 /**
- * An agent waits for the shim, and a user for the feeder's "nothing to do". Bundled into one file each, they start in
- * half the time. The shim is CommonJS as well, because an ES import of node:fs alone evaluates all its getters, which
- * takes a tenth of the start. Each start compiles them: minifying removes a seventh of the time the shim adds to a bare
- * Node.
+ * Executables that become one file each, which halves their start: an agent waits for the shim, and a user for the feeder's "nothing to
+ * do". The shim is CommonJS, because an ES import of node:fs evaluates all its getters, a tenth of the start. Each start compiles the files
+ * again; minifying saves a seventh of the time that the shim adds to a bare Node.
  */
 const BUNDLED = [
   { name: "mp-shim", format: "cjs", extension: "cjs" },
@@ -28,9 +26,9 @@ const BUNDLED = [
 ] as const;
 
 /**
- * A broker starts in half the time, and a command in four fifths, if it and each of its threads is one file. They have
- * up to 250 modules, and finding them costs more than compiling them. Packages are not bundled: that saves nothing
- * measurable. The other entries are merged so that the package needs no further module.
+ * Entries whose modules are merged into one file. A broker then starts in half the time, and a command in four fifths of it: they have up
+ * to 250 modules, and finding these costs more than compiling them. Packages are not bundled, which would save nothing measurable. The
+ * other entries are merged so that the package needs no further module.
  */
 const MERGED = [
   ...["bin/palace.js", "bin/mempalace-broker.js", "bin/roampal.js", "bin/library.js", "protocol/spec.js"],
@@ -38,18 +36,18 @@ const MERGED = [
   "feeders/format-miner/worker.js",
 ];
 
-/** These are copied from the package into agents' folders, so each is one file that needs only Node. */
+/** Agents whose extension is one file that needs only Node, because it is copied into the agent's folder. */
 const EXTENSIONS = ["pi", "opencode"];
 
-/** Files are dated by a clock that may be this much behind, ms. */
+/** Largest lag of the clock that dates files, ms. */
 const CLOCK_STEP_MS = 20;
 
-/** This package looks for its binary beside its own file, so it stays unbundled. */
+/** Package that looks for its binary beside its own file and so stays unbundled. */
 const NATIVE = ["better-sqlite3"];
 
 /**
- * Builds dist/ without checking types, which `npm run check` does. Checking them here as well would take three times as
- * long, in every clone and image, and change no byte of the output.
+ * Builds dist/ without checking types, which `npm run check` does. Checking here as well would take three times as long in every clone and
+ * image, and change no byte of the output.
  *
  * Returns 0, or the compiler's exit code after its messages were logged. Only a successful build replaces dist/.
  */
@@ -70,10 +68,10 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
       cpSync(join(root, data), join(fresh, relative("src", data)));
     await bundlePage(join(fresh, "ui"));
     cpSync(join(root, "src/agents/skills"), join(fresh, "agents/skills"), { recursive: true });
-    // npm packs no package-lock.json, and an image that is built of the package has the same dependencies (src/devbox/folder.ts).
+    // npm packs no package-lock.json. An image built from the package needs the same dependencies (src/devbox/folder.ts).
     cpSync(join(root, "package-lock.json"), join(fresh, "package-lock.data.json"));
     makeExecutable(fresh);
-    // A source that is edited during the build is newer than dist/bin, so that it is built again.
+    // A source edited during the build is then newer than dist/bin, so the next build includes it.
     utimesSync(join(fresh, "bin"), begunAtMs / 1000, begunAtMs / 1000);
     const dist = join(root, "dist");
     rmSync(dist, { recursive: true, force: true });
@@ -84,7 +82,7 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
   }
 }
 
-/** Returns the files of dist/ that are needed: the bundles, and the declarations of the exports. */
+/** Bundles everything and returns the files of dist/ to keep: the bundles, and the declarations of the exports. */
 async function bundleAll(fresh: string): Promise<Set<string>> {
   const kept = new Set<string>();
   const written = (folder: string, names: readonly string[]): void => {
@@ -116,18 +114,18 @@ async function bundlePage(outDir: string): Promise<void> {
   });
 }
 
-/** Returns the declarations that a program of others sees: those of the exports and the ones these import. */
+/** Returns the declarations that other programs see: those of the exports, and those that they import. */
 function declarations(fresh: string): Set<string> {
   const exported = Object.values(manifest().exports).filter((file) => file.endsWith(".js"));
   const seen = new Set(exported.map((file) => relative("dist", file).replace(/js$/, "d.ts")));
-  // A set's iterator also visits what is added meanwhile.
+  // A set's iterator also visits items added meanwhile.
   for (const file of seen)
     for (const [, name = ""] of readFileSync(join(fresh, file), "utf8").matchAll(/"(\.[^"]+)\.[jt]s"/g))
       seen.add(join(dirname(file), `${name}.d.ts`));
   return seen;
 }
 
-/** Lazy imports stay separate files; everything is written to the entry's folder. Returns the names of the files. */
+/** Bundles one entry into its folder and returns the names of the files. Lazy imports stay separate files. */
 async function bundle(
   folder: string,
   { name, format, extension }: Readonly<{ name: string; format: "cjs" | "esm"; extension: string }>,
@@ -155,8 +153,7 @@ async function mergeModules(file: string, dist: string): Promise<string[]> {
 }
 
 /**
- * Replaces imports of Node's own modules. An ES import reads all that the module exports, and node:http exports a whole
- * HTTP client, which is loaded when it is read.
+ * Replaces imports of Node's own modules. An ES import reads all exports of a module, and reading node:http's loads a whole HTTP client.
  */
 function builtinsAsTheyAre(): Plugin {
   const imported = /\bimport ?(?:(\w+),? ?)?(\{[^}]*\})? ?from ?["`](node:[\w/]+)["`];/g;
@@ -172,7 +169,7 @@ function builtinsAsTheyAre(): Plugin {
   };
 }
 
-/** Makes a bundled module find its thread, or the package's files, from the module's original place. */
+/** Makes a bundled module find its thread, and the package's files, relative to its original path. */
 function keepPlaces(folder: string, dist: string): Plugin {
   return {
     name: "keep-places",
@@ -184,14 +181,14 @@ function keepPlaces(folder: string, dist: string): Plugin {
   };
 }
 
-/** Replaces the compiler's output. */
+/** Bundles an agent's extension, in place of the compiler's output. */
 async function bundleExtension(file: string): Promise<void> {
   const bundled = await rolldown({ input: file, platform: "node", logLevel: "warn" });
   await bundled.write({ file, format: "esm" });
   await bundled.close();
 }
 
-/** npm makes the files of `bin` executable only when it installs them; the clone and the image need it too. */
+/** Makes the files of `bin` executable. npm does so only when it installs them; the clone and the image need it, too. */
 function makeExecutable(fresh: string): void {
   for (const name of new Set(Object.values(manifest().bin))) {
     const file = join(fresh, relative("dist", name));

@@ -1,7 +1,7 @@
 /**
- * Writes the pages that are made from tables of the code: docs/reference/settings.md, docs/reference/errors.md, docs/reference/tools.md,
- * docs/reference/commands.md, docs/reference/palace.1 (the man page) and docs/lab/differences.md. Run `node scripts/docs.ts` after a change to a table;
- * test/house checks that the pages are up to date. `pages` and `commandPages` return their content, so tests need no files.
+ * Writes the pages that are made from tables in the code: docs/reference/settings.md, docs/reference/errors.md, docs/reference/tools.md,
+ * docs/reference/commands.md, docs/reference/palace.1 (the man page) and docs/lab/differences.md. Run `node scripts/docs.ts` after changing
+ * a table; test/house checks that the pages are up to date. `pages` and `commandPages` return the content, so tests need no files.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -41,10 +41,10 @@ const VARIABLE_GROUPS = {
   client: "Reaching the broker",
   broker: "The broker of one machine",
   harness: "Agents and feeders",
-  machine: "Of the machine",
+  machine: "The machine",
 } as const satisfies Partial<Record<(typeof VARIABLES)[keyof typeof VARIABLES]["group"], string>>;
 
-/** Path from the root → content. */
+/** Returns the content of each page by its path from the root. */
 export function pages(): Record<string, string> {
   return {
     "docs/reference/settings.md": settingsPage(),
@@ -54,7 +54,7 @@ export function pages(): Record<string, string> {
   };
 }
 
-/** Pages about the commands, which load the file of every verb. Path from the root → content. */
+/** Returns the content of the pages about commands by their paths. Loads the file of every verb. */
 export async function commandPages(): Promise<Record<string, string>> {
   const commands = await describeCommands();
   return { "docs/reference/commands.md": commandsPage(commands), "docs/reference/palace.1": manPage(commands) };
@@ -146,7 +146,7 @@ You may also edit the file by hand. It is a JSON object; comments and trailing c
 \`\`\`
 
 - The environment wins over the file. The variable of a key is \`MEMPALACE_\` and the key in capitals: \`model-dir\` is \`MEMPALACE_MODEL_DIR\`. An empty variable counts as not set.
-- \`listen\` and \`outcome-port\` are remembered when the environment sets them. The file wins over what is remembered.
+- \`listen\` and \`outcome-port\` are remembered when the environment sets them. The file wins over a remembered value.
 - A broker does not start with a value that it cannot use, and says which key of which file is wrong. It ignores a key that it does not know, so that a newer version's file does no harm; \`palace doctor\` names the key.
 - Tokens, passphrases and API keys do not belong in this file. \`palace config set\` refuses them and says what to use instead.
 - The file is not part of a backup, and \`palace backup restore\` does not touch it: it names folders and doors of one machine. Copy it by hand if another machine should have the same settings.`;
@@ -228,7 +228,7 @@ function errorsPage(): string {
   });
   return page(
     "Errors",
-    "Over JSON-RPC an error's `data` holds `code`, `hint` (what to do next), `retryable` and sometimes `retryAfterMs`. On " +
+    "Over JSON-RPC an error's `data` has `code`, `hint` (what to do next), `retryable` and sometimes `retryAfterMs`. On " +
       'the command line: one sentence and one hint on stderr, or with `--json` `{"error":{"code","message","hint"}}`, and ' +
       "the family's exit code. For errors that MemPalace has too (an unknown tool, wrong arguments) the answer has its words and no `data`. Exit code 70 means a bug of ours, 130 that the command was interrupted.",
     families,

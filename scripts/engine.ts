@@ -1,10 +1,10 @@
-/** Checks for a Docker engine that can run our compose file. Used by up.ts, test.ts and the tests with containers. */
+/** Checks for a Docker engine that can run our compose file. */
 import { spawnSync } from "node:child_process";
 import type { Env } from "../src/config/env.ts";
 
 const ANSWER_TIMEOUT_MS = 30_000;
 
-/** Returns undefined if there is an engine with compose, otherwise the reason in words. */
+/** Returns undefined if an engine with compose answers, otherwise the reason in words. */
 export function engineMissing(env: Env): string | undefined {
   const answers = (...args: string[]): boolean =>
     spawnSync("docker", args, { env, stdio: "ignore", timeout: ANSWER_TIMEOUT_MS }).status === 0;

@@ -1,6 +1,6 @@
 /**
- * Shared by all scripts: their options, and how one of them runs as a program. A script exports `run(options)` and calls
- * `runAsMain(run)` only when it is the program; tests call `run` themselves.
+ * Options of all scripts, and how a script runs as a program. A script exports `run(options)` and calls `runAsMain(run)` only when it is
+ * the program; tests call `run` themselves.
  */
 import { fileURLToPath } from "node:url";
 import { PalaceError } from "../src/base/errors.ts";
@@ -18,10 +18,10 @@ export type RunOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** Resolves to the exit code. A PalaceError is printed as its sentence and hint, and sets the exit code. */
+/** A script. Its promise resolves to the exit code. `runAsMain` prints a PalaceError as its sentence and hint, and exits with its code. */
 export type Script = (options: RunOptions) => Promise<number>;
 
-/** The clone's root folder, without a trailing slash. */
+/** Root folder of the clone, without a trailing slash. */
 export const ROOT = fileURLToPath(new URL("..", import.meta.url)).replace(/[/\\]$/, "");
 
 export async function runAsMain(script: Script): Promise<void> {

@@ -3,10 +3,10 @@
  *
  * Usage: node scripts/mutate.ts SEED COUNT [--resume FILE] [--lines FILE] [--again]
  *
- * Each mutant is written into a copy of the tree, never into the tree itself. First run the unit tests that import the mutated
- * file, nearest first; then, if it survives, the quick process tests whose processes run the mutated line.
- * `--resume` writes each result as one line of JSON into FILE, and a later run continues after it, if `src` is the same.
- * `--lines` keeps which lines the process tests run; without it, the script measures them again, which takes some minutes.
+ * The script writes each mutant into a copy of the tree, never into the tree itself. It first runs the unit tests that import the mutated
+ * file, nearest first. If the mutant survives, it runs the quick process tests whose processes run the mutated line.
+ * `--resume` writes each result as one line of JSON into FILE, and a later run continues after it if `src` is the same.
+ * `--lines` keeps the lines that the process tests run; without it, the script measures them again, which takes some minutes.
  * `--again` runs only the survivors.
  */
 import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
@@ -25,10 +25,10 @@ type Result = Omit<Mutant, "text"> & { outcome: Outcome; by: string };
 const TIMEOUT_MS = 120_000;
 const UNIT_BUDGET_MS = 30_000;
 const PROCESS_BUDGET_MS = 40_000;
-/** Time assumed for a unit test's file that has no measured time. */
+/** Time assumed for a unit test file without a measured time. */
 const UNKNOWN_TIME_MS = 1_000;
 
-/** Returns how long each test file took in vitest's last runs here, ms. */
+/** Returns the duration of each test file in vitest's last runs here, ms. */
 function measured(): Map<string, number> {
   const reports = globSync("node_modules/.vite/vitest/*/results.json").map((path) =>
     JSON.parse(readFileSync(path, "utf8")),
@@ -41,7 +41,7 @@ function measured(): Map<string, number> {
   );
 }
 
-/** Returns the first tests that fit into the budget, and all that import `file` itself. */
+/** Returns the first tests that fit into the budget, and all tests that import `file` itself. */
 function unitTests(near: readonly string[], times: ReadonlyMap<string, number>, file: string): string[] {
   let left = UNIT_BUDGET_MS;
   return near.filter((test) => {
@@ -63,7 +63,7 @@ function processTests(ran: readonly Ran[], { file, line }: Mutant): string[] {
     .map(({ test }) => test);
 }
 
-/** Copies the tree; the copy has a folder of its own for what vitest remembers. */
+/** Copies the tree. The copy has its own folder for vitest's caches. */
 function copyTree(): string {
   const folder = mkdtempSync(join(tmpdir(), "mut-"));
   for (const name of readdirSync("."))
@@ -77,7 +77,7 @@ function copyTree(): string {
   return folder;
 }
 
-/** Ends the brokers that a cut test left: processes that name the copy in their command or environment. */
+/** Kills the brokers of an interrupted test: processes with the copy's path in their command or environment. */
 function endLeftovers(folder: string): void {
   for (const pid of readdirSync("/proc").filter((name) => /^\d+$/u.test(name) && Number(name) !== process.pid))
     try {
@@ -88,7 +88,7 @@ function endLeftovers(folder: string): void {
     }
 }
 
-/** Runs the tests in the copy, which has the mutant. */
+/** Runs the tests in the copy, which contains the mutant. */
 async function run(folder: string, tests: readonly string[]): Promise<{ outcome: Outcome; by: string }> {
   if (tests.length === 0) return { outcome: "survived", by: "no test reaches it" };
   const projects = ["unit", "process"].flatMap((name) => ["--project", name]);

@@ -1,7 +1,6 @@
 /**
- * Writes the initial settings of a devbox's home, beside those that `palace install all` writes there. An existing file
- * belongs to the user and stays as it is. Runs at every start of the container, possibly several times at once on one home
- * volume; uses only Node.
+ * Writes the first settings of a devbox's home, besides those of `palace install all`. An existing file belongs to the user and stays
+ * unchanged. It runs at every start of the container, perhaps several times at once on one home volume. Uses only Node.
  */
 import { randomUUID } from "node:crypto";
 import { existsSync, linkSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -15,12 +14,12 @@ const SEEDS: readonly Seed[] = [
   { path: ".zshrc", content: "# Yours: this home folder is a volume. /etc/zsh/devbox.zsh was read before.\n" },
 ];
 
-/** Returns the files it made. Errors: those of the file system. */
+/** Writes the files that are missing and returns them. Errors: the file system's. */
 export function seedHome(home: string): string[] {
   return SEEDS.filter(({ path, content }) => create(join(home, path), content)).map(({ path }) => path);
 }
 
-/** Creates the file as a whole or not at all, and never over another one: link() fails for an existing name. */
+/** Creates a complete file or none, and never replaces one: link() fails for an existing name. */
 function create(file: string, content: string): boolean {
   if (existsSync(file)) return false;
   const draft = `${file}.new-${randomUUID()}`;

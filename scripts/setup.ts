@@ -1,8 +1,7 @@
 /**
- * Sets up a devbox's bridge at its first start: it makes the bridge that MEMPALACE_BROKER=ssh://user@host[:port] asks for,
- * and retries until it works. A step that only a user of the host can do is printed once, as the command to type there.
- * Meanwhile the agents already work, and their writes are spooled. Idempotent; the image runs it, and it needs only zx and
- * `palace`.
+ * Sets up the bridge at the first start of a devbox: it makes the bridge of MEMPALACE_BROKER=ssh://user@host[:port] and retries until it
+ * works. If a step needs a user of the host, it prints the command to type there once. Meanwhile the agents work, and their writes are
+ * spooled. It can run again. The image runs it; it needs only zx and `palace`.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +16,7 @@ const USAGE = `usage: devbox-setup [ssh://user@host[:port]] [--host-key SHA256:â
   --host-key  the fingerprint of the host's key (default: DEVBOX_BRIDGE_HOST_KEY)
   --once      try once; the exit code says whether the bridge stands`;
 
-/** sshd penalises an address for refused keys; at this pace it does not lock us out. */
+/** Pause after a refused key. sshd penalises an address for refused keys; at this pace it does not lock us out. */
 const REFUSED_WAIT_MS = 15_000;
 const AWAY_WAIT_MS = 5_000;
 
@@ -81,7 +80,7 @@ function readWanted(endpoint: string, hostKey: string | undefined): Wanted {
   return { target: target.replace(/[[\]]/g, ""), port, hostKey: hostKey === "" ? undefined : hostKey };
 }
 
-/** Asks only a bridge that is already set up, because the question itself starts the resident. */
+/** Returns true if the bridge works. It asks only a bridge that is already set up, because asking starts the resident. */
 async function stands({ target, port }: Wanted, options: RunOptions): Promise<boolean> {
   const { bridge, through } = (await palace(options, "bridge", "status")) as {
     bridge?: { target: string; port: number } | null;
@@ -112,11 +111,11 @@ async function explain(wanted: Wanted, { code, message, hint }: Failure, options
   }
   const { publicKey = "" } = (await palace(options, "bridge", "key")) as { publicKey?: string };
   log(`  type this on the host, as ${wanted.target}; it goes on here by itself:`);
-  // The key is printed without its comment, which is only this container's name.
+  // Prints the key without its comment, which is only this container's name.
   log(`  palace gate authorize '${publicKey.split(" ").slice(0, 2).join(" ")}'`);
 }
 
-/** Runs `palace ARGS --json` and returns its document, also after a failure. */
+/** Runs `palace ARGS --json` and returns its document, even after a failure. */
 async function palace({ env, signal }: RunOptions, ...args: string[]): Promise<object> {
   const own = join(ROOT, "dist", "bin", "palace.js");
   const command = existsSync(own) ? [process.execPath, own] : ["palace"];

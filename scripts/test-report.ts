@@ -1,4 +1,4 @@
-/** Reads vitest's JSON report into the numbers that test.ts sums up. Pure. */
+/** Reads vitest's JSON report into the numbers that test.ts adds up. Pure. */
 
 export type Tally = Readonly<{
   passed: number;
@@ -25,7 +25,7 @@ type Report = {
   }[];
 };
 
-/** `exitCode` is vitest's own: it also reports errors outside of any test, which must count as one failure. */
+/** Reads a report. `exitCode` is vitest's own: it also reports an error outside of all tests, which counts as one failure. */
 export function readReport(json: string, exitCode: number): Tally {
   const { numPassedTests, numFailedTests, testResults } = JSON.parse(json) as Report;
   const broken = testResults.filter(
@@ -59,7 +59,7 @@ function fileOf(name: string): string {
   return name.slice(name.lastIndexOf("/test/") + 1);
 }
 
-/** A file that was skipped as a whole gets one line. */
+/** Returns the skipped tests; a file that was skipped as a whole gets one line. */
 function skipped(files: Report["testResults"]): string[] {
   return files.flatMap(({ name, assertionResults }) => {
     const left = assertionResults.filter(({ status }) => ["skipped", "pending", "todo"].includes(status));
@@ -82,7 +82,7 @@ export function total(tallies: readonly Tally[]): Tally {
   );
 }
 
-/** Counts each skipped test as a failure, where every test must run. */
+/** Counts each skipped test as a failure, for runs in which every test must run. */
 export function withoutSkips(tally: Tally): Tally {
   const { passed, leftOut } = tally;
   const nothingRan = passed + tally.failed + leftOut.length === 0;

@@ -1,6 +1,6 @@
 /**
- * Runs every test that this machine can run, prints what was left out and why, and ends with `N passed, N failed`. With
- * --all or CI=true every skipped test is a failure. Run by `./scripts/test` and .ci/run.
+ * Runs every test that this machine can run, prints what it left out and why, and ends with `N passed, N failed`. With --all or CI=true
+ * every skipped test is a failure. `./scripts/test` and .ci/run run it.
  */
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,10 +24,7 @@ type Suite = Readonly<{
   /** Commands to run, or arguments for vitest. */
   commands?: Readonly<Record<string, string>>;
   vitest?: readonly string[];
-  /**
-   * True if its palaces may be in memory, if there is room. It kills processes, never the machine, so it does not need
-   * a disk.
-   */
+  /** True if the suite's palaces may be in memory when there is room. The suite kills processes, never the machine, so it needs no disk. */
   inMemory?: boolean;
   /** Returns why the suite cannot run here, or undefined. */
   missing?: (options: RunOptions) => string | undefined;
@@ -37,23 +34,21 @@ type Suite = Readonly<{
 type Stage = readonly Suite[];
 const AT_ONCE = 2;
 
-/** A folder in memory. Linux has it; a container's is small. */
+/** Folder of a file system in memory. Every Linux has it; in a container it is small. */
 const MEMORY = "/dev/shm";
 const MEMORY_MIN_BYTES = 6 * 1024 ** 3;
 
 const build: Suite = { name: "build", commands: { build: "node scripts/build.ts" } };
 const unit: Suite = { name: "unit", vitest: ["--project", "unit"], inMemory: true };
-/**
- * Suites to run during work: no build, no containers, and only the process tests that find many faults in little time.
- */
+/** Suites to run while working: no build, no containers, and only the process tests that find many faults in little time. */
 const QUICK: Stage = [
   { name: "process", vitest: ["--project", "process", ...QUICK_PROCESS.map((name) => `test/${name}`)], inMemory: true },
   unit,
 ];
 
 /**
- * The longest is first, and the short ones are last, so that no core is idle at the end. The suites with containers mostly wait, so
- * they get one worker more than there are cores.
+ * All suites, the longest first and the short ones last, so that no core is idle at the end. Suites with containers mostly wait, so they
+ * get one worker more than there are cores.
  */
 const STAGES: readonly Stage[] = [
   [build],
@@ -71,7 +66,7 @@ const STAGES: readonly Stage[] = [
     unit,
     { name: "seeded", vitest: ["--project", "seeded"], inMemory: true },
     { name: "containers", vitest: ["--project", "containers", "--maxWorkers=3"], missing: stackMissing },
-    // The half without an engine runs everywhere; the other half reports itself why it is skipped.
+    // The tests without an engine run everywhere; the other tests report themselves why they are skipped.
     { name: "agents", vitest: ["--project", "agents", "--maxWorkers=3"] },
     { name: "install", vitest: ["--project", "install"] },
     { name: "soak", vitest: ["--project", "soak"] },
@@ -79,7 +74,10 @@ const STAGES: readonly Stage[] = [
 ];
 const SUITES = STAGES.flat();
 
-/** Also names missing programs of the system, for the real sshd and the foreign mount; .ci/run installs them. */
+/**
+ * Returns why the stack cannot run here. It also names missing system programs, for the real sshd and the foreign mount; .ci/run installs
+ * them.
+ */
 function stackMissing({ env }: RunOptions): string | undefined {
   const engine = engineMissing(env);
   if (engine !== undefined) return engine;
@@ -105,7 +103,7 @@ export async function run(options: RunOptions): Promise<number> {
   const results: Tally[] = [];
   let isBuilt = false;
   for (const stage of chosen(argv.filter((argument) => argument !== "--all"))) {
-    // The tests start the files that this very run has built, as users do; otherwise they run the sources.
+    // The tests start the files that this run has built, as users do; without a build they run the sources.
     const env = { ...options.env, ...(isBuilt && { PALACE_TEST_BUILT: "1" }) };
     const left = [...stage];
     const lane = async (): Promise<void> => {
@@ -121,14 +119,14 @@ export async function run(options: RunOptions): Promise<number> {
   if (leftOut.length > 0) print(`left out:`);
   for (const line of leftOut.slice(0, LEFT_OUT_LINES_MAX)) print(`  ${line}`);
   if (leftOut.length > LEFT_OUT_LINES_MAX) print(`  and ${leftOut.length - LEFT_OUT_LINES_MAX} more`);
-  // Failures are repeated at the end, for a reader who kept only the last lines of a long run.
+  // Repeats the failures at the end, for readers who see only the last lines of a long run.
   if (failures.length > 0) print(`failed:`);
   for (const failure of failures.slice(0, FAILURES_SHOWN_MAX)) print(`  ${failure.replaceAll("\n", "\n  ")}`);
   print(`${passed} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
 }
 
-/** Selects suites by name, or makes one vitest run for files and options; without arguments it selects all suites. */
+/** Selects suites by name, or makes one vitest run for files and options; without arguments selects all suites. */
 function chosen(argv: readonly string[]): readonly Stage[] {
   if (argv.length === 0) return STAGES;
   const names = ["quick", ...SUITES.map(({ name }) => name)];
@@ -166,7 +164,7 @@ async function runSuite({ name, commands = {}, vitest, inMemory }: Suite, option
   return total(results);
 }
 
-/** Runs vitest with temporary files in memory, unless TMPDIR names a place or there is too little memory. */
+/** Runs vitest with temporary files in memory, unless TMPDIR names a folder or there is too little memory. */
 async function runInMemory(args: readonly string[], options: RunOptions): Promise<Tally> {
   if (options.env["TMPDIR"] !== undefined || freeBytes(MEMORY) < MEMORY_MIN_BYTES) return runVitest(args, options);
   const folder = mkdtempSync(join(MEMORY, "palace-test-"));
@@ -175,7 +173,7 @@ async function runInMemory(args: readonly string[], options: RunOptions): Promis
   try {
     return await runVitest(args, { ...options, env: { ...options.env, TMPDIR: folder } });
   } finally {
-    // A process that outlives the tests may still write there.
+    // A process that outlives the tests may still write to the folder.
     rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 }
@@ -194,7 +192,7 @@ async function runVitest(args: readonly string[], options: RunOptions): Promise<
   const file = join(folder, "report.json");
   try {
     const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
-    // Thousands of short processes would each compile the same files.
+    // Without a cache, thousands of short processes would each compile the same files.
     const env = { NODE_COMPILE_CACHE: join(folder, "compiled"), ...options.env };
     const code = await execute(["vitest", "run", "--passWithNoTests", ...reporters, ...args], { ...options, env });
     return readReport(readFileSync(file, "utf8"), code);

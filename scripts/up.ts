@@ -1,7 +1,7 @@
 /**
- * Brings up a palace from a bare clone and proves that it works. Builds, starts the stack (compose if an engine answers,
- * otherwise the native broker), writes one memory through one shim and finds it through another. `./scripts/up` runs it;
- * running it again is quick and changes nothing.
+ * Brings up a palace from a bare clone and proves that it works. It builds, starts the stack (compose if an engine answers, otherwise the
+ * native broker), writes one memory through one shim and finds it through another. `./scripts/up` runs it; a second run is quick and
+ * changes nothing.
  */
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ type Stack = Readonly<{
   kind: "docker" | "native";
   writer: string[];
   reader: string[];
-  /** Arguments for `palace status --json` of this palace. */
+  /** Command that prints `palace status --json` of this palace. */
   status: string[];
   services?: readonly string[];
   host?: Joined;
@@ -80,7 +80,7 @@ function readFlags(argv: readonly string[]) {
   }
 }
 
-/** True if anything that goes into dist/ is newer than dist/. */
+/** Returns true if any source of dist/ is newer than dist/. */
 function isStale(): boolean {
   try {
     const builtAtMs = statSync(join(ROOT, "dist", "bin")).mtimeMs;
@@ -108,19 +108,19 @@ async function startStack(options: RunOptions): Promise<Stack> {
 
 async function startNative(options: RunOptions, why: string, rebuilt: boolean): Promise<Stack> {
   options.log(`starting the broker on this machine (${why}) ...`);
-  // A broker that runs an earlier build is stopped; if none runs, that does no harm.
+  // Stops a broker that runs an earlier build. Without a broker this does no harm.
   if (rebuilt) await execute([...built("palace.js"), "stop"], options);
   const failure = await execute([...built("mempalace-broker.js"), "--ensure"], options);
   if (failure !== undefined) {
     options.log(failure);
     throw nativeFailed(loadConfig(options.env));
   }
-  // Runs the agents' entry itself, which notes here how it can start at once from now on.
+  // Runs the agents' entry itself, which records here how it can start fast from now on.
   const status = [...built("palace.js"), "status", "--json"];
   return { kind: "native", writer: AGENT_ENTRY, reader: AGENT_ENTRY, status };
 }
 
-/** Makes the error for a broker that did not start here. With a bridge, this machine uses the broker at its end. */
+/** Makes the error for a broker that did not start. With a bridge, this machine uses the broker at its other end. */
 export function nativeFailed(config: Config): PalaceError {
   const bridge = config.endpoint === undefined ? readSettings(config.paths) : undefined;
   if (bridge === undefined)
@@ -137,9 +137,8 @@ function built(name: string): string[] {
 }
 
 /**
- * Runs one of our commands. On a terminal it shows its own progress, from stderr; otherwise a line now and then says
- * that it still runs. Its stdout is for programs and is shown only if it failed. Returns undefined, or the end of what
- * a failed command printed.
+ * Runs one of our commands. On a terminal the command shows its own progress on stderr; otherwise a line now and then says that it still
+ * runs. Its stdout is for programs and is shown only after a failure. Returns undefined, or the end of a failed command's output.
  */
 async function execute(command: readonly string[], { env, log, signal }: RunOptions): Promise<string | undefined> {
   const live = process.stderr.isTTY;
@@ -161,7 +160,7 @@ async function execute(command: readonly string[], { env, log, signal }: RunOpti
   }
 }
 
-/** At most twelve lines. */
+/** Returns the closing message of at most twelve lines. */
 function summary({ kind, services = [], host }: Stack, { ms }: Proof, search: SearchHere | undefined): string[] {
   const entry = AGENT_ENTRY.join(" ");
   const proved = [

@@ -1,10 +1,10 @@
 /**
- * The order of test files in a run that has no times of an earlier one, as every run on a clean machine: the longest begin
- * first, so that none of them is left to run alone at the end. Vitest would go by the size of the files.
+ * Order of test files in a run without times of an earlier run, as on a clean machine. The longest begin first, so that none of them runs
+ * alone at the end. Vitest would order by file size.
  */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** The files that last longest, longest first within their suite. A name that fits no file is an error. */
+/** Files that last longest, longest first within their suite. A name that fits no file is an error. */
 export const LONGEST: readonly string[] = [
   "process/mempalace/round-trip.test.ts",
   "process/mempalace/settings-parity.test.ts",

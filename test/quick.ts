@@ -1,6 +1,6 @@
 /**
- * The process tests of `./scripts/test quick`: files that run the most lines of `src` in the least time, for each room at least
- * one. A name that fits no file is an error.
+ * Process tests of `./scripts/test quick`: files that run the most lines of `src` in the least time, at least one for each room. A name
+ * that fits no file is an error.
  */
 export const QUICK_PROCESS: readonly string[] = [
   "process/cli/absent-broker.test.ts",

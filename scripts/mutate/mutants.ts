@@ -1,4 +1,7 @@
-/** Small changes of `src` that a test ought to notice. `typescript` 7 has no stable parser for programs, so the syntax tree is rolldown's. */
+/**
+ * Small changes of `src` that a test should notice. `typescript` 7 has no stable parser for programs, so rolldown's parser makes the syntax
+ * tree.
+ */
 import { globSync, readFileSync } from "node:fs";
 import { parseSync } from "rolldown/utils";
 
@@ -16,7 +19,7 @@ const PERMISSIONS = [
 ];
 const guards = PERMISSIONS.map((name) => `src/broker/${name}.ts`);
 const filesIn = (folder: string): string[] => globSync(`${folder}/**/*.ts`).toSorted();
-/** The files of each room that is mutated. */
+/** Files of each room to mutate. */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   broker: filesIn("src/broker").filter((file) => !guards.includes(file)),
   ledger: filesIn("src/memory/ledger"),
@@ -46,7 +49,7 @@ const SWAPS: Readonly<Record<string, string>> = {
   },
 };
 
-/** Returns numbers from 0 to 1 that depend on `seed` alone (mulberry32). */
+/** Returns a function that gives numbers from 0 to 1, which depend only on `seed` (mulberry32). */
 export function chance(seed: number): () => number {
   let state = seed;
   return () => {
@@ -62,7 +65,7 @@ function changed(literal: Node, text: string): string {
   return SWAPS[text] ?? (typeof literal["value"] === "string" ? '"mutant"' : text);
 }
 
-/** Yields [start, end, replacement] of each change at this node. */
+/** Yields [start, end, replacement] for each change at this node. */
 function* changesAt(node: Node, parent: Node, source: string): Generator<[number, number, string]> {
   const child = (key: string): Node => node[key] as Node;
   const textOf = ({ start, end }: Node): string => source.slice(start, end);

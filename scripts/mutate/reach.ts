@@ -1,18 +1,20 @@
-/** Which tests reach a line of `src`: unit tests by what they import, process tests by what their brokers and commands have run. */
+/**
+ * Finds the tests that reach a line of `src`: unit tests by their imports, process tests by the lines that their brokers and commands run.
+ */
 import { appendFileSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, normalize, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { execa } from "execa";
 
-/** A process test's time in ms, and for each file of `src` the lines that its processes have run. */
+/** `ms`: time of the process test. `lines`: lines of each file of `src` that the test's processes ran. */
 export type Ran = { test: string; ms: number; lines: Record<string, number[]> };
 type Range = { startOffset: number; endOffset: number; count: number };
 type Script = { url: string; functions: { ranges: Range[] }[] };
 
 const SOURCES = `${pathToFileURL("src").href}/`;
 
-/** Returns the files that a file imports, without those that it imports for their types only. */
+/** Returns the files that a file imports, except type-only imports. */
 export function importsOf(file: string): string[] {
   const found = readFileSync(file, "utf8").matchAll(
     /^(?:import(?! type)|export(?! type)|\} from)?[^\n]*?(?:from |import\()"(\.[^"]+\.ts)"/gmu,
@@ -40,8 +42,8 @@ export function reachedFrom(tests: readonly string[]): Map<string, string[]> {
 }
 
 /**
- * Runs each test once and returns the lines that its processes have run. `file` keeps the results, one line of JSON a test; a
- * test in that file is not run again. Processes that are killed leave nothing behind, so a line of theirs may be missing.
+ * Runs each test once and returns the lines that its processes ran. `file` keeps the results, one line of JSON for each test; a test in
+ * that file does not run again. A killed process reports nothing, so some lines may be missing.
  */
 export async function coverage(tests: readonly string[], file: string): Promise<Ran[]> {
   const kept = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
@@ -67,7 +69,7 @@ export async function coverage(tests: readonly string[], file: string): Promise<
   return tests.flatMap((test) => known.get(test) ?? []);
 }
 
-/** Reads what `NODE_V8_COVERAGE` has left in a folder. */
+/** Reads the output of `NODE_V8_COVERAGE` in a folder. */
 function linesIn(folder: string): Record<string, number[]> {
   const lines: Record<string, Set<number>> = {};
   for (const name of globSync(`${folder}/*.json`)) {
@@ -81,11 +83,11 @@ function linesIn(folder: string): Record<string, number[]> {
   return Object.fromEntries(Object.entries(lines).map(([path, found]) => [path, [...found].toSorted((a, b) => a - b)]));
 }
 
-/** Returns the lines whose first letter has run. Node takes types out and keeps all positions. */
+/** Returns the lines whose first letter has run. Node removes the types without moving the rest. */
 function linesRun(source: string, functions: Script["functions"]): number[] {
   const ranges = functions.flatMap((one) => one.ranges);
   const hasRun = new Uint8Array(source.length);
-  // A range inside another one counts more.
+  // An inner range counts more than the range around it.
   const length = (range: Range): number => range.endOffset - range.startOffset;
   for (const range of ranges.toSorted((a, b) => length(b) - length(a)))
     hasRun.fill(range.count > 0 ? 1 : 0, range.startOffset, range.endOffset);

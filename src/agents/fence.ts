@@ -1,7 +1,7 @@
 /**
- * Quotes a memory's text as data inside an agent's prompt. Anybody may have written the text, so it can neither close the
- * quotation nor imitate the host's own markup: every line begins with a bar, no `<` remains, and invisible characters are
- * removed. Pure: equal text gives equal bytes, which prompt caches rely on. The broker has masked secrets before.
+ * Quotes a memory's text as data inside an agent's prompt. Anybody may have written the text, so it must not close the quotation or
+ * imitate the host's own markup: every line begins with a bar, no `<` remains, and invisible characters are removed. Equal text gives
+ * equal bytes, so that prompt caches work. The broker has already masked secrets. Pure.
  */
 import { quotableLines } from "../base/quotable.ts";
 
@@ -14,8 +14,8 @@ const NOTICE =
 const CUT = "| … (more in the palace: mempalace_search)";
 
 /**
- * Returns the quoted text; empty if the text contains no words. The result has at most `maxBytes` in UTF-8, which must leave room for the
- * fence itself.
+ * Returns the quoted text; empty if the text has no words. The result has at most `maxBytes` in UTF-8, the fence included, so `maxBytes`
+ * must exceed the fence.
  */
 export function fence(text: string, maxBytes: number): string {
   const lines = quotableLines(text).map((line) => `| ${line}`.trimEnd());
@@ -25,7 +25,7 @@ export function fence(text: string, maxBytes: number): string {
   return [OPEN, NOTICE, ...kept, CLOSE].join("\n");
 }
 
-/** Returns the first lines that fit; when some do not, a last line says so. */
+/** Returns the first lines that fit. If some do not fit, a last line says so. */
 function fitting(lines: readonly string[], maxBytes: number): string[] {
   const size = (line: string): number => Buffer.byteLength(line) + 1;
   if (lines.reduce((sum, line) => sum + size(line), 0) <= maxBytes + 1) return [...lines];
@@ -36,7 +36,7 @@ function fitting(lines: readonly string[], maxBytes: number): string[] {
       // A streaming decoder drops an incomplete character at the end.
       const part = new TextDecoder().decode(Buffer.from(line).subarray(0, Math.max(left - 1, 0)), { stream: true });
       const lastWord = part.lastIndexOf(" ");
-      // The bar is followed by the first space.
+      // The first space is the space after the bar.
       if (part.length > 2) kept.push(lastWord > 1 ? part.slice(0, lastWord) : part);
       break;
     }

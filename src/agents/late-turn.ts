@@ -1,7 +1,4 @@
-/**
- * Keeps the exchange of a turn that has found no broker among the writes that wait for one, which the next client delivers, verbatim as
- * they are. Used by `palace hook`.
- */
+/** Spools the exchange of a turn that found no broker, verbatim, for the next client to deliver. Used by `palace hook`. */
 import { isOutage } from "../wire/client/outage-policy.ts";
 import { Spool } from "../wire/client/spool.ts";
 import type { Config } from "../config/config.ts";
@@ -10,7 +7,7 @@ import { IDEMPOTENCY_META } from "../protocol/spec.ts";
 import type { Exchange } from "./signal/signals.ts";
 import { endOf, type Turn } from "./turn.ts";
 
-/** `key`: that of the attempts before, any of which the broker may have received; `atMs`: when the turn ended. */
+/** `key`: the same in each attempt, because the broker may have received any of them. `atMs`: when the turn ended. */
 type LateTurn = Readonly<{
   config: Config;
   agent: string;
@@ -20,7 +17,7 @@ type LateTurn = Readonly<{
   atMs: number;
 }>;
 
-/** Returns once it is on disk; `remove` takes it off, once a broker has it. Errors of both: TRANSPORT_SPOOL_FULL, STORE_*. */
+/** Returns when the exchange is on disk; `remove` deletes it. Errors of both: TRANSPORT_SPOOL_FULL, STORE_*. */
 export function spoolExchange({ config, agent, turn, exchange, key, atMs }: LateTurn): { remove: () => void } {
   const params = { ...endOf(turn, exchange), _meta: { [IDEMPOTENCY_META]: key } };
   const line = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "turn.end", params });
@@ -29,7 +26,7 @@ export function spoolExchange({ config, agent, turn, exchange, key, atMs }: Late
   return { remove: () => spool.remove(name) };
 }
 
-/** Errors: any that no waiting cures. */
+/** Returns the error if waiting may help, and throws it otherwise. */
 export function worthWaiting(error: unknown): PalaceError {
   if (error instanceof PalaceError && (error.retryable || isOutage(error))) return error;
   throw error;

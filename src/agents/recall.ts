@@ -1,6 +1,4 @@
-/**
- * Recalls the three drawers that match a prompt best, in their fence. Used by `palace hook` when MEMPALACE_RECALL is on.
- */
+/** Recalls and fences the three drawers that match a prompt best, for `palace hook` if MEMPALACE_RECALL is on. */
 import type { Client } from "../wire/client/client.ts";
 import { isRecord } from "../base/is-record.ts";
 import { fence } from "./fence.ts";
@@ -9,7 +7,7 @@ const HITS = 3;
 const PROMPT_MAX_CHARS = 500;
 const HIT_MAX_CHARS = 900;
 
-/** Returns the fenced hits for a prompt; empty when nothing matches. Errors: the client's. */
+/** Returns the fenced hits for a prompt; empty if nothing matches. Errors: the client's. */
 export async function recallText(client: Client, prompt: string, maxBytes: number): Promise<string> {
   const query = prompt.trim().slice(0, PROMPT_MAX_CHARS);
   const answer = await client.callTool("mempalace_search", { query, limit: HITS });

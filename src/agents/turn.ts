@@ -1,6 +1,6 @@
 /**
- * Sends a conversation's turns to memory that learns from outcomes. It fetches the texts for the agent beside the user's message, and
- * stores the exchange once the agent has answered. Used by `palace hook` when MEMPALACE_OUTCOMES is on.
+ * Sends a conversation's turns to memory that learns from outcomes: it fetches the texts beside the user's message, and stores the
+ * exchange after the agent's answer. Used by `palace hook` if MEMPALACE_OUTCOMES is on.
  */
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
@@ -13,7 +13,7 @@ import type { Judgment } from "./judge/judgment.ts";
 import type { Exchange } from "./signal/signals.ts";
 
 export type Turn = Readonly<{
-  /** The agent's name, and its own id of the session. */
+  /** Agent's name, and the agent's id of the session. */
   conversation: string;
   /** The agent's working folder; empty if unknown. */
   cwd: string;
@@ -31,10 +31,10 @@ export type Asking = Readonly<{
   withinMs: number;
 }>;
 
-/** Texts for the agent: the question about the exchange before, and the memories. Each may be empty. */
+/** Texts for the agent: the question about the last exchange, and the memories. Each may be empty. */
 export type Beside = Readonly<{ scoring: string; plainScoring: string; context: string }>;
 
-/** Errors: the client's. */
+/** Fetches the texts beside a prompt. Errors: the client's. */
 export function askBeside(client: Client, turn: Turn, { prompt, isScoped, ...more }: Asking): Promise<Beside> {
   const project = projectOf(turn);
   // An older broker knows only `isFresh`.
@@ -43,25 +43,25 @@ export function askBeside(client: Client, turn: Turn, { prompt, isScoped, ...mor
   return client.call("turn.begin", params);
 }
 
-/** Stores an exchange, once per key even if repeated. Errors: the client's. */
+/** Stores an exchange; a repetition with the same key stores nothing more. Errors: the client's. */
 export async function keepExchange(client: Client, turn: Turn, exchange: Exchange, key: string): Promise<void> {
   await client.call("turn.end", endOf(turn, exchange), { key });
 }
 
 export function endOf(turn: Turn, { user, assistant, signals }: Exchange): Methods["turn.end"]["params"] {
   const project = projectOf(turn);
-  // One character more than is stored, so that the broker sees that the text was cut.
+  // One character more than the limit tells the broker that the text was cut.
   const said = { user: user.trim().slice(0, SAID_MAX + 1), assistant: assistant.trim().slice(0, SAID_MAX + 1) };
   const more = { ...(project !== "" && { project }), ...(signals.length > 0 && { signals: [...signals] }) };
   return { conversation: idOf(turn), ...said, ...more };
 }
 
 /**
- * Returns the scores that the agent was asked for in this turn and has not given; null if there are none, or if the broker is too old.
- * `reply`: the user's words in this turn.
+ * Returns the scores that the agent owes for this turn; null without any, or if the broker is too old. `reply`: the user's text in
+ * this turn.
  */
 export async function owedScore(client: Client, turn: Turn, reply: string): Promise<OwedScore | null> {
-  // Without a reply nobody can judge what the user made of the answer.
+  // Without a reply, a judge cannot tell what the user thought of the answer.
   if (reply.trim() === "") return null;
   const owed = await client
     .call("turn.owed", { conversation: idOf(turn), reply: reply.slice(0, SAID_MAX) })
@@ -69,7 +69,7 @@ export async function owedScore(client: Client, turn: Turn, reply: string): Prom
   return owed === undefined || owed.exchange === null ? null : owed;
 }
 
-/** Sends a judgment, counted once per exchange even if repeated. Errors: the client's. */
+/** Sends a judgment. A repetition for the same exchange counts nothing more. Errors: the client's. */
 export async function keepJudgment(
   client: Client,
   turn: Turn,
@@ -88,8 +88,8 @@ export async function keepJudgment(
 }
 
 /**
- * Reads the JSON that the extension and the plugin send to `palace hook` on stdin. Fields of the wrong type become empty, and unknown
- * signals of another version are dropped: the exchange is stored all the same.
+ * Reads the JSON that the extension and the plugin send to `palace hook` on stdin. Fields of the wrong type become empty, and another
+ * version's unknown signals are dropped, so that the exchange is stored anyway.
  */
 export function readTurn(text: string): Exchange & Readonly<Record<"prompt" | "cwd", string>> {
   const word = (value: unknown): string => (typeof value === "string" ? value : "");

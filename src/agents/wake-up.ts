@@ -1,7 +1,7 @@
 /**
- * Makes the text that a session begins with: the user's identity.txt and the palace's notes about the project, in the
- * fence. It is made once per session and stored: a host that does not store it gets the same bytes when the session is
- * resumed. Used by `palace hook`.
+ * Makes the text at a session's start: the user's identity.txt and the palace's notes about the project, in the fence.
+ * It is made once per session and stored, so that a host which does not store it gets the same bytes when the session
+ * is resumed. Used by `palace hook`.
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
@@ -13,15 +13,15 @@ import { writeFileAtomic } from "../base/atomic-file.ts";
 import { removeOld } from "../base/old-files.ts";
 import { fence } from "./fence.ts";
 
-/** Matches the engine's answer for an empty palace. */
+/** Matches the answer for an empty palace. */
 const NO_STORY = /^## L1 — No (?:memories|palace)/;
 const KEPT_MAX_MS = 30 * 24 * 3_600_000;
 const IDENTITY_MAX_CHARS = 4_000;
 
-/** `project`: the wings that may be of the folder that the agent works in. */
+/** `project`: wings that may belong to the agent's working folder. */
 export type WakeUp = { config: Config; settings: HarnessSettings; client: Client; project: readonly string[] };
 
-/** Returns the text; empty when there is nothing to tell. Errors: the client's. */
+/** Returns the text; empty if there is nothing to say. Errors: the client's. */
 export async function wakeUpText({ config, settings, client, project }: WakeUp): Promise<string> {
   const { wing } = settings;
   const { story } = await client.call("palace.wakeUp", { project, ...(wing !== undefined && { wing }) });
@@ -41,7 +41,7 @@ export function keepText(config: Config, session: string, text: string): void {
   }
 }
 
-/** Returns the stored text; undefined if none was made for that session, or only long ago. */
+/** Returns the stored text; undefined if there is none for that session, or only an old one. */
 export function keptText(config: Config, session: string): string | undefined {
   try {
     return readFileSync(fileOf(config, session), "utf8");
@@ -62,7 +62,7 @@ function folderOf({ paths }: Config): string {
   return join(paths.cacheDir, "wake-up");
 }
 
-/** Hashes the session's id: it comes from an agent and may not be usable as a file name. */
+/** Hashes the session's id: it comes from an agent and may not be a usable file name. */
 function fileOf(config: Config, session: string): string {
   return join(folderOf(config), `${createHash("sha256").update(session).digest("hex").slice(0, 32)}.txt`);
 }

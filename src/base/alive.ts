@@ -1,6 +1,4 @@
-/**
- * True when a process of that number exists, under any user. It proves nothing about its identity: numbers are reused.
- */
+/** Returns true if a process with this number exists, whoever owns it. It may be another process by now: the system reuses numbers. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

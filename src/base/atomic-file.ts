@@ -1,7 +1,4 @@
-/**
- * Writes small files so that they are either the old or the new ones, never half of each: temporary file, fsync,
- * rename, fsync folder.
- */
+/** Writes small files atomically: a reader sees the old content or the new one, never half of each. */
 import {
   closeSync,
   fchmodSync,
@@ -19,16 +16,19 @@ import { dirname, join } from "node:path";
 import { faultPoint } from "./fault-point.ts";
 import { syncFile, syncPath } from "./folders.ts";
 
-/** The temporary names of both. */
+/** Temporary names that `writeFileAtomic` and `replaceFile` use. */
 const TEMPORARY = /\.\d+\.tmp$/;
-/** No write takes this long; a writer's process cannot be identified from another container. */
+/**
+ * Age from which a temporary file is a leftover: no write takes this long. The pid does not help, because it may come from another
+ * container.
+ */
 const LEFTOVER_AGE_MS = 3_600_000;
 
 export type Owner = { uid: number; gid: number };
 
 /**
- * `owner`: the file's owner, if it is another user; then the mode applies regardless of the umask. `beforeRename` may still
- * refuse, by throwing.
+ * Writes a temporary file, syncs it, renames it and syncs the folder. `owner`: user who gets the file, if it is another one; the mode then
+ * ignores the umask. `beforeRename` may throw to refuse.
  */
 export function writeFileAtomic(
   path: string,
@@ -42,8 +42,7 @@ export function writeFileAtomic(
     const file = openSync(temporary, "w", mode);
     try {
       faultPoint("file.before-write");
-      // writeFileSync, because writeSync may write only a part on a disk that fills up, and tells so only by its
-      // result.
+      // On a disk that fills up, `writeSync` may write only a part, and only its result says so.
       writeFileSync(file, content);
       if (owner !== undefined) {
         fchownSync(file, owner.uid, owner.gid);
@@ -60,16 +59,13 @@ export function writeFileAtomic(
     faultPoint("file.after-rename");
   } catch (error) {
     rmSync(temporary, { force: true });
-    // A failed write's error does not name the file.
+    // The error of a failed write does not name the file.
     throw Object.assign(error as NodeJS.ErrnoException, { path });
   }
   syncPath(dirname(path));
 }
 
-/**
- * Writes a small file that is either the old or the new one for every reader, and syncs nothing: after a power cut it may
- * be empty. For hints that no longer hold then.
- */
+/** Replaces a small file atomically without syncing: after a power cut it may be empty. For hints that are useless after a power cut. */
 export function replaceFile(path: string, content: string): void {
   const temporary = `${path}.${process.pid}.tmp`;
   try {
@@ -82,8 +78,8 @@ export function replaceFile(path: string, content: string): void {
 }
 
 /**
- * Overwrites the beginning of a file that exists, in place, and ends it there. A full disk has room for that, as far as the
- * file had. A reader may see half of it.
+ * Overwrites an existing file in place and cuts it to the new length. This works on a full disk if the content is not longer than before. A
+ * reader may see half of it.
  */
 export function overwriteFile(path: string, content: string): void {
   const file = openSync(path, "r+");
@@ -101,7 +97,7 @@ export function removeLeftovers(folder: string, nowMs = Date.now()): void {
     try {
       if (nowMs - statSync(path).mtimeMs > LEFTOVER_AGE_MS) rmSync(path);
     } catch {
-      // Its writer was alive after all, or it is not ours to remove.
+      // The writer has just renamed the file, or it belongs to another user.
     }
   }
 }

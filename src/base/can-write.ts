@@ -1,7 +1,9 @@
-/** Asks the system whether a place may be written, which no mode alone tells. */
+/**
+ * Asks the system whether this user may write to an existing path now; the mode alone does not tell. Returns false if the path does not
+ * exist.
+ */
 import { accessSync, constants } from "node:fs";
 
-/** Returns true if this user may write to an existing path now; false if the path does not exist. */
 export function canWrite(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);

@@ -1,6 +1,6 @@
 /**
- * Time as a part that can be replaced: the simulation runs a client on a clock of its own. Monotonic, so that a step of
- * the machine's clock by an hour does not make anybody wait for an hour.
+ * Clock that can be replaced: the simulation runs a client on a simulated one. It is monotonic, so changing the machine's clock by an hour
+ * makes nobody wait an hour.
  */
 export type Timer = { clear(): void };
 
@@ -14,7 +14,7 @@ export type Clock = {
 export const SYSTEM_CLOCK: Clock = {
   now: () => performance.now(),
   after: (ms, call) => {
-    // Node warns on stderr of a negative time, and a hook's stderr is shown to its user.
+    // Node warns about a negative time on stderr, which an agent shows to the user of a hook.
     const timer = setTimeout(call, Math.max(ms, 0));
     return { clear: () => clearTimeout(timer) };
   },

@@ -1,6 +1,4 @@
-/**
- * Detects whether this process runs in a container, by the files that Docker and Podman leave at a container's root.
- */
+/** Returns true in a container: Docker and Podman each leave a file at the container's root. */
 import { existsSync } from "node:fs";
 
 export function isInContainer(): boolean {

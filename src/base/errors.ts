@@ -1,11 +1,11 @@
 /**
- * Every error code there is, and the one class that carries them. Both sides of the wire import this file.
- * A code's family says who may see it, whether a retry helps and how the command line exits.
+ * Table of all error codes, and the class that carries them. Both sides of the wire import this file. A code's family (its first word)
+ * decides the exit code.
  */
 
 import { withoutPassword } from "./without-password.ts";
 
-/** Code → what it means, in words for the documentation; a test holds docs/reference/errors.md against this table. */
+/** Meaning of each code for the documentation; a test compares docs/reference/errors.md with this table. */
 export const ERROR_CODES = {
   CONFIG_BAD_VALUE: "a setting has a value that cannot be used",
   CONFIG_PATH_TOO_LONG: "a socket path is longer than the kernel takes",
@@ -44,12 +44,12 @@ export const ERROR_CODES = {
   FEEDER_PARTIAL: "some sources were not filed",
 } as const;
 
-/** The name of an error: family, underscore, reason. */
+/** Name of an error: its family, an underscore and the reason. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 type Family = "CONFIG" | "TRANSPORT" | "PROTOCOL" | "BROKER" | "PALACE" | "STORE" | "ENGINE" | "FEEDER";
 
-/** Exit codes of every executable, by family (docs/reference/errors.md). 70 is left for a broken invariant, 130 for Ctrl-C. */
+/** Exit codes of every executable, by family (docs/reference/errors.md). 70 means a broken invariant, 130 Ctrl-C. */
 export const EXIT_CODES: Record<Family, number> = {
   CONFIG: 2,
   TRANSPORT: 3,
@@ -73,17 +73,17 @@ const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * Details of an error. `op`: the step that failed. `cause`: the error behind it, which stays on this side. `retryAfterMs`: how long to wait
- * before a retry.
+ * Details of an error. `op`: the step that failed. `cause`: the error behind it, which never crosses the wire. `retryAfterMs`: how long to
+ * wait before a retry.
  */
 export type PalaceErrorOptions = { op?: string; cause?: unknown; retryAfterMs?: number };
 
-/** The form in which an error crosses the wire, as `error.data`. The cause stays at home. */
+/** Form in which an error crosses the wire, as `error.data`. */
 export type WireErrorData = { code: ErrorCode; hint: string; retryable: boolean; retryAfterMs?: number };
 
 /**
- * The only error class we throw on purpose. `message` is one sentence that is safe to show, `hint` is what to type
- * next (may be empty), `op` is the step that failed.
+ * Error class of everything we throw on purpose. `message` is one sentence that is safe to show. `hint` says what to type next and may be
+ * empty. `op` is the step that failed.
  */
 export class PalaceError extends Error {
   override readonly name = "PalaceError";
@@ -115,10 +115,10 @@ export class PalaceError extends Error {
   }
 }
 
-/** Usual hint of PROTOCOL_BAD_PARAMS, if no better one is known: the caller is one of our commands, or a user's program. */
+/** Usual hint of PROTOCOL_BAD_PARAMS: the caller is one of our commands, or a user's program. */
 export const BAD_PARAMS_HINT = "the --help of the command says what it takes";
 
-/** True for a code of the table. */
+/** Returns true if the value is an error code. */
 export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === "string" && Object.hasOwn(ERROR_CODES, value);
 }

@@ -1,7 +1,7 @@
 /**
- * The end of a process, past the teardown of its runtime. In that teardown Node's main thread waits for V8's workers, and one of these may
- * wait for a garbage collection of the main thread: both stand still for ever, holding locks (https://github.com/nodejs/node/issues/54918,
- * seen here twice in some fifty runs of `palace forget`). A process that becomes another one loses its threads at once.
+ * Ends a process without Node's teardown, which can hang for ever with locks held. During teardown the main thread waits for V8's workers,
+ * and a worker may wait for a garbage collection of the main thread (https://github.com/nodejs/node/issues/54918; seen twice in some fifty
+ * runs of `palace forget`). `execve` ends all threads at once.
  */
 import { accessSync, constants } from "node:fs";
 import { within } from "./time-limit.ts";
@@ -9,9 +9,9 @@ import { within } from "./time-limit.ts";
 const SHELL = "/bin/sh";
 
 /**
- * Exits with `code` after stdout and stderr are flushed (`process.exit()` does not wait for them). Pass `timeoutMs` if
- * you hold something that others wait for: a reader that stopped reading is then given up. Calls the listeners of
- * `exit`; does not wait for other work in the event loop.
+ * Exits with `code` after stdout and stderr are flushed (`process.exit()` does not wait for them). Pass `timeoutMs` if others wait for
+ * something you hold, such as a lock: after that time it gives up on a reader that stopped reading. Calls the listeners of `exit`; does not
+ * wait for other work in the event loop.
  */
 export async function leave(code: number, timeoutMs?: number): Promise<never> {
   const said = Promise.all([process.stdout, process.stderr].map(flushed));
@@ -23,7 +23,7 @@ export async function leave(code: number, timeoutMs?: number): Promise<never> {
   process.exit(code);
 }
 
-/** Also resolves for a stream whose reader has gone. */
+/** Resolves when the stream is flushed, or when its reader is gone. */
 function flushed(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     if (stream.writableLength === 0 || stream.destroyed) resolve();
@@ -31,7 +31,7 @@ function flushed(stream: NodeJS.WriteStream): Promise<void> {
   });
 }
 
-/** A failing call would abort the process. */
+/** Checks before `execve`, because a failing `execve` aborts the process. */
 function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);

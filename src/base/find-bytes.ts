@@ -1,11 +1,11 @@
-/** Searches files of any format for the bytes of texts. */
+/** Searches files of any format for the bytes of given texts. */
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { readFolder } from "./read-folder.ts";
 
 const READ_SIZE_BYTES = 4 * 1024 * 1024;
 
-/** Yields the file, or the files below a folder; folders with a name in `leftOut` are not entered. */
+/** Yields the file, or all files below a folder. Skips folders whose name is in `leftOut`. */
 export function* filesIn(path: string, leftOut: ReadonlySet<string>): Generator<string> {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat?.isFile() === true) yield path;
@@ -16,7 +16,7 @@ export function* filesIn(path: string, leftOut: ReadonlySet<string>): Generator<
   }
 }
 
-/** Returns the bytes of each text as a database holds it, and as a JSON string does, with and without escapes for non-ASCII. */
+/** Returns the bytes of each text in the forms that files contain: plain, as a JSON string, and as a JSON string with non-ASCII escaped. */
 export function needlesOf(texts: readonly string[]): Buffer[] {
   const forms = texts.flatMap((text) => {
     const json = JSON.stringify(text).slice(1, -1);
@@ -26,7 +26,7 @@ export function needlesOf(texts: readonly string[]): Buffer[] {
   return [...new Set(forms)].filter((form) => form !== "").map((form) => Buffer.from(form));
 }
 
-/** True if the file holds one of the needles. A file that cannot be read, or vanishes, holds nothing that we could tell of. */
+/** Returns true if the file contains one of the needles, false if the file cannot be read. */
 export function holds(file: string, needles: readonly Buffer[]): boolean {
   const overlap = Math.max(...needles.map(({ length }) => length)) - 1;
   let fd: number | undefined;

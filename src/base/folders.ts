@@ -1,23 +1,23 @@
 /**
- * Files and names that survive a power cut: the one place where anything of ours is synced, and folders made step by
- * step. Only what was synced is on the disk afterwards: a file's sync keeps its bytes, its folder's sync keeps its name.
+ * Makes files and folders that survive a power cut. All syncs of the product happen here. A file's sync saves its bytes, its folder's sync
+ * saves its name.
  */
 import { closeSync, existsSync, fdatasyncSync, fsyncSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Stands between our code and the disk in a test: `sync` does the real one. */
+/** Hook between our code and the disk, for tests; `sync` does the real sync. */
 export type Disk = (fd: number, sync: () => void) => void;
 
 let disk: Disk = (_fd, sync) => sync();
 
-/** Called by tests alone: they count syncs, fail them, or lose what was not synced. Returns the disk that was there. */
+/** Replaces the hook and returns the previous one. Only tests call this: they count syncs, fail them, or lose unsynced bytes. */
 export function exchangeDisk(other: Disk): Disk {
   const before = disk;
   disk = other;
   return before;
 }
 
-/** Syncs a file's bytes and everything about it, or a folder's names. */
+/** Syncs a file's bytes and metadata, or the names in a folder. */
 export function syncFile(fd: number): void {
   disk(fd, () => fsyncSync(fd));
 }
@@ -27,7 +27,7 @@ export function syncData(fd: number): void {
   disk(fd, () => fdatasyncSync(fd));
 }
 
-/** A file's content, or the names in a folder, are on the disk when it returns. */
+/** Syncs a file's content, or the names in a folder. */
 export function syncPath(path: string): void {
   const file = openSync(path, "r");
   try {
@@ -37,7 +37,7 @@ export function syncPath(path: string): void {
   }
 }
 
-/** With those above it. Not `recursive`: where the kernel itself makes all folders, as in /proc, Node tries for ever. */
+/** Makes a folder and its missing parents. Node's `recursive` is not used: it tries for ever in a folder such as /proc. */
 export function makeFolder(path: string, mode = 0o777): void {
   if (existsSync(path)) return;
   makeFolder(dirname(path), mode);
@@ -45,8 +45,8 @@ export function makeFolder(path: string, mode = 0o777): void {
 }
 
 /**
- * Makes a folder and those above it for files that are acknowledged: its name is on the disk when it returns, also if
- * another process has just made it.
+ * Makes a folder and its missing parents for files that we acknowledge. Their names are on the disk when it returns, even if another
+ * process has just made them.
  */
 export function keepFolder(path: string, mode = 0o700): void {
   const first = mkdirSync(path, { recursive: true, mode }) ?? path;
@@ -54,7 +54,7 @@ export function keepFolder(path: string, mode = 0o700): void {
     try {
       syncPath(dirname(made));
     } catch (error) {
-      // A folder that may be passed through and not read cannot be synced.
+      // This user may enter the folder but not read it, so it cannot be synced.
       if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error;
     }
     if (made === first || made === dirname(made)) return;

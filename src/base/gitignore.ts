@@ -1,25 +1,24 @@
 /**
- * The rules of one .gitignore file, matched in time proportional to rules and path: no pattern is turned into a regular expression,
- * whose backtracking a hostile one would drive for minutes. Shown equal to git itself by test/unit/base/gitignore.test.ts.
- * Source: gitignore(5), git 2.39.
+ * Matches the rules of one .gitignore file in time proportional to the rules and the path. Patterns do not become regular expressions: a
+ * hostile one would backtrack for minutes. test/unit/base/gitignore.test.ts compares it with git. Source: gitignore(5), git 2.39.
  */
 
-/** `unignored`: a later rule has re-included the file. `rule`: the line that decided. */
+/** Verdict about a path. `unignored`: a later rule has re-included the path. `rule`: the line that decided. */
 import { PATH_SIZE_MAX_BYTES } from "./path-size.ts";
 
 export type IgnoreVerdict = { ignored: boolean; unignored: boolean; rule: string | undefined };
 
 type Rule = { line: string; isNegative: boolean; isFolderOnly: boolean; segments: readonly Segment[] };
-/** Pattern of one name of a path: a text, or bytes as the tokens say. `MANY`: any number of names, or none. */
+/** Pattern of one name of a path. A string matches itself, tokens match byte by byte, `MANY` matches any number of names, even none. */
 type Segment = string | readonly Token[] | typeof MANY;
-/** `MANY`: any number of bytes, none included. */
+/** Pattern of one byte; `MANY` matches any number of bytes, even none. */
 type Token = string | typeof ONE | ByteSet | typeof MANY;
-/** A bit for each byte, in words of 32. */
+/** Set of bytes: one bit for each byte, in words of 32 bits. */
 type ByteSet = readonly number[];
 
 const MANY = Symbol("*");
 const ONE = Symbol("?");
-/** Pairs of first and last byte. */
+/** First and last byte of each range in a class. */
 const NAMED_CLASSES: ReadonlyMap<string, readonly string[]> = new Map([
   ["alnum", ["09", "AZ", "az"]],
   ["alpha", ["AZ", "az"]],
@@ -35,9 +34,9 @@ const NAMED_CLASSES: ReadonlyMap<string, readonly string[]> = new Map([
   ["xdigit", ["09", "AF", "af"]],
 ]);
 
-/** Steps for one path, some 20 ms: a path that needs more is undecided. */
+/** Most steps for one path, some 20 ms. A path that needs more stays undecided. */
 const STEPS_MAX = 1_000_000;
-/** Most names in a pattern, and most parts in one name: a path has fewer of each, even with a star between any two. */
+/** Most names in a pattern, and most parts in one name. No path needs more, even if stars stand between all its parts. */
 const PARTS_MAX = 2 * PATH_SIZE_MAX_BYTES;
 
 export class Gitignore {
@@ -48,7 +47,7 @@ export class Gitignore {
     for (const line of typeof lines === "string" ? linesOf(lines) : lines) this.#add(line);
   }
 
-  /** `pause` is called after each line: a file of 1 MiB takes longer than an event loop may be held. */
+  /** Reads a whole file. Calls `pause` after each line, because 1 MiB would block the event loop too long. */
   static async read(text: string, pause: () => Promise<void>): Promise<Gitignore> {
     const rules = new Gitignore([]);
     for (const line of linesOf(text)) {
@@ -58,7 +57,9 @@ export class Gitignore {
     return rules;
   }
 
-  /** `path` is relative to the file's folder; a folder ends with "/". Undefined: the rules are too complex to be decided. */
+  /**
+   * Decides about `path`, which is relative to the file's folder; a folder ends with "/". Returns undefined if the rules are too complex.
+   */
   test(path: string): IgnoreVerdict | undefined {
     this.#steps = 0;
     const names = namesOf(path);
@@ -70,7 +71,7 @@ export class Gitignore {
     return this.#verdict(names, path.endsWith("/"));
   }
 
-  /** Returns the rules that do not match the folder itself. Undefined: they are too complex to be decided. */
+  /** Returns the rules that do not match the folder itself. Returns undefined if the rules are too complex. */
   without(folder: string): Gitignore | undefined {
     this.#steps = 0;
     const names = namesOf(folder);
@@ -87,7 +88,7 @@ export class Gitignore {
     if (rule !== undefined) this.#rules.push(rule);
   }
 
-  /** The last rule that matches decides. */
+  /** Returns what the last matching rule says. */
   #verdict(names: readonly string[], isFolder: boolean): IgnoreVerdict | undefined {
     for (let at = this.#rules.length - 1; at >= 0; at--) {
       const rule = this.#rules[at] as Rule;
@@ -106,7 +107,7 @@ export class Gitignore {
   readonly #matchesName = (segment: string | readonly Token[], name: string): boolean =>
     typeof segment === "string" ? segment === name : this.#matchesAll(segment, name, matchesByte);
 
-  /** Retries only the last `MANY`: an earlier one never needs to match more. */
+  /** Matches a pattern with wildcards. It retries only the last `MANY`: an earlier one never needs to match more. */
   #matchesAll<Part, Item>(
     pattern: ArrayLike<Part | typeof MANY>,
     items: ArrayLike<Item>,
@@ -140,7 +141,7 @@ function matchesByte(token: Exclude<Token, typeof MANY>, byte: string): boolean 
   return (((token[code >> 5] ?? 0) >>> (code & 31)) & 1) === 1;
 }
 
-/** Makes one character of each byte of UTF-8: git's `?` and brackets match bytes. */
+/** Makes one character of each byte of UTF-8, because git's `?` and brackets match bytes. */
 function inBytes(text: string): string {
   return /[^\u0001-\u007f]/.test(text) ? Buffer.from(text, "utf8").toString("latin1") : text;
 }
@@ -159,7 +160,7 @@ function* linesOf(text: string): Generator<string> {
   }
 }
 
-/** Undefined: a blank line, a comment, or a pattern that matches nothing. */
+/** Returns undefined for a blank line, a comment, or a pattern that matches nothing. */
 function parseRule(text: string): Rule | undefined {
   const line = text.replace(/\r$/, "");
   let pattern = inBytes(withoutTrailingSpaces(line));
@@ -172,15 +173,15 @@ function parseRule(text: string): Rule | undefined {
   const isAnchored = pattern.includes("/");
   const names = parseNames(pattern.replace(/^\//, ""));
   if (names === undefined) return undefined;
-  // "a/**" means the folder's content, not the folder itself.
+  // "a/**" means the content of the folder, not the folder itself.
   if (isAnchored && names.at(-1) === MANY) names.push([MANY]);
   const all: readonly Segment[] = isAnchored ? names : [MANY, ...names];
-  // The copy has no room to grow: a hostile file has half a million rules.
+  // `slice` makes a copy without spare capacity: a hostile file has half a million rules.
   const segments = all.filter((name, at) => name !== MANY || all[at - 1] !== MANY).slice();
   return { line, isNegative, isFolderOnly, segments };
 }
 
-/** Trailing spaces count if a backslash precedes them. */
+/** Removes trailing spaces, except those after a backslash. */
 function withoutTrailingSpaces(line: string): string {
   let end = line.length;
   while (end > 0 && line[end - 1] === " " && !isEscaped(line, end - 1)) end -= 1;
@@ -193,7 +194,7 @@ function isEscaped(text: string, at: number): boolean {
   return backslashes % 2 === 1;
 }
 
-/** Undefined: it matches nothing, like a bracket that is not closed, a trailing backslash, or more than any path has. */
+/** Returns undefined for a pattern that matches nothing: an unclosed bracket, a trailing backslash, or more parts than any path has. */
 function parseNames(pattern: string): Segment[] | undefined {
   const names: Segment[] = [];
   let tokens: Token[] = [];
@@ -206,7 +207,7 @@ function parseNames(pattern: string): Segment[] | undefined {
       character = pattern[++at];
       if (character === undefined) return undefined;
     }
-    // A slash separates names also after a backslash, but not in brackets.
+    // A slash after a backslash separates names, too; a slash in brackets does not.
     if (character === undefined || character === "/") {
       names.push(/^\*{2,}$/.test(pattern.slice(start, isQuoted ? at - 1 : at)) ? MANY : asSegment(tokens));
       tokens = [];
@@ -223,12 +224,12 @@ function parseNames(pattern: string): Segment[] | undefined {
   return names;
 }
 
-/** Most names have no wildcard. As a text they take a hundredth of the memory and one step. */
+/** Returns a string for a name without wildcards, as most are. A string takes a hundredth of the memory and one step. */
 function asSegment(tokens: readonly Token[]): Segment {
   return tokens.every((token) => typeof token === "string") ? tokens.join("") : tokens.slice();
 }
 
-/** `end`: position of its closing bracket. */
+/** Parses a bracket expression. `end`: position of the closing bracket. */
 function parseClass(pattern: string, start: number): { bytes: ByteSet; end: number } | undefined {
   const isNegative = pattern[start] === "!" || pattern[start] === "^";
   const bytes = [0, 0, 0, 0, 0, 0, 0, 0];
@@ -237,7 +238,7 @@ function parseClass(pattern: string, start: number): { bytes: ByteSet; end: numb
   for (let isFirst = true; at < pattern.length; isFirst = false) {
     if (pattern[at] === "]" && !isFirst) return { bytes: isNegative ? bytes.map((word) => ~word) : bytes, end: at };
     if (pattern[at] === "[" && pattern[at + 1] === ":") {
-      // Looked for once, however many "[:" stand before it.
+      // The code searches for the bracket once, however many "[:" come before it.
       if (closing < at + 2) closing = pattern.indexOf("]", at + 2);
       if (closing < 0) return undefined;
       if (closing - 1 >= at + 2 && pattern[closing - 1] === ":") {
@@ -257,7 +258,7 @@ function parseClass(pattern: string, start: number): { bytes: ByteSet; end: numb
       to = pattern.charCodeAt(at);
       at += 1;
     }
-    // A range that runs backwards has its first byte all the same.
+    // A range that runs backwards still contains its first byte.
     addBytes(bytes, from, from);
     addBytes(bytes, from, to);
   }

@@ -1,4 +1,4 @@
-/** Progress and cancellation of a long job on a thread. */
+/** Progress of a long job on a thread. */
 import { setImmediate as turn } from "node:timers/promises";
 import { PalaceError } from "./errors.ts";
 
@@ -12,7 +12,7 @@ export class Steps {
     this.#cancelled = true;
   }
 
-  /** A point where the job may end; other calls to the thread are answered here. Errors: BROKER_CANCELLED. */
+  /** Reports progress and lets the thread answer other calls. Errors: BROKER_CANCELLED if the job was cancelled. */
   async step(step: string, done: number, total: number): Promise<void> {
     this.progress = { step, done, total };
     await turn();

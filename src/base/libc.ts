@@ -1,7 +1,7 @@
 /**
- * Services of the C library that Node lacks: a lock that dies with its process, the identity of a UNIX socket's peer, and
- * giving freed memory back. They go through FFI (koffi); loading it costs about 100 ms, so only the broker imports this file. Source: engine.md 9
- * (flock conflicts with Python's flock, and does not with fcntl locks).
+ * Calls the C library for services that Node lacks: a lock that ends with its process, the peer of a UNIX socket, and returning freed
+ * memory. koffi (FFI) takes about 100 ms to load, so only the broker imports this file. Source: engine.md 9 (flock conflicts with Python's
+ * flock, and does not with fcntl locks).
  */
 import { createRequire } from "node:module";
 import type { Socket } from "node:net";
@@ -29,12 +29,12 @@ function load(): {
 let loaded: ReturnType<typeof load> | undefined;
 const libc = (): ReturnType<typeof load> => (loaded ??= load());
 
-/** Linux and macOS number them differently; os.constants has both. */
+/** Linux and macOS have different numbers for these; os.constants has both. */
 const { EWOULDBLOCK, EINTR } = constants.errno;
 
 /**
- * Takes the lock on an open file without waiting; false: another process has it. The kernel releases it when the
- * process ends, however it ends. Errors: the system's number, where the file system has no such locks.
+ * Takes the lock on an open file without waiting. Returns false if another process has it. The kernel releases the lock when the process
+ * ends, however it ends. Errors: the system's number if the file system has no such locks.
  */
 export function tryFlock(fd: number): boolean {
   const { flock, koffi } = libc();
@@ -46,7 +46,7 @@ export function tryFlock(fd: number): boolean {
 
 export type PeerCredentials = { uid: number; pid: number };
 
-/** The connected peer; undefined where the platform does not tell. pid is 0 where only the user is known. */
+/** Returns the connected peer, or undefined if the platform does not tell. `pid` is 0 if only the user is known. */
 export function peerCredentials(socket: Socket): PeerCredentials | undefined {
   const fd = (socket as unknown as { _handle?: { fd?: number } })._handle?.fd;
   if (fd === undefined || fd < 0) return undefined;
@@ -63,10 +63,7 @@ export function peerCredentials(socket: Socket): PeerCredentials | undefined {
 
 let trim: Function | undefined;
 
-/**
- * Gives memory that all threads have freed back to the system; glibc keeps it for later. Returns false where the C library
- * has no such call.
- */
+/** Returns memory that any thread has freed to the system; glibc would keep it. Returns false if the C library has no such call. */
 export function trimMemory(): boolean {
   if (isMac) return false;
   try {

@@ -1,6 +1,6 @@
 /**
- * Structured log: one JSON object a line, keys `atMs`, `level`, `event`, then the fields. Imported from anywhere. A line is bounded:
- * fields hold what peers have sent, too.
+ * Structured log: one JSON object a line with `atMs`, `level`, `event` and the fields. Each field's length is bounded, because peers may
+ * have sent its text.
  */
 import { cut } from "./shorten.ts";
 import { withoutPassword } from "./without-password.ts";
@@ -13,10 +13,10 @@ export type Log = {
   readonly [level in LogLevel]: (event: string, fields?: LogFields) => void;
 };
 
-/** A stack trace fits. */
+/** Longest field, in characters; a stack trace fits. */
 const FIELD_MAX = 4_000;
 
-/** `write` takes one line with its line feed and must not throw: a full disk may lose a log line, nothing else. */
+/** Makes a log. `write` gets one line with its line feed and must not throw: a full disk may lose log lines and nothing else. */
 export function createLog(write: (line: string) => void, level: LogLevel, now: () => number = Date.now): Log {
   const from = LOG_LEVELS.indexOf(level);
   const at =

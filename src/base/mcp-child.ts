@@ -1,6 +1,6 @@
 /**
- * Speaks MCP with a server in a child process: one JSON message a line, answers matched by id. Calls may overlap, and all of them
- * end with the process. Part of the files that are copied into agents' folders.
+ * Speaks MCP with a server in a child process: one JSON message a line, answers matched by id. Calls may overlap; all open calls fail when
+ * the process ends. `palace install` copies this file into agents' folders.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
@@ -12,21 +12,21 @@ const PROTOCOL_VERSION = "2025-06-18";
 type McpChildOptions = {
   env: Readonly<Record<string, string | undefined>>;
   stderr: "pipe" | "ignore";
-  /** Words the end of the process: its exit code, null if it was killed, or the error of its start. */
+  /** Puts the end of the process into words. `end` is its exit code, null if it was killed, or the error of its start. */
   describe: (end: number | null | Error) => string;
-  /** Called for each end of the process. `calls`: how many calls had no answer. */
+  /** Called when the process ends. `calls`: number of calls without an answer. */
   onEnd?: (why: string, calls: number) => void;
 };
 
 type RequestOptions = {
-  /** 0 = no limit. */
+  /** Time limit, ms; 0 means none. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
-  /** Called when the time is over; by default the call alone fails. */
+  /** Called when the time is over. By default only the call fails. */
   onLate?: (error: Error) => void;
 };
 
-/** An error that the server has answered. */
+/** Error that the server returned. */
 export class McpRefusal extends Error {
   readonly data: Record<string, unknown>;
 
@@ -56,7 +56,7 @@ export class McpChild {
       rest = lines.pop() ?? "";
       for (const line of lines) this.#settle(line);
     });
-    // A write to a process that has just exited fails; its exit is reported elsewhere.
+    // A write to a process that has just exited fails; `end` reports the exit.
     this.process.stdin.on("error", () => {});
     const { promise, resolve } = Promise.withResolvers<number | null>();
     this.exited = promise;
@@ -67,14 +67,14 @@ export class McpChild {
     this.process.once("error", end).once("close", end);
   }
 
-  /** Makes the handshake. Errors: as `request`. */
+  /** Makes MCP's handshake. Errors: as `request`. */
   async introduce(name: string, options: RequestOptions): Promise<void> {
     const clientInfo = { name, version: "1" };
     await this.request("initialize", { protocolVersion: PROTOCOL_VERSION, capabilities: {}, clientInfo }, options);
     this.#send({ jsonrpc: "2.0", method: "notifications/initialized" });
   }
 
-  /** Errors: McpRefusal; Error for a call that got no answer. */
+  /** Sends one request and returns its result. Errors: McpRefusal; Error for a call that got no answer. */
   async request(method: string, params: unknown, { timeoutMs, signal, onLate }: RequestOptions): Promise<unknown> {
     if (signal?.aborted === true) throw new Error("cancelled");
     if (this.#ended !== undefined) throw this.#ended;
@@ -98,7 +98,7 @@ export class McpChild {
     }
   }
 
-  /** Fails all calls, those that follow too. */
+  /** Fails all open calls, and every later one. */
   end(why: string): void {
     this.#ended ??= new Error(why);
     this.#onEnd?.(why, this.#waiting.size);
@@ -107,7 +107,7 @@ export class McpChild {
   }
 
   #settle(line: string): void {
-    // A program may print other lines.
+    // A line that is not an answer is ignored: the program may print other lines.
     const { id, result, error } = parseRecord(line);
     const asked = this.#waiting.get(Number(id));
     if (error === undefined) asked?.resolve(result);

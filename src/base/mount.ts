@@ -1,13 +1,13 @@
 /**
- * Finds the mount of a folder: whether its locks are seen by everybody who could take one there, and whether it
- * outlives a container. Source: proc(5), /proc/PID/mountinfo; without that file (macOS) the mount is unknown.
+ * Finds the mount of a folder, and whether its locks work for every machine that can reach it. Source: proc(5), /proc/PID/mountinfo.
+ * Without that file (macOS) the mount is unknown.
  */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
 
 export type Mount = { type: string; point: string };
 
-/** One kernel's own file systems, and NFS, whose server keeps the locks of all its clients. */
+/** File systems whose locks all programs see: those of one kernel, and network file systems whose server keeps the locks of all clients. */
 const COHERENT = new Set(
   ["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "jfs", "reiserfs", "overlay", "aufs"].concat([
     "tmpfs",
@@ -22,7 +22,7 @@ const COHERENT = new Set(
   ]),
 );
 
-/** The mount that holds `path`, or its nearest existing folder. */
+/** Returns the mount of `path`, or of its nearest existing parent. */
 export function mountOf(path: string, table = readTable()): Mount | undefined {
   let place = path;
   while (!existsSync(place) && dirname(place) !== place) place = dirname(place);
@@ -35,7 +35,7 @@ export function mountOf(path: string, table = readTable()): Mount | undefined {
     );
 }
 
-/** False for shared folders of virtual machines, FUSE and the like: a lock there holds on this side alone. */
+/** Returns false for FUSE, folders shared with virtual machines and the like: the other side does not see a lock on them. */
 export function hasCoherentLocks(mount: Mount | undefined): boolean {
   return mount === undefined || COHERENT.has(mount.type);
 }

@@ -1,4 +1,4 @@
-/** Guesses the words that somebody meant. Pure. Imported by the verbs that take names, and by memory/search/filter-names.ts. */
+/** Guesses which word somebody meant. Pure. */
 
 const DISTANCE_MAX = 2;
 
@@ -19,7 +19,7 @@ export function nearWords(word: string, candidates: readonly string[]): string[]
 
 function distanceOf(word: string, typed: string, candidate: string): number {
   if (word.length > 1 && candidate.startsWith(word)) return 0;
-  // Each change makes a word longer or shorter by at most one letter.
+  // Each change makes a word at most one letter longer or shorter.
   return Math.abs(typed.length - candidate.length) > DISTANCE_MAX ? Infinity : editDistance(typed, candidate);
 }
 

@@ -1,6 +1,5 @@
 /**
- * Imported first by every executable, for its effect: an older Node gets one sentence instead of a missing function's stack.
- * Uses nothing that Node 18 does not have.
+ * Refuses an older Node with one sentence instead of a stack trace. Every executable imports this file first. Uses only what Node 18 has.
  */
 const NEEDED = 24;
 

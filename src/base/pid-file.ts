@@ -1,13 +1,13 @@
-/** Files that one living process holds at a time: each has its holder's pid. */
+/** Files that only one living process at a time can hold; each contains the pid of its holder. */
 import { openSync, readFileSync, rmSync, statSync } from "node:fs";
 import { isAlive } from "./alive.ts";
 
-/** After that time the pid belongs to another process. */
+/** Age after which the pid belongs to another process. */
 export const HELD_MAX_MS = 2 * 3_600_000;
-/** Far longer than the time between making the file and writing the pid. */
+/** Age after which an empty file is a leftover; writing the pid takes far less. */
 const EMPTY_MAX_MS = 10_000;
 
-/** Makes the file and returns it open and empty, for the holder's pid. Undefined if a living process holds it. */
+/** Makes the file and returns it open and empty for the holder's pid. Returns undefined if a living process has it. */
 export function takePidFile(path: string): number | undefined {
   for (const isRetry of [false, true]) {
     try {
@@ -21,7 +21,7 @@ export function takePidFile(path: string): number | undefined {
   return undefined;
 }
 
-/** Returns the pid, which is the file's first word; 0 if the file has none. */
+/** Returns the pid, the file's first word, or 0 if the file has none. */
 export function pidIn(path: string): number {
   return Number.parseInt(readFileSync(path, "utf8"), 10) || 0;
 }
@@ -30,7 +30,7 @@ function isHeld(path: string): boolean {
   try {
     const ageMs = Date.now() - statSync(path).mtimeMs;
     const pid = pidIn(path);
-    // An empty file was made just now and its pid follows, or its process was killed in between.
+    // An empty file was made just now, or its process was killed before it wrote the pid.
     return pid === 0 ? ageMs < EMPTY_MAX_MS : ageMs < HELD_MAX_MS && isAlive(pid);
   } catch {
     return false;

@@ -1,22 +1,22 @@
 /**
- * Names the project of the folder that somebody works in. A search prefers the wings with these names, and a session begins with what
- * they hold. Reads a few small files and starts no process, so that a shim can ask at its start.
+ * Names the project of the folder that somebody works in. A search prefers the wings with these names, and a session begins with their
+ * notes. Reads a few small files and starts no process, so a shim can ask at its start.
  */
 import { realpathSync } from "node:fs";
 import { isAbsolute, join, posix, resolve, win32 } from "node:path";
 import { readHead } from "./regular-file.ts";
 import { commonFolder, findAbove, projectFolder } from "./worktree.ts";
 
-/** Names of a project file; the first that is there is read. */
+/** Names of a project file; the first that exists is read. */
 export const PROJECT_FILES = ["mempalace.yaml", "mempalace.yml", "mempal.yaml", "mempal.yml"] as const;
 const REPOSITORIES = [".git", ".hg", ".jj"];
 const READ_MAX_BYTES = 64 * 1024;
 const NAME_MAX = 128;
 
 /**
- * Returns the names, the most telling one first: the wing of mempalace.yaml, the remote's name, and those of the folders of the
- * repository, of its worktree, of the project file, and `folder` itself. Empty for `home`, for what is above it, and for an unknown
- * folder. Never throws.
+ * Returns the project's names, the most specific first: the wing of mempalace.yaml, the remote's name, then the names of the folders of the
+ * repository, its worktree, the project file, and `folder` itself. Returns none for `home`, the folders above it, and an unknown folder.
+ * Never throws.
  */
 export function projectNames(folder: string, home: string): string[] {
   const here = isAbsolute(folder) && !folder.includes("\0") ? resolve(folder) : "/";
@@ -37,17 +37,17 @@ export function projectNames(folder: string, home: string): string[] {
   return [...new Set(names.filter((name) => name !== undefined && name !== ""))] as string[];
 }
 
-/** Returns the names of the project that this process was started in; none when that folder is gone. */
+/** Returns the names of the project that this process was started in; none if the folder has been deleted. */
 export function projectHere(home: string): string[] {
   return projectNames(orNothing(() => process.cwd()) ?? "", home);
 }
 
-/** Slug of a folder's name, also on Windows; characters that no wing may have become underscores. */
+/** Returns the slug of a folder's name, also for Windows paths. Characters that a wing's name cannot have become underscores. */
 export function wingOfFolder(folder: string): string {
   return slugOf(folder) || "project";
 }
 
-/** Returns the name of the git remote `origin`, else of the first remote: it is the same in every clone, wherever that is moved. */
+/** Returns the name of git's remote `origin`, else of the first remote. It is the same in every clone. */
 function remoteOf(repository: string): string | undefined {
   const config = orNothing(() => readHead(join(commonFolder(repository), "config"), READ_MAX_BYTES));
   const remotes = [...(config ?? "").matchAll(/^\s*\[remote "([^"\n]*)"\][^[]*?^\s*url\s*=\s*(.*)$/gm)];
@@ -60,7 +60,7 @@ function remoteOf(repository: string): string | undefined {
   return slugOf(last.split(/[/:]/).at(-1) ?? "");
 }
 
-/** Returns the wing as the project file has it. A file that cannot be read names none, nor does one in odd YAML. */
+/** Returns the wing that the project file names. Returns undefined if the file cannot be read or its YAML is unusual. */
 function wingIn(folder: string): string | undefined {
   const texts = PROJECT_FILES.map((name) => orNothing(() => readHead(join(folder, name), READ_MAX_BYTES)));
   const text = texts.find((one) => one !== undefined) ?? "";
@@ -69,7 +69,7 @@ function wingIn(folder: string): string | undefined {
   return /[\p{L}\p{N}]/u.test(wing) && wing.length <= NAME_MAX ? wing : undefined;
 }
 
-/** Empty for a name without letters and digits. */
+/** Returns a slug; it is empty if the name has no letters and digits. */
 function slugOf(folder: string): string {
   const isWindows = /^(?:[A-Za-z]:|\\\\)/.test(folder);
   const slug = (isWindows ? win32 : posix).basename(folder).toLowerCase().replace(/[ -]/g, "_");

@@ -1,7 +1,6 @@
-/** Lists a folder in the same order on every machine. */
+/** Lists a folder by code unit, so in the same order on every machine. Returns undefined if the folder cannot be read. */
 import { type Dirent, readdirSync } from "node:fs";
 
-/** By code unit; undefined for a folder that cannot be read. */
 export function readFolder(path: string): Dirent[] | undefined {
   try {
     return readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));

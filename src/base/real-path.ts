@@ -1,7 +1,6 @@
-/** Resolves symbolic links in a path that may lead nowhere. */
+/** Resolves symbolic links in a path. Returns undefined if the path does not exist. */
 import { realpathSync } from "node:fs";
 
-/** Undefined for a path that leads nowhere. */
 export function realPath(path: string): string | undefined {
   try {
     return realpathSync(path);

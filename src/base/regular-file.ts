@@ -1,9 +1,9 @@
-/** Reads files that other programs and people put there: a pipe in the place of one is refused, where reading it would hang. */
+/** Reads files of other programs and people. A pipe in place of a file is refused, because reading it would hang. */
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 
-/** Errors: those of the file system; ENOTREG for a pipe, a socket or a device. */
+/** Reads a whole file. Errors: the file system's; ENOTREG for a pipe, a socket or a device. */
 export function readRegularFile(path: string): Buffer {
-  // A pipe opens at once with this flag, instead of waiting for a writer.
+  // With this flag a pipe opens at once instead of waiting for a writer.
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stat = fstatSync(file);
@@ -14,7 +14,7 @@ export function readRegularFile(path: string): Buffer {
   }
 }
 
-/** Returns the beginning of a file as text. Errors: those of the file system; ENOTREG for everything but a file. */
+/** Returns the beginning of a file as text. Errors: the file system's; ENOTREG for anything but a file. */
 export function readHead(path: string, maxBytes: number): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

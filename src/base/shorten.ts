@@ -1,7 +1,4 @@
-/**
- * Bounds a text for logs and errors: only the beginning of what a peer has sent is quoted, so that ten megabytes in a
- * name do not become ten megabytes more in the log and in the answer.
- */
+/** Shortens a text for logs and errors. A peer may send a name of ten megabytes, and log and answer should not repeat it. */
 export function cut(text: string, max = 200): string {
   if (text.length <= max) return text;
   // The end must not be half of a surrogate pair.

@@ -1,6 +1,6 @@
 /**
- * The staging area of the docs feeder for other parts: the names of its folders, and the user's file that a staged copy
- * was made from. The feeder writes it (feeders/doc-miner/staging-area.ts); the broker answers with it. Reads only.
+ * Names the staging folders of the docs feeder, and finds the user's file of a staged copy. The feeder writes the folders
+ * (feeders/doc-miner/staging-area.ts); the broker reads them through this file.
  */
 import { createHash } from "node:crypto";
 import { type BigIntStats, closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
@@ -11,12 +11,12 @@ export const STAGING_FOLDER = "mempalace-docs";
 export const MANIFESTS = ".manifest";
 export const OWNER_FILE = "owner.json";
 
-/** Returns the staging folder. It is beside the user's cache folder, whichever palace is fed. */
+/** Returns the staging folder. It is beside the user's cache folder and the same for every palace. */
 export function stagingHome(cacheDir: string): string {
   return join(dirname(cacheDir), STAGING_FOLDER);
 }
 
-/** The first project of a wing has the wing's folder, each other one a folder below it. */
+/** Returns the folder of a project. The first project of a wing uses the wing's folder, every other one a folder below it. */
 export function folderOfProject(root: string): string {
   return `${basename(root)}-${shortHash(root)}`;
 }
@@ -25,23 +25,23 @@ export function shortHash(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 8);
 }
 
-/** A manifest begins with its subject; the list of its files may be long. */
+/** Bytes to read of a manifest: its project comes first, and the list of its files may be long. */
 const HEAD_SIZE_BYTES = 16 * 1024;
 const ROOT = /"root":("(?:[^"\\]|\\.)*")/;
 
-/** Folder below the wing's → the project staged there. */
+/** Map from a folder below the wing's folder to the project that is staged in it. */
 type Projects = ReadonlyMap<string, string>;
 
 export class StagedOriginals {
   readonly #home: string;
-  /** Cached by wing, until a manifest is written. */
+  /** Projects of each wing, cached until a manifest is written. */
   readonly #known = new Map<string, { mtimeNs: bigint; projects: Projects }>();
 
   constructor(home: string) {
     this.#home = home;
   }
 
-  /** The user's file, if it still exists, under any home in which it was staged. Undefined for other paths. */
+  /** Returns the user's file of a staged copy if it still exists, whichever home it was staged in. Returns undefined for other paths. */
   original(sourceFile: string): string | undefined {
     const parts = sourceFile.split("/");
     const at = parts.indexOf(STAGING_FOLDER);
@@ -56,7 +56,7 @@ export class StagedOriginals {
     return look(path)?.isFile() === true ? path : undefined;
   }
 
-  /** The names under which a user's file may have been filed here. */
+  /** Returns the names under which a user's file may have been filed. */
   stagedAs(path: string): string[] {
     if (!isAbsolute(path)) return [];
     return list(join(this.#home, MANIFESTS)).flatMap((wing) =>
@@ -80,7 +80,7 @@ export class StagedOriginals {
   }
 }
 
-/** Also undefined for a name that no file can have. */
+/** Returns the file's stat, or undefined if it does not exist or cannot have this name. */
 function look(path: string): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true });
@@ -105,7 +105,7 @@ function rootIn(file: string): string | undefined {
     const found = ROOT.exec(head.toString("utf8", 0, readSync(fd, head)))?.[1];
     return parseAs(found ?? "", isText);
   } catch {
-    // Unreadable: its documents are shown under their staged names.
+    // Without a manifest, answers show the staged names.
     return undefined;
   } finally {
     if (fd !== undefined) closeSync(fd);

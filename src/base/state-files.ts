@@ -1,7 +1,6 @@
 /**
- * Small files in the user's state folder that outlive a broker and its palace: that a ledger existed, which engine serves
- * it, that the broker was stopped by hand, that one is being started, why the last start failed. Client and broker both
- * read and write them.
+ * Small files in the user's state folder that outlive a broker and its palace. They record that a ledger existed, which engine served it,
+ * that somebody stopped the broker, that a start is running, and why the last start failed. Client and broker read and write them.
  */
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -27,7 +26,7 @@ function put(paths: MarkPaths, name: MarkName, content: object): void {
   }
 }
 
-/** Errors of a state folder that accepts no file: STORE_DISK_FULL, STORE_READ_ONLY. */
+/** Returns the error for a state folder that accepts no file: STORE_DISK_FULL or STORE_READ_ONLY. */
 export function unwritable(folder: string, cause: unknown): PalaceError {
   const code = (cause as NodeJS.ErrnoException).code ?? "unknown";
   if (isDiskFull(cause))
@@ -35,7 +34,7 @@ export function unwritable(folder: string, cause: unknown): PalaceError {
   return new PalaceError("STORE_READ_ONLY", `${folder} cannot be written (${code})`, "make it writable", { cause });
 }
 
-/** True for the error of a disk, or of a user's share of it, that has no space left. */
+/** Returns true if the error says that the disk or the user's quota is full. */
 export function isDiskFull(error: unknown): boolean {
   return /^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException | null)?.code ?? "");
 }
@@ -54,9 +53,12 @@ export function clearStopped(paths: MarkPaths): void {
   rmSync(mark(paths, "stopped"), { force: true });
 }
 
-// --- starting: the client that gets the file starts a broker, the others wait for it ---
+// --- starting: the client that makes the file starts a broker, the other clients wait for it ---
 
-/** `staleMs`: a file older than that (or from the future: clocks are stepped) was left by a client that died. */
+/**
+ * Makes the file; returns false if another client has it. A file older than `staleMs` was left by a client that died. So was a file from
+ * the future, because clocks may be set back.
+ */
 export function takeStarting(paths: MarkPaths, staleMs: number): boolean {
   const file = mark(paths, "starting");
   mkdirSync(paths.stateDir, { recursive: true, mode: 0o700 });
@@ -77,7 +79,7 @@ export function isStarting(paths: MarkPaths, staleMs: number): boolean {
   return since !== undefined && Math.abs(Date.now() - since) <= staleMs;
 }
 
-/** Left by a client that died. */
+/** Returns true if a client died while it started a broker. */
 export function staleStart(paths: MarkPaths, staleMs: number): boolean {
   return existsSync(mark(paths, "starting")) && !isStarting(paths, staleMs);
 }
@@ -86,12 +88,12 @@ export function dropStarting(paths: MarkPaths): void {
   rmSync(mark(paths, "starting"), { force: true });
 }
 
-/** Tells waiting clients why there will be no broker. */
+/** Records why no broker will start, for the clients that wait. */
 export function setFailed(paths: MarkPaths, error: PalaceError): void {
   put(paths, "failed", { message: error.message, ...error.toWire() });
 }
 
-/** Forgets the failure of an earlier start: its cause may be removed. */
+/** Deletes the failure of an earlier start, whose cause may be gone. */
 export function clearFailed(paths: MarkPaths): void {
   rmSync(mark(paths, "failed"), { force: true });
 }
@@ -101,10 +103,9 @@ export function readFailed(paths: MarkPaths): PalaceError | undefined {
   return isErrorCode(code) ? new PalaceError(code, String(message), String(hint)) : undefined;
 }
 
-// --- a broker that is meant to stay wants the palace; the file is in the palace's own folder, for brokers of other
-// containers ---
+// --- a permanent broker asks for the palace; the file is in the palace's folder, so brokers of other containers see it ---
 
-/** Renewed while it waits: an old file was left by a broker that gave up. */
+/** Age after which a request has no effect. A waiting broker renews its request; an old request is from a broker that gave up. */
 const WANTED_MS = 5_000;
 
 export function askToMakeWay(file: string): void {
@@ -119,15 +120,14 @@ export function isWanted(file: string): boolean {
 // --- the engine that served the palace last ---
 
 /**
- * Kept in the user's own state folder, not beside the palace: it is a command that is run, and a palace may come from
- * elsewhere.
+ * Records the engine in the user's state folder, not beside the palace. It is a command that we run, and a palace may come from elsewhere.
  */
 export function rememberEngine(paths: MarkPaths, text: string | undefined): void {
   if (text === undefined) rmSync(mark(paths, "engine"), { force: true });
   else if (recallEngine(paths) !== text) put(paths, "engine", { engine: text });
 }
 
-/** The last broker's `MEMPALACE_ENGINE`, unless that was the default. */
+/** Returns the last broker's `MEMPALACE_ENGINE`; undefined for the default engine. */
 export function recallEngine(paths: MarkPaths): string | undefined {
   const { engine } = readRecord(mark(paths, "engine"));
   return typeof engine === "string" ? engine : undefined;
@@ -135,18 +135,18 @@ export function recallEngine(paths: MarkPaths): string | undefined {
 
 // --- a ledger existed here ---
 
-/** Beside the ledger while a restore exchanges it (memory/backup/swap.ts). */
+/** File beside the ledger during a restore (memory/backup/swap.ts). */
 export const RESTORE_MARKER = "restore.json";
 
-/** Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
+/** Records that a ledger exists here. Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
 export function rememberLedger(paths: MarkPaths): void {
   if (readRecord(mark(paths, "known"))["ledgerFile"] !== paths.ledgerFile)
     put(paths, "known", { ledgerFile: paths.ledgerFile });
 }
 
-/** The error for a palace that existed and is gone: it is never started again without the user's consent. */
+/** Returns the error for a palace that existed and is gone: only the user may begin a new one. */
 export function vanishedPalace(paths: MarkPaths): PalaceError | undefined {
-  // Between two moves of a restore there is none: who has the lock next finishes it.
+  // A restore removes the ledger for a moment. If it was interrupted, the next process with the lock finishes it.
   if (existsSync(join(dirname(paths.ledgerFile), RESTORE_MARKER))) return undefined;
   if (existsSync(paths.ledgerFile) || readRecord(mark(paths, "known"))["ledgerFile"] !== paths.ledgerFile)
     return undefined;

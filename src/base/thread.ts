@@ -1,7 +1,6 @@
 /**
- * Calls into a worker thread, typed by one table of methods. The parent half (`startThread`, `lazyThread`) is used by
- * whoever has a thread, the thread half (`serveThread`) by the `*-thread.ts` entries. When a thread dies, its open calls
- * fail.
+ * Calls methods of a worker thread, typed by one table. `startThread` and `lazyThread` run in the parent, `serveThread` in the
+ * `*-thread.ts` entries. When a thread dies, its open calls fail.
  */
 import { basename, extname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,10 +8,10 @@ import { parentPort, Worker } from "node:worker_threads";
 import { type ErrorCode, isErrorCode, PalaceError } from "./errors.ts";
 import { isDiskFull } from "./state-files.ts";
 
-/** Calls in flight to one thread; the broker's own queues are shorter. */
+/** Most open calls of one thread; the broker's own queues are shorter. */
 const CALLS_MAX = 4096;
 
-// The compiler checks every call against the table; `never` lets any method fit the bound.
+// `never` lets any method fit this type; the compiler checks every call against the table.
 export type Methods = Record<string, (...args: never[]) => unknown>;
 
 export type Thread<M extends Methods> = {
@@ -25,23 +24,23 @@ type Failure = { code: ErrorCode; message: string; hint: string };
 type Reply = { id: number; value?: unknown; failure?: Failure };
 
 /**
- * V8 lets the young objects of each thread take 192 MB by default, and a thread that then waits keeps what it took. With
- * this bound it keeps 16 MB; the old generation stays as it is.
+ * Limit for young objects of a thread, MiB. V8's default lets them take 192 MB, and a waiting thread keeps that memory. With this limit it
+ * keeps 16 MB; the old generation is not affected.
  */
 const YOUNG_MAX_MIB = 24;
 
-/** Id of the message that tells whether the thread has opened. */
+/** Id of the message that says whether the thread has opened. */
 const OPENED = 0;
 
 /**
- * Returns the file of a thread's entry. `owner` is the caller's import.meta.url: the entry is beside it and has its
- * extension, before and after the build.
+ * Returns the file of a thread's entry. `owner` is the caller's import.meta.url: the entry is in the same folder with the same extension,
+ * before and after the build.
  */
 export function threadFile(owner: string, name: string): URL {
   return new URL(`./${name}${extname(fileURLToPath(owner))}`, owner);
 }
 
-/** Resolves once the thread has opened. Errors: what its opening threw; STORE_UNAVAILABLE when it ended by itself. */
+/** Starts a thread and resolves when it has opened. Errors: what its `open` threw; STORE_UNAVAILABLE if the thread ended. */
 export async function startThread<M extends Methods>(file: URL, workerData: unknown): Promise<Thread<M>> {
   const name = nameOf(file);
   const worker = new Worker(file, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MAX_MIB } });
@@ -93,7 +92,6 @@ export async function startThread<M extends Methods>(file: URL, workerData: unkn
   };
 }
 
-/** Returns the name of the entry's file, without its ending. */
 function nameOf(file: URL): string {
   const path = fileURLToPath(file);
   return basename(path, extname(path)).replace(/-thread$/, "");
@@ -101,19 +99,20 @@ function nameOf(file: URL): string {
 
 export type LazyThread<M extends Methods> = Thread<M> & {
   isStarted(): boolean;
-  /** For a caller that knows of a call before it can make it. */
+  /** Starts the thread early, for a caller that expects a call. */
   start(): Promise<Thread<M>>;
 };
 
 /**
- * Starts the thread with its first call, which then has the errors of `startThread` too; after a start that failed the
- * next call tries again.
+ * Returns a thread that starts with its first call, which then also has the errors of `startThread`. After a failed start the next call
+ * tries again.
  */
 export function lazyThread<M extends Methods>(file: URL, workerData: unknown): LazyThread<M> {
   let thread: Promise<Thread<M>> | undefined;
   let isClosed = false;
   const start = async (): Promise<Thread<M>> => {
-    if (isClosed) throw new PalaceError("STORE_UNAVAILABLE", "a thread is asked after its end", "palace restart");
+    if (isClosed)
+      throw new PalaceError("STORE_UNAVAILABLE", "the thread has ended and takes no more work", "palace restart");
     thread ??= startThread<M>(file, workerData).catch((error: unknown) => {
       thread = undefined;
       throw error;
@@ -131,7 +130,7 @@ export function lazyThread<M extends Methods>(file: URL, workerData: unknown): L
   };
 }
 
-/** Runs in the thread: opens, reports, then answers calls in the order they came. */
+/** Runs in the thread: opens, reports that, then answers calls in the order of their arrival. */
 export async function serveThread<M extends Methods>(open: () => M | Promise<M>): Promise<void> {
   const port = parentPort;
   if (port === null) throw new Error("broken invariant: a thread entry runs in a worker thread");
@@ -151,7 +150,10 @@ export async function serveThread<M extends Methods>(open: () => M | Promise<M>)
   });
 }
 
-/** Translates SQLite's errors for a damaged file and a full disk; any other error means that the store is unavailable for now. */
+/**
+ * Translates an error for the parent: SQLite's codes for a damaged file and a full disk get ours, every other unknown error becomes
+ * STORE_UNAVAILABLE.
+ */
 function describeFailure(error: unknown): Failure {
   if (error instanceof PalaceError) return { code: error.code, message: error.message, hint: error.hint };
   const code = String((error as { code?: unknown } | null)?.code ?? "");

@@ -1,7 +1,6 @@
-/** Bounded waiting. */
+/** Returns the work's value, or undefined after `timeoutMs`; the work then continues and its result is ignored. Errors: the work's. */
 import { type Clock, SYSTEM_CLOCK, type Timer } from "./clock.ts";
 
-/** The work's value, or undefined when it takes longer; the work then continues unobserved. Errors: the work's. */
 export async function within<T>(
   work: Promise<T> | undefined,
   timeoutMs: number,

@@ -1,11 +1,9 @@
-/**
- * Time that has really passed, whatever somebody sets the machine's clock to: the kernel counts it from the machine's start.
- */
+/** Measures time that has really passed, whatever the machine's clock says. The kernel counts it from the machine's start. */
 import { readFileSync } from "node:fs";
 import { uptime } from "node:os";
 import { isRecord } from "./is-record.ts";
 
-/** A moment by the machine's clock, and by the time since the machine's start. `bootId` names that start. */
+/** A moment by the machine's clock and by the time since the machine started. `bootId` identifies that start. */
 export type Moment = { wallMs: number; uptimeMs: number; bootId: string };
 
 const UNKNOWN = "unknown";
@@ -23,14 +21,14 @@ export function isMoment(value: unknown): value is Moment {
 }
 
 /**
- * Returns how much time has passed between two moments, ms, and never more than that. Only the clock knows how long a
- * machine was off: it is believed up to `offMaxMs`, and no longer than the machine had run before.
+ * Returns the time between two moments, ms, never more than really passed. Only the clock knows how long a machine was off. We believe it
+ * for at most `offMaxMs`, and for at most as long as the machine had run before.
  */
 export function passedMs(since: Moment, now: Moment, offMaxMs: number): number {
   const byClockMs = Math.max(0, now.wallMs - since.wallMs);
   const isSameStart = now.bootId === since.bootId && now.uptimeMs >= since.uptimeMs;
   if (isSameStart && now.bootId !== UNKNOWN) return now.uptimeMs - since.uptimeMs;
-  // Another start, or another machine, to which the palace was moved.
+  // The machine was restarted, or the palace was moved to another one.
   const ranMs = Math.min(byClockMs, isSameStart ? now.uptimeMs - since.uptimeMs : now.uptimeMs);
   return ranMs + Math.min(byClockMs - ranMs, offMaxMs, since.uptimeMs);
 }

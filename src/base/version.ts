@@ -1,4 +1,4 @@
-/** The product's version, read once from the package's own manifest, wherever it is installed. */
+/** Version of the product, read once from package.json. */
 import { readFileSync } from "node:fs";
 import { parseRecord } from "./parse-json.ts";
 

@@ -1,19 +1,19 @@
-/** Hides passwords that stand in addresses, before a text is shown or logged. Imported from anywhere. */
+/** Hides passwords in URLs before a text is shown or logged. */
 
-/** The beginning of an address, which ends where the next one begins. */
+/** Beginning of a URL. The URL ends at the latest where the next URL begins. */
 const SCHEME = /([a-z][a-z0-9+.-]{0,20}:\/\/)/i;
-/** The end of an address: a blank, or the end of a text in JSON. */
+/** End of a URL: a blank, or the end of a string in JSON. */
 const END = /\s|"[\]},:]/;
 
 /**
- * Returns the text with `…` in the place of each user with a password, `http://…@host`, and of each user without one, which may
- * be a token. SSH's user stays: `ssh://ada:…@host`. A password that nobody has escaped may hold `/`, `?`, `#`, `@` and quotes:
- * the last `@` counts.
+ * Returns the text with `…` for the user and password of each URL: `http://…@host`. A user without a password is hidden, too, because it
+ * may be a token. SSH's user stays: `ssh://ada:…@host`. An unescaped password may contain `/`, `?`, `#`, `@` and quotes, so the last `@`
+ * counts.
  */
 export function withoutPassword(text: string): string {
   if (!text.includes("@") || !text.includes("://")) return text;
   const parts = text.split(SCHEME);
-  // Every second part is a scheme.
+  // The parts alternate between text and scheme.
   return parts.map((part, at) => (at > 0 && at % 2 === 0 ? hidden(parts[at - 1] ?? "", part) : part)).join("");
 }
 

@@ -1,14 +1,14 @@
-/** Finds the project of a git worktree, whose name is the name of its sessions and notes, too. Reads only. */
+/** Finds the project of a git worktree; sessions and notes use the project's name. Only reads. */
 import { existsSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { readHead } from "./regular-file.ts";
 
-/** Claude Code makes worktrees in the project; they are recognised by their path after they are gone, too. */
+/** Path of a worktree that Claude Code made inside the project; it is recognised even after the worktree is deleted. */
 const OF_CLAUDE = /^(.+?)[\\/]\.claude[\\/]worktrees[\\/]/;
-/** Longer than any path. */
+/** Longest `.git` file we read; no path is longer. */
 const GIT_FILE_MAX_BYTES = 16 * 1024;
 
-/** Returns the folder itself, or for one in a worktree the same folder of the project. */
+/** Returns the folder itself, or the same folder of the project if `folder` is in a worktree. */
 export function projectFolder(folder: string): string {
   const [, claude] = OF_CLAUDE.exec(folder) ?? [];
   if (claude !== undefined) return claude;
@@ -17,7 +17,7 @@ export function projectFolder(folder: string): string {
   return repository === undefined || main === undefined ? folder : join(main, relative(repository, folder));
 }
 
-/** `.git` of a worktree is a file that names `MAIN/.git/worktrees/NAME`. */
+/** Returns the main repository of a worktree, whose `.git` is a file that names `MAIN/.git/worktrees/NAME`. */
 export function mainOf(repository: string): string | undefined {
   try {
     const git = join(repository, ".git");
@@ -29,10 +29,7 @@ export function mainOf(repository: string): string | undefined {
   }
 }
 
-/**
- * Returns the folder with git's own files, which all worktrees of the repository share. Errors: those of the file system, above all
- * without a `.git`.
- */
+/** Returns the folder with git's own files, which all worktrees share. Errors: the file system's, usually because `.git` does not exist. */
 export function commonFolder(repository: string): string {
   const git = join(repository, ".git");
   if (statSync(git).isDirectory()) return git;
@@ -42,15 +39,15 @@ export function commonFolder(repository: string): string {
   return existsSync(shared) ? resolve(own, readHead(shared, GIT_FILE_MAX_BYTES).trim()) : own;
 }
 
-/** True for a worktree of a repository that is checked out at `root` or below it: its documents are there as well. */
+/** Returns true for a worktree of a repository that is checked out at `root` or below: its documents are there as well. */
 export function isCopyWithin(root: string, folder: string): boolean {
   const main = mainOf(folder);
   const isWithin = main === root || main?.startsWith(`${root}/`) === true;
-  // A bare repository has no index, and no documents of its own.
+  // A bare repository has no index and no documents.
   return main !== undefined && isWithin && existsSync(join(main, ".git", "index"));
 }
 
-/** Returns the nearest of the folder and those above it that has an entry of one of the names. */
+/** Returns the nearest folder, from `folder` upwards, that has an entry with one of the names. */
 export function findAbove(folder: string, names: readonly string[]): string | undefined {
   for (let at = folder; ; at = dirname(at)) {
     if (names.some((name) => existsSync(join(at, name)))) return at;

@@ -31,7 +31,7 @@ import { START_TIMEOUT_MS } from "../protocol/limits.ts";
 import { executable } from "../cli/executable.ts";
 import { logFile } from "../cli/terminal/log-rotation.ts";
 
-/** Bounds the wait for a slow reader of its log, because the next broker waits for the lock meanwhile. */
+/** Longest wait for a slow reader of the log: the next broker waits for the lock meanwhile. */
 const READERS_MAX_MS = 1_000;
 
 const HELP = `usage: mempalace-broker --ensure | --foreground [--palace DIR] [--new]
@@ -81,23 +81,19 @@ async function main(): Promise<number> {
 
 type ServeOptions = {
   palace: string | undefined;
-  /** True when a client started it, with nobody at a terminal. */
+  /** True if a client started it, without a terminal. */
   isOnDemand: boolean;
   isMeantToStay: boolean;
   startAnew: boolean;
 };
 
-/**
- * Runs until the broker ends. Errors: those of runBroker. A broker that is not meant to stay ends without an error if
- * another broker already holds the palace.
- */
+/** Runs until the broker ends. Errors: as runBroker. A broker that is not permanent ends without an error if another one has the palace. */
 async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startAnew }: ServeOptions): Promise<number> {
   armFault(config.fault);
   if (config.proxy !== undefined) useProxy(config.proxy);
-  // The reader of our log may have closed its end: that must not end the broker.
+  // The reader of our log may be gone; that must not end the broker.
   process.stderr.on("error", () => {});
-  // The embedding runtime would send usage reports; the variable is set here because its own threads read the real
-  // environment.
+  // The embedding runtime would send usage reports. Its own threads read the real environment, so the variable is set in `process.env`.
   Object.assign(process.env, { ORT_DISABLE_TELEMETRY: "1" });
   const foreign = foreignMount(config);
   const write = isOnDemand ? logFile(config.paths.logFile) : (line: string) => void process.stderr.write(line);
@@ -118,7 +114,7 @@ async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startA
       });
       if (typeof outcome === "number") return outcome;
       if (isMeantToStay && makesWay(outcome.heldBy)) askToMakeWay(config.paths.wantedFile);
-      // A holder whose door is closed is about to exit: then this broker is the next.
+      // A holder whose door is closed is about to exit; this broker then takes its place.
       else if (await isServed(config)) deadline = 0;
       if (performance.now() > deadline) {
         log.info("another broker holds this palace", { home: config.paths.home, holder: outcome.heldBy });
@@ -135,7 +131,7 @@ async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startA
   }
 }
 
-/** Our own `palace mine`, for this palace. Its environment names no broker elsewhere and injects no fault. */
+/** Returns the command of our own `palace mine` for this palace. Its environment names no other broker and no fault. */
 function minerOf(palace: string | undefined): MinerCommand {
   const [command, file] = executable("palace");
   const args = [`--max-old-space-size=${MINER_HEAP_MAX_MIB}`, file];
@@ -143,14 +139,14 @@ function minerOf(palace: string | undefined): MinerCommand {
   return { command, args: palace === undefined ? args : [...args, "--palace", resolve(palace)], env };
 }
 
-/** Returns why a broker that was started on demand must not run here (any more). */
+/** Returns why a broker that was started on demand must not run here. */
 function whyNotHere(config: Config): string | undefined {
   if (isStopped(config.paths)) return "stopped by hand";
   if (isWanted(config.paths.wantedFile)) return "another broker is meant to stay";
   return hasBridge(config) ? "a bridge leads to the host's" : undefined;
 }
 
-/** A draining broker does not count: its clients wait for the next one. */
+/** Returns true if a broker serves the palace. A draining one does not count: its clients wait for the next one. */
 async function isServed(config: Config): Promise<boolean> {
   const live = await findBroker(config);
   return live !== undefined && live.health.status !== "draining";

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `mempalace-docs DIR` files a project's documentation; `mempalace-docs why FILE` explains one decision of it. */
+/** `mempalace-docs DIR` files a project's documentation. `mempalace-docs why FILE` explains one decision about a file. */
 import "../base/node-version.ts";
 import { runVerb } from "../cli/define-verb.ts";
 

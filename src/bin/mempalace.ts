@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * `mempalace VERB`: upstream's command line (palace.md 9) with the same verbs, flags, output and exit codes, through the
- * broker: it never opens the palace. A verb that this version lacks says so, and what to type instead.
+ * `mempalace VERB`: upstream's command line (palace.md 9) with the same verbs, flags, output and exit codes. It works through the broker
+ * and never opens the palace. A verb that this version lacks names the command to use instead.
  */
 import { leave } from "../base/exit-process.ts";
 import "../base/node-version.ts";
@@ -10,7 +10,7 @@ import { PalaceError } from "../base/errors.ts";
 import { ABSENT } from "../cli/upstream/absent.ts";
 import { reportError, type Verb } from "../cli/define-verb.ts";
 
-/** The version that an unchanged skill or script may expect. */
+/** Version that unchanged skills and scripts may expect. */
 const UPSTREAM = "3.11.0";
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
@@ -39,7 +39,7 @@ const VERBS: Record<string, readonly [does: string, load: () => Promise<Verb>]> 
   mcp: ["Show how to register the MCP server", async () => (await import("../cli/upstream/mcp.ts")).verb],
 };
 
-// `mempalace search x | head` closes our stdout early: that is not a failure.
+// `mempalace search x | head` closes our stdout early; that is not a failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 70));
 try {
   const argv = withoutBackend(process.argv.slice(2));
@@ -55,7 +55,7 @@ try {
   await leave(exitCode(reportError("mempalace", error, process.argv)));
 }
 
-/** Upstream has three exit codes: wrong usage, interrupted, failed. */
+/** Returns one of upstream's exit codes: 0, wrong usage, interrupted, failed. */
 function exitCode(code: number): number {
   return [0, EXIT_USAGE, EXIT_INTERRUPTED].includes(code) ? code : EXIT_FAILED;
 }
@@ -71,10 +71,7 @@ function refusal(verb: string, args: readonly string[]): PalaceError {
   return new PalaceError("ENGINE_UNSUPPORTED", `${verb}: ${why}`, hint);
 }
 
-/**
- * Removes `--backend NAME` at any position: a palace's storage is not chosen per call, and Chroma's is the only one.
- * Errors: ENGINE_UNSUPPORTED for another name.
- */
+/** Removes `--backend NAME` at any position: Chroma's storage is the only one. Errors: ENGINE_UNSUPPORTED for another name. */
 function withoutBackend(given: readonly string[]): string[] {
   const left: string[] = [];
   for (let index = 0; index < given.length; index++) {

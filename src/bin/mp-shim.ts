@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `mp-shim` and `mempalace-mcp`: MCP over stdio. Unknown arguments are ignored, as upstream ignores them. */
+/** MCP over stdio, for the commands `mp-shim` and `mempalace-mcp`. Ignores unknown arguments, as upstream does. */
 import { loadConfig } from "../config/config.ts";
 import "../base/node-version.ts";
 import { PalaceError } from "../base/errors.ts";
@@ -21,7 +21,7 @@ if (argv.some((one) => one === "--help" || one === "-h")) process.stdout.write(H
 else if (argv.includes("--version")) void printVersion();
 else void run();
 
-// This import and those below are lazy: a shim must start fast.
+// This import and those below are lazy, because a shim must start fast.
 async function printVersion(): Promise<void> {
   const { VERSION } = await import("../base/version.ts");
   process.stdout.write(`palace-devbox ${VERSION}\n`);

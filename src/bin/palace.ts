@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `palace VERB`: the command for everything. Only the file of the given verb is loaded. */
+/** `palace VERB`: the command for everything. Loads only the file of the given verb. */
 import "../base/node-version.ts";
 import { quoted } from "../base/shell-word.ts";
 import { VERSION } from "../base/version.ts";
@@ -39,7 +39,7 @@ async function run(verb: string, argv: readonly string[]): Promise<void> {
   else await runVerb("palace", withFurtherHelp(verb, (await load()).verb), argv, process.env);
 }
 
-/** `palace help VERB [SUB]` is `palace VERB [SUB] --help`. */
+/** Prints help: `palace help VERB [SUB]` is `palace VERB [SUB] --help`. */
 async function help(words: readonly string[]): Promise<void> {
   const [verb, ...more] = words.filter((word) => !word.startsWith("-"));
   if (verb !== undefined) await run(verb, [...more.slice(0, 1), "--help"]);
@@ -64,12 +64,12 @@ function tellNewName(verb: string, argv: readonly string[]): void {
   tell(`${verb} is now \`${spelled(now)}\``, argv);
 }
 
-/** Prints a line to stderr, but not to a script that asks for JSON. */
+/** Prints a line to stderr, but not for a script that asks for JSON. */
 function tell(line: string, argv: readonly string[]): void {
   if (!hasFlag(argv, "--json")) process.stderr.write(`palace: ${line}\n`);
 }
 
-/** A suggestion has the words that were typed, where the verb takes some. */
+/** Returns the error with a suggestion, which repeats the typed words if the verb takes some. */
 function unknownVerb(verb: string, synonym: Synonym | undefined, argv: readonly string[]): PalaceError {
   const near = synonym === undefined ? nearestWord(verb, [...WORDS, ...Object.keys(SYNONYMS)]) : undefined;
   const meant = (synonym ?? findSynonym(near ?? ""))?.means ?? (near === undefined ? undefined : newName(near));
@@ -83,7 +83,7 @@ function newName(verb: string): string {
   return Object.hasOwn(OLD_NAMES, verb) ? OLD_NAMES[verb as keyof typeof OLD_NAMES] : `palace ${verb}`;
 }
 
-/** Common options before the verb are passed to it. */
+/** Splits the arguments. Common options before the verb are passed to it. */
 function splitArguments(argv: readonly string[]): { common: string[]; name: string; rest: string[] } {
   let at = 0;
   while (argv[at]?.startsWith("-") === true) at += argv[at] === "--palace" ? 2 : 1;

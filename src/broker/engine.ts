@@ -1,7 +1,7 @@
 /**
- * The interface of what answers the calls behind the doors: the builtin palace (builtin/engine.ts), or one child MCP
- * server (child/engine.ts). life/ knows nothing else of either. An engine begins to open when it is made; from then on
- * it answers, if only with the reason why it is not open.
+ * Interface of the engine that answers the calls: the builtin palace (builtin/engine.ts), or a child MCP server (child/engine.ts). life/
+ * knows nothing else about them. An engine begins to open when it is made. From then on it answers, if only with the reason why it is not
+ * open.
  */
 import type { PalaceError } from "../base/errors.ts";
 import type { Capabilities, Implementation } from "../protocol/modern.ts";
@@ -12,8 +12,7 @@ import type { Peer } from "./peer.ts";
 export type Notify = (method: string, params: Record<string, unknown> | undefined) => void;
 
 /**
- * `sizeBytes` is the message's length on the wire; `notify` is set where the door can notify. Undefined = no answer is
- * due.
+ * Answers one message. `sizeBytes`: its length on the wire. `notify`: set if the door can notify. Returns undefined if no answer is due.
  */
 export type Dispatch = (
   peer: Peer,
@@ -22,29 +21,29 @@ export type Dispatch = (
   notify?: Notify,
 ) => Promise<RpcResponse | undefined>;
 
-/** A palace's status, reported by the engine that has it open. */
+/** Status of a palace, from the engine that has it open. */
 export type PalaceStatus = Pick<
   StatusReport,
   "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver" | "closets" | "graph" | "strays" | "adoption"
 >;
 
-/** The server's description of itself in MCP's handshake; `capabilities`: to clients of 2026-07-28. */
+/** The server's description of itself in MCP's handshake. `capabilities`: for clients of 2026-07-28. */
 export type Identity = { serverInfo: Implementation; instructions?: string; capabilities: Capabilities };
 
 export type Engine = {
   dispatch: Dispatch;
   /** Resolves when the palace is open or has failed to open. Never rejects. */
   opened: Promise<void>;
-  /** A connection has closed. */
+  /** Forgets a peer whose connection has closed. */
   leave(peerId: number): void;
   health(): Pick<Health, "status" | "error">;
   report(): EngineReport;
   status(): PalaceStatus & Pick<StatusReport, "upstreamLock">;
-  /** The identity that `POST /mcp` tells clients where it is not our own; undefined until it is known. */
+  /** Identity that `POST /mcp` tells clients if it is not our own; undefined until it is known. */
   identity?: () => Identity | undefined;
-  /** The reason why the engine cannot be used. */
+  /** Returns why the engine cannot be used. */
   failure(): PalaceError | undefined;
-  /** True while long work runs, whether or not anybody is connected. */
+  /** True while long work runs, with or without clients. */
   isBusy(): boolean;
   /** Accepts no more calls and answers the running ones. */
   drain(): Promise<void>;
@@ -56,7 +55,7 @@ export type Engine = {
 /** Makes a link to the page for a peer, with its role or a lesser one. */
 export type PageLink = (peer: Peer, role: Role | undefined) => Promise<UiLink>;
 
-/** The parts of the broker that an engine needs. */
+/** Parts of the broker that an engine needs. */
 export type EngineHost = {
   status: () => StatusReport;
   stop: () => void;

@@ -1,8 +1,7 @@
 /**
- * Decides which files of the broker's machine a peer may learn of: the one rule for the tool `mine`, for `sync`, and
- * for everything else that reads files for a peer. A peer on the user's socket has the broker's own access anyway; an
- * agent of another machine sees what the owner has opened to it, and nothing through a link that leads out of it, not
- * even whether something exists.
+ * Decides which files of the broker's machine a peer may see. The tool `mine`, `sync` and all other code that reads files for a peer use
+ * this rule. A peer on the user's socket could read them anyway. An agent of another machine sees only the folders that the owner opened.
+ * It sees nothing through a link that leads out of them, not even whether a file exists.
  */
 import { realpathSync } from "node:fs";
 import { resolve, sep } from "node:path";
@@ -15,20 +14,20 @@ export function seesAll({ door, role }: Peer): boolean {
 }
 
 /**
- * Decides by the path's spelling alone; isReallyOpened tells whether links lead out of it. A path with ".." is not opened: behind a
- * link that means another folder than its spelling says.
+ * Decides by the path's spelling; isReallyOpened checks links. A path with ".." is refused: behind a link it leads to another folder than
+ * it says.
  */
 export function isOpened(path: string, roots: readonly string[]): boolean {
   if (!canBePath(path) || path.split("/").includes("..")) return false;
   return roots.some((root) => isInside(resolve(path), resolve(root)));
 }
 
-/** `path` has its links resolved. */
+/** Decides for a `path` whose links are resolved. */
 export function isReallyOpened(path: string, roots: readonly string[]): boolean {
   return roots.some((root) => isInside(path, realOf(root)));
 }
 
-/** The files as that peer may see them: files that are not opened to it count neither as present nor as deleted. */
+/** Returns the files as the peer may see them. A file that is not opened to the peer has an unknown state: neither present nor deleted. */
 export function filesFor(peer: Peer, files: SourceFiles, roots: readonly string[]): SourceFiles {
   if (seesAll(peer)) return files;
   const opened = (path: string): boolean => {

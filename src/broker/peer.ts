@@ -1,4 +1,4 @@
-/** The peer at the other end of a connection, as the door identified it. The queue, the journal and the log see it. */
+/** The peer at the other end of a connection, as the door identified it, for the queue, the journal and the log. */
 import { isRecord } from "../base/is-record.ts";
 import type { LogFields } from "../base/log.ts";
 import { agentName } from "../protocol/agent-name.ts";
@@ -8,20 +8,22 @@ import { MCP_VERSIONS, type McpVersion } from "../protocol/version.ts";
 export type Peer = {
   /** Number of the connection, unique in this broker's life. */
   id: number;
-  /** Name the client gave itself; not proof of anything. */
+  /** Name that the client gave itself; it proves nothing. */
   agent: string;
   door: DoorName;
   role: Role;
-  /** The kernel's answer; -1 where it gives none. */
+  /** The kernel's answer, or -1 without one. */
   uid: number;
   pid: number;
-  /** The set of tools it asked for. */
+  /** Tools that the client asked for. */
   tools: ToolProfile;
-  /** Names of the project that it works in, the most telling one first; none if it has not said. */
+  /** Names of the client's project, the most specific first; absent if the client named none. */
   project?: readonly string[];
-  /** Tells whether its answers are read: a read waits that would add to many unread ones. Unset: they are. */
+  /**
+   * Returns whether the peer reads its answers. If not, or if others leave many answers unread, its next read waits. Unset: the peer reads.
+   */
   reading?: () => "goes on" | "behind" | "others wait" | "gone";
-  /** The MCP revision that its handshake settled on; undefined until then, and for a client that needs none. */
+  /** MCP revision of the handshake; undefined before it, and for a client without one. */
   revision?: McpVersion | undefined;
 };
 
@@ -29,19 +31,19 @@ export function peerFields(peer: Peer): LogFields {
   return { peer: peer.id, agent: peer.agent, door: peer.door, pid: peer.pid };
 }
 
-/** A connection without a name of its own gets its client's name; a token's name stays before it. */
+/** Names a connection without a name after its MCP client; the name of a token stays in front. */
 export function nameAfter(peer: Peer, clientInfo: unknown): void {
   const isUnnamed = peer.agent === UNNAMED_AGENT || peer.agent.endsWith(`:${UNNAMED_AGENT}`);
   const name = isRecord(clientInfo) ? agentName(clientInfo["name"]) : "unknown";
   if (isUnnamed && name !== "unknown") peer.agent = peer.agent.slice(0, -UNNAMED_AGENT.length) + name;
 }
 
-/** An unknown profile means the full one: a client of a later version still has tools. */
+/** Returns the profile; an unknown one means `full`, so that a later client still has tools. */
 export function toolProfile(given: unknown): ToolProfile {
   return TOOL_PROFILES.find((profile) => profile === given) ?? "full";
 }
 
-/** The revision that a header names; undefined for one that has no handshake, or is unknown here. */
+/** Returns the revision that a header names; undefined if the revision has no handshake or is unknown here. */
 export function mcpRevision(given: unknown): McpVersion | undefined {
   return MCP_VERSIONS.find((version) => version === given);
 }

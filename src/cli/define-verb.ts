@@ -1,6 +1,6 @@
 /**
- * Defines a command and how it runs: parse, run, print the error, exit. Every executable of ours except the shim and the
- * broker goes through `runVerb`. Imported by the entry points and the files in verbs/.
+ * Defines a command and runs it: parse, run, print the error, exit. Every executable of ours except the shim and the broker uses
+ * `runVerb`. Imported by the entry points and the files in verbs/.
  */
 import { dirname } from "node:path";
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
@@ -27,14 +27,14 @@ const PLACES: Readonly<Record<Place | "writing", string>> = {
   any: "",
 };
 
-/** One option in the notation of `options`, its name, and what `parseArgs` takes for it. */
+/** Types for one option in the notation of `options`: its name, and its definition for `parseArgs`. */
 type Words<S extends string> = S extends `${infer One} ${infer More}` ? One | Words<More> : S;
 type NameOf<S extends string> = S extends `${infer N}=${string}` ? NameOf<N> : S extends `${infer N}|${string}` ? N : S;
 type OptionOf<S extends string> = S extends `${string}=...`
   ? { type: "string"; multiple: true }
   : { type: S extends `${string}=` ? "string" : "boolean" };
 
-/** Reads options as a usage writes them: `dry-run yes|y wing= session=...` (a flag, one with a letter, a value, values). */
+/** Reads options as a usage writes them: `dry-run yes|y wing= session=...` (a flag, a flag with a letter, a value, several values). */
 export function options<const S extends string>(...lists: S[]): { [One in Words<S> as NameOf<One>]: OptionOf<One> } {
   const read = lists
     .flatMap((list) => list.split(" "))
@@ -55,33 +55,33 @@ export type Call<T extends ParseArgsOptionsConfig> = {
   env: Env;
   out: Output;
   /**
-   * Returns a client of the broker, which is started if need be, and closed when the verb has ended. `project`: names of the project that
-   * searches prefer.
+   * Returns a client of the broker. It starts the broker if needed, and closes the client after the verb. `project`: names of the project
+   * that searches prefer.
    */
   connect: (agent: string, project?: readonly string[]) => Promise<Client>;
 };
 
 export type VerbParts<T extends ParseArgsOptionsConfig> = {
-  /** Shown by --help: the call on the first line, then what it does. */
+  /** Text of --help: the call on the first line, then what it does. */
   usage: string;
   options?: T;
-  /** The fewest and the most positional arguments; none by default. */
+  /** Minimum and maximum number of positional arguments; none by default. */
   args?: readonly [number, number];
-  /** Demand on --palace; by default, a palace must exist there. */
+  /** Demand on --palace; by default a palace must exist there. */
   place?: Place | ((call: Pick<Call<T>, "values" | "args">) => Place | Promise<Place>);
-  /** True for a verb of the memory's owner: the engine lets it in when the broker runs in a container (docker/owner.ts). */
+  /** True for a verb of the memory's owner: if the broker runs in a container, the engine gives access (docker/owner.ts). */
   forOwner?: true;
-  /** True: the command itself shows what is wrong with the settings file. */
+  /** True if the command itself reports faults of the settings file. */
   showsSettingsFaults?: boolean;
-  /** Returns the exit code. Errors: PalaceError for errors that the user can fix. */
+  /** Runs the verb and returns the exit code. Errors: PalaceError for errors that the user can fix. */
   run: (call: Call<T>) => number | Promise<number>;
 };
 
 export type Verb = {
   usage: string;
-  /** For the completions; a verb whose subverbs have options of their own has none. */
+  /** Options for the completions; none if the verb's subverbs have their own. */
   options?: ParseArgsOptionsConfig;
-  /** Subverbs with options of their own. */
+  /** Subverbs with their own options. */
   subs?: Readonly<Record<string, () => Promise<{ verb: Verb }>>>;
   execute(argv: readonly string[], env: Env): Promise<number>;
 };
@@ -141,7 +141,7 @@ async function runConnected<C extends Omit<Call<{}>, "connect" | "values">>(
   }
 }
 
-/** A broker does not start with such a file, and every other command goes on without the value. */
+/** Warns of an invalid settings file: a broker does not start with it, and other commands ignore the invalid value. */
 function warnOfSettings({ settings }: Config, out: Output): void {
   for (const { message, hint } of settings.faults.filter(({ kind }) => kind !== "unknown")) {
     out.notice(`palace: ${message}; this command goes on without it`);
@@ -149,9 +149,9 @@ function warnOfSettings({ settings }: Config, out: Output): void {
   }
 }
 
-/** Runs a command to its end and ends the process with its exit code. */
+/** Runs a command and ends the process with its exit code. */
 export async function runVerb(name: string, verb: Verb, argv: readonly string[], env: Env): Promise<never> {
-  // `palace search x | head` closes our stdout early: that is not a failure.
+  // `palace search x | head` closes our stdout early, which is not a failure.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 70));
   try {
     return await leave(await verb.execute(argv, env));
@@ -178,10 +178,7 @@ export function reportError(name: string, thrown: unknown, argv: readonly string
   return isKnown ? error.exitCode : 70;
 }
 
-/**
- * Turns the error of a full or read-only disk into one that the user can fix: it is not a bug of ours, wherever it
- * appears.
- */
+/** Turns the error of a full or read-only disk into an error that the user can fix: it is not a bug of ours. */
 function asKnown(thrown: unknown): unknown {
   const { code, path } = (thrown ?? {}) as NodeJS.ErrnoException;
   if (thrown instanceof PalaceError || !["ENOSPC", "EDQUOT", "EROFS"].includes(code ?? "")) return thrown;
@@ -190,7 +187,7 @@ function asKnown(thrown: unknown): unknown {
 
 export function usageError(usage: string, problem: string): PalaceError {
   const [calls = ""] = usage.split("\n\n");
-  // Each call gets its own line, a long one several.
+  // Each call is on its own line; a long call takes several lines.
   const forms = calls.replaceAll(/\n\s+/g, " ").split("\n");
   const [command = ""] = /^[a-z-]+(?: [a-z][a-z-]+)*(?= |$)/.exec(forms[0] ?? "") ?? [];
   return new PalaceError("CONFIG_USAGE", problem, `usage: ${forms.join(" | ")}; more: ${command} --help`);
@@ -214,7 +211,7 @@ function parse<T extends ParseArgsOptionsConfig>(
   }
 }
 
-/** True when one of the flags is among the options. */
+/** Returns true if the arguments contain one of the flags. */
 export function hasFlag(argv: readonly string[], ...flags: readonly string[]): boolean {
   const end = argv.indexOf("--");
   return (end < 0 ? argv : argv.slice(0, end)).some((word) => flags.includes(word));

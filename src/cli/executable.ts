@@ -1,6 +1,6 @@
 /**
- * Locates our executables for one that starts another: with this Node, by path, as TypeScript in a checkout and as JavaScript in
- * an install. Imported by the verbs that start processes.
+ * Finds our executables for a process that starts another one. They run with this Node, by path: TypeScript in a checkout,
+ * JavaScript in an install. Imported by the verbs that start processes.
  */
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,10 +14,10 @@ export function executable(name: Name): [command: string, file: string] {
   return [process.execPath, fileURLToPath(file)];
 }
 
-/** The file of dist/bin that an executable is; the shim is bundled as CommonJS (scripts/build.ts). */
+/** Returns the executable's file in dist/bin; the shim is bundled as CommonJS (scripts/build.ts). */
 export function builtFile(name: string): string {
   return `${name}.${name === "mp-shim" ? "cjs" : "js"}`;
 }
 
-/** The folder of the package: a clone's root, or npm's folder for it. */
+/** Folder of the package: a clone's root, or npm's folder for it. */
 export const PACKAGE_ROOT = join(import.meta.dirname, "../..");

@@ -1,6 +1,4 @@
-/**
- * Makes one tool call of a command: the broker answers it, or a write is spooled. Imported by the verbs that call tools.
- */
+/** Makes one tool call for a command: the broker answers it, or a write is spooled. Imported by verbs. */
 import { type Client, connectClient } from "../wire/client/client.ts";
 import type { CommandCall } from "../wire/client/command-offline.ts";
 import { PalaceError } from "../base/errors.ts";
@@ -15,7 +13,7 @@ export async function callOrSpool(call: CommandCall): Promise<Json> {
   try {
     return await callTool(client, call);
   } catch (error) {
-    // A broker that disappeared during a write may have filed it: spooled with its key, the write is done once.
+    // A broker that disappeared during a write may have filed it. The spooled write has the same key, so it counts once.
     if (error instanceof PalaceError && error.code.startsWith("TRANSPORT_")) return await spool(call, error);
     throw error;
   } finally {

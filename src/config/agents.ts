@@ -1,4 +1,4 @@
-/** Locates settings and sessions of coding agents, by the agents' own rules. Pure. Used by config.ts. Source: harnesses.md 1.5, 2.2, 3.4. */
+/** Finds the settings and sessions of coding agents by the agents' own rules. Pure. Source: harnesses.md 1.5, 2.2, 3.4. */
 import { userInfo } from "node:os";
 import { delimiter, isAbsolute, join } from "node:path";
 import { type Env, readVariable } from "./env.ts";
@@ -11,14 +11,14 @@ export function agentPlaces(env: Env) {
   const user = userHome(env);
   const moved = readVariable(env, "CLAUDE_CONFIG_DIR");
   return Object.freeze({
-    /** Claude Code's folder, and the file beside it (or in it, where the folder was moved) that holds its MCP servers. */
+    /** Claude Code's folder, and its file of MCP servers, which is beside the folder, or inside it if the user moved the folder. */
     claudeDir: claudeFolder(env, user),
     claudeFile: join(moved ?? user, ".claude.json"),
     /** Folder of an administrator's settings for Claude Code. */
     claudeManagedDir: process.platform === "darwin" ? MANAGED_MAC : "/etc/claude-code",
     opencodeDir: join(readVariable(env, "XDG_CONFIG_HOME") ?? join(user, ".config"), "opencode"),
     piDir: piFolder(env, user),
-    /** The folders of PATH. */
+    /** Folders of PATH. */
     programFolders: (readVariable(env, "PATH") ?? "").split(delimiter).filter(Boolean),
   });
 }
@@ -34,7 +34,7 @@ export function sessionPlaces(env: Env) {
   });
 }
 
-/** Source: outcome-memory.md 4.2; roampal 0.6.0, `_config_dir` in its profile_manager.py. */
+/** Finds Roampal's folders. Source: outcome-memory.md 4.2; roampal 0.6.0, `_config_dir` in its profile_manager.py. */
 export function roampalPlaces(env: Env) {
   const home = readVariable(env, "HOME") ?? "";
   const isMac = process.platform === "darwin";
@@ -43,13 +43,13 @@ export function roampalPlaces(env: Env) {
     : `${readVariable(env, "XDG_CONFIG_HOME") ?? `${home}/.config`}/roampal`;
   const data = isMac ? `${config}/data` : `${home}/.local/share/roampal/data`;
   return {
-    /** Roampal's data folder, which need not be there, and the folder of its settings, with its profiles. */
+    /** Roampal's data folder, which may not exist, and the folder of its settings and profiles. */
     roampalDir: readVariable(env, "ROAMPAL_DATA_PATH") ?? data,
     roampalSettings: config,
   };
 }
 
-/** Returns pi's folder in the home `user`; pi expands a tilde in this variable, which no shell has expanded. */
+/** Returns pi's folder in the home `user`. pi itself expands a tilde in this variable. */
 export function piFolder(env: Env, user: string): string {
   const folder = readVariable(env, "PI_CODING_AGENT_DIR") ?? "~/.pi/agent";
   return folder === "~" || folder.startsWith("~/") ? `${user}${folder.slice(1)}` : folder;

@@ -1,6 +1,6 @@
 /**
- * Turns environment, arguments and the settings file into one frozen object, once, in an entry point. Everything else takes it, or
- * parts of it, as a value. Called by bin, scripts and tests only.
+ * Makes one frozen object of the environment, the arguments and the settings file. Only bin, scripts and tests call it, once in each entry
+ * point; all other code gets the values passed in.
  */
 import { readFileSync } from "node:fs";
 import { isInContainer } from "../base/container.ts";
@@ -20,8 +20,8 @@ export type ModelConfig = Config["model"];
 export type ConfigOptions = { palace?: string | undefined };
 
 /**
- * Reads the environment and, for what it does not set, the settings file. An unusable value of the file is a fault in
- * `settings` and counts as not set. Errors: CONFIG_BAD_VALUE, which names the variable and the values that it takes.
+ * Reads the environment and, for settings that are not in it, the settings file. A bad value in the file counts as not set and becomes a
+ * fault in `settings`. Errors: CONFIG_BAD_VALUE, which names the variable and the values it takes.
  */
 export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
   const paths = resolvePaths(env, options.palace);
@@ -32,11 +32,11 @@ function parseConfig(settings: Settings, paths: Paths, own: Env) {
   const { env } = settings;
   return Object.freeze({
     paths,
-    /** Returns arguments and environment that lead another command of ours to the very same palace. */
+    /** Returns arguments and environment for another command of ours on the same palace. */
     handedOn: () => handedOn(paths, own),
-    /** The environment that this was read from; a broker that is started for this palace gets the same. */
+    /** Environment that this object was read from. A broker started for this palace gets the same. */
     env: own,
-    /** The settings file, and where each value comes from. */
+    /** Settings file, and the source of each value. */
     settings,
     ...clientConfig(env),
     ...doorsConfig(settings, own),
@@ -50,35 +50,35 @@ function parseConfig(settings: Settings, paths: Paths, own: Env) {
 
 function clientConfig(env: Env) {
   return {
-    /** Endpoint used verbatim; undefined: discovered. */
+    /** Address of the broker as the user gave it. Undefined: the client finds the broker itself. */
     endpoint: readVariable(env, "MEMPALACE_BROKER"),
     agentName: readVariable(env, "MEMPALACE_AGENT_NAME"),
-    /** The agent's sandbox that this process says it runs in. */
+    /** Sandbox that this process says it runs in. */
     sandbox: sandboxOf(env),
     tools: toolProfile(env),
-    /** Returns this client's token; undefined when there is none. Errors: CONFIG_BAD_VALUE. */
+    /** Returns this client's token, if it has one. Errors: CONFIG_BAD_VALUE. */
     token: () => readVariable(env, "MEMPALACE_TOKEN")?.trim() ?? tokenFromFile(env),
-    /** The command that sshd passes on when a forced command replaced it. */
+    /** Command that the SSH client asked for; sshd passes it on when it runs a forced command instead. */
     sshCommand: readVariable(env, "SSH_ORIGINAL_COMMAND"),
   };
 }
 
 function doorsConfig({ env, fileOnly }: Settings, own: Env) {
   const read = (from: Env) => ({
-    /** TCP door besides the socket. The host `docker` means the address that containers reach. */
+    /** TCP address to listen on besides the socket. The host `docker` means the address that containers reach. */
     listen: readSetting(from, "listen"),
     /** Port of the door for programs that speak Roampal's HTTP API. */
     outcomePort: readSetting(from, "outcome-port"),
   });
   return {
-    /** Doors that the environment asks for; the broker remembers them. Undefined: as the file says, else as last time. */
+    /** Doors that the environment asks for; the broker remembers them. Undefined: the file decides, else the last start. */
     ...read(own),
     /** Doors that the settings file asks for. */
     lastingDoors: read(fileOnly),
-    /** Programs of this machine's own user need no token at `outcomePort`. */
+    /** If true, programs of this machine's own user need no token at `outcomePort`. */
     outcomeLocal: readSetting(env, "outcome-local"),
     allowedHosts: readSetting(env, "allowed-hosts"),
-    /** Folders that agents on other machines may have mined. */
+    /** Folders that agents on other machines may mine. */
     mineRoots: readSetting(env, "mine-roots"),
   };
 }
@@ -87,25 +87,25 @@ function brokerConfig(env: Env, paths: Paths) {
   const engine = readVariable(env, "MEMPALACE_ENGINE");
   return {
     idleExitMs: readSetting(env, "idle-exit-minutes") * 60_000,
-    /** True when the user has vouched for the palace's mount. */
+    /** True if the user says that the palace's mount is safe. */
     trustMount: isOn(env, "MEMPALACE_TRUST_MOUNT"),
     topology: readVariable(env, "MEMPALACE_TOPOLOGY") ?? (isInContainer() ? "container-only-alone" : "native-only"),
-    /** Undefined: as last time, else builtin. */
+    /** Undefined: the engine of the last start, at first the builtin one. */
     engine: engine === undefined ? undefined : parseEngine(engine, env, paths),
     /** Parses an engine that was stored as text. Errors: as loadConfig. */
     parseEngine: (text: string | undefined) => parseEngine(text, env, paths),
-    /** The most drawers that one mined file may become; 0: unlimited. */
+    /** Most drawers of one mined file; 0 means unlimited. */
     chunksMax: readSetting(env, "max-chunks-per-file"),
-    /** How long the journal keeps its rows. */
+    /** Time that the journal keeps its rows, ms. */
     journalRetentionMs: readSetting(env, "audit-days") * 24 * 3_600_000,
-    /** Masking of secrets in what agents receive. */
+    /** How secrets are masked in answers to agents. */
     redact: readSetting(env, "redact"),
     backup: {
-      /** Folder of the scheduled backups; undefined: the broker only makes backups that are asked for. */
+      /** Folder of the scheduled backups. Undefined: the broker makes backups only on request. */
       dir: readSetting(env, "backup-dir"),
       hours: readSetting(env, "backup-hours"),
       keep: readSetting(env, "backup-keep"),
-      /** Returns the passphrase of all backups; undefined: they are not encrypted. Errors: CONFIG_BAD_VALUE. */
+      /** Returns the passphrase of all backups. Undefined: backups are not encrypted. Errors: CONFIG_BAD_VALUE. */
       passphrase: (file = readSetting(env, "backup-passphrase-file")): string | undefined =>
         file === undefined ? readVariable(env, "MEMPALACE_BACKUP_PASSPHRASE") : firstLine(file),
     },
@@ -130,14 +130,14 @@ function storesConfig(env: Env, { settingsDir, cacheDir }: Paths) {
     },
     vectors: readSetting(env, "vectors"),
     model: {
-      /** Folder named by the user, which is searched first, and that of the cross-encoder. */
+      /** Folder of the user's own model, which is searched first, and the folder of the cross-encoder. */
       dir: readSetting(env, "model-dir"),
       rerankDir: readSetting(env, "rerank-dir"),
-      /** Base address for the download; undefined: the model's public hub. */
+      /** Base URL of the download. Undefined: the model's public hub. */
       url: readSetting(env, "model-url"),
       offline: readSetting(env, "offline"),
       cacheDir: `${cacheDir}/models`,
-      /** The user's home, which holds the files that Python's Chroma has already fetched. */
+      /** The user's home, which may have model files that Python's Chroma has downloaded. */
       userHome: readVariable(env, "HOME") ?? "/",
     },
   };
@@ -149,21 +149,21 @@ function agentsConfig(env: Env) {
     sessions: sessionPlaces(env),
     agents: agentPlaces(env),
     ...roampalPlaces(env),
-    /** Roampal's commands mean the memory of development. */
+    /** True if Roampal's commands use the development memory. */
     isRoampalDev: /^(?:1|true|yes)$/i.test(readVariable(env, "ROAMPAL_DEV") ?? ""),
     /** Settings of the coding agents' hooks; upstream's config.json may add to them. */
     hooks: { autoSave: readSetting(env, "hooks-auto-save"), mineDir: readVariable(env, "MEMPAL_DIR") },
   };
 }
 
-/** The tools of outcome memory stand beside the palace's where that is on. Errors: CONFIG_BAD_VALUE. */
+/** Returns the tools to list: the palace's, plus those of outcome memory if that is on. Errors: CONFIG_BAD_VALUE. */
 function toolProfile(env: Env): ToolProfile {
   const asked = readSetting(env, "tools");
   const hasOutcomes = readSetting(env, "outcomes") !== "off";
   return hasOutcomes && (asked === "full" || asked === "light") ? `${asked}+outcome` : asked;
 }
 
-/** Source of the variables: sandbox-runtime 0.0.83, Codex 0.146, Claude Code 2.1. */
+/** Reads the agent's sandbox from its variables. Source: sandbox-runtime 0.0.83, Codex 0.146, Claude Code 2.1. */
 function sandboxOf(env: Env): "claude-code" | "sandbox-runtime" | "codex" | undefined {
   if (readVariable(env, "CODEX_SANDBOX_NETWORK_DISABLED") !== undefined) return "codex";
   if (readVariable(env, "SANDBOX_RUNTIME") === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Parses `MEMPALACE_ENGINE`: the builtin engine, or a command whose process serves the palace. Called by config.ts. */
+/** Parses `MEMPALACE_ENGINE`: the builtin engine, or a command whose process serves the palace. */
 import { resolve } from "node:path";
 import { PalaceError } from "../base/errors.ts";
 import { type Env, readSetting } from "./env.ts";
@@ -6,13 +6,13 @@ import type { Paths } from "./paths.ts";
 
 export type CommandConfig = Readonly<{
   kind: "command";
-  /** The setting as written, stored for the next broker. */
+  /** The setting as the user wrote it, stored for the next broker. */
   text: string;
-  /** Program and arguments, executed without a shell. */
+  /** Program and arguments, run without a shell. */
   argv: readonly [string, ...string[]];
   /** Environment of the child. */
   env: Env;
-  /** Folder that the child writes, as far as its arguments name one. */
+  /** Folder that the child writes: the one in its arguments, else the public palace. */
   palaceDir: string;
   requestTimeoutMs: number;
 }>;
@@ -21,44 +21,46 @@ export type EngineConfig = Readonly<{ kind: "builtin" }> | CommandConfig;
 
 const EXAMPLE = `export MEMPALACE_ENGINE='command:["/path/to/mempalace-mcp","--palace","/path/to/palace"]'`;
 
-/** `text` is the setting to read; undefined = builtin. Errors: CONFIG_BAD_VALUE. */
+/** Parses the setting; undefined means builtin. Errors: CONFIG_BAD_VALUE. */
 export function parseEngine(text: string | undefined, env: Env, paths: Paths): EngineConfig {
   if (text === undefined || text === "builtin") return { kind: "builtin" };
   if (!text.startsWith("command:")) throw bad(`${text} is neither builtin nor command:ARGV`);
   const [program, ...args] = splitCommand(text.slice("command:".length).trim());
   if (program === undefined || program === "") throw bad("command: has no program");
-  // The broker's working directory is arbitrary: a program is found on the PATH or by its absolute path.
+  // The broker has no fixed working directory, so a relative path is refused.
   if (program.includes("/") && !program.startsWith("/")) throw bad(`${program} is a relative path`);
   const { MEMPALACE_ENGINE: _own, ...rest } = env;
   return {
     kind: "command",
     text,
     argv: [program, ...args],
-    // An argument may have named the broker's palace; upstream reads it from this variable.
+    // The user may have named the broker's palace by an argument; upstream reads it from this variable.
     env: paths.home === paths.palaceDir ? { ...rest, MEMPALACE_PALACE_PATH: paths.home } : rest,
     palaceDir: palaceOf(args) ?? paths.palaceDir,
     requestTimeoutMs: readSetting(env, "engine-timeout-seconds") * 1000,
   };
 }
 
-/** Splits a JSON array of strings, or words separated by blanks. Quoting needs the array, because no shell parses this. */
+/**
+ * Splits a JSON array of strings, or words separated by blanks. A word with quotes or blanks needs the array, because no shell parses this.
+ */
 function splitCommand(text: string): string[] {
   if (text.startsWith("[")) {
     let value: unknown;
     try {
       value = JSON.parse(text);
     } catch {
-      throw bad("what follows command: begins with [ and is no JSON array");
+      throw bad("the text after command: begins with [ but is no JSON array");
     }
     if (Array.isArray(value) && value.every((one) => typeof one === "string" && !one.includes("\0")))
       return value as string[];
-    throw bad("the JSON array holds something else than strings");
+    throw bad("the JSON array holds values that are not strings");
   }
   if (/["'\\$`]/.test(text)) throw bad("quotes and shell characters need the form of a JSON array");
   return text.split(/\s+/).filter(Boolean);
 }
 
-/** Reads upstream's own argument. */
+/** Returns the folder in upstream's argument `--palace`. */
 function palaceOf(args: readonly string[]): string | undefined {
   const at = args.findLastIndex((one) => one === "--palace" || one.startsWith("--palace="));
   const value = args[at] === "--palace" ? args[at + 1] : args[at]?.slice("--palace=".length);

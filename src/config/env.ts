@@ -1,7 +1,6 @@
 /**
- * The environment variables that we read beside those of settings (settings-table.ts). docs/reference/settings.md is made
- * from both tables, and a house test holds that nothing else in src reads `process.env`. Imported by the files beside it and
- * by scripts/docs.ts.
+ * Environment variables that we read, except those of settings (settings-table.ts). docs/reference/settings.md is made from both tables. A
+ * house test checks that nothing else in src reads `process.env`.
  */
 import { PalaceError } from "../base/errors.ts";
 import {
@@ -18,7 +17,7 @@ import { SWITCH } from "./settings-value.ts";
 type Group = "place" | "broker" | "client" | "harness" | "machine" | "spelling";
 type Variable = Readonly<{ group: Group; default: string; meaning: string }>;
 
-/** `usual` is the default in words; empty: none. */
+/** Makes a row. `usual`: the default in words; empty if the variable has none. */
 function variable(group: Group, usual = ""): { means: (meaning: string) => Variable } {
   return { means: (meaning) => ({ group, default: usual, meaning }) };
 }
@@ -27,7 +26,7 @@ export const VARIABLES = {
   MEMPALACE_PATH: variable("place", "the home that MemPalace's rule finds, else ~/.mempalace").means(
     "Folder of the palace, with everything in it. For one command, use --palace DIR instead.",
   ),
-  // These name a palace, too. MEMPALACE_CONFIG_DIR is upstream's home, when MEMPALACE_PATH is not set.
+  // These variables name a palace, too. MEMPALACE_CONFIG_DIR names upstream's home if MEMPALACE_PATH is not set.
   MEMPALACE_PALACE_PATH: variable("spelling").means(
     "a palace directory with a broker and a ledger of its own, unless it belongs to the home; its graph is ~/.mempalace/knowledge_graph.sqlite3 as MemPalace's",
   ),
@@ -119,7 +118,7 @@ export const VARIABLES = {
   ),
 } satisfies Record<string, Variable>;
 
-/** Names of secrets, which the settings file does not hold, and what to use instead. */
+/** Names of secrets, which the settings file may not contain, with advice for each. */
 const SECRETS: Readonly<Record<string, string>> = {
   token: "write it into a file of your own (chmod 600), then: export MEMPALACE_TOKEN_FILE=FILE",
   "chroma-token": "export MEMPALACE_CHROMA_TOKEN=… where the broker is started",
@@ -128,7 +127,7 @@ const SECRETS: Readonly<Record<string, string>> = {
     "write it into a file of your own (chmod 600), then: palace config set backup-passphrase-file FILE",
 };
 
-/** Returns what to do with a secret of that name; undefined: it is not the name of one. */
+/** Returns the advice for a secret of that name; undefined for any other name. */
 export function secretOf(key: string): string | undefined {
   return Object.hasOwn(SECRETS, key) ? SECRETS[key] : undefined;
 }
@@ -136,15 +135,12 @@ export function secretOf(key: string): string | undefined {
 export type VariableName = keyof typeof VARIABLES | SettingVariable;
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** Lists every variable that is read, those of settings included. */
+/** Lists every variable that we read, including those of settings. */
 export function variableNames(): VariableName[] {
   return [...(Object.keys(VARIABLES) as (keyof typeof VARIABLES)[]), ...SETTING_KEYS.map(variableOf)];
 }
 
-/**
- * Lists NAME=value for the variables that decide which palace and broker is used, without secrets and settings of a single
- * client.
- */
+/** Lists NAME=value for the variables that decide which palace and broker is used. Leaves out secrets and settings of a single client. */
 export function lastingSettings(env: Env): string[] {
   const own = Object.entries(VARIABLES).flatMap(([name, { group }]) =>
     ["client", "harness"].includes(group) ? [name] : [],
@@ -160,15 +156,15 @@ export function lastingSettings(env: Env): string[] {
   });
 }
 
-/** Reads one listed variable; empty counts as not set. */
+/** Reads one listed variable. An empty one counts as not set. */
 export function readVariable(env: Env, name: VariableName): string | undefined {
   const value = env[name];
   return value === undefined || value.trim() === "" ? undefined : value;
 }
 
 /**
- * Reads the variable of a setting; `usual` is its value where it is not set. Errors: CONFIG_BAD_VALUE, which names the
- * variable and a value that works.
+ * Reads the variable of a setting, or returns `usual` if it is not set. Errors: CONFIG_BAD_VALUE, which names the variable and a good
+ * value.
  */
 export function readSetting<K extends SettingKey>(
   env: Env,
@@ -185,7 +181,7 @@ export function readSetting<K extends SettingKey>(
   throw new PalaceError("CONFIG_BAD_VALUE", `${name}=${text} is ${kind.refusal}`, `export ${name}=${good}`);
 }
 
-/** Does the same for code inside an agent, which an unusable value must not break: it counts as not set. */
+/** Reads a setting for code inside an agent, which must not fail: a bad value counts as not set. */
 export function usableSetting<K extends SettingKey>(env: Env, key: K): SettingOf<K> {
   try {
     return readSetting(env, key);
@@ -194,7 +190,7 @@ export function usableSetting<K extends SettingKey>(env: Env, key: K): SettingOf
   }
 }
 
-/** Reads a variable that is on or off; off where it is not set. */
+/** Reads a variable that is on or off, by default off. */
 export function isOn(env: Env, name: VariableName): boolean {
   return SWITCH.read(readVariable(env, name) ?? "") ?? false;
 }

@@ -1,8 +1,7 @@
 /**
- * Reads what MemPalace's config.json and environment say about filing: sizes of drawers, keywords of halls, thresholds for
- * links between names and topics, languages of names. It reads as upstream does: the environment wins over the file, and an
- * unusable value counts as not set. Where upstream's versions differ, it follows 3.11. Used by config.ts. Source: palace.md
- * 3.3, config modules of 3.3.6 and 3.11.
+ * Reads the settings for filing in MemPalace's config.json and environment: sizes of drawers, keywords of halls, thresholds for links,
+ * languages of names. As in upstream, the environment wins and a bad value counts as not set. Where upstream's versions differ, 3.11
+ * counts. Source: palace.md 3.3, config modules of 3.3.6 and 3.11.
  */
 import type { Cut, HallKeywords } from "../protocol/filing.ts";
 import {
@@ -19,28 +18,25 @@ import { readUpstreamFile } from "./mempalace-config.ts";
 
 type UpstreamFile = Readonly<Record<string, unknown>>;
 
-/** Language codes that upstream knows and name-languages.ts in engine does not. */
+/** Language codes that upstream supports and the memory's name-languages.ts does not. */
 const CHINESE = new Set(["zh-cn", "zh-tw"]);
 
 export type FilingSettings = Readonly<{
   cut: Cut;
-  /** The least size of a transcript's drawer, in characters; undefined: not set. */
+  /** Least size of a transcript's drawer, characters; undefined if not set. */
   transcriptMin: number | undefined;
-  /** Undefined: MemPalace's own. */
+  /** Undefined: MemPalace's own halls. */
   halls: HallKeywords | undefined;
-  /**
-   * The least number of drawers that two names share for a hallway, or of topics that two wings share for a tunnel;
-   * undefined: not set.
-   */
+  /** Least number of drawers that two names share for a hallway, and of topics that two wings share for a tunnel. Undefined if not set. */
   hallwayMin: number | undefined;
   topicsMin: number | undefined;
-  /** Languages in which names are looked for, by upstream's codes; at least one. */
+  /** Languages to look for names in, by upstream's codes; at least one. */
   languages: readonly string[];
-  /** One sentence for each setting that is present but not used as written. */
+  /** One sentence for each setting that is not used as written. */
   ignored: readonly string[];
 }>;
 
-/** Reads the file on each call, so that a mine uses the current settings. `settingsDir` is upstream's home. */
+/** Reads the settings. Each call reads the file again, so that a mine uses current values. `settingsDir` is upstream's home. */
 export function readFiling(env: Env, settingsDir: string): FilingSettings {
   const { values: file, fault } = readUpstreamFile(settingsDir);
   const ignored = fault === undefined ? [] : [fault];
@@ -56,7 +52,10 @@ export function readFiling(env: Env, settingsDir: string): FilingSettings {
   };
 }
 
-/** An overlap of more than half a drawer might never end: 3.11 then falls back to the default, 3.3.6 tried it. */
+/**
+ * Reads the sizes of drawers. With an overlap of more than half a drawer cutting might never end. 3.11 then uses the default, as we do;
+ * 3.3.6 tried it.
+ */
 function readCut(file: UpstreamFile, ignored: string[]): Cut {
   const asked = (key: string, usual: number, least: number): number => {
     const value = file[key] === undefined ? usual : wholeNumber(file[key], least);
@@ -88,7 +87,7 @@ function transcriptMin({ min_chunk_size: given }: UpstreamFile, { size }: Cut): 
   return value === undefined || value > size ? undefined : value;
 }
 
-/** A word list that is a string counts by its characters, as it does in Python. */
+/** Reads the halls. A string in place of a word list counts by its characters, as in Python. */
 function readHalls(given: unknown, ignored: string[]): HallKeywords | undefined {
   if (given === undefined) return undefined;
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
@@ -117,7 +116,7 @@ function leastCount({ env, file, ignored }: Read, name: VariableName, key: strin
     ignored.push(`${name} is no whole number of at least 1: it is not used`);
   if (value !== undefined || file[key] === undefined || file[key] === null) return value;
   const given = file[key];
-  // Here, unlike for sizes, Python counts True as 1, and numbers below one as one.
+  // Unlike for sizes, Python here counts True as 1, and raises numbers below 1 to 1.
   const number = typeof given === "boolean" ? Number(given) : wholeNumber(given, -Infinity);
   if (number === undefined) ignored.push(`${key} is no whole number: it is not used`);
   return number === undefined ? undefined : Math.max(1, number);
@@ -133,7 +132,7 @@ function readLanguages(env: Env, { entity_languages: listed }: UpstreamFile, ign
   return languages.slice(0, LANGUAGES_MAX);
 }
 
-/** Parses as Python's `int()` does: digits with underscores between them and spaces around; a fraction is truncated. */
+/** Parses a whole number as Python's `int()` does: with underscores between digits and blanks around; it truncates fractions. */
 function wholeNumber(value: unknown, least: number): number | undefined {
   const text = typeof value === "string" ? value.trim() : "";
   const isNumeral = /^[+-]?\d+(?:_\d+)*$/.test(text);

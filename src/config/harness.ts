@@ -1,17 +1,17 @@
 /**
- * Reads the settings of code that runs inside or beside an agent. An invalid value counts as not set: it must not break an
- * agent. It is part of the files that are copied into agents' folders, so it never throws and imports little.
+ * Reads the settings of code inside or beside an agent. A bad value counts as not set, because it must not break the agent. `palace
+ * install` copies this file into agents' folders, so it never throws and imports little.
  */
 import { piFolder } from "./agents.ts";
 import { type Env, isOn, readVariable, usableSetting, type VariableName } from "./env.ts";
 import { resolvePaths } from "./paths.ts";
 import { readSettingsFile, withFile } from "./settings.ts";
 
-/** The address of OpenAI's Chat Completions without its end, and a model there. */
+/** Judge model: base URL of an OpenAI Chat Completions API, and the model's name. */
 export type JudgeSettings = Readonly<{ url: string; model: string; key: string | undefined }>;
 export type HarnessSettings = ReturnType<typeof readHarness>;
 
-/** Merges the settings file into the environment of an agent. `palace` is the --palace argument of the hook's command. */
+/** Merges the settings file into an agent's environment. `palace` is the --palace argument of the hook's command. */
 export function harnessEnv(env: Env, palace?: string): Env {
   try {
     return withFile(env, readSettingsFile(resolvePaths(env, palace).home, env));
@@ -25,22 +25,22 @@ export function readHarness(env: Env) {
     wakeUp: usableSetting(env, "wake-up"),
     /** Undefined: the whole palace. */
     wing: usableSetting(env, "wake-up-wing")?.trim(),
-    /** How long a turn of an agent waits for the memory. */
+    /** Time that a turn of an agent waits for the memory, ms. */
     turnMaxMs: usableSetting(env, "turn-max-ms"),
-    /** Limit of an injected text, its fence included. */
+    /** Largest injected text, including its fence. */
     injectedMaxBytes: usableSetting(env, "wake-up-bytes"),
     recall: usableSetting(env, "recall"),
-    /** Memory that learns from outcomes follows the conversation; `project`: it leaves out memories of other projects. */
+    /** If on, memory that learns from outcomes follows the conversation. `project`: it leaves out memories of other projects. */
     outcomes: usableSetting(env, "outcomes"),
-    /** Judge of outcomes that an agent has not scored; if undefined, nobody judges them. */
+    /** Model that judges outcomes that the agent has not scored. Undefined: nobody judges them. */
     judge: readJudge(env),
-    /** Beginnings of commands that count as tests, beside those that are known. */
+    /** Beginnings of commands that count as tests, in addition to the known ones. */
     testCommands: usableSetting(env, "test-commands"),
     agentName: readVariable(env, "MEMPALACE_AGENT_NAME")?.trim(),
-    /** Argument vectors; undefined: the program is looked for. */
+    /** Programs with their arguments. Undefined: the program is searched for. */
     hookCommand: command(env, "MEMPALACE_HOOK_COMMAND"),
     mcpCommand: command(env, "MEMPALACE_MCP_COMMAND"),
-    /** 0 = no limit. */
+    /** 0 means no limit. */
     callTimeoutMs: usableSetting(env, "mcp-timeout-ms"),
     startTimeoutMs: usableSetting(env, "mcp-init-timeout-ms"),
     respawnsMax: usableSetting(env, "mcp-max-respawns"),
@@ -57,7 +57,7 @@ function readJudge(env: Env): JudgeSettings | undefined {
   return /^https?:\/\//.test(url) && URL.canParse(url) && model !== "" ? { url, model, key } : undefined;
 }
 
-/** Splits words, or a JSON array when one of them contains a space. */
+/** Splits words, or a JSON array if a word contains a blank. */
 function command(env: Env, name: VariableName): string[] | undefined {
   const value = readVariable(env, name)?.trim();
   if (value === undefined) return undefined;

@@ -1,24 +1,24 @@
 /**
- * Reads MemPalace's own config.json, key by key, and where it says that its palace is, since users may move it or rename its
- * collection; never writes it. Used by the files beside it. Source: palace.md 3.1 and 3.3.
+ * Reads MemPalace's own config.json, never writes it. It may name another palace folder or another collection. Source: palace.md 3.1 and
+ * 3.3.
  */
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import { readRegularFile } from "../base/regular-file.ts";
 
-/** `fault`: one sentence on why an existing file counts as empty. */
+/** Content of the file. `fault`: why an existing file counts as empty, in one sentence. */
 export type UpstreamFile = Readonly<{ values: Readonly<Record<string, unknown>>; fault?: string }>;
 
 const DRAWERS_COLLECTION = "mempalace_drawers";
 
-/** Chroma accepts no other names. The closets' name is fixed in every palace. */
+/** Collection names that Chroma accepts, without the closets' name, which is fixed. */
 const COLLECTION = /^(?!mempalace_closets$)[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]$/;
 
-/** `settingsDir` is upstream's home. A file that is missing or no JSON object counts as empty, as it does upstream. */
+/** Reads the file. A file that is missing or not a JSON object counts as empty, as in upstream. `settingsDir` is upstream's home. */
 export function readUpstreamFile(settingsDir: string): UpstreamFile {
   const empty = (why: string): UpstreamFile => ({ values: {}, fault: `config.json is not used: ${why}` });
   try {
-    // An editor of another system may have written a byte order mark, which 3.11 skips.
+    // Editors of other systems may write a byte order mark, which 3.11 skips.
     const text = readRegularFile(join(settingsDir, "config.json"))
       .toString("utf8")
       .replace(/^\uFEFF/, "");
@@ -30,15 +30,15 @@ export function readUpstreamFile(settingsDir: string): UpstreamFile {
   }
 }
 
-/** `settingsDir` is upstream's home. */
+/** Returns the name of the drawers' collection. `settingsDir` is upstream's home. */
 export function namedCollection(settingsDir: string): string {
   const name = textOf(settingsDir, "collection_name");
   return COLLECTION.test(name) ? name : DRAWERS_COLLECTION;
 }
 
 /**
- * Returns the absolute path of the palace that config.json names; undefined when it names none, or one that neither exists
- * nor can be made: settings copied from another machine say nothing about this one.
+ * Returns the absolute path of the palace that config.json names. Ignores a folder that neither exists nor can be made: the file may come
+ * from another machine.
  */
 export function namedPalace(settingsDir: string, expand: (path: string) => string): string | undefined {
   const path = expand(textOf(settingsDir, "palace_path"));

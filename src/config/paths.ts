@@ -1,6 +1,5 @@
 /**
- * Resolves every path from the environment (docs/reference/files.md) and, where a user has moved the palace, from upstream's
- * config.json.
+ * Resolves all paths from the environment (docs/reference/files.md). If the user moved the palace, upstream's config.json says where it is.
  */
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
@@ -13,26 +12,26 @@ export type Paths = ReturnType<typeof resolvePaths>;
 
 const GRAPH_NAME = "knowledge_graph.sqlite3";
 
-/** `palace` is the --palace argument. Errors: CONFIG_BAD_VALUE for a relative XDG folder. */
+/** Resolves the paths. `palace` is the --palace argument. Errors: CONFIG_BAD_VALUE for a relative XDG folder. */
 export function resolvePaths(env: Env, palace?: string) {
-  // Node's own homedir() is empty where HOME is set and empty.
+  // Node's own homedir() returns "" if HOME is empty.
   const user = readVariable(env, "HOME") ?? os().userInfo().homedir;
   const stateDir = ownFolder(env, "XDG_STATE_HOME", join(user, ".local/state"));
   const cacheDir = ownFolder(env, "XDG_CACHE_HOME", join(user, ".cache"));
   const places = whichPalace(env, user, palace);
-  // Hashing loads node:crypto, a tenth of a shim's start; a shim that finds its broker needs no path that contains the tag.
+  // Hashing loads node:crypto, a tenth of a shim's start. A shim that finds its broker needs no path with the tag.
   let known: string | undefined;
   const tag = (): string => (known ??= tagOf(places.home));
   return Object.freeze({
     ...filesOf(places),
     // Source: upstream-latest.md 2.2 and palace.md 10.1; neither MEMPALACE_CONFIG_DIR nor XDG moves it.
     upstreamLocksDir: join(classicHome(user), "locks"),
-    /** Names and topics that upstream's init was given, wherever the palace is. */
+    /** Names and topics that the user gave to upstream's init; one file for all palaces. */
     knownEntitiesFile: join(classicHome(user), "known_entities.json"),
-    /** Folder of one small file per palace, outside of it: "a ledger existed here", and the sticky stop. */
+    /** Folder outside the palace with a few small files for each palace, such as "a ledger existed here" and the sticky stop. */
     stateDir,
     cacheDir,
-    /** Folders with one of each palace: spools; settings and key of an SSH bridge to a broker elsewhere. */
+    /** Folders with one subfolder for each palace: spools, and settings and keys of SSH bridges. */
     spoolRoot: join(stateDir, "spool"),
     bridgeRoot: join(stateDir, "bridge"),
     get tag() {
@@ -41,15 +40,15 @@ export function resolvePaths(env: Env, palace?: string) {
     get socketPath() {
       return socketPath(env, cacheDir, `${tag()}.sock`);
     },
-    /** The broker's second socket, where connections over an SSH gate end, with fewer rights. */
+    /** The broker's second socket for connections through an SSH gate, which have fewer rights. */
     get gatePath() {
       return socketPath(env, cacheDir, `${tag()}.gate`);
     },
-    /** The broker's end of the connections that the process at `outcomePort` passes on. */
+    /** Socket on which the broker gets the connections of `outcomePort` from the process that has the port. */
     get outcomeSocketPath() {
       return socketPath(env, cacheDir, `${tag()}.api`);
     },
-    /** The local end of an SSH bridge. */
+    /** Local socket of an SSH bridge. */
     get bridgeSocketPath() {
       return socketPath(env, cacheDir, `${tag()}.bridge`);
     },
@@ -67,32 +66,32 @@ export function resolvePaths(env: Env, palace?: string) {
 
 function filesOf({ home, palaceDir, graphDir, settingsDir }: Places) {
   return {
-    /** The folder that users call the palace; it holds ledger, lock and broker.json. */
+    /** Folder that users call the palace, with ledger, lock and broker.json. */
     home,
-    /** Upstream's palace directory (Chroma's files); equal to `home` when a palace directory was named. */
+    /** Upstream's palace directory with Chroma's files. It is `home` itself if the user named a palace directory. */
     palaceDir,
-    /** Home of upstream's settings and hook state: config.json, hook_state/. */
+    /** Upstream's home, with config.json and hook_state/. */
     settingsDir,
     ledgerFile: join(home, "ledger.sqlite3"),
     /** Upstream's graph, and its links between rooms and between entities (palace.md 3.1, upstream-latest.md 2.2). */
     graphFile: join(graphDir, GRAPH_NAME),
-    /** The path of the graph that upstream uses with `--palace`; undefined when that is `graphFile`. */
+    /** Path that upstream uses for the graph with `--palace`; undefined if that is `graphFile`. */
     otherGraphFile: graphDir === palaceDir ? undefined : join(palaceDir, GRAPH_NAME),
     tunnelsFile: join(dirname(palaceDir), "tunnels.json"),
     hallwaysFile: join(dirname(palaceDir), "hallways.json"),
     lockFile: join(home, "broker.lock"),
     brokerFile: join(home, "broker.json"),
-    /** By this file a broker that is meant to stay asks one that was started on demand to make way. */
+    /** File by which a permanent broker asks a broker that was started on demand to end. */
     wantedFile: join(home, "broker.wanted"),
-    /** Tokens of the TCP door, and its address. */
+    /** Tokens of the TCP door, and the door's address. */
     tokensFile: join(home, "tokens.json"),
     listenFile: join(home, "listen.json"),
-    /** The port of the last door for programs that speak Roampal's HTTP API. */
+    /** Last port of the door for programs that speak Roampal's HTTP API. */
     outcomeDoorFile: join(home, "outcome-door.json"),
   };
 }
 
-/** Returns the first 8 hex digits of SHA-256 of the home, which name this palace in runtime and state folders. */
+/** Returns the first 8 hex digits of the home's SHA-256. They name the palace in runtime and state folders. */
 function tagOf(home: string): string {
   return process.getBuiltinModule("node:crypto").createHash("sha256").update(home).digest("hex").slice(0, 8);
 }
@@ -107,8 +106,7 @@ function ownFolder(env: Env, name: "XDG_STATE_HOME" | "XDG_CACHE_HOME", fallback
 type Places = Readonly<{ home: string; palaceDir: string; settingsDir: string; graphDir: string }>;
 
 /**
- * Resolves our home, the public palace and the graph's folder, from the argument, the environment and upstream's
- * config.json, in that order.
+ * Finds our home, the public palace and the graph's folder. The argument counts first, then the environment, then upstream's config.json.
  */
 function whichPalace(env: Env, user: string, palace: string | undefined): Places {
   const given =
@@ -117,20 +115,20 @@ function whichPalace(env: Env, user: string, palace: string | undefined): Places
     readVariable(env, "MEMPALACE_PALACE") ??
     readVariable(env, "MEMPAL_PALACE_PATH");
   const settingsDir = settingsHome(env, user);
-  // MEMPALACE_PATH is our own variable and names the home of a palace with all its files.
+  // MEMPALACE_PATH is our own variable and names a home with all files of a palace.
   const isOwnHome = readVariable(env, "MEMPALACE_PATH") !== undefined;
   const moved = isOwnHome ? undefined : namedPalace(settingsDir, (path) => expand(path, user));
   const usual = moved ?? join(settingsDir, "palace");
   const named = given === undefined ? undefined : real(resolve(expand(given, user)));
-  // MemPalace's users name the default folder too: that is the same memory, not a second one inside of it.
+  // MemPalace's users also name the default folder. They mean the home's memory, not a second one inside it.
   const isTaken = named === real(usual) && !existsSync(join(usual, "ledger.sqlite3"));
-  // The home's ledger has one public palace; a user who tells MemPalace the home itself means that one.
+  // A user who gives MemPalace the home itself means the public palace of the home's ledger.
   const isHome = named === real(settingsDir) && !existsSync(join(settingsDir, "chroma.sqlite3"));
   const isOther = named !== undefined && !isTaken && !isHome;
   const home = isOther ? named : real(settingsDir);
   const palaceDir = isOther ? home : moved === undefined ? join(home, "palace") : real(moved);
   const classic = classicHome(user);
-  // Upstream keeps the graph there for every palace that --palace does not name, however else it is named or moved.
+  // Upstream keeps the graph in its home for every palace, except one named by --palace.
   const hasOwnGraph = isOwnHome || (isOther && palace !== undefined) || home === real(classic);
   return { home, palaceDir, settingsDir, graphDir: hasOwnGraph ? home : classic };
 }
@@ -140,10 +138,9 @@ function classicHome(user: string): string {
 }
 
 /**
- * Returns arguments and environment by which another command of ours finds the very same palace; variables that could
- * name another are removed. The home's own palace is never named, because naming its folder would mean a separate
- * memory in it. A palace that the environment named stays named by the environment, because its graph is elsewhere than
- * with --palace.
+ * Returns arguments and environment by which another command of ours finds the same palace, without variables that could name another one.
+ * It never names the home's own palace: its folder's name would mean a separate memory inside. A palace that the environment named is named
+ * by the environment again, because with --palace its graph would be elsewhere.
  */
 export function handedOn({ home, palaceDir, graphFile }: Paths, env: Env): { palace: string[]; env: Env } {
   const { MEMPALACE_PALACE_PATH: _path, MEMPALACE_PALACE: _short, MEMPAL_PALACE_PATH: _old, ...others } = env;
@@ -152,7 +149,7 @@ export function handedOn({ home, palaceDir, graphFile }: Paths, env: Env): { pal
   return { palace: [], env: { ...others, MEMPALACE_PALACE_PATH: home } };
 }
 
-/** Loaded lazily: with HOME set, a shim does not need it. */
+/** Loads node:os only when needed: with HOME set, a shim does not need it. */
 const os = (): typeof import("node:os") => process.getBuiltinModule("node:os");
 
 function settingsHome(env: Env, user: string): string {
@@ -160,7 +157,7 @@ function settingsHome(env: Env, user: string): string {
   if (own !== undefined) return resolve(expand(own, user));
   const classic = classicHome(user);
   const newer = join(readVariable(env, "XDG_CONFIG_HOME") ?? join(user, ".config"), "mempalace");
-  // Source: upstream-latest.md 2.2; a newer install counts only when it really holds something.
+  // A newer install counts only if it has files. Source: upstream-latest.md 2.2.
   const holds = (home: string): boolean =>
     ["config.json", "people_map.json", "palace/chroma.sqlite3", "ledger.sqlite3"].some((name) =>
       existsSync(join(home, name)),
@@ -180,10 +177,7 @@ function expand(path: string, user: string): string {
   return path === "~" || path.startsWith("~/") ? join(user, path.slice(1)) : path;
 }
 
-/**
- * Resolves links, so that two spellings of one folder lead to one broker; a missing path keeps its name under its real
- * parent.
- */
+/** Resolves links, so that two spellings of a folder lead to the same broker. A missing path keeps its name under its real parent. */
 function real(path: string): string {
   if (existsSync(path)) return realpathSync.native(path);
   const parent = dirname(path);

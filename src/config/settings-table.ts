@@ -1,7 +1,7 @@
 /**
- * The one table of settings: the keys of `settings.json` in the palace's folder. Each key is also read from the environment,
- * as `MEMPALACE_` and its name in capitals. The types of what `readSetting` (env.ts) returns, docs/reference/settings.md, `palace config`
- * and `palace doctor` are made from it. Imported by the files beside it, by bin and by scripts/docs.ts.
+ * Table of all settings: the keys of `settings.json` in the palace's folder. A variable sets the same value; its name is `MEMPALACE_` and
+ * the key in capitals. The types of `readSetting` (env.ts), docs/reference/settings.md, `palace config` and `palace doctor` are made from
+ * this table.
  */
 import { LOG_LEVELS } from "../base/log.ts";
 import { IDEMPOTENCY_KEPT_MS } from "../protocol/limits.ts";
@@ -26,7 +26,7 @@ import {
   WORDS,
 } from "./settings-value.ts";
 
-/** When a changed value is used: at the broker's next start, in an agent's next session, or by the next command or prompt. */
+/** Moment from which a changed value applies: the broker's next start, an agent's next session, or the next command or prompt. */
 export type TakesEffect = "start" | "session" | "next";
 type Group = "model" | "broker" | "chroma" | "backup" | "agents" | "learning" | "mining";
 
@@ -35,12 +35,12 @@ export type Setting<T = unknown> = Readonly<{
   takesEffect: TakesEffect;
   kind: Kind<T>;
   default: T;
-  /** The default in words; empty: none. */
+  /** Default in words; empty if there is none. */
   defaultText: string;
   meaning: string;
 }>;
 
-/** `words` describe a default that depends on something else. */
+/** Second step of `setting`. `words` describe a default that depends on something else. */
 type Means<T> = { means: (meaning: string, words?: string) => Setting<T> };
 
 function setting<T, D extends T | undefined>(
@@ -55,7 +55,7 @@ function setting<T, D extends T | undefined>(
 }
 
 const TIMER_MAX = 2 ** 31 - 1;
-/** The journal must outlive the time in which a repeated key is recognised. */
+/** The journal must keep rows for as long as it recognises repeated keys. */
 const AUDIT_DAYS_MIN = IDEMPOTENCY_KEPT_MS / (24 * 3_600_000);
 
 export const SETTINGS = {
@@ -199,7 +199,7 @@ export const SETTING_KEYS = Object.keys(SETTINGS) as SettingKey[];
 export type SettingOf<K extends SettingKey> = (typeof SETTINGS)[K]["default"];
 
 type Snake<T extends string> = T extends `${infer Head}-${infer Tail}` ? `${Head}_${Snake<Tail>}` : T;
-/** The environment variable of a key. */
+/** Environment variable of a key. */
 export type SettingVariable = `MEMPALACE_${Uppercase<Snake<SettingKey>>}`;
 
 export function variableOf(key: SettingKey): SettingVariable {

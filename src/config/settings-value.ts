@@ -1,24 +1,21 @@
-/**
- * Kinds of values that settings take: how settings.json, the command line and a variable of the environment spell them. Pure.
- * Imported by the files beside it and bin.
- */
+/** Kinds of values that settings take, and how settings.json, the command line and environment variables write them. Pure. */
 import { isAbsolute, join } from "node:path";
 
-/** A value as settings.json holds it. */
+/** A value in settings.json. */
 export type SettingValue = string | number | boolean | readonly string[];
 
 export type Kind<T = unknown> = Readonly<{
-  /** Describes the values that a key takes. */
+  /** Values that a key takes, in words. */
   takes: string;
-  /** A value that works, in a hint; `exported` is the one in the hint for the variable. */
+  /** A good value for a hint; `exported` is the one for a hint about the variable. */
   example: string;
   exported?: string;
   isPath?: true;
-  /** Reads a value of the file or the command line. Undefined: it cannot be used. `home` is what `~` means. */
+  /** Reads a value of the file or the command line; undefined if it is bad. `home` replaces `~`. */
   parse: (given: unknown, home: string) => SettingValue | undefined;
-  /** Reads a variable, which may say more than the file. Undefined: it cannot be used. */
+  /** Reads a variable, which may allow more than the file; undefined if it is bad. */
   read: (text: string) => T | undefined;
-  /** Ends the error "NAME=VALUE is …". Undefined: an unusable variable counts as not set. */
+  /** End of the error "NAME=VALUE is …". Undefined: a bad variable counts as not set. */
   refusal?: string;
 }>;
 
@@ -28,7 +25,7 @@ export type Address = Readonly<{ host: string; port: number }>;
 const OUTCOME_PORT = 27_182;
 const ON = ["on", "true", "yes", "1"];
 const OFF = ["off", "false", "no", "0"];
-/** A longer value is a mistake, and an environment has limits. */
+/** Longest value: a longer one is a mistake, and an environment has limits. */
 const TEXT_MAX = 4_096;
 const NUMERAL = /^\d{1,15}(?:\.\d{1,6})?$/;
 
@@ -40,7 +37,7 @@ export const FOLDER: Kind<string> = {
   parse: parsePath,
   read: asWritten,
 };
-/** The broker does not guess what a relative path means. */
+/** Folder that must be absolute in a variable, too: the broker has no fixed working directory. */
 export const ABSOLUTE_FOLDER: Kind<string> = {
   ...FOLDER,
   read: (text) => (isAbsolute(text) ? text : undefined),
@@ -50,12 +47,12 @@ export const FILE: Kind<string> = { ...FOLDER, takes: "the absolute path of a fi
 export const FOLDERS: Kind<readonly string[]> = listOf("absolute paths of folders, with colons", ":", parsePath);
 export const WORDS: Kind<readonly string[]> = listOf("words, with commas", ",", parseText);
 export const SWITCH: Kind<boolean> = { takes: "on or off", example: "VALUE", parse: parseSwitch, read: parseSwitch };
-/** Reads the variable as MemPalace does: any other value is on. */
+/** Switch that reads its variable as MemPalace does: anything but false, 0 and no is on. */
 export const AUTO_SAVE: Kind<boolean> = {
   ...SWITCH,
   read: (text) => !["false", "0", "no"].includes(text.toLowerCase()),
 };
-/** A password in an address is a secret, and the file is not for secrets. */
+/** URL without a password, because the settings file must not contain secrets. */
 export const URL_ADDRESS: Kind<string> = {
   takes: "an http or https address without a password in it",
   example: "https://example.org",
@@ -95,7 +92,7 @@ export const PORT: Kind<number | "off"> = {
   refusal: "no port, and not one of on, off",
 };
 
-/** A choice of words. `more` are others that a variable may have. The file may write on and off as true and false. */
+/** Makes a choice of words. `more`: words that only a variable may have. The file may write on and off as true and false. */
 export function choice<const T extends string>(words: readonly T[], more: readonly T[] = []): Kind<T> {
   const all = [...words, ...more];
   return {
@@ -109,7 +106,7 @@ export function choice<const T extends string>(words: readonly T[], more: readon
 
 type Range = Readonly<{ from: number; to?: number; isWhole?: boolean }>;
 
-/** A number. `words` say in the error of a variable which numbers are good. `least`: a variable may be as low as this. */
+/** Makes a number. `words` name the good numbers in a variable's error. `least`: lower limit for a variable. */
 export function number({ from, to = Infinity, isWhole = false }: Range, words = "", least = from): Kind<number> {
   const pick = (value: unknown, low: number): number | undefined =>
     typeof value === "number" && Number.isFinite(value) && value >= low && value <= to ? value : undefined;
@@ -129,30 +126,30 @@ export function number({ from, to = Infinity, isWhole = false }: Range, words = 
   };
 }
 
-/** A number whose variable may be anything above 0. */
+/** Makes a number whose variable may be anything above 0. */
 export function positive(range: Range, words: string): Kind<number> {
   return number(range, words, Number.MIN_VALUE);
 }
 
-/** A whole number whose variable counts as the nearest one in the range, and as not set where it is none. */
+/** Makes a whole number. Its variable counts as the nearest number in the range; text counts as not set. */
 export function wholeNumber(from: number, to = Infinity): Kind<number> {
   const { refusal: _, ...kind } = number({ from, to, isWhole: true });
   const clamp = (value: number): number => Math.min(Math.max(value, from), to);
   return { ...kind, read: (text) => (/^\+?\d{1,15}$/.test(text.trim()) ? clamp(Number(text)) : undefined) };
 }
 
-/** Returns the value in the file's own types; undefined: the key does not take it. `home` is what `~` means. */
+/** Returns the value in the file's own types, or undefined if the key does not take it. `home` replaces `~`. */
 export function parseValue(kind: Kind, given: unknown, home: string): SettingValue | undefined {
   const value = kind.parse(typeof given === "string" ? given.trim() : given, home);
   return value === undefined || kind.read(asVariable(kind, value)) === undefined ? undefined : value;
 }
 
-/** Returns a value as its environment variable has it. */
+/** Writes a value as its environment variable does. */
 export function asVariable(kind: Kind, value: SettingValue): string {
   return typeof value === "object" ? value.join(kind === FOLDERS ? ":" : ",") : String(value);
 }
 
-/** Returns a value as a person types it. */
+/** Writes a value as a person types it. */
 export function asText(kind: Kind, value: SettingValue): string {
   return typeof value === "boolean" ? (value ? "on" : "off") : asVariable(kind, value);
 }

@@ -1,8 +1,7 @@
 /**
- * Reads `settings.json` in the palace's folder, an object of keys (settings-table.ts) in JSON with comments and trailing commas,
- * merges it into the environment, and says where each value comes from. Reading never throws: whatever cannot be used is a fault, and the
- * key counts as not set. Every process of ours reads the file, the shim too, so it costs one small synchronous read. Imported
- * by config.ts and what is copied into agents' folders.
+ * Reads `settings.json` in the palace's folder: a JSON object of keys (settings-table.ts), with comments and trailing commas. Merges it
+ * into the environment and says where each value comes from. Reading never throws: a bad value becomes a fault and counts as not set. Every
+ * process reads the file, even the shim, so it costs one small synchronous read.
  */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -21,10 +20,10 @@ import {
 import { asText, asVariable, parseValue, type SettingValue } from "./settings-value.ts";
 
 export const SETTINGS_FILE = "settings.json";
-/** A larger file is not ours. */
+/** Largest file that we read, bytes. */
 const SIZE_MAX = 262_144;
 
-/** `file`: nothing of it can be read. `value`: one key is not used. `unknown`: the key may be of a newer version. */
+/** Problem in the file. `file`: the file is unreadable. `value`: one key is not used. `unknown`: the key may belong to a newer version. */
 export type Fault = Readonly<{ kind: "file" | "value" | "unknown"; key: string; message: string; hint: string }>;
 
 export type FileSettings = Readonly<{
@@ -34,14 +33,14 @@ export type FileSettings = Readonly<{
   faults: readonly Fault[];
 }>;
 
-/** `remembered`: the broker keeps the value of its last start (listen, outcome-port). */
+/** Source of a value. `remembered`: the broker keeps the value of its last start (listen, outcome-port). */
 export type Source = "environment" | "file" | "remembered" | "default";
 
 export type Told = Readonly<{
   key: SettingKey;
   value: string;
   source: "environment" | "file";
-  /** The variable, where the environment sets it. */
+  /** Variable, if the environment sets the value. */
   variable?: string;
   takesEffect: TakesEffect;
 }>;
@@ -52,12 +51,12 @@ export function readSettings(home: string, env: Env) {
   const file = readSettingsFile(home, env);
   return {
     file,
-    /** The environment with the file's values where it does not set them itself. */
+    /** Environment, with the file's values for variables that it does not set. */
     env: withFile(env, file),
-    /** Variables that the file alone sets. */
+    /** Variables that only the file sets. */
     fileOnly: onlyFile(env, file),
     faults: file.faults,
-    /** Lists the settings that environment or file set, in the table's order, to be shown: passwords in addresses are hidden. */
+    /** Lists the settings of environment and file for people, in the table's order, without passwords. */
     told: () => toldSettings(file, env),
   };
 }
@@ -69,7 +68,7 @@ export function readSettingsFile(home: string, env: Env): FileSettings {
   try {
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat === undefined) return empty;
-    // Reading a pipe of that name would wait for its writer.
+    // Reading a pipe of that name would hang.
     if (!stat.isFile() || stat.size > SIZE_MAX)
       return { ...empty, isThere: true, faults: [fileFault(path, "is no settings file")] };
     text = readFileSync(path, "utf8");
@@ -102,15 +101,15 @@ function parseSettings(text: string, path: string, home: string): Pick<FileSetti
   return { values, faults };
 }
 
-/** Secrets of the environment, by the setting that says where they are sent. */
+/** Secrets of the environment, by the setting that names their receiver. */
 const SENT_TO = [
   ["judge-url", "MEMPALACE_JUDGE_KEY"],
   ["chroma-url", "MEMPALACE_CHROMA_TOKEN"],
 ] as const;
 
 /**
- * Returns the environment with the file's values where it does not set them itself. A secret is left out if the file names
- * its address: a palace's folder may be somebody else's.
+ * Returns the environment with the file's values for variables that it does not set. Removes a secret if the file names its receiver,
+ * because the palace's folder may come from somebody else.
  */
 export function withFile(env: Env, file: Pick<FileSettings, "values">): Env {
   const added = onlyFile(env, file);
@@ -123,7 +122,7 @@ function onlyFile(env: Env, { values }: Pick<FileSettings, "values">): Env {
   return Object.fromEntries(own.map(([key, value]) => [variableOf(key), asVariable(SETTINGS[key].kind, value)]));
 }
 
-/** Returns the variable that sets a key in this environment; undefined: none does. */
+/** Returns the variable that sets a key in this environment, if any. */
 function namedByEnv(env: Env, key: SettingKey): SettingVariable | "MEMPAL_ENTITY_LANGUAGES" | undefined {
   const name = variableOf(key);
   if (readVariable(env, name) !== undefined) return name;
@@ -163,7 +162,7 @@ function fileFault(path: string, problem: string): Fault {
 const TOKENS = /"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
 const COMMAS = /"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])/g;
 
-/** Most files have neither comments nor trailing commas. Cut-out text becomes blanks, so positions in errors stay right. */
+/** Parses JSON with comments and trailing commas, which few files have. Both become blanks, so that positions in errors stay right. */
 function parseJsonc(text: string): unknown {
   const bare = text.replace(/^\uFEFF/, "");
   if (bare.trim() === "") return {};
@@ -176,7 +175,7 @@ function parseJsonc(text: string): unknown {
   }
 }
 
-/** Errors: CONFIG_BAD_VALUE for a file that cannot be used, or a value in it. Unknown keys are allowed. */
+/** Refuses bad settings; unknown keys are allowed. Errors: CONFIG_BAD_VALUE for an unreadable file or a bad value. */
 export function assertSettings({ faults }: Pick<Settings, "faults">): void {
   const fault = faults.find(({ kind }) => kind !== "unknown");
   if (fault !== undefined) throw new PalaceError("CONFIG_BAD_VALUE", fault.message, fault.hint);

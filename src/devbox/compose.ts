@@ -1,6 +1,6 @@
 /**
- * `docker compose` as users type it, for the stack of one folder, and what it says the stack is made of: compose alone knows what
- * `.env`, the environment and the defaults come to. Imported by the rest of this room, `bin` and the scripts.
+ * Runs `docker compose` as users type it, for the stack of one folder, and asks it what the stack consists of: only compose knows the
+ * result of `.env`, the environment and the defaults.
  */
 import { execFile, spawn } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
@@ -12,7 +12,7 @@ import type { Env } from "../config/env.ts";
 import { PalaceError } from "../base/errors.ts";
 
 export type Place = Readonly<{
-  /** The folder of docker-compose.yml, `.env` and `.env.devbox`. */
+  /** Folder of docker-compose.yml, `.env` and `.env.devbox`. */
   root: string;
   env: Env;
 }>;
@@ -23,25 +23,25 @@ export type Watch = Readonly<{ log: (line: string) => void; signal?: AbortSignal
 export const SERVICES = ["chroma", "broker", "devbox"] as const;
 export type Service = (typeof SERVICES)[number];
 
-/** The stack as compose reads it from its files. `workspace` is a path of the host. */
+/** The stack as compose reads it from its files. `workspace` is a path on the host. */
 export type Stack = Readonly<{
   project: string;
   /** Services of this arrangement. */
   services: readonly Service[];
   volumes: Readonly<Record<"palace" | "data" | "run" | "broker", string>>;
   workspace: string;
-  /** The file of EXTRA_CA_CERTS or NODE_EXTRA_CA_CERTS; an empty one of ours where neither is set. */
+  /** File of EXTRA_CA_CERTS or NODE_EXTRA_CA_CERTS; an empty file of ours if neither is set. */
   certificates: string;
   images: Readonly<Record<Service, string>>;
 }>;
 
-/** Time to repeat a build that fails: npm gives up after 11 s. */
+/** Longest second run of a failed build; npm in a build gives up after 11 s. */
 const ASK_AGAIN_MAX_MS = 60_000;
 const TICK_MS = 10_000;
 const FAILURE_LINES = 60;
 const OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
 
-/** Names that compose looks for by itself, in its order: the first base file, and the first override beside it. */
+/** Names that compose looks for, in its order: it takes the first base file and the first override beside it. */
 const BASE_FILES = ["compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"];
 const OVERRIDE_FILES = [
   "compose.override.yml",
@@ -51,8 +51,8 @@ const OVERRIDE_FILES = [
 ];
 
 /**
- * Returns `docker` and its arguments up to the compose command. Every file is named, so that it works from any folder: compose itself
- * would look for those of COMPOSE_FILE in the current one.
+ * Returns `docker` and its arguments up to the compose command. It names every file, so that the command works from any folder; compose
+ * itself would look for those of COMPOSE_FILE in the current folder.
  */
 export function composeCommand(place: Place): string[] {
   return [
@@ -61,7 +61,7 @@ export function composeCommand(place: Place): string[] {
   ];
 }
 
-/** Returns the files that a plain `docker compose` in `root` reads: those of COMPOSE_FILE, else its default and the override beside it. */
+/** Returns the files that a plain `docker compose` in `root` reads: those of COMPOSE_FILE, else the default file and its override. */
 function composeFiles({ root, env }: Place): string[] {
   const dotEnv = readDotEnv(root);
   const chosen = [env["COMPOSE_FILE"], dotEnv["COMPOSE_FILE"]].find((value = "") => value !== "");
@@ -92,7 +92,7 @@ function isSettings(value: unknown): value is Settings {
   return isRecord(value) && typeof value["name"] === "string" && [value["services"], value["volumes"]].every(isRecord);
 }
 
-/** Errors: CONFIG_USAGE without compose, CONFIG_BAD_VALUE for settings that compose refuses. */
+/** Reads the stack. Errors: CONFIG_USAGE without compose, CONFIG_BAD_VALUE for settings that compose refuses. */
 export async function readStack({ root, env }: Place): Promise<Stack> {
   const text = await output({ root, env }, "config", "--format", "json");
   const said = parseAs(text, isSettings);
@@ -120,7 +120,9 @@ export async function readStack({ root, env }: Place): Promise<Stack> {
   };
 }
 
-/** Errors: CONFIG_BAD_VALUE for certificates that are not there; compose would name the file, and not who named it. */
+/**
+ * Checks the certificates. Errors: CONFIG_BAD_VALUE for a missing file, with the variable that names it; compose would only name the file.
+ */
 export function assertCertificates({ certificates }: Pick<Stack, "certificates">, { root, env }: Place): void {
   if (certificates === "" || statSync(certificates, { throwIfNoEntry: false })?.isFile() === true) return;
   const dotEnv = readDotEnv(root);
@@ -133,7 +135,7 @@ export function assertCertificates({ certificates }: Pick<Stack, "certificates">
   );
 }
 
-/** The stdout of a compose command that is quick. */
+/** Returns the stdout of a quick compose command. */
 async function output({ root, env }: Place, ...args: string[]): Promise<string> {
   const [docker = "", ...compose] = composeCommand({ root, env });
   try {
@@ -152,7 +154,7 @@ async function output({ root, env }: Place, ...args: string[]): Promise<string> 
   }
 }
 
-/** Makes the error for settings that compose refuses. Compose names the file and the line that it could not read, if any. */
+/** Makes the error for settings that compose refuses. Compose names the unreadable file and line, if any. */
 export function refusedSettings(said: string, root: string, cause?: unknown): PalaceError {
   const [line = ""] = said.trim().split("\n").slice(-1);
   const [, file = join(root, ".env"), number] = /failed to read (.+?): (?:line (\d+))?/.exec(line) ?? [];
@@ -174,8 +176,8 @@ export function noDocker(cause: unknown): PalaceError {
 }
 
 /**
- * Runs a compose command to its end. On a terminal compose shows its own progress; elsewhere a line now and then says what it does.
- * Returns undefined, or the last lines of a command that failed: "" on a terminal, where the user saw them. Errors: the signal's reason.
+ * Runs a compose command to its end. On a terminal compose shows its own progress; elsewhere a line now and then says what it does. Returns
+ * undefined, or the last lines of a failed command: "" on a terminal, where the user saw them. Errors: the signal's reason.
  */
 export async function runCompose(
   place: Place,
@@ -211,8 +213,8 @@ export async function runCompose(
 }
 
 /**
- * Learns what a command that failed on a terminal has said there, by running it again without one. Only for a command that may run
- * twice. Returns undefined where the second run succeeded, "" where it takes too long.
+ * Runs a command again that failed on a terminal, now without the terminal, to read its message. Only for commands that may run twice.
+ * Returns undefined if the second run succeeds, "" if it takes too long.
  */
 export async function askAgain(place: Place, args: readonly string[], watch: Watch): Promise<string | undefined> {
   const limit = AbortSignal.timeout(ASK_AGAIN_MAX_MS);
@@ -224,7 +226,7 @@ export async function askAgain(place: Place, args: readonly string[], watch: Wat
   });
 }
 
-/** The step of a build, or the container, that was named last. */
+/** Returns the last step of a build, or the last container, that the output names. */
 export function atWhat(said: string): string {
   const steps = said.match(/^#\d+ \[.+$|^ ?(?:Container|Network|Volume) \S+ +\S+/gm);
   return (steps?.at(-1) ?? "working")

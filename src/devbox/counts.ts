@@ -1,6 +1,6 @@
 /**
- * Counts of a memory, read from its ledger by a program within an image of the stack, read-only: with a broker or
- * without, of an older version or a newer one. The program only asks for what every version's ledger has.
+ * Counts of a memory, read from its ledger by a program in an image of the stack. The program only reads, so a broker may run or not. It
+ * uses only what the ledgers of all versions have.
  */
 import { isRecord } from "../base/is-record.ts";
 import { parseAs } from "../base/parse-json.ts";
@@ -9,17 +9,17 @@ import { unread } from "./home-tree.ts";
 export type Counts = Readonly<{
   /** Version of the ledger's tables. */
   schema: number;
-  /** The last write, and a mark of the row that was `upTo`. */
+  /** `seq`: number of the last write. `mark`: key and fingerprint of the write `upTo`. */
   seq: number;
   mark: string;
   drawers: number;
   facts: number;
   diary: number;
-  /** Over ids and texts of all drawers, in the order of their rows. */
+  /** Hash of ids and texts of all drawers, in the order of their rows. */
   digest: string;
 }>;
 
-/** Arguments: the write up to which another look went, 0 = the last one. */
+/** Returns the command. `upTo`: last write of an earlier count; 0 for the ledger's last write. */
 export function countCommand(upTo: number): string[] {
   return ["node", "-e", LOOK, String(upTo)];
 }
@@ -36,8 +36,8 @@ function isCounts(value: unknown): value is Counts {
 }
 
 /**
- * Returns how the memory differs from `before`; undefined if it does not. Later writes change the counts, so then only
- * the last write from before is compared.
+ * Returns how the memory differs from `before`, or undefined. After later writes the counts differ anyway, so only the last write of
+ * `before` is compared.
  */
 export function countsDiffer(before: Counts, after: Counts): string | undefined {
   if (after.seq < before.seq) return `the journal ends at write ${after.seq}, and ended at ${before.seq}`;

@@ -1,4 +1,4 @@
-/** Ends the stack. The containers go; memory and home stay, unless they are asked for by the project's name. */
+/** Ends the stack. The containers are removed; memory and home stay, unless the caller asks to erase the volumes. */
 import { join } from "node:path";
 import { PalaceError } from "../base/errors.ts";
 import { runCompose, type Watch } from "./compose.ts";
@@ -11,10 +11,10 @@ import { sourceOf } from "./recreate/roll-back.ts";
 import { takeSnapshot } from "./snapshot.ts";
 import type { Opened } from "./opened.ts";
 
-/** With the services that are not started by themselves. */
+/** Arguments for all services, including those that do not start by default. */
 const ALL = ["--profile", "bridged", "--profile", "owner"];
 
-/** Errors: BROKER_START_FAILED with what compose said. */
+/** Takes the stack down. Errors: BROKER_START_FAILED with compose's message. */
 export async function takeDown({ place }: Pick<Opened, "place">, withVolumes: boolean, watch: Watch): Promise<void> {
   const failure = await runCompose(place, [...ALL, "down", ...(withVolumes ? ["--volumes"] : [])], watch);
   if (failure === undefined) return;
@@ -22,7 +22,7 @@ export async function takeDown({ place }: Pick<Opened, "place">, withVolumes: bo
   throw composeFailed("the stack did not end", failure, place);
 }
 
-/** Memory and home as they are when nobody writes any more. Shape: the folder. Errors: CONFIG_USAGE where no container is left. */
+/** Copies memory and home after all writers are stopped, and returns the copy's folder. Errors: CONFIG_USAGE if no container is left. */
 export async function lastCopy(opened: Opened, cacheDir: string, watch: Watch): Promise<string> {
   const { engine, stack, state } = opened;
   if (!(await boxesOf(engine, stack.project)).some(({ service }) => service === "broker"))

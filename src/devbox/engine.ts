@@ -1,6 +1,6 @@
 /**
- * The Docker engine that `docker` itself would ask, through its own API: contexts and DOCKER_HOST mean here what they mean there.
- * dockerode is loaded when it is needed, because every other verb does without.
+ * Connects to the Docker engine that `docker` itself would use, through its API. Contexts and DOCKER_HOST have the same meaning. Loads
+ * dockerode only when needed, because no other verb needs it.
  */
 import { execFile } from "node:child_process";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
@@ -16,7 +16,7 @@ export type Engine = Docker;
 const ANSWER_MAX_MS = 30_000;
 const ADDRESS = ["context", "inspect", "--format", "{{.Endpoints.docker.Host}}"];
 
-/** Errors: CONFIG_USAGE where none answers. */
+/** Opens the engine. Errors: CONFIG_USAGE if none answers. */
 export async function openEngine(env: Env): Promise<Engine> {
   try {
     const { stdout } = await promisify(execFile)("docker", ADDRESS, { env, timeout: ANSWER_MAX_MS });
@@ -35,10 +35,10 @@ export async function connectEngine(address: string): Promise<Engine> {
   return new Client(addressOptions(address));
 }
 
-/** Node's own channel of the HTTP requests that this process begins. */
+/** Node's diagnostics channel for the HTTP requests of this process. */
 const REQUESTS = "http.client.request.start";
 
-/** Makes a request fail whose answer is cut off. Without it dockerode calls nobody back, and the process ends in mid-work. */
+/** Makes a request fail if its answer is cut off. Otherwise dockerode never calls back, and the process ends in the middle of its work. */
 function failCutAnswer(begun: unknown): void {
   const { request } = begun as { request: EventEmitter };
   request.once("response", (response: EventEmitter) =>
@@ -48,7 +48,7 @@ function failCutAnswer(begun: unknown): void {
 
 const LOST = ["ECONNRESET", "ECONNREFUSED", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "ERR_STREAM_PREMATURE_CLOSE"];
 
-/** Returns the error for an engine that went away in mid-work; undefined for another error. `next` finishes the work. */
+/** Returns the error for an engine that went away, or undefined for another error. `next`: hint for finishing the work. */
 export function lostEngine(error: unknown, next: string): PalaceError | undefined {
   const { code = "", syscall } = (error ?? {}) as NodeJS.ErrnoException;
   if (!LOST.includes(code) && !(code === "ENOENT" && syscall === "connect")) return undefined;
@@ -60,7 +60,7 @@ export function lostEngine(error: unknown, next: string): PalaceError | undefine
   );
 }
 
-/** For an engine behind TCP the certificates are those of the environment, which the client reads itself. */
+/** Returns the options for dockerode. For an engine behind TCP the client itself reads the certificates from the environment. */
 export function addressOptions(address: string): Docker.DockerOptions {
   const [, local] = /^(?:unix|npipe):\/\/(.+)$/.exec(address) ?? [];
   if (local !== undefined) return { socketPath: local };
@@ -81,7 +81,7 @@ export type Box = Readonly<{
 
 const PROJECT = "com.docker.compose.project";
 
-/** All containers of a project but those of `compose run`; services that were scaled have several. */
+/** Returns all containers of a project except those of `compose run`. A scaled service has several. */
 export async function boxesOf(engine: Engine, project: string): Promise<Box[]> {
   const found = await engine.listContainers({ all: true, filters: { label: [`${PROJECT}=${project}`] } });
   return found
@@ -107,7 +107,7 @@ export async function hasVolume(engine: Engine, name: string): Promise<boolean> 
   }
 }
 
-/** The HTTP status of an engine's refusal. */
+/** Returns the HTTP status of an engine's refusal. */
 export function statusOf(error: unknown): number | undefined {
   return (error as { statusCode?: number }).statusCode;
 }

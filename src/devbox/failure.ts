@@ -1,23 +1,23 @@
-/** Finds in the output of a failed compose what went wrong, and the command that helps. */
+/** Finds the error in the output of a failed compose, and a command that helps. */
 import { quoted } from "../base/shell-word.ts";
 import { PalaceError } from "../base/errors.ts";
 import { composeCommand, type Place } from "./compose.ts";
 
-/** Longest part of an error that is repeated to the user. */
+/** Longest part of an error that the user sees, characters. */
 const SHOWN_MAX = 300;
 
-/** A container that failed. Compose separates the parts of its name by `-`, older versions by `_`. */
+/** Message about a failed container. Compose separates the parts of its name by `-`, older versions by `_`. */
 const FAILED_BOX = /container \S+?[-_](chroma|broker|devbox|devbox-bridged)[-_]\d+ (?:is unhealthy|exited)/;
 
-/** A line of the output of BuildKit. */
+/** Line of dashes in BuildKit's output. */
 const RULE = /^-+$/;
 
 type Known = readonly [pattern: RegExp, hint: (place: Place) => string];
 
-/** Hints by the text of the error. The first that fits is shown. */
+/** Hints by the text of the error; the first match counts. */
 const KNOWN: readonly Known[] = [
   [
-    // The engine pulls images itself: certificates handed to a build do not reach it.
+    // The engine itself pulls images, without the certificates of a build.
     /failed to (?:resolve|do request)[^\n]*(?:x509|certificate)/,
     () => "add the proxy's certificate to the engine's machine and restart Docker; it pulls images itself",
   ],
@@ -49,21 +49,23 @@ const KNOWN: readonly Known[] = [
   ],
 ];
 
-/** Returns the lines of the error that compose printed last: of a build, what the failing step said, then the end of the build. */
+/**
+ * Returns the lines of the error that compose printed last. For a build these are the output of the failing step and the build's last line.
+ */
 export function lastError(said: string): string[] {
   const lines = said.trimEnd().split("\n");
   const last = lines.at(-1)?.trim() ?? "";
   if (!/failed to solve|^ERROR: |^target /.test(last)) return last === "" ? [] : [last.slice(0, SHOWN_MAX)];
-  // BuildKit repeats the end of a failed step between two rules, below its title.
+  // BuildKit repeats the end of a failed step below its title, between two lines of dashes.
   const from = lines.findLastIndex((line, at) => RULE.test(line) && /^ ?> /.test(lines[at + 1] ?? ""));
   const to = lines.findIndex((line, at) => at > from && RULE.test(line));
   const step = from === -1 ? [] : lines.slice(from + 2, to === -1 ? undefined : to);
-  // The command that failed is text of our Dockerfile.
+  // The failing command is part of our Dockerfile, so the user does not need its text.
   const end = last.replace(/process ".*" did not complete/, "a command of the build did not complete");
   return [...step.map((line) => line.replace(/^\d+\.\d+ /, "").trim()), end.slice(0, SHOWN_MAX)].filter(Boolean);
 }
 
-/** Returns the next thing to type. `said` is the end of what a failed compose printed. */
+/** Returns the next command to type. `said`: end of a failed compose's output. */
 function failureHint(said: string, place: Place): string {
   const error = lastError(said).join("\n");
   const known = KNOWN.find(([pattern]) => pattern.test(error));
@@ -72,7 +74,7 @@ function failureHint(said: string, place: Place): string {
   return [...composeCommand(place).map(quoted), "logs", ...(service === undefined ? [] : [service])].join(" ");
 }
 
-/** Makes the error of a compose command that failed. `said` is empty on a terminal, where compose printed it itself. */
+/** Makes the error of a failed compose command. `said` is empty on a terminal, where compose has printed it. */
 export function composeFailed(what: string, said: string, place: Place): PalaceError {
   const lines = lastError(said);
   const step = lines.slice(0, -1);

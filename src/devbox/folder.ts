@@ -1,7 +1,6 @@
 /**
- * Folder of the stack. A clone is its own folder. npm replaces the folder of an installed package, and the user may be
- * unable to write there: such a stack has a folder in our state, in which `.env` and `.env.devbox` outlive an update
- * and plain `docker compose` works.
+ * Finds the folder of the stack. A clone is its own folder. npm replaces the folder of an installed package, and the user may not write
+ * there. So its stack has a folder in our state: `.env` and `.env.devbox` survive updates there, and plain `docker compose` works.
  */
 import { execFile } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -11,7 +10,7 @@ import type { Env } from "../config/env.ts";
 import { VERSION } from "../base/version.ts";
 import { PalaceError } from "../base/errors.ts";
 
-/** Files that a build needs of the package; the lock travels in dist/, because npm packs no package-lock.json. */
+/** Files of the package that a build needs. The lockfile is in dist/, because npm packs no package-lock.json. */
 const COPIED = [
   ...["package.json", "README.md", "CHANGELOG.md", "LICENSE", "Dockerfile.base", "docker-compose.yml", "dist"],
   ...["agents.json", "agents.ts", "compose", "ports.yml", "main.ts", "seed.ts", "setup.ts"].map(
@@ -21,7 +20,7 @@ const COPIED = [
   "src/base/without-password.ts",
 ];
 const LOCK = { from: "dist/package-lock.data.json", to: "package-lock.json" };
-/** The keys of `.env.devbox` are in no image. */
+/** Content of .dockerignore. It keeps `.env.devbox` and its keys out of every image. */
 const IGNORE = ["*", ...COPIED, LOCK.to].map((name, at) => (at === 0 ? name : `!${name}`)).join("\n");
 
 export function isClone(packageRoot: string): boolean {
@@ -29,8 +28,8 @@ export function isClone(packageRoot: string): boolean {
 }
 
 /**
- * Returns the stack's folder. `isBuilding`: for a package, lays out again there everything that a build needs. Errors:
- * CONFIG_USAGE for half an install.
+ * Returns the stack's folder. `isBuilding`: for a package, copies all files for a build there again. Errors: CONFIG_USAGE for an incomplete
+ * install.
  */
 export function stackFolder(packageRoot: string, stateDir: string, isBuilding: boolean): string {
   if (isClone(packageRoot)) return packageRoot;
@@ -52,8 +51,8 @@ export function stackFolder(packageRoot: string, stateDir: string, isBuilding: b
 }
 
 /**
- * Returns the revision label for an image of this folder: the user's `PALACE_REVISION`, else the folder's commit, or
- * the package's version.
+ * Returns the revision label for an image of this folder: the user's `PALACE_REVISION`, else the folder's commit, else the package's
+ * version.
  */
 export async function revisionOf(root: string, env: Env): Promise<string> {
   const { PALACE_REVISION: given = "" } = env;

@@ -12,12 +12,12 @@ import { hasSetting, writeSettings } from "./settings.ts";
 
 export type Identity = Readonly<{ name: string; email: string }>;
 
-/** A folder of git that is outside of the workspace: `source` on the host, `target` where git in the devbox looks for it. */
+/** A git folder outside of the workspace. `source`: on the host; `target`: where git in the devbox looks for it. */
 export type GitFolder = Readonly<{ source: string; target: string }>;
 
 const WORKSPACE = "/workspace";
 const ANSWER_MAX_MS = 10_000;
-/** Sets name and email once for each home, and only where the person has none there. Prints the keys it has set. */
+/** Script that sets name and email once for each home, unless the person has set them. It prints the keys it has set. */
 const SET_IDENTITY = `mark=$HOME/.local/state/devbox/git-identity
 [ ! -e "$mark" ] || exit 0
 for key in name email; do
@@ -28,7 +28,7 @@ for key in name email; do
 done
 mkdir -p "\${mark%/*}" && : > "$mark"`;
 
-/** Asks the host's git, which also knows an identity that is meant for the workspace's place alone (`includeIf`). */
+/** Returns the identity of the host's git, including one that applies only to the workspace's path (`includeIf`). */
 export async function hostIdentity(env: Env, workspace: string): Promise<Identity | undefined> {
   const ask = (key: string): Promise<string> => {
     const args = ["-C", workspace, "config", "--global", "--includes", "--get", key];
@@ -60,9 +60,9 @@ export async function giveIdentity(
 }
 
 /**
- * Finds the repository of a worktree. Returns undefined for a workspace that needs none from outside. Agents in the devbox
- * can write `.git`, so a folder is mounted only if git itself made it for this workspace: it must be `COMMON/worktrees/NAME`
- * of a repository, and name the workspace as its own.
+ * Finds the repository of a worktree. Returns undefined if the workspace needs no folder from outside. Agents in the devbox can write
+ * `.git`, so a folder is mounted only if git itself made it for this workspace: it must be `COMMON/worktrees/NAME` of a repository and name
+ * the workspace as its own.
  */
 export function gitFolderOf(workspace: string): GitFolder | undefined {
   const link = linkOf(workspace);
@@ -79,7 +79,7 @@ export function gitFolderOf(workspace: string): GitFolder | undefined {
   return { source, target: dirname(dirname(resolve(WORKSPACE, link))) };
 }
 
-/** Returns why git cannot work in the devbox; undefined where it can. */
+/** Returns why git cannot work in the devbox, or undefined if it can. */
 export function gitObstacle(workspace: string): string | undefined {
   const folder = gitFolderOf(workspace);
   if (folder !== undefined && `${folder.source}${folder.target}`.includes(":"))
@@ -87,13 +87,13 @@ export function gitObstacle(workspace: string): string | undefined {
   const link = linkOf(workspace);
   const own = link === undefined ? undefined : realPath(resolve(workspace, link));
   if (folder !== undefined || own === undefined || isInside(workspace, own)) return undefined;
-  // Git would look for the work tree of a submodule beside its folder, not in /workspace.
+  // Git would look for a submodule's work tree beside its folder, not in /workspace.
   return /^\s*worktree\s*=/m.test(textOf(join(own, "config")) ?? "")
     ? "git will not work in the devbox: the workspace is a submodule; use the folder of the repository around it as workspace"
     : `git will not work in the devbox: ${own} is not a worktree's folder that git made for this workspace, so it is not mounted; git -C ${quoted(workspace)} worktree repair may help`;
 }
 
-/** The path that a workspace's `.git` names, if `.git` is a file. */
+/** Returns the path that a workspace's `.git` names, if `.git` is a file. */
 function linkOf(workspace: string): string | undefined {
   return /^gitdir: (.+)$/m.exec(textOf(join(workspace, ".git")) ?? "")?.[1];
 }
@@ -103,19 +103,19 @@ function isInside(workspace: string, path: string): boolean {
   return !way.startsWith("..") && !isAbsolute(way);
 }
 
-/** Returns the variables of docker-compose.yml that mount the folder; empty ones mount none. */
+/** Returns the variables of docker-compose.yml for the mount of the folder; empty values mount none. */
 export function gitVariables(folder: GitFolder | undefined): Record<"DEVBOX_GIT_DIR" | "DEVBOX_GIT_TARGET", string> {
   const { source = "", target = "" } = folder ?? {};
   return { DEVBOX_GIT_DIR: source, DEVBOX_GIT_TARGET: target === source ? "" : target };
 }
 
-/** Writes them to `.env`, so that a later plain `docker compose up` mounts the folder, too. */
+/** Writes these variables to `.env`, so that a later plain `docker compose up` mounts the folder, too. */
 export function keepGitFolder(root: string, folder: GitFolder | undefined): void {
   const values = Object.entries(gitVariables(folder));
   writeSettings(root, Object.fromEntries(values.filter(([name, value]) => value !== "" || hasSetting(root, name))));
 }
 
-/** Returns undefined also for a folder. */
+/** Returns the text of a file; undefined if it is a folder or unreadable. */
 function textOf(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8");

@@ -1,20 +1,20 @@
 /**
- * Lists every file of the devbox's home with the hash of its bytes, and compares two such lists. Caches, logs and the
- * files that each start writes again from the image may differ (docs/how-to/devbox.md names them).
+ * Lists every file of the devbox's home with its hash, and compares two lists. Caches, logs and files that each start rewrites may differ
+ * (docs/how-to/devbox.md names them).
  */
 import { isRecord } from "../base/is-record.ts";
 import { parseAs } from "../base/parse-json.ts";
 import { PalaceError } from "../base/errors.ts";
 
 /**
- * Files of the home. `entries`: path → kind and mode, with a file's hash or a link's goal. `ours`: files that `palace
- * install` has put there, by its records; they belong to the image, and are made again from it.
+ * Files of the home. `entries`: path → kind and mode, with a file's hash or a link's target. `ours`: files that `palace install` wrote, by
+ * its records; they are made again from the image.
  */
 export type HomeTree = Readonly<{ entries: Readonly<Record<string, string>>; ours: readonly string[] }>;
 
 export const HOME = "/home/developer";
 
-/** Prefixes of paths within the home, as docs/how-to/devbox.md has them. */
+/** Prefixes of paths in the home that may differ, as listed in docs/how-to/devbox.md. */
 const CACHES = [".cache/", ".npm/", ".local/state/", ".zcompdump"] as const;
 
 export function treeCommand(): string[] {
@@ -29,12 +29,12 @@ function isTree(value: unknown): value is HomeTree {
   return isRecord(value) && isRecord(value["entries"]) && Array.isArray(value["ours"]);
 }
 
-/** The error for a container that ended well and gave something else than its program writes. */
+/** Throws the error for a container that succeeded but printed something else than expected. */
 export function unread(what: "home" | "memory"): never {
   throw new PalaceError("STORE_UNAVAILABLE", `the container that looked at the ${what} gave no result`, "repeat it");
 }
 
-/** Lists the paths that are gone or changed, in the tree's order. Paths that were added since do not count. */
+/** Lists the paths that are missing or changed, in the tree's order. Added paths do not count. */
 export function treeDiffers(before: HomeTree, after: HomeTree): string[] {
   const ours = new Set(after.ours);
   return Object.entries(before.entries)

@@ -1,6 +1,6 @@
 /**
- * The stack under another project name: its volumes are copied into those of the new name and compared byte for byte; the old ones stay
- * as they are. Killed at any point, the next `up` copies again.
+ * Moves the stack to another project name: copies its volumes into new ones and compares them byte for byte. The old volumes stay. After a
+ * kill the next `up` copies again.
  */
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -18,13 +18,13 @@ import { runOneOff, sweepOneOffs } from "./one-off.ts";
 import { assertOurs, real } from "./owner.ts";
 
 export type Wanted = Readonly<{
-  /** The project to copy from, where one is named. */
+  /** Project to copy from, if the user names one. */
   from: string | undefined;
-  /** Another memory and home are wanted on purpose. */
+  /** True if the user wants a new memory and home. */
   fresh: boolean | undefined;
 }>;
 
-/** The stack that this one is made from. */
+/** The stack to copy from. */
 export type Before = Readonly<{ stack: Stack; place: Place; note: Note | undefined }>;
 
 type Here = Readonly<{
@@ -39,7 +39,7 @@ type Here = Readonly<{
 const FILE = "move.json";
 const COPIED = ["palace", "data", "broker"] as const;
 const ERASE = "to erase it: palace devbox down --volumes --no-backup";
-/** Compared once more after it was read back: sockets alone are not copied. */
+/** Script that copies a volume and then compares the copy with the original. Only sockets are not copied. */
 const COPY = `set -euo pipefail
 find /to -mindepth 1 -delete
 read_all() { tar --create --numeric-owner --directory /from --file - .; }
@@ -48,9 +48,8 @@ sync --file-system /to
 read_all | tar --compare --numeric-owner --directory /to --file -`;
 
 /**
- * Finds the project whose memory is to be moved here; undefined if none is. Errors: CONFIG_USAGE if this folder's
- * memory has another project name and the user has not said what is wanted; if the named project has no volumes or is
- * another folder's; if this project has its own volumes.
+ * Finds the project whose memory is to be moved here, if any. Errors: CONFIG_USAGE in these cases: this folder's memory has another project
+ * name and the user has not chosen; the named project has no volumes or belongs to another folder; this project has its own volumes.
  */
 export async function stackBefore(here: Here, { from, fresh }: Wanted): Promise<Before | undefined> {
   const { stack, hasVolumes, place, state } = here;
@@ -78,7 +77,7 @@ export async function stackBefore(here: Here, { from, fresh }: Wanted): Promise<
     const before = await openBefore(here, named);
     if (before === undefined)
       throw refuse(`there is no stack ${named} with volumes in this engine`, "docker volume ls");
-    // A copy would overwrite what was written there.
+    // A copy would overwrite later writes of the new stack.
     if (mayHaveRun)
       throw refuse(
         `the copy from ${named} was cut off, and ${stack.project} may have run since`,
@@ -95,7 +94,9 @@ export async function stackBefore(here: Here, { from, fresh }: Wanted): Promise<
   );
 }
 
-/** Ends the old stack and fills the new one's volumes; `place` is the new one's, with its workspace. Errors: STORE_UNAVAILABLE, compose's. */
+/**
+ * Ends the old stack and fills the new one's volumes. `place`: the new stack's, with its workspace. Errors: STORE_UNAVAILABLE, compose's.
+ */
 export async function moveStack(here: Here, place: Place, before: Before, watch: Watch): Promise<void> {
   const { engine, stack, state } = here;
   writeState(state, FILE, { from: before.stack.project });
@@ -156,7 +157,7 @@ async function earlierProject(here: Here): Promise<string | undefined> {
   return undefined;
 }
 
-/** Undefined for a project without a memory. Errors: CONFIG_USAGE where it is another folder's. */
+/** Opens a project; undefined if it has no memory. Errors: CONFIG_USAGE if it belongs to another folder. */
 async function openBefore({ engine, engineId, state, place }: Here, project: string): Promise<Before | undefined> {
   const there = { root: place.root, env: { ...place.env, COMPOSE_PROJECT_NAME: project } };
   const stack = await readStack(there);
@@ -169,7 +170,7 @@ async function openBefore({ engine, engineId, state, place }: Here, project: str
   return { stack, place: there, note };
 }
 
-/** Whose containers are gone may have run before that: a copy makes them, and starts none. */
+/** Returns true if the new stack may have run: a copy makes its containers without starting them, and missing containers prove nothing. */
 async function wasStarted({ engine, stack }: Here): Promise<boolean> {
   const boxes = await boxesOf(engine, stack.project);
   if (boxes.length === 0) return true;
@@ -177,7 +178,7 @@ async function wasStarted({ engine, stack }: Here): Promise<boolean> {
   return states.some(({ StartedAt }) => Date.parse(StartedAt) > 0);
 }
 
-/** The project that a killed run was copying from. */
+/** Returns the project that a killed run was copying from. */
 function readMove(state: string): string | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(join(state, FILE), "utf8"));

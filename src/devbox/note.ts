@@ -1,7 +1,6 @@
 /**
- * Note about a stack for the time when none of its containers is there to ask: its owner and its workspace. The note is
- * in our own state folder and never a label of a volume: compose offers to replace a volume by an empty one when its
- * labels change.
+ * Note of a stack's owner and workspace, for the time when it has no containers to ask. The note is in our state folder and never in a
+ * volume's label: when labels change, compose offers to replace the volume by an empty one.
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,16 +9,14 @@ import { isRecord } from "../base/is-record.ts";
 import { unwritable } from "../base/state-files.ts";
 
 export type Note = Readonly<{
-  /** Folders whose stack it is: one, or those that share it on purpose. */
+  /** Folders that own the stack: one, or several that share it on purpose. */
   folders: readonly string[];
   workspace: string;
-  /** Id of the engine: another engine has stacks of its own. */
+  /** Id of the engine; each engine has its own stacks. */
   engine: string;
 }>;
 
-/**
- * Returns the folder in which everything of one stack is kept. Project names are lower case letters, digits, - and _.
- */
+/** Returns the folder with all state of one stack. Project names have only lower case letters, digits, - and _. */
 export function stateFolder(stateDir: string, project: string): string {
   return join(stateDir, "devbox", project);
 }
@@ -38,7 +35,7 @@ export function readNote(folder: string): Note | undefined {
   }
 }
 
-/** Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
+/** Writes a state file. Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
 export function writeState(folder: string, name: string, content: object): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -1,6 +1,6 @@
 /**
- * A program in a container of its own that sees the stack's volumes, and nothing of it left behind. For looks and copies while the
- * stack is stopped, from the image that the stack had.
+ * Runs a program in its own container with the stack's volumes, and removes the container afterwards. For reads and copies while the stack
+ * is stopped, with the stack's image.
  */
 import type { Readable, Writable } from "node:stream";
 import { PassThrough } from "node:stream";
@@ -21,11 +21,11 @@ export type Program = Readonly<{
 
 export type Ended = Readonly<{ code: number; said: string }>;
 
-/** Label by which the containers of a killed run are found. */
+/** Label for finding the containers of a killed run. */
 const LABEL = "palace-devbox.one-off";
 const SAID_MAX = 16_384;
 
-/** Shape: its exit code and the end of its stderr. `stdout` is ended. */
+/** Runs the program to its end and returns its exit code and the end of its stderr. Ends `stdout`. */
 export async function runOneOff(engine: Engine, project: string, program: Program): Promise<Ended> {
   const { imageId, command, env = [], user, host, stdin, stdout } = program;
   const isFed = stdin !== undefined;
@@ -38,7 +38,7 @@ export async function runOneOff(engine: Engine, project: string, program: Progra
     ...{ AttachStdout: true, AttachStderr: true, AttachStdin: isFed, OpenStdin: isFed, StdinOnce: isFed },
     Labels: { [LABEL]: project },
     Healthcheck: { Test: ["NONE"] },
-    // The engine keeps no copy of its output, which may be secret.
+    // The engine keeps no copy of the output, which may be secret.
     HostConfig: { ...host, LogConfig: { Type: "none", Config: {} } },
   });
   try {
@@ -48,7 +48,7 @@ export async function runOneOff(engine: Engine, project: string, program: Progra
     heard.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-SAID_MAX)));
     engine.modem.demuxStream(stream, stdout, heard);
     const ended = finished(stream, { writable: false });
-    // An engine that is lost now fails the start, too, which says so.
+    // If the engine is lost now, the start fails, too, and reports it.
     ended.catch(() => undefined);
     await container.start();
     stdin?.pipe(stream);
@@ -56,7 +56,7 @@ export async function runOneOff(engine: Engine, project: string, program: Progra
     stdout.end();
     return { code: StatusCode, said: said.trim() };
   } catch (error) {
-    // The caller has the error from here: without a listener the stream would end the process with it.
+    // From here the caller has the error. Without a listener the stream's error would end the process.
     stdout.once("error", () => undefined).destroy(error as Error);
     throw error;
   } finally {
@@ -64,7 +64,7 @@ export async function runOneOff(engine: Engine, project: string, program: Progra
   }
 }
 
-/** Runs a program and returns its short output. Errors: STORE_UNAVAILABLE with what it said. */
+/** Runs a program and returns its short output. Errors: STORE_UNAVAILABLE with its message. */
 export async function askOneOff(engine: Engine, project: string, program: Omit<Program, "stdout">): Promise<string> {
   const { stdout, text } = collector();
   const { code, said } = await runOneOff(engine, project, { ...program, stdout });
@@ -72,7 +72,7 @@ export async function askOneOff(engine: Engine, project: string, program: Omit<P
   throw lookFailed(said, code);
 }
 
-/** A command in a running container of the stack. Errors: STORE_UNAVAILABLE with what it said. */
+/** Runs a command in a running container of the stack. Errors: STORE_UNAVAILABLE with its message. */
 export async function askInside(engine: Engine, containerId: string, command: readonly string[]): Promise<string> {
   const options = { Cmd: [...command], AttachStdout: true, AttachStderr: true };
   const exec = await engine.getContainer(containerId).exec(options);
@@ -101,7 +101,7 @@ function lookFailed(said: string, code: number | null): PalaceError {
   );
 }
 
-/** Removes the containers that killed runs have left. */
+/** Removes the containers of killed runs. */
 export async function sweepOneOffs(engine: Engine, project: string): Promise<void> {
   const left = await engine.listContainers({ all: true, filters: { label: [`${LABEL}=${project}`] } });
   for (const { Id } of left)

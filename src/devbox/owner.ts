@@ -1,6 +1,6 @@
 /**
- * Checks whose stack it is. All clones have the same project name and so the same volumes, because existing users must
- * go on finding theirs. A folder that is not the stack's is therefore reported before anything of the stack is changed.
+ * Checks who owns the stack. All clones have the same project name and so the same volumes, because existing users must find theirs. So a
+ * folder that does not own the stack is refused before anything of the stack is changed.
  */
 import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
@@ -11,25 +11,25 @@ import type { Note } from "./note.ts";
 export type Claims = Readonly<{
   root: string;
   project: string;
-  /** Folders that the containers say they were made from. */
+  /** Folders that the containers name as their origin. */
   containers: readonly string[];
   note: Note | undefined;
   hasVolumes: boolean;
 }>;
 
-/** Undefined, or the other folder. A folder that is gone (a clone that was moved or erased) claims nothing. */
+/** Returns the other folder that owns the stack, if any. A missing folder (a clone that was moved or deleted) owns nothing. */
 export function otherOwner({ root, containers, note, hasVolumes }: Claims): string | undefined {
   const here = real(root);
   const shared = (note?.folders ?? []).map(real);
   const made = containers.map(real).filter(isClone);
   if (shared.includes(here)) return undefined;
-  // A container that was made from here by plain compose says whose the stack is now.
+  // Plain compose may have made a container from here: then this folder owns the stack now.
   if (made.includes(here)) return undefined;
   if (made[0] !== undefined) return made[0];
   return hasVolumes ? shared.find(isClone) : undefined;
 }
 
-/** Errors: CONFIG_USAGE, with both ways out. */
+/** Refuses another folder's stack. Errors: CONFIG_USAGE, with both solutions. */
 export function assertOurs(claims: Claims): void {
   const other = otherOwner(claims);
   if (other === undefined) return;

@@ -1,4 +1,4 @@
-/** Puts a copy back into the stack: the folder of `down --volumes` or of a recreate, or a backup file of `palace backup`. */
+/** Restores a copy into the stack: the folder of `down --volumes` or of a recreate, or a file of `palace backup`. */
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { quoted } from "../base/shell-word.ts";
@@ -14,10 +14,10 @@ import { sourceOf } from "./recreate/roll-back.ts";
 import { checkBackup, homeTree, putPalace, readTree, restoreHome, restorePalace } from "./snapshot.ts";
 import type { Opened } from "./opened.ts";
 
-/** `folder` has a home beside the memory. */
+/** A copy. `folder`: set if the copy has a home besides the memory. */
 export type Copy = Readonly<{ file: string; folder: string | undefined; drawers: number; facts: number }>;
 
-/** Reads and checks the whole copy. Errors: CONFIG_USAGE for a path without one, STORE_CORRUPT. */
+/** Reads and checks the whole copy. Errors: CONFIG_USAGE for a path without a copy, STORE_CORRUPT. */
 export async function openCopy(path: string, cacheDir: string): Promise<Copy> {
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   const file = isFolder ? join(path, "palace.tar") : path;
@@ -32,9 +32,9 @@ export async function openCopy(path: string, cacheDir: string): Promise<Copy> {
 }
 
 /**
- * Stops the stack, puts the copy back and starts the stack again. The memory that was there stays beside the new one; files of the home
- * that differ are kept as NAME.~1~. Returns how many files of the home were put back. Errors: CONFIG_USAGE for a stack without
- * containers, STORE_CORRUPT, BROKER_START_FAILED.
+ * Stops the stack, restores the copy and starts the stack again. The old memory stays beside the new one; changed files of the home are
+ * kept as NAME.~1~. Returns the number of restored files of the home. Errors: CONFIG_USAGE for a stack without containers, STORE_CORRUPT,
+ * BROKER_START_FAILED.
  */
 export async function restoreStack(opened: Opened, copy: Copy, cacheDir: string, watch: Watch): Promise<number> {
   const { engine, stack, place } = opened;
@@ -63,7 +63,7 @@ export async function restoreStack(opened: Opened, copy: Copy, cacheDir: string,
   throw composeFailed("the copy is back, but the stack did not become healthy", failure, place);
 }
 
-/** Returns the commands that put a copy into a new stack. */
+/** Returns the commands that restore a copy into a new stack. */
 export function restoreCommand(folder: string): string {
   return `palace devbox up && palace devbox restore ${quoted(folder)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * `.env` beside docker-compose.yml: settings that stay. Compose reads it; we write a line of it where a later `docker compose` of any
- * kind must mean the same stack. Every other line stays as it is.
+ * Edits `.env` beside docker-compose.yml, which compose reads. We write only lines that a later `docker compose` of any kind needs for the
+ * same stack. All other lines stay unchanged.
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ export function hasSetting(root: string, name: string): boolean {
   return lineOf(name).test(textOf(root));
 }
 
-/** Old or new as a whole; nothing where all is said already. Shape: true if it wrote. */
+/** Writes the settings atomically. Returns false, without writing, if the file has them already. */
 export function writeSettings(root: string, settings: Readonly<Record<string, string>>): boolean {
   const file = join(root, ".env");
   const before = textOf(root);
@@ -29,7 +29,7 @@ export function writeSettings(root: string, settings: Readonly<Record<string, st
   return true;
 }
 
-/** Quotes a value for compose: single quotes make everything literal; within double quotes `\` and `$` are special. */
+/** Quotes a value for compose. Single quotes make everything literal; in double quotes `\` and `$` are special. */
 export function quotedValue(value: string): string {
   if (/^[\w./:@%+,-]+$/.test(value)) return value;
   return value.includes("'") ? `"${value.replaceAll(/[\\"$]/g, "\\$&")}"` : `'${value}'`;

@@ -1,7 +1,6 @@
 /**
- * A copy of what the stack's volumes hold, on the host, made while nobody writes: `palace.tar`, which is a backup as `palace backup` makes
- * it and is verified here, and `home.tar` with the hash of every file in `home.json`. `snapshot.json` comes last: a folder that has it is
- * whole.
+ * Copy of the stack's volumes on the host, made while nobody writes. `palace.tar` is a backup as `palace backup` makes it, and is verified
+ * here. `home.tar` is the home, with the hash of every file in `home.json`. `snapshot.json` is written last: only a complete folder has it.
  */
 import { createHash } from "node:crypto";
 import {
@@ -44,14 +43,14 @@ export type Source = Readonly<{
 export type Snapshot = Readonly<{ counts: Counts; palace: FileSum; home: FileSum }>;
 type FileSum = Readonly<{ bytes: number; sha256: string }>;
 
-/** Largest number of files that are named as arguments of one command. */
+/** Most files to name as arguments of one command. */
 const NAMED_MAX = 1_000;
 const DRAFT = "devbox-verify-";
-/** A broker of its own, which ends with it and whose marks nobody else sees. */
+/** Command that starts its own broker and ends it. ASIDE keeps that broker's state files inside the container. */
 const BACKUP = "palace backup - && palace stop >&2";
 const ASIDE = ["XDG_STATE_HOME=/tmp/state", "XDG_RUNTIME_DIR=/tmp/run", "MEMPALACE_IDLE_EXIT_MINUTES=5"];
 
-/** Errors: STORE_CORRUPT for a copy that is not whole; the engine's. Nothing of the stack runs meanwhile. */
+/** Takes a snapshot. No container of the stack may write meanwhile. Errors: STORE_CORRUPT for an incomplete copy; the engine's. */
 export async function takeSnapshot(source: Source, folder: string): Promise<Snapshot> {
   const { log } = source;
   rmSync(folder, { recursive: true, force: true });
@@ -70,7 +69,7 @@ export async function takeSnapshot(source: Source, folder: string): Promise<Snap
   return snapshot;
 }
 
-/** By the old image, with no broker there. */
+/** Counts the memory with the old image and without a broker. */
 export async function countStopped(source: Source, upTo: number): Promise<Counts> {
   const program = { ...(await likeBroker(source)), command: countCommand(upTo) };
   return parseCounts(await askOneOff(source.engine, source.project, program));
@@ -87,13 +86,13 @@ export function readTree(folder: string): HomeTree {
   return parseTree(readFileSync(join(folder, "home.json"), "utf8"));
 }
 
-/** Errors: STORE_CORRUPT, before anything is put back, for a copy whose bytes are not those that were written. */
+/** Restores the memory. Errors: STORE_CORRUPT, before any change, for a copy whose bytes have changed. */
 export async function restorePalace(source: Source, folder: string): Promise<void> {
   await assertWritten(folder, "palace");
   await putPalace(source, join(folder, "palace.tar"));
 }
 
-/** Puts a verified backup in the place of the stack's memory, which stays beside it as `before-restore-…`. Nothing of the stack runs. */
+/** Replaces the stack's memory by a verified backup. The old memory stays beside it as `before-restore-…`. The stack must not run. */
 export async function putPalace(source: Source, file: string): Promise<void> {
   const alike = await likeBroker(source);
   const script = `cat > $MEMPALACE_PATH/.put-back.tar && palace restore $MEMPALACE_PATH/.put-back.tar --yes >&2
@@ -101,10 +100,7 @@ export async function putPalace(source: Source, file: string): Promise<void> {
   await fromFile(source, file, { ...alike, command: ["sh", "-c", script] });
 }
 
-/**
- * Restores the named files alone, or all files if more than `NAMED_MAX` are named. An existing file is kept as
- * NAME.~1~.
- */
+/** Restores the named files, or all files if more than `NAMED_MAX` are named. An existing file is kept as NAME.~1~. */
 export async function restoreHome(source: Source, folder: string, paths: readonly string[]): Promise<void> {
   const named = paths.length > NAMED_MAX ? [] : paths.map((path) => `./${path}`);
   const keep = ["--backup=numbered", "--no-recursion", "--numeric-owner", "--same-permissions", "--same-owner"];
@@ -113,7 +109,7 @@ export async function restoreHome(source: Source, folder: string, paths: readonl
   await fromFile(source, join(folder, "home.tar"), { ...besideHome(source, false), command });
 }
 
-/** Names of whole snapshots, the newest last. */
+/** Returns the names of complete snapshots, newest last. */
 export function snapshotsIn(parent: string): string[] {
   if (!existsSync(parent)) return [];
   return readdirSync(parent)
@@ -121,17 +117,14 @@ export function snapshotsIn(parent: string): string[] {
     .sort();
 }
 
-/** All but the newest `keep`, and what killed runs left of others. */
+/** Removes all snapshots but the newest `keep`, and the remains of killed runs. */
 export function removeOldSnapshots(parent: string, keep: number): void {
   const kept = new Set(snapshotsIn(parent).slice(-keep));
   for (const name of existsSync(parent) ? readdirSync(parent) : [])
     if (!kept.has(name)) rmSync(join(parent, name), { recursive: true, force: true });
 }
 
-/**
- * Returns a program's options that are like the broker's container: its image, volumes, user and environment, on the
- * given network.
- */
+/** Returns options for a program that runs like the broker's container: its image, volumes, user and environment, on the given network. */
 async function likeBroker({ engine, broker }: Source, network = "none"): Promise<Omit<Program, "command" | "stdout">> {
   const { Config, HostConfig } = await engine.getContainer(broker.id).inspect();
   const { Binds, Mounts, Tmpfs, ReadonlyRootfs, CapDrop, SecurityOpt } = HostConfig;
@@ -140,7 +133,7 @@ async function likeBroker({ engine, broker }: Source, network = "none"): Promise
   return { imageId: broker.imageId, host: host as Docker.HostConfig, user: Config.User, env };
 }
 
-/** Its network: a broker that cannot reach it waits for it a minute before it copies. */
+/** Returns Chroma's network: a broker that cannot reach Chroma waits a minute before it copies. */
 async function besideChroma({ engine, project }: Source): Promise<string> {
   const chroma = (await boxesOf(engine, project)).find(({ service }) => service === "chroma");
   if (chroma === undefined) return "none";
@@ -149,7 +142,7 @@ async function besideChroma({ engine, project }: Source): Promise<string> {
   return Object.keys(NetworkSettings.Networks)[0] ?? "none";
 }
 
-/** Root without powers, but to read what is anybody's; to put it back, also to write it. */
+/** Returns options for a program that runs as root with few capabilities: it may read any file of the home, and write only to restore. */
 function besideHome(
   { data, devbox }: Pick<Source, "data" | "devbox">,
   isReading: boolean,
@@ -168,7 +161,7 @@ function besideHome(
   return { imageId: devbox.imageId, host, user: "0:0" };
 }
 
-/** Written beside its name, synced and renamed. */
+/** Writes a program's output to a file beside the final name, syncs it and renames it. */
 async function intoFile({ engine, project }: Source, file: string, program: Omit<Program, "stdout">): Promise<FileSum> {
   const hash = createHash("sha256");
   let bytes = 0;
@@ -189,7 +182,7 @@ async function intoFile({ engine, project }: Source, file: string, program: Omit
   return { bytes, sha256: hash.digest("hex") };
 }
 
-/** Errors: STORE_CORRUPT. */
+/** Checks that a copy's bytes are unchanged. Errors: STORE_CORRUPT. */
 async function assertWritten(folder: string, name: "palace" | "home"): Promise<void> {
   const file = join(folder, `${name}.tar`);
   const list = join(folder, "snapshot.json");
@@ -231,7 +224,7 @@ async function verifyPalace({ cacheDir }: Source, file: string, counts: Counts):
     throw copyFailed(file, `it holds ${held.drawers} drawers, and the memory ${counts.drawers}`);
 }
 
-/** Reads the whole backup and returns what it holds. Errors: STORE_CORRUPT, CONFIG_USAGE for one with a passphrase. */
+/** Reads the whole backup and returns its counts. Errors: STORE_CORRUPT, CONFIG_USAGE for a backup with a passphrase. */
 export async function checkBackup(file: string, cacheDir: string): Promise<{ drawers: number; facts: number }> {
   removeDrafts(cacheDir, DRAFT);
   const { folder, release } = makeDraft(cacheDir, DRAFT);

@@ -1,4 +1,4 @@
-/** How the stack is, for people and programs: asked of the engine, and of the running containers what only they know. Changes nothing. */
+/** Status of the stack, for people and programs. Asks the engine, and the running containers for what only they know. Changes nothing. */
 import { join } from "node:path";
 import { isRecord } from "../base/is-record.ts";
 import { within } from "../base/time-limit.ts";
@@ -26,10 +26,10 @@ export type VolumeState = Readonly<{ name: string; bytes: number | null }>;
 export type DevboxStatus = Readonly<{
   project: string;
   folder: string;
-  /** Another folder that the running containers were made from. */
+  /** Other folder that the running containers were made from. */
   madeFrom: string | null;
   revision: string;
-  /** Services of the arrangement; the running ones are in `services`. */
+  /** Services of the arrangement; `services` has the existing containers. */
   expected: readonly Service[];
   services: readonly ServiceState[];
   volumes: readonly VolumeState[];
@@ -41,7 +41,7 @@ export type DevboxStatus = Readonly<{
   unfinished: Readonly<{ step: string; since: string }> | null;
 }>;
 
-/** A home with many small files takes its time to be measured. */
+/** Time limit for measuring sizes, which is slow for a home with many small files. */
 const SIZE_MAX_MS = 5_000;
 
 export async function devboxStatus(place: Place, stateDir: string): Promise<DevboxStatus> {
@@ -75,7 +75,7 @@ export async function devboxStatus(place: Place, stateDir: string): Promise<Devb
   };
 }
 
-/** All of the stack runs, and is well as far as it says. */
+/** Returns true if all services run and none reports a problem. */
 export function isUp({ expected, services }: DevboxStatus): boolean {
   return expected.every((name) =>
     services.some(
@@ -99,7 +99,7 @@ async function serviceState(engine: Engine, { id, name, service, imageId }: Box)
   return { service, name, state: State.Status, health: State.Health?.Status ?? null, image: Config.Image, revision };
 }
 
-/** Returns null also for an image that plain `docker compose` built: its build is not told a revision. */
+/** Returns the revision of an image; null also for an image that plain `docker compose` built, because it sets no revision. */
 export function revisionIn(labels: Record<string, string> | null | undefined): string | null {
   const { "org.opencontainers.image.revision": revision = "unknown" } = labels ?? {};
   return revision === "unknown" ? null : revision;
@@ -128,7 +128,7 @@ async function sizesOf(
   return sizes;
 }
 
-/** The newest that the memory's own list names, or that a recreate has made. */
+/** Returns the time of the newest backup in the memory's own list, or of the newest snapshot. */
 async function lastBackup(
   engine: Engine,
   broker: Box | undefined,
@@ -156,7 +156,7 @@ function backupMoments(text: string): number[] {
   }
 }
 
-/** Returns the moment in the name of a job or a snapshot. */
+/** Returns the time in the name of a job or a snapshot. */
 export function momentOf(id: string): string {
   return id.replace(/T(\d\d)-(\d\d)-(\d\d)-(\d+)Z$/, "T$1:$2:$3.$4Z");
 }

@@ -1,4 +1,4 @@
-/** Brings the stack up, whoever asks for it: `palace devbox up`, `palace up --docker`, scripts/up. Twice is as good as once. */
+/** Brings the stack up, for `palace devbox up`, `palace up --docker` and scripts/up. Running it twice changes nothing more. */
 import {
   askAgain,
   assertCertificates,
@@ -29,17 +29,17 @@ export type UpOptions = Place &
     cacheDir: string;
     cwd: string;
     workspace?: string | undefined;
-    /** The stack is another folder's, and this one's too from now on. */
+    /** True if this folder is to share another folder's stack from now on. */
     share?: boolean | undefined;
-    /** The project whose memory and home this one gets. */
+    /** Project to copy memory and home from. */
     from?: string | undefined;
-    /** It gets others, though this folder has some under another project name. */
+    /** True if this folder is to get a new memory and home, although it has some under another project name. */
     fresh?: boolean | undefined;
   }>;
 
 const WAIT_MAX_SECONDS = 300;
 
-/** Errors: CONFIG_USAGE for another folder's stack, and without an engine. */
+/** Opens the stack. Errors: CONFIG_USAGE for another folder's stack, and without an engine. */
 export async function openStack(
   options: Place & Readonly<{ stateDir: string; share?: boolean | undefined }>,
 ): Promise<Opened> {
@@ -61,7 +61,7 @@ export async function openStack(
   return { stack, engine, state, place, hasVolumes };
 }
 
-/** Errors: of openStack; CONFIG_BAD_VALUE for a workspace that is not there; BROKER_START_FAILED. */
+/** Brings the stack up. Errors: as openStack; CONFIG_BAD_VALUE for a missing workspace; BROKER_START_FAILED. */
 export async function upStack(options: UpOptions): Promise<Opened> {
   const { root, log } = options;
   const opened = await openStack(options);
@@ -75,7 +75,7 @@ export async function upStack(options: UpOptions): Promise<Opened> {
   if (before === undefined) await writeStackUser(opened.place, options, engine);
   const { folder: workspace } = chosen;
   const revision = await revisionOf(root, options.env);
-  // The variable stays unset for the folder that compose chooses by itself: the box tells a named folder from a default.
+  // The variable stays unset for the folder that compose chooses by itself: the box distinguishes a named folder from a default.
   const mounts = workspace === opened.stack.workspace ? {} : { DEVBOX_WORKSPACE: workspace };
   const obstacle = gitObstacle(workspace);
   if (obstacle !== undefined) log(obstacle);
@@ -112,12 +112,12 @@ async function workspaceOf(
   return chooseWorkspace({ root, option: workspace, variable, cwd, resolved: stack.workspace, last });
 }
 
-/** Reads the note's workspace, which is empty for a stack that never came up. */
+/** Returns the note's workspace, which is empty for a stack that never came up. */
 function noted(workspace: string | undefined): string | undefined {
   return workspace === "" ? undefined : workspace;
 }
 
-/** Returns the host's folder that the devbox mounts; undefined before its container was first started. */
+/** Returns the host's folder that the devbox mounts; undefined before its container's first start. */
 async function mountedWorkspace(engine: Engine, { project }: Stack): Promise<string | undefined> {
   const box = (await boxesOf(engine, project)).find(({ service }) => service === "devbox");
   if (box === undefined) return undefined;
@@ -126,13 +126,13 @@ async function mountedWorkspace(engine: Engine, { project }: Stack): Promise<str
   return Mounts.find(({ Destination }) => Destination === "/workspace")?.Source;
 }
 
-/** Undefined for another engine's. */
+/** Returns the note, unless it is about another engine. */
 async function noteOf(engine: Engine, state: string): Promise<Note | undefined> {
   const note = readNote(state);
   return note !== undefined && note.engine === (await engineId(engine)) ? note : undefined;
 }
 
-/** A stack without volumes is nobody's yet. */
+/** Writes the note. A stack without volumes belongs to nobody yet. */
 async function noteFolder({ engine, state, place, hasVolumes }: Opened, workspace: string): Promise<void> {
   const before = hasVolumes ? ((await noteOf(engine, state))?.folders ?? []) : [];
   const folders = [...new Set([...before, real(place.root)])];
@@ -144,7 +144,7 @@ async function engineId(engine: Engine): Promise<string> {
 }
 
 /**
- * Returns the name of the running stack's broker container, which a new container gets again. Undefined for an arrangement without a
+ * Returns the name of the running broker container, which a new container will have, too. Returns undefined for an arrangement without a
  * broker. Errors: BROKER_START_FAILED.
  */
 export async function brokerContainer({ engine, stack, place }: Opened): Promise<string | undefined> {

@@ -1,20 +1,20 @@
 /**
- * Chooses the uid of the compose stack: the caller's, so that the devbox can write the caller's workspace. It is
- * written down beside docker-compose.yml once, because a later `docker compose` of any kind must mean the same stack.
+ * Chooses the uid of the stack: the caller's, so that the devbox can write the caller's workspace. It is written to `.env` once, because a
+ * later `docker compose` of any kind must use the same uid.
  */
 import type { Env } from "../config/env.ts";
 import { type Place, readStack, type Watch } from "./compose.ts";
 import { type Engine, hasVolume, openEngine } from "./engine.ts";
 import { hasSetting, writeSettings } from "./settings.ts";
 
-/** The image's own, and what docker-compose.yml says where nothing else does. */
+/** The image's own uid, and the default of docker-compose.yml. */
 const DEFAULT_UID = 1000;
 
-/** Changes nothing if `.env` or the environment names a uid, if the default is right, or if the stack has volumes. */
+/** Writes the uid. Changes nothing if `.env` or the environment names a uid, if the default is right, or if the stack has volumes. */
 export async function writeStackUser({ root, env }: Place, { log }: Watch, opened?: Engine): Promise<void> {
   if (env["DEVBOX_UID"] !== undefined || hasSetting(root, "DEVBOX_UID")) return;
   const caller = callerOf(env);
-  // Docker on a Mac or on Windows makes a workspace its container's, whatever the uid.
+  // On Mac and Windows, Docker gives a workspace to the container's user, whatever the uid.
   if (caller === undefined || process.platform !== "linux") return;
   const engine = opened ?? (await openEngine(env));
   const { uid, gid } = (await isRootless(engine)) ? { uid: 0, gid: 0 } : caller;
@@ -26,13 +26,13 @@ export async function writeStackUser({ root, env }: Place, { log }: Watch, opene
   log(`the stack runs as uid ${uid}, gid ${gid}, ${why} (written to .env)`);
 }
 
-/** Root in the containers of such an engine is the user who runs it; every other uid is a foreign one on the host. */
+/** Returns true for a rootless engine. Root in its containers is the user who runs it; every other uid is a foreign one on the host. */
 async function isRootless(engine: Engine): Promise<boolean> {
   const { SecurityOptions } = (await engine.info()) as { SecurityOptions?: string[] | null };
   return (SecurityOptions ?? []).some((one) => one.split(",").includes("name=rootless"));
 }
 
-/** Returns the user behind `sudo`, if it was used. */
+/** Returns the calling user; behind `sudo`, the user who typed it. */
 function callerOf(env: Env): { uid: number; gid: number } | undefined {
   const [uid, gid] = [process.getuid?.(), process.getgid?.()];
   if (uid === undefined || gid === undefined) return undefined;

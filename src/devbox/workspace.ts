@@ -1,6 +1,6 @@
 /**
- * Chooses the folder for /workspace. A folder that was named once is written to `.env`, so that every later `up`, ours or compose's own,
- * mounts it again.
+ * Chooses the folder for /workspace. A folder that the user names once is written to `.env`, so that every later `up`, ours or compose's
+ * own, mounts it again.
  */
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
@@ -9,24 +9,24 @@ import { quoted } from "../base/shell-word.ts";
 import { PalaceError } from "../base/errors.ts";
 import { hasSetting, writeSettings } from "./settings.ts";
 
-/** `isKept`: it is to be the workspace of every later `up`. */
+/** The chosen folder. `isKept`: every later `up` uses it, too. */
 export type Chosen = Readonly<{ folder: string; isKept: boolean }>;
 
 export type Wanted = Readonly<{
   root: string;
-  /** Named in this call: an option's is relative to where it is typed, the variable's to docker-compose.yml, as compose has it. */
+  /** Folders named in this call. The option is relative to the current folder, the variable to docker-compose.yml, as in compose. */
   option: string | undefined;
   variable: string | undefined;
   cwd: string;
-  /** The folder that compose would mount by itself. */
+  /** Folder that compose would mount by itself. */
   resolved: string;
-  /** The folder that the devbox had the last time: its container says it, else our note. */
+  /** Last folder of the devbox, from its container or else from our note. */
   last: string | undefined;
 }>;
 
 /**
- * Returns the folder, and changes nothing: `keepWorkspace` writes it down once the devbox runs with it. Errors: CONFIG_BAD_VALUE for a
- * folder that is not there or that cannot be mounted.
+ * Chooses the folder without changing anything; `keepWorkspace` records it once the devbox runs with it. Errors: CONFIG_BAD_VALUE for a
+ * folder that is missing or cannot be mounted.
  */
 export function chooseWorkspace(wanted: Wanted): Chosen {
   const { root, option, variable, cwd, resolved, last } = wanted;
@@ -42,13 +42,13 @@ export function chooseWorkspace(wanted: Wanted): Chosen {
   return { folder: last, isKept: true };
 }
 
-/** Writes it to `.env`, where it is to stay. */
+/** Writes the folder to `.env` if it is to stay. */
 export function keepWorkspace(root: string, { folder, isKept }: Chosen, log: (line: string) => void): void {
   if (isKept && writeSettings(root, { DEVBOX_WORKSPACE: folder }))
     log(`/workspace is ${folder}, from now on (written to .env)`);
 }
 
-/** Docker would make a folder that is missing, as root's, and splits a mount at its colons. */
+/** Checks the folder. Docker would make a missing one as root, and splits a mount at colons. */
 function assertFolder(folder: string, hint: string): void {
   if (folder.includes(":")) {
     const link = folder.replaceAll(":", "-");

@@ -1,4 +1,4 @@
-/** Answers of the tools of the `outcome` surface: text for the agent, errors included (outcome-memory.md 5.1). */
+/** Makes the answers of the `outcome` surface's tools: text for the agent, errors included (outcome-memory.md 5.1). */
 import { InvalidValue } from "../memory/text/validate.ts";
 import type { ScoreResult } from "../protocol/outcome.ts";
 import { plainId } from "./memory/memory.ts";
@@ -37,7 +37,7 @@ function refusal(error: unknown): OutcomeAnswer {
   throw error;
 }
 
-/** The sentences of the tools that write (outcome-memory.md 5.3–5.7). `id` null: no fact was meant. */
+/** Sentences of the tools that write (outcome-memory.md 5.3–5.7). `id` is null if the text named no fact. */
 export const SAID = {
   added: ({ id }: { id: string }) => `Added to memory bank (ID: ${id})`,
   updated: ({ id }: { id: string | null }) =>
@@ -54,7 +54,7 @@ export const SAID = {
     ].join(". "),
 };
 
-/** Returns the sentence for an agent that contradicts its own scores within a turn. */
+/** Returns the sentence for an agent that contradicts its own earlier scores in a turn. */
 export function keptSaid(ids: readonly string[]): string {
   return `Unchanged, since an earlier call of this turn scored them otherwise: ${ids.join(", ")}. If that was wrong, tell the user: palace outcome score ID OUTCOME`;
 }

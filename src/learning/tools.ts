@@ -1,4 +1,4 @@
-/** The tools and methods of memory that learns: name → what it does. The broker joins them with the tools of the other wings. */
+/** The tools and methods of this wing: name → function. The broker joins them with the tools of the other wings. */
 import type { LedgerTx, WriteCall } from "../memory/port/ledger.ts";
 import { asTyped } from "../memory/text/validate.ts";
 import type { MemoryContext } from "../memory/tools/reads.ts";
@@ -55,10 +55,10 @@ export const LEARNING_METHODS = {
   "outcome.rewrite": typed(ofProfile(rewriteMemory)),
 } satisfies Record<string, Write>;
 
-/** Writes that only the broker itself makes; no peer can ask for them. */
+/** Writes that only the broker itself makes; no peer can call them. */
 export const LEARNING_OWN_WRITES = { "memory.age": ofProfile(ageMemories) } satisfies Record<string, Write>;
 
-/** Findings of the main thread that a write needs before the writer thread applies it. */
+/** Findings that the main thread makes for a write before the writer thread applies it. */
 export const LEARNING_FINDINGS = {
   update_memory: (context, values) => factToUpdate(context, values, undefined),
   "fact.update": (context, values) => factToUpdate(context, values, profileIn(values)),
@@ -85,7 +85,7 @@ function factToArchive(
   return findFact(apart(context, profile), given, "archive");
 }
 
-/** Wraps a write that is also an agent's tool, for a method of our own: its clients expect error codes. Errors: PROTOCOL_BAD_PARAMS. */
+/** Wraps an agent's tool for a method of our own, because programs expect error codes. Errors: PROTOCOL_BAD_PARAMS. */
 function typed(write: Write): Write {
   return (tx, call) => {
     try {

@@ -1,4 +1,4 @@
-/** Tells forgetting what this wing keeps of drawers and texts. */
+/** Tells `forget` which data about drawers and texts this wing keeps. */
 import type { Traces } from "../memory/port/ledger.ts";
 import { fileOfEntry } from "./import/roampal-graph.ts";
 import { concepts } from "./question/concepts.ts";

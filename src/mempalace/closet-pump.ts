@@ -1,7 +1,6 @@
 /**
- * Keeps closets in step beside the engine's writes: they get their vectors when no drawer waits for one, and go to the
- * public palace through an outbox and a collection of their own, as drawers do. Put together by
- * broker/palace/palace.ts.
+ * Keeps closets up to date in the background. They get their vectors when no drawer waits for one, and reach the public
+ * palace through an outbox and a collection of their own. Composed by broker/palace/palace.ts.
  */
 import { Backlog } from "../memory/index/embedding/backlog.ts";
 import type { SqliteLedgerReader } from "../memory/ledger/read/reader.ts";
@@ -15,11 +14,11 @@ import { type Outbox, startOutbox } from "./outbox.ts";
 
 export type ClosetKeeperOptions = {
   reader: SqliteLedgerReader;
-  /** Undefined: no public palace is kept. */
+  /** Undefined without a public palace. */
   driver: PalaceDriver | undefined;
-  /** The reason why nothing may be sent now. */
+  /** The reason why the pump must not send now. */
   lockedBy: () => PalaceError | undefined;
-  /** The writer's side; see memory/ledger/write/closet-writer.ts. */
+  /** Function of the writer; see memory/ledger/write/closet-writer.ts. */
   file: (vectors: NewVector[], model: string) => Promise<number>;
   done: (entries: { id: string; seq: number }[]) => Promise<void>;
   retarget: (target: string) => Promise<void>;
@@ -40,7 +39,7 @@ export class ClosetKeeper {
     this.#send();
   }
 
-  /** Closets were written, or drawers got their vectors. Cheap. */
+  /** Notes that closets were written, or that drawers got their vectors. Cheap. */
   wake(): void {
     this.#backlog?.wake();
     this.#send();
@@ -51,7 +50,7 @@ export class ClosetKeeper {
     const { reader, file, log } = this.#options;
     this.#backlog = new Backlog({
       embedder,
-      // Drawers are what is searched; closets can wait.
+      // Searches find drawers, so drawers get their vectors first.
       pending: (afterRow, limit) =>
         reader.pendingTexts(0, 1).length > 0 ? [] : reader.closets.pendingTexts(afterRow, limit),
       file: async (vectors, model) => ({ ...NOTHING, closets: await file(vectors, model) }),
@@ -60,7 +59,7 @@ export class ClosetKeeper {
     });
   }
 
-  /** Works as Outbox.hold. */
+  /** Works like Outbox.hold. */
   async hold(): Promise<() => void> {
     this.#holders += 1;
     const release = await this.#outbox?.hold();
@@ -83,7 +82,7 @@ export class ClosetKeeper {
     if (this.#outbox === undefined) await this.#options.driver?.close();
   }
 
-  /** A palace without closets needs no thread and no connection for them. */
+  /** Starts to send if there are closets: a palace without them needs no thread and no connection. */
   #send(): void {
     const { driver, lockedBy, done, retarget, log, reader } = this.#options;
     if (driver === undefined || this.#stopped || this.#holders > 0) return;

@@ -1,7 +1,7 @@
 /**
- * Drains the outbox, the ledger's durable list for the public palace: reads it, sends batches through the driver,
- * strikes off what was written. After a kill at any step something is sent again. Runs in the broker beside everything
- * else, and no call waits for it. Imported by broker/palace/palace.ts.
+ * Drains the outbox, the ledger's durable list for the public palace: reads it, sends batches through the driver, and
+ * strikes off what was written. After a kill at any step it sends something again. It runs in the background of the
+ * broker, and no call waits for it. Imported by broker/palace/palace.ts.
  */
 import { faultPoint } from "../base/fault-point.ts";
 import type { Log } from "../base/log.ts";
@@ -9,21 +9,19 @@ import type { OutboxEntry, OutboxSource, PalaceDriver } from "../memory/port/pub
 import { PalaceError } from "../base/errors.ts";
 import type { StatusReport } from "../protocol/spec.ts";
 
-/** After a pause the first record waits this long for others, since a batch costs little more than one record. */
+/** Time that the first record after a pause waits for more: a batch costs little more than one record. */
 const GATHER_MS = 25;
-/** The list is also checked this often without a wake-up: vectors are computed in the background. */
+/** Interval at which the list is checked without a wake-up, because vectors are computed in the background. */
 const IDLE_MS = 5_000;
-/**
- * After a failure it waits this long at least, then twice as long each time, up to the maximum; half of it is random.
- */
+/** Wait after a failure; it doubles each time, up to the maximum. Half of it is random. */
 const RETRY_MIN_MS = 1_000;
 const RETRY_MAX_MS = 30_000;
-/** Records that the palace refuses for good. More of them mean that the palace is at fault, not the records. */
+/** Maximum number of records that the palace may refuse for good. If it refuses more, the palace is at fault. */
 const REFUSED_MAX = 256;
 /** Time that `stop` waits for the running batch. */
 const STOP_TIMEOUT_MS = 2_000;
 
-/** An idle palace is probed this often: is it still there, and still the same? */
+/** Interval at which an idle palace is probed: it may be gone, or replaced. */
 const PROBE_MS = 30_000;
 
 export type OutboxStatus = StatusReport["driver"];
@@ -33,7 +31,7 @@ export type OutboxClock = {
   now(): number;
   /** Ends early, without an error, when the signal is given. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
-  /** 0…1 */
+  /** Returns a number from 0 to 1. */
   random(): number;
 };
 
@@ -42,29 +40,23 @@ export type OutboxOptions = {
   driver: PalaceDriver;
   log: Log;
   clock?: OutboxClock;
-  /**
-   * The reason why the palace must not be touched now; asked before anything is opened or sent. Call `wake` when that
-   * changes.
-   */
+  /** The reason why the palace must not be opened or written now. Call `wake` when it changes. */
   lockedBy?: () => PalaceError | undefined;
   /** Called when the state or its detail changes. Contract: does not throw. */
   onState: (status: Pick<OutboxStatus, "state" | "detail">) => void;
 };
 
 export type Outbox = {
-  /** Something was committed. Cheap; call it after each commit. */
+  /** Notes a commit. Cheap; call it after each commit. */
   wake(): void;
-  /**
-   * Resolves when the running batch is written and struck off. The outbox sends nothing until the returned function is
-   * called.
-   */
+  /** Stops sending: resolves after the running batch. Sending continues when the returned function is called. */
   hold(): Promise<() => void>;
   status(): OutboxStatus;
-  /** Finishes or abandons the batch under way and closes the driver. Bounded by `timeoutMs`; idempotent. */
+  /** Finishes or abandons the current batch and closes the driver. Bounded by `timeoutMs`; idempotent. */
   stop(timeoutMs?: number): Promise<void>;
 };
 
-/** Errors: none reach the caller; they are in `status` and in the log, and the pump tries again. */
+/** Starts the pump. Errors do not reach the caller: they are in `status` and in the log, and the pump tries again. */
 export function startOutbox(options: OutboxOptions): Outbox {
   const pump = new Pump({ clock: WALL_CLOCK, lockedBy: () => undefined, ...options });
   const running = pump.run();
@@ -97,21 +89,21 @@ class Pump {
   readonly #deps: Required<OutboxOptions>;
   /**
    * Id → change and reason of records that this palace refuses. They are skipped but never struck off: they stay in the
-   * lag, and are tried again when the drawer changes, when the target changes, and after a restart.
+   * lag, and are sent again when the drawer changes, when the target changes, and after a restart.
    */
   readonly #refused = new Map<string, { seq: number; reason: string }>();
   readonly #stopping = new AbortController();
-  /** Ends the wait under way. */
+  /** Signal that ends the current wait. */
   #alarm = new AbortController();
   #state: "synced" | "syncing" | "waiting" | "unreachable" = "syncing";
   #detail = "opening the palace";
   #failures = 0;
   #target: string | undefined;
-  /** The last time the palace answered; undefined: it has to be opened. */
+  /** Time of the palace's last answer; undefined if it has to be opened. */
   #openedAtMs: number | undefined;
   #woken = false;
   #abandoned = false;
-  /** Callers that hold the outbox, and the running batch. */
+  /** Number of callers that hold the outbox. */
   #holders = 0;
   #sending: Promise<unknown> = Promise.resolve();
 
@@ -169,7 +161,7 @@ class Pump {
     const { source, driver, clock } = this.#deps;
     const { entries, oldestAtMs, awaitingVector } = source.lag();
     const lagMs = oldestAtMs === null ? 0 : Math.max(0, clock.now() - oldestAtMs);
-    // A commit without a wake-up yet.
+    // A commit has not sent its wake-up yet.
     const state = this.#state === "synced" && entries > 0 ? "syncing" : this.#state;
     return { kind: driver.kind, state, lag: entries + awaitingVector, lagMs, detail: this.#detail };
   }
@@ -183,7 +175,7 @@ class Pump {
     if (this.#openedAtMs !== undefined && clock.now() - this.#openedAtMs < PROBE_MS) return;
     await driver.open();
     this.#openedAtMs = clock.now();
-    // Only after opening does a driver know that its palace is another one than last time.
+    // A driver knows only after opening whether the palace has been replaced.
     if (driver.target === this.#target || this.#stopped) return;
     await source.retarget(driver.target);
     this.#target = driver.target;
@@ -198,12 +190,12 @@ class Pump {
     await this.#sleep(IDLE_MS);
   }
 
-  /** Sends one batch. False when there is nothing left to send. */
+  /** Sends one batch. Returns false if there is nothing left to send. */
   async #sendNext(): Promise<boolean> {
     const { source, driver, clock } = this.#deps;
     if (this.#stopped || this.#holders > 0) return false;
     if (this.#deps.lockedBy() !== undefined) {
-      // Changes to the palace meanwhile are checked when it is opened again.
+      // The next opening will check what others changed meanwhile.
       this.#openedAtMs = undefined;
       return false;
     }
@@ -220,7 +212,7 @@ class Pump {
     return true;
   }
 
-  /** The next entries that form one call to the driver: all writes or all removals, each id once. */
+  /** Returns the next entries that form one call to the driver: all writes or all removals, each id once. */
   #nextBatch(entries: readonly OutboxEntry[]): OutboxEntry[] {
     const listed = new Map(entries.map(({ id, seq }) => [id, seq]));
     for (const [id, { seq }] of this.#refused) if (listed.get(id) !== seq) this.#refused.delete(id);
@@ -239,8 +231,8 @@ class Pump {
   }
 
   /**
-   * Sends a batch and returns the written entries. A refused batch is halved until the refused record is alone, so that
-   * one bad record costs a few requests and delays nothing. Errors: the driver's, except those that concern one record.
+   * Sends a batch and returns the written entries. It halves a refused batch until the refused record is alone, so that
+   * one bad record costs a few requests and delays nothing. Errors: the driver's, except those about one record.
    */
   async #send(batch: readonly OutboxEntry[]): Promise<OutboxEntry[]> {
     const { driver } = this.#deps;
@@ -293,18 +285,18 @@ class Pump {
     this.#openedAtMs = undefined;
     const longestMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(this.#failures, 16));
     const retryMs = Math.max(RETRY_MIN_MS, Math.round(longestMs * (0.5 + clock.random() / 2)));
-    // A palace of another model stays one: it is reported once and probed from time to time.
+    // A palace of another model does not change by itself, so it is reported once and probed from time to time.
     const isForeign = error instanceof PalaceError && error.code === "STORE_MODEL_MISMATCH";
     this.#enter(isForeign ? "waiting" : "unreachable", isForeign ? `${message}; ${error.hint}` : message);
     if (!isForeign || this.#failures === 1)
       (code === "" ? log.error : log.warn)("outbox.failed", { code, message, failures: this.#failures, retryMs });
-    // A wake-up shortens the wait, but a busy broker must not hammer at a palace that fails.
+    // A wake-up shortens the wait, but a busy broker must not retry a failing palace all the time.
     this.#woken = false;
     await clock.sleep(RETRY_MIN_MS, this.#stopping.signal);
     await this.#sleep(retryMs - RETRY_MIN_MS);
   }
 
-  /** Ends with the time, a wake-up or `stop`. */
+  /** Waits for `ms`, a wake-up, or `stop`. */
   async #sleep(ms: number): Promise<void> {
     this.#alarm = new AbortController();
     if (this.#woken || this.#stopped || ms <= 0) return;

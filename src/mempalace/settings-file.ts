@@ -11,7 +11,7 @@ import { writeFileAtomic } from "../base/atomic-file.ts";
 
 type Hooks = { silent_save: boolean; desktop_toast: boolean };
 
-/** `home` is upstream's home folder. Unreadable JSON counts as empty, as upstream has it. */
+/** Creates the store. `home` is upstream's home folder. Unreadable JSON counts as empty, as in upstream. */
 export function createSettingsStore(home: string) {
   const configFile = join(home, "config.json");
   const checkpointFile = join(home, "hook_state", "last_checkpoint");
@@ -22,7 +22,7 @@ export function createSettingsStore(home: string) {
   };
   return {
     hooks,
-    /** Errors: CONFIG_BAD_VALUE for an invalid config.json, which is not changed. */
+    /** Changes the hooks' settings. Errors: CONFIG_BAD_VALUE for an invalid config.json, which is then not changed. */
     setHooks(change: Partial<Hooks>): void {
       const config = existsSync(configFile) ? parseAs(readFileSync(configFile, "utf8"), isRecord) : {};
       if (config === undefined)

@@ -1,12 +1,12 @@
-/** The tools and methods that only MemPalace's clients ask for: name → what it does. */
+/** The tools and methods that only MemPalace's clients use: name → function. */
 import type { LedgerTx, WriteCall } from "../memory/port/ledger.ts";
 import { AAAK_TEXT } from "../protocol/teaching.ts";
 import { compressDrawers } from "./aaak/compress.ts";
 
-/** Settings and notices that live in upstream's JSON files, not in the ledger. */
+/** Settings and notices in upstream's JSON files, which the ledger does not hold. */
 export interface SettingsStore {
   hooks(): { silent_save: boolean; desktop_toast: boolean };
-  /** Rewrites config.json as a whole; unknown keys survive. */
+  /** Rewrites config.json as a whole and keeps unknown keys. */
   setHooks(change: { silent_save?: boolean; desktop_toast?: boolean }): void;
   /** Reads and removes the notice of the last checkpoint. */
   takeCheckpoint():

@@ -1,10 +1,10 @@
-/** Names that clients give themselves, as both sides write them. */
+/** Cleans the names that clients give themselves, for both sides. */
 const AGENT_MAX = 64;
 
-/** A person at `palace outcome`. */
+/** Agent name of a person who types `palace outcome`. */
 export const PERSON = "palace outcome";
 
-/** A name fit for logs: printable, short. */
+/** Returns a name that is fit for logs: printable and short. */
 export function agentName(given: unknown): string {
   const name =
     typeof given === "string"

@@ -1,9 +1,9 @@
-/** Summaries of drawers in AAAK, as `mempalace compress` asks for them: the shapes on the wire. Part of spec.ts. */
+/** Wire types of `mempalace compress`, which summarises drawers in AAAK. Part of spec.ts. */
 
-/** Names have codes of their own in summaries. */
+/** A name and its code in summaries. */
 export type NamePair = [name: string, code: string];
 
-/** `tokens` are upstream's estimate, `chars` code points. */
+/** Summary of one drawer. `tokens`: estimated as upstream does. `chars`: code points. */
 export type CompressedDrawer = {
   id: string;
   wing: string;
@@ -17,11 +17,11 @@ export type CompressedDrawer = {
   chars: number;
 };
 
-/** Previews summaries page by page, in the order the drawers were filed. */
+/** Previews summaries page by page, in the order in which the drawers were filed. */
 export type CompressPreview = {
   params: { wing?: string; offset: number; names?: NamePair[] };
   result: { total: number; drawers: CompressedDrawer[] };
 };
 
-/** Files the summaries beside the drawers' closets, where upstream's command does. */
+/** Files the summaries beside the drawers' closets, as upstream's command does. */
 export type Compress = { params: { ids: string[]; names?: NamePair[] }; result: { stored: number } };

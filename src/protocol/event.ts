@@ -1,6 +1,6 @@
 /** Events of the coordination log, which agents append for each other. */
 
-/** The text of an event, as agents send and see it. Names are the file's columns and upstream's answers. */
+/** Text of an event, as agents send and see it. The names are the columns of the file and of upstream's answers. */
 export type EventText = {
   type: string;
   stream: string;

@@ -1,7 +1,7 @@
-/** Requests of feeders: a document, or a part of a transcript. The methods are in spec.ts. Imported from anywhere. */
+/** Requests of feeders: a document, or a part of a transcript. The methods are in spec.ts. */
 
 export const EXTRACT_MODES = ["exchange", "general"] as const;
-/** A transcript's exchanges, or the memories in it by their type. */
+/** How a transcript is filed: its exchanges, or the memories in it by their type. */
 export type ExtractMode = (typeof EXTRACT_MODES)[number];
 
 /** Separates a transcript's name from its extraction mode in the key of a filing record. No path contains it. */
@@ -11,16 +11,16 @@ export const MODE_SEPARATOR = "\u001f";
 export const MINERS = ["projects", "formats", ...EXTRACT_MODES] as const;
 export type Miner = (typeof MINERS)[number];
 
-/** Keys of a drawer's metadata that only miners write. */
+/** Metadata keys that only miners write. */
 export const MINED_KEYS = ["normalize_version", "source_mtime", "ingest_mode"] as const;
 
 /**
- * A file that MemPalace mined before this memory adopted the palace. `mtime`: s since 1970, of the file then; null:
- * 3.3.6 recorded none.
+ * File that MemPalace had mined before this broker adopted the palace. `mtime`: the file's time then, s since 1970; null if MemPalace 3.3.6
+ * mined it, which recorded no times.
  */
 export type MinedSource = { sourceFile: string; mtime: number | null; filedAt: string };
 
-/** Sizes for cutting a document, characters: the largest drawer, the largest overlap of two neighbours, and the smallest drawer. */
+/** Sizes for cutting a document, characters: largest drawer, largest overlap of two neighbours, smallest drawer. */
 export type Cut = Readonly<{ size: number; overlap: number; sizeMin: number }>;
 
 /** Halls with their keywords, in order: of equal matches the first hall wins. */
@@ -32,71 +32,71 @@ export type SourceContent = {
   sourceFile: string;
   mtime: number;
   sha256: string;
-  /** The whole document, chunked by the broker as upstream's project miner does. Absent if the document was sent in parts. */
+  /** Whole document; the broker cuts it as upstream's project miner does. Absent if the document was sent in parts. */
   content?: string;
-  /** The whole document as sent with `source.part`: `length` characters. */
+  /** Id of the sending and size in characters of a document that was sent with `source.part`. */
   parts?: { sending: string; length: number };
-  /** YYYY-MM-DD the text speaks of, if known. */
+  /** Date that the text is about, YYYY-MM-DD, if known. */
   contentDate?: string;
   /** Source of that date: `filename`, `frontmatter`, `body` or `mtime`. */
   contentDateSource?: string;
   /** Inode of the document's folder, decimal. */
   sourceDirIno?: string;
-  /** Names of upstream's registry that the document mentions, at most KNOWN_NAMES_MAX: its drawers are tagged with them. */
+  /** Names from upstream's registry that the document mentions, at most KNOWN_NAMES_MAX; its drawers are tagged with them. */
   knownNames?: string[];
-  /** DRAWER_SIZE, DRAWER_OVERLAP and DRAWER_SIZE_MIN by default. */
+  /** Default: DRAWER_SIZE, DRAWER_OVERLAP and DRAWER_SIZE_MIN. */
   cut?: Cut;
-  /** MemPalace's own halls by default; within HALL_KEYWORDS_MAX. */
+  /** Default: MemPalace's own halls. At most HALL_KEYWORDS_MAX keywords. */
   halls?: HallKeywords;
-  /** Languages of the names it is tagged with, by MemPalace's codes, at most LANGUAGES_MAX; English by default. */
+  /** Languages of those names, by MemPalace's codes, at most LANGUAGES_MAX. Default: English. */
   languages?: readonly string[];
-  /** Most drawers of the document. A larger document is not filed, and drawers filed before stay. 0 = any number. */
+  /**
+   * Most drawers of the document, 0 for any number. The broker does not file a larger document and keeps the drawers of its earlier
+   * version.
+   */
   drawersMax?: number;
-  /** The content was extracted from an office document; it is filed as upstream's format mode files it. */
+  /** True for text that was extracted from an office document; the broker files it as upstream's format mode does. */
   isExtracted?: boolean;
   addedBy: string;
 };
 
 /**
  * Characters (UTF-16) of a document from `from` on, at most SOURCE_PART_MAX, never half of a surrogate pair. Each part begins where the
- * previous one ended. The broker files no part, and the source's drawers stay, until `source.replace` names their sending.
+ * previous one ended. The broker only keeps the parts; `source.replace` with their `sending` files the document and replaces its drawers.
  */
 export type SourcePart = {
   sourceFile: string;
-  /** Id made for each new sending of the document. The broker keeps only the newest sending of a source. */
+  /** Id of one sending of the document. The broker keeps only the newest sending of a source. */
   sending: string;
   from: number;
   content: string;
 };
 
-/** Drawers `from` to `from + texts.length` of a transcript that becomes `total` of them. */
+/** Drawers `from` to `from + texts.length` of a transcript that has `total` drawers. */
 export type ConversationPart = {
   wing: string;
   room: string;
   sourceFile: string;
   mtime: number;
-  /** Written into the filing record once all its drawers are filed. */
+  /** The broker writes it into the filing record after all drawers are filed. */
   sha256: string;
-  /**
-   * The texts of the drawers, at most CONVERSATION_PART_DRAWERS_MAX of them, each of at most DRAWER_SIZE_MAX
-   * characters.
-   */
+  /** Texts of the drawers, at most CONVERSATION_PART_DRAWERS_MAX of at most DRAWER_SIZE_MAX characters each. */
   texts: string[];
   from: number;
   total: number;
   addedBy: string;
-  /** SHA-256 of each conversation of the transcript, with commas. */
+  /** SHA-256 of each conversation of the transcript, separated by commas. */
   contentHash?: string;
-  /** The time of the last message, as the transcript has it. */
+  /** Time of the last message, as written in the transcript. */
   authoredAt?: string;
-  /** When each of the texts was said, in place of `authoredAt`; null where that is unknown. */
+  /** Time of each text, in place of `authoredAt`; null if unknown. */
   authoredAts?: (string | null)[];
   /** Inode of the transcript's folder, decimal. */
   sourceDirIno?: string;
-  /** The extraction mode; `exchange` by default. Drawers of the other mode stay. */
+  /** Extraction mode, `exchange` by default. Drawers of the other mode stay. */
   extractMode?: ExtractMode;
-  /** The room of each drawer, in place of `room`. */
+  /** Room of each drawer, in place of `room`. */
   rooms?: string[];
-  /** Same default and bound as for a document. */
+  /** Default and limit as for a document. */
   halls?: HallKeywords;
 };

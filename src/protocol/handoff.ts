@@ -1,4 +1,4 @@
-/** The line that wakes an agent for a task: what task_create answers, and what `task launch` gives an agent. It begins as 3.11's. */
+/** Returns the line that wakes an agent for a task, for `task_create` and `task launch`. It begins like the line of MemPalace 3.11. */
 export function handoff(correlationId: string, agent: string): string {
   return (
     `Open MemPalace task ${correlationId} as ${agent}. List its events, acknowledge the request as claimed, ` +

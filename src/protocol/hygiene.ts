@@ -1,18 +1,17 @@
-/** Requests and answers of forgetting and undo, on the stream and in the command line. Shapes alone. */
+/** Wire types of forgetting, undo and the journal. */
 
-/** Selects the items to forget, in exactly one of three ways. `match`: everything that contains this text exactly. */
+/** Selects the items to forget, in one of three ways. `match`: everything that contains exactly this text. */
 export type ForgetSelector = { ids: string[] } | { source: string } | { match: string };
 
 /**
- * Identifies one text that would be forgotten among others that begin alike: a piece of it, the piece's position and
- * the text's length in UTF-16 code units, and the SHA-256 of the whole text, hex.
+ * Identifies one text to forget among others that begin alike. It has a piece of the text, the piece's position, the text's length (UTF-16
+ * units for both) and the SHA-256 of the whole text, hex.
  */
 export type TextMark = { piece: string; at: number; length: number; sha256: string };
 
 /**
- * `traces`: pieces of the texts, by which other files are searched. `ids`: of facts and entities, which are made of
- * their words in lower case. `carried`: entries of a Roampal's graphs. `marks`, `ids` and `carried` are absent in the answer of an older
- * broker.
+ * Items that would be forgotten. `traces`: pieces of the texts, to search other files for. `ids`: ids of facts and entities, which consist
+ * of their words in lower case. `carried`: entries of a Roampal's graphs. Older brokers do not send `marks`, `ids` and `carried`.
  */
 export type ForgetPreview = {
   drawers: { drawer_id: string; wing: string; room: string; source_file: string; preview: string }[];
@@ -27,7 +26,7 @@ export type ForgetPreview = {
   ids?: string[];
 };
 
-/** Numbers of forgotten items; `carried`: entries of a Roampal's graphs. `erasure` counts what still has to be erased from files. */
+/** Numbers of forgotten items. `carried`: entries of a Roampal's graphs. `erasure`: items that must still be erased from files. */
 export type Forgotten = {
   drawers: number;
   facts: number;
@@ -40,12 +39,12 @@ export type Forgotten = {
 
 export type ForgetResult = Forgotten & { drawer_ids: string[]; missing: string[] };
 
-/** Progress of erasing from files. `notes`: places where traces may stay. */
+/** Progress of erasing from files. `notes`: places where traces may remain. */
 export type ErasureReport = { pending: number; problems: string[]; notes: string[] };
 
 /**
- * Writes of the journal, the newest first. `imported`: those that an import brought from other memories, instead of this memory's own.
- * `before`: where the page before ended; absent: from the newest.
+ * Selects writes of the journal, newest first. `imported`: writes that an import brought from other memories, instead of this memory's own.
+ * `before`: `next` of the page before; without it the page begins at the newest write.
  */
 export type AuditRequest = {
   agent?: string;
@@ -56,14 +55,11 @@ export type AuditRequest = {
   limit: number;
 };
 
-/**
- * One write: its agent, its door, its time of arrival and, if the client dates it earlier, that date; and its
- * arguments.
- */
+/** One write of the journal. `at_ms`: time of arrival. `claimed_ms`: the client's own date, if that is earlier. */
 export type AuditEntry = {
-  /** Number of the row in the journal of the memory that did the write. */
+  /** Row number in the journal of the memory that did the write. */
   seq: number;
-  /** The memory that did the write, if it is another one: the path that it was imported from. */
+  /** Path that the write was imported from, if another memory did it. */
   imported_from?: string;
   at_ms: number;
   claimed_ms?: number;
@@ -73,35 +69,32 @@ export type AuditEntry = {
   pid: number;
   method: string;
   request_id: string;
-  /** Long texts appear as length and hash; secrets of well-known shape are masked. */
+  /** Arguments of the call: long texts as length and hash, secrets of well-known shape masked. */
   arguments: Record<string, unknown>;
 };
 
-/** Page of the journal. `next`: pass it as `before` to continue; null after the last page. A page may be empty although others follow. */
+/** Page of the journal. `next`: `before` of the next page; null after the last page. An empty page may have a `next`, too. */
 export type AuditPage = { entries: AuditEntry[]; next: number | null };
 
 export type UndoRequest = { agent: string; sinceMs: number; untilMs: number };
 export type UndoReport = {
   writes: number;
-  /** Writes whose changes are no longer known. */
+  /** Writes whose changes the journal no longer knows. */
   too_old: number;
-  /**
-   * Writes that their client dates before their arrival: they were spooled, or the client claims so. Absent: there are
-   * none.
-   */
+  /** Writes with a client's date before their arrival: the client spooled them, or claims so. Absent without any. */
   dated_by_client?: { writes: number; earliest_ms: number };
   /**
-   * Latest arrival of these writes; if there are none, the arrival of the agent's newest write. Absent: the agent has
-   * written nothing, or the broker is an older one.
+   * Arrival of the latest of these writes; without any, arrival of the agent's newest write. Absent if the agent has written nothing, or
+   * from older brokers.
    */
   latest_ms?: number;
-  /** Everybody who wrote in that time, the most frequent first. */
+  /** All agents who wrote in that time, the most frequent first. */
   agents: string[];
   removed: number;
   restored: number;
   reverted: number;
   refused: number;
-  /** `preview` is set only in a preview: the text that goes away or comes back. */
+  /** Changes of the undo. `preview`: the text that disappears or returns; only set in a preview. */
   items: {
     kind: string;
     id: string;

@@ -1,4 +1,4 @@
-/** Requests and answers of `palace import`, which merges another memory into the running one, and what both sides ask of a row. */
+/** Wire types of `palace import`, which merges another memory into the running one, and checks of a row for both sides. */
 import { isRecord } from "../base/is-record.ts";
 import { hasLevels } from "../base/json-depth.ts";
 import { parseJson } from "../base/parse-json.ts";
@@ -6,7 +6,7 @@ import { MINED_KEYS } from "./filing.ts";
 import { CARRIED_LEVELS_MAX } from "./limits.ts";
 import { CARRIED_GRAPHS, type CarriedEntry } from "./outcome.ts";
 
-/** Kinds of rows, as the ledger and its before-images name them. */
+/** Kinds of rows; the ledger and its before-images use the same names. */
 export const IMPORT_KINDS = [
   "drawer",
   "standing",
@@ -29,13 +29,13 @@ export type ImportedRow = {
 
 /** One item of each kind. */
 export type ImportItems = {
-  /** A drawer with the id it was given out under: one row, or the slices of a long text in the order of the text. */
+  /** A drawer with its public id: one row, or the slices of a long text in their order. */
   drawer: { id: string; rows: readonly ImportedRow[] };
-  /** The outcomes of a drawer. `body`: its score and its outcomes as a JSON array. */
+  /** Outcomes of a drawer. `body`: its score and its outcomes as a JSON array. */
   standing: { id: string; body: string };
-  /** All closets of one source; those without a source have the name "". */
+  /** All closets of one source; the `sourceFile` of closets without a source is "". */
   closet: { sourceFile: string; closets: readonly ImportedRow[] };
-  /** The filing record of a mined file. */
+  /** Filing record of a mined file. */
   source: { sourceFile: string; wing: string; mtime: number; sha256: string; drawers: number };
   /** `body`: the columns as a JSON array. */
   entity: { id: string; body: string };
@@ -43,43 +43,43 @@ export type ImportItems = {
   /** `body`: the record as JSON. */
   tunnel: { id: string; body: string };
   hallway: { id: string; body: string };
-  /** An entry of a Roampal's graphs. `body`: its value as JSON. */
+  /** Entry of a Roampal's graphs. `body`: the entry's value as JSON. */
   carried: { id: string; body: string };
-  /** A write. `id`: its time and its key; `body`: the other columns as a JSON array. */
+  /** A write. `id`: its time and key. `body`: the other columns as a JSON array. */
   journal: { id: string; body: string };
 };
 
-/** `from`: the path that the user named; the journal keeps it. */
+/** Part of an import. `from`: the path that the user named, which the journal keeps. */
 export type ImportPart = {
   [K in ImportKind]: { from: string; kind: K; items: readonly ImportItems[K][] };
 }[ImportKind];
 
-/** Says what became of a part, or would become of it. Counts are rows; a drawer in slices has several. */
+/** Result of merging a part, or of its preview. It counts rows; a sliced drawer has several. */
 export type MergeReport = {
   added: number;
-  /** Rows here that the other memory has in a newer state. */
+  /** Rows that the other memory has in a newer state. */
   updated: number;
-  /** Rows that are here already. */
+  /** Rows that exist here already. */
   here: number;
-  /** Ids of drawers, facts and links that differ here and stay as they are here. */
+  /** Ids of drawers, facts and links that differ here; ours stay. */
   kept: string[];
-  /** Mined files that are filed here in another version: none of their rows are taken. */
+  /** Mined files that are filed here in another version: the merge takes none of their rows. */
   keptSources: string[];
-  /** Ids of drawers that an earlier import brought and that were deleted here since. */
+  /** Ids of drawers that an earlier import added and that were deleted here since. */
   gone: string[];
-  /** Drawers that were changed on both sides: the other text is filed beside ours under an id of its own. */
+  /** Drawers that changed on both sides: the merge files the other text beside ours, under a new id. */
   beside: { id: string; as: string }[];
   refused: { id: string; why: string }[];
 };
 
-/** The file that a miner made the drawer from; undefined for a note, also for one that names a file. */
+/** Returns the file that a miner made the drawer from. Returns undefined for a note, even for one that names a file. */
 export function minedFrom(metadata: Readonly<Record<string, unknown>>): string | undefined {
   const { source_file: file } = metadata;
   const isMined = MINED_KEYS.some((key) => metadata[key] !== undefined);
   return isMined && typeof file === "string" && file !== "" ? file : undefined;
 }
 
-/** True for metadata that a drawer can have: texts, numbers, true and false, and lists of these. */
+/** Returns true for metadata that a drawer can have: strings, numbers, booleans, and lists of these. */
 export function isFlat(metadata: unknown): metadata is ImportedRow["metadata"] {
   if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata)) return false;
   const isScalar = (value: unknown): boolean =>
@@ -87,7 +87,7 @@ export function isFlat(metadata: unknown): metadata is ImportedRow["metadata"] {
   return Object.values(metadata).every((value) => (Array.isArray(value) ? value.every(isScalar) : isScalar(value)));
 }
 
-/** True for an entry of a Roampal's graph: a file, a section and a name, and a value as JSON. */
+/** Returns true for an entry of a Roampal's graph: file, section and name, with a value as JSON. */
 export function isCarriedEntry(value: unknown): value is CarriedEntry {
   const { at, value: json } = isRecord(value) ? value : {};
   if (!Array.isArray(at) || at.length > 3 || !at.every((one) => typeof one === "string")) return false;

@@ -1,7 +1,6 @@
 /**
- * MCP 2026-07-28, which has no handshake: the envelope of a request in `params._meta`, the answer to `server/discover`, and the
- * fields that every result carries. Streams, the shim without a broker and a child's answers use it; over HTTP the SDK checks the
- * envelope first. Pure.
+ * MCP 2026-07-28, which has no handshake: the envelope in `params._meta` of each request, the answer to `server/discover`, and the fields
+ * of every result. Streams, the shim without a broker and a child's answers use it. Over HTTP the SDK checks the envelope first. Pure.
  */
 import { CLIENT_INFO_META, RPC, type RpcError } from "./spec.ts";
 import { MODERN_MCP_VERSION } from "./version.ts";
@@ -10,12 +9,12 @@ export const VERSION_META = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES_META = "io.modelcontextprotocol/clientCapabilities";
 const LOG_LEVEL_META = "io.modelcontextprotocol/logLevel";
 export const SERVER_INFO_META = "io.modelcontextprotocol/serverInfo";
-/** Keys between a client and this server; a server behind it never sees them. */
+/** Keys between a client and this server; a child server never sees them. */
 export const ENVELOPE_KEYS: readonly string[] = [VERSION_META, CLIENT_INFO_META, CAPABILITIES_META, LOG_LEVEL_META];
 
-/** Time a client may keep the lists of this server, ms: they change only with its version. */
+/** Time that a client may cache the lists of this server, ms. They change only with its version. */
 export const LISTS_TTL_MS = 300_000;
-/** Methods whose results a client may keep → whether they are such a list. */
+/** Methods whose results a client may cache. True: the result is a list of this server. */
 const CACHEABLE: Readonly<Record<string, boolean>> = {
   "server/discover": true,
   "tools/list": true,
@@ -28,12 +27,12 @@ const CACHEABLE: Readonly<Record<string, boolean>> = {
 export type Implementation = { name: string; version: string } & Record<string, unknown>;
 export type Capabilities = Readonly<Record<string, object>>;
 export const CAPABILITIES: Capabilities = { tools: {}, resources: {}, prompts: {} };
-/** The client, by a valid envelope. */
+/** Client of a request with a valid envelope. */
 export type Envelope = { clientInfo: unknown };
 
 /**
- * Reads the envelope of a request: undefined for a request of an older revision, an error for one that is malformed or names a
- * version that is not spoken here. `initialize` with a malformed envelope is the older handshake.
+ * Reads the envelope of a request. Returns undefined for a request of an older revision, an error for a malformed envelope or an
+ * unsupported version. `initialize` with a malformed envelope counts as the older handshake.
  */
 export function readEnvelope(
   method: string,
@@ -71,7 +70,7 @@ function issueOf(meta: Record<string, unknown>): { key: string; problem: string 
   return isNamed ? undefined : { key: CLIENT_INFO_META, problem: "expected an object with name and version" };
 }
 
-/** The answer to `server/discover`. */
+/** Returns the answer to `server/discover`. */
 export function discovered(capabilities: Capabilities, instructions: string | undefined): Record<string, unknown> {
   return {
     supportedVersions: [MODERN_MCP_VERSION],
@@ -80,7 +79,7 @@ export function discovered(capabilities: Capabilities, instructions: string | un
   };
 }
 
-/** Adds the fields that the revision asks of each result. `ttlMs`: how long lists may be kept. */
+/** Adds the fields that this revision requires in each result. `ttlMs`: how long lists may be cached. */
 export function modernResult(
   method: string,
   result: unknown,
@@ -92,7 +91,7 @@ export function modernResult(
   return {
     ...said,
     resultType: said["resultType"] ?? "complete",
-    // Private: the tools depend on the profile that the client asked for, the rest is the user's memory.
+    // Private: the tools depend on the client's profile, and the rest is the user's memory.
     ...(isList !== undefined && { ttlMs: isList ? ttlMs : 0, cacheScope: "private" }),
     _meta: { [SERVER_INFO_META]: serverInfo, ...meta },
   };

@@ -1,6 +1,6 @@
 /**
- * Answers to an MCP 2026-07-28 client that need no open palace: the server's description, its lists of tools, resources and
- * prompts. The broker gives them; in an outage the shim does. Pure.
+ * Answers an MCP 2026-07-28 client's requests that need no open palace: the server's description, and its lists of tools, resources and
+ * prompts. The broker uses it, and the shim during an outage. Pure.
  */
 import { INSTRUCTIONS } from "./introduction.ts";
 import { CAPABILITIES, discovered } from "./modern.ts";
@@ -20,7 +20,7 @@ const OFFERS: Readonly<Record<string, (profile: ToolProfile) => Record<string, u
 
 export const OFFERED: readonly string[] = Object.keys(OFFERS);
 
-/** Returns an offered method's result; undefined for any other method. */
+/** Returns the result of an offered method, or undefined for any other method. */
 export function offer(method: string, profile: ToolProfile): Record<string, unknown> | undefined {
   return Object.hasOwn(OFFERS, method) ? OFFERS[method]?.(profile) : undefined;
 }

@@ -1,8 +1,8 @@
-/** Errors for messages larger than the wire carries. */
+/** Errors for messages that are larger than the wire carries. */
 import { PalaceError } from "../base/errors.ts";
 import { FRAME_SIZE_MAX_BYTES, REQUEST_SIZE_MAX_BYTES } from "./limits.ts";
 
-/** Returns the error for an answer that no message can carry. The call itself is done. */
+/** Returns the error for an answer that is too large for a message. The call itself was carried out. */
 export function tooLarge(what: string): PalaceError {
   return new PalaceError(
     "TRANSPORT_FRAME_TOO_LARGE",
@@ -11,7 +11,7 @@ export function tooLarge(what: string): PalaceError {
   );
 }
 
-/** Returns the error for a request that no message can carry. The client does not send it. */
+/** Returns the error for a request that is too large for a message. The client does not send it. */
 export function requestTooLarge(): PalaceError {
   return new PalaceError(
     "TRANSPORT_FRAME_TOO_LARGE",

@@ -1,11 +1,13 @@
-/** The names of the project that a client works in, as one line of a header. Both sides import it. */
+/** Writes and reads the header with the project names of a client, for both sides. */
 
 const NAMES_MAX = 8;
 const NAME_MAX = 128;
-/** A fourth of what a broker takes for all headers. */
+/** Longest line: a fourth of the size that a broker accepts for all headers. */
 const LINE_MAX = 4_096;
 
-/** Returns the line, with the most telling names first as in `names`; names that are too many or too long are left out. */
+/**
+ * Returns the header line of `names`, which begin with the most specific. Leaves out names that are too long, and those after the eighth.
+ */
 export function projectLine(names: readonly string[]): string {
   const usable = names.filter((name) => name !== "" && name.length <= NAME_MAX && name.isWellFormed());
   let line = "";

@@ -1,6 +1,6 @@
 /**
- * The prompts that a user of an MCP 2026-07-28 client may choose, most as a slash command: what the memory says at the start of
- * a session, and what of a session is to be kept. Pure.
+ * Prompts that a user of an MCP 2026-07-28 client may choose, usually as a slash command: waking up with the memory, and filing a session.
+ * Pure.
  */
 import type { ToolProfile } from "./spec.ts";
 
@@ -21,7 +21,7 @@ export const PROMPTS = [
 
 type Prompt = { description: string; messages: { role: "user"; content: { type: "text"; text: string } }[] };
 
-/** `story`: the wake-up text. */
+/** Returns the prompt `wake-up`. `story`: the wake-up text. */
 export function wakeUpPrompt(story: string): Prompt {
   return prompt(
     0,
@@ -29,7 +29,7 @@ export function wakeUpPrompt(story: string): Prompt {
   );
 }
 
-/** Names the tools that the client was told of. */
+/** Returns the prompt `remember`, which names tools that the client knows. */
 export function rememberPrompt(what: string | undefined, profile: ToolProfile): Prompt {
   const one = profile === "outcome" ? "add_to_memory_bank" : "mempalace_add_drawer";
   if (what !== undefined && what.trim() !== "")

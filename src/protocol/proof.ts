@@ -1,17 +1,17 @@
 /**
- * The mutual proof on the TCP door: both sides show that they know a token without sending it, as SCRAM does (RFC 5802,
- * with the token itself for the salted password: it is random, so there is nothing to stretch).
- * What is kept at rest (`TokenKeys`) checks a client and answers one; it does not let its reader in as a client.
+ * Mutual proof on the TCP door: both sides show that they know a token without sending it, as SCRAM does (RFC 5802). The token takes
+ * the place of the salted password: it is random, so it needs no stretching. The server stores `TokenKeys`, which can check a client
+ * and answer it; a thief of these keys cannot log in as the client.
  *   client → GET /auth                                             server → 401, Palace-Challenge: <server nonce>
  *   client → Authorization: Palace id, client nonce, server nonce, proof    server → Palace-Proof: <signature>
- * Pure but for the nonces. Loaded by the client only when it dials TCP.
+ * Pure except for the nonces. The client loads this file only when it dials TCP.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 
-/** Shape: base64url strings of 32 bytes each. */
+/** Keys that the server stores of a token, each 32 bytes as base64url. */
 export type TokenKeys = { storedKey: string; serverKey: string };
 
-/** The values that both proofs cover; a proof fits one request on one connection. */
+/** Values that both proofs cover, so that a proof fits one request on one connection. */
 export type ProofContext = { path: string; id: string; clientNonce: string; serverNonce: string };
 
 /** Paths and headers of the exchange. */
@@ -28,7 +28,7 @@ export function makeToken(): { id: string; token: string } {
   return { id, token: `pdx_${id}_${randomBytes(32).toString("base64url")}` };
 }
 
-/** Returns the public part of a token, which names it to the server; undefined for any other text. */
+/** Returns the token's public part, which identifies it to the server. Returns undefined for any other text. */
 export function tokenId(token: string): string | undefined {
   return TOKEN.exec(token)?.[1];
 }
@@ -44,7 +44,7 @@ export function keysOf(token: string): TokenKeys {
   };
 }
 
-/** The value of the `Authorization` header. */
+/** Returns the value of the `Authorization` header. */
 export function proofHeader(token: string, context: ProofContext): string {
   const key = clientKey(token);
   const signature = hmac(sha256(key), message(context));
@@ -53,7 +53,7 @@ export function proofHeader(token: string, context: ProofContext): string {
   return `${SCHEME} ${id}.${clientNonce}.${serverNonce}.${proof.toString("base64url")}`;
 }
 
-/** Undefined for any other kind of authorization. */
+/** Reads an `Authorization` header. Returns undefined for any other scheme. */
 export function parseProofHeader(header: string): (Omit<ProofContext, "path"> & { proof: string }) | undefined {
   const match = /^Palace ([\w-]{8})\.([\w-]{16,64})\.([\w-]{16,64})\.([\w-]{43})$/.exec(header);
   if (match === null) return undefined;
@@ -61,7 +61,7 @@ export function parseProofHeader(header: string): (Omit<ProofContext, "path"> & 
   return { id, clientNonce, serverNonce, proof };
 }
 
-/** Server side: true if the client knows the token. */
+/** Checks the client's proof, on the server. */
 export function isProof(keys: TokenKeys, context: ProofContext, proof: string): boolean {
   const storedKey = Buffer.from(keys.storedKey, "base64url");
   const signature = hmac(storedKey, message(context));
@@ -69,12 +69,12 @@ export function isProof(keys: TokenKeys, context: ProofContext, proof: string): 
   return isEqual(sha256(key), storedKey);
 }
 
-/** Server side: true if this is the token itself, which standard clients send. */
+/** Returns true if this is the token itself, which standard clients send. */
 export function isToken(keys: TokenKeys, token: string): boolean {
   return isEqual(sha256(clientKey(token)), Buffer.from(keys.storedKey, "base64url"));
 }
 
-/** The server's own proof. */
+/** Returns the server's own proof. */
 export function serverProof(keys: TokenKeys, context: ProofContext): string {
   return hmac(Buffer.from(keys.serverKey, "base64url"), message(context)).toString("base64url");
 }

@@ -1,4 +1,4 @@
-/** Lists the resources for clients of MCP 2026-07-28: the wake-up text, and each drawer by its id. Data and addresses. */
+/** Resources for clients of MCP 2026-07-28: the wake-up text, and each drawer by its id. */
 export const WAKE_UP_URI = "palace://wake-up";
 const DRAWER_URI = "palace://drawer/";
 
@@ -22,7 +22,7 @@ export const RESOURCE_TEMPLATES = [
   },
 ];
 
-/** Returns the drawer's id in a resource's address; undefined for any other address. */
+/** Returns the drawer id in a resource's URI, or undefined for any other URI. */
 export function drawerIdIn(uri: string): string | undefined {
   if (!uri.startsWith(DRAWER_URI) || uri.length === DRAWER_URI.length) return undefined;
   try {

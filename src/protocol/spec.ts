@@ -1,7 +1,6 @@
 /**
- * Types of the messages between client and broker. One connection carries HTTP/1.1; `Upgrade: mcp` on `/mcp` turns it into
- * newline-delimited JSON-RPC 2.0: MCP's own methods plus the `noun.verb` methods of `Methods` below. Imported by both sides; contains no
- * behaviour. The prose is in this folder's README.
+ * Types of the messages between client and broker, for both sides. A connection carries HTTP/1.1. `Upgrade: mcp` on `/mcp` turns it into
+ * newline-delimited JSON-RPC 2.0, with MCP's methods and the `noun.verb` methods of `Methods`. This folder's README explains them.
  */
 import type { Compress, CompressPreview } from "./compress.ts";
 import type { WireErrorData } from "../base/errors.ts";
@@ -45,72 +44,72 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 /** A JSON object. */
 export type JsonObject = { [key: string]: Json };
 
-/** A request's id, which its answer repeats; unique among a connection's open requests. */
+/** Id of a request, which its answer repeats. It is unique among a connection's open requests. */
 export type RequestId = string | number;
-/** A JSON-RPC 2.0 request; without an id it is a notification. */
+/** JSON-RPC 2.0 request; without an id it is a notification. */
 export type RpcRequest = { jsonrpc: "2.0"; id?: RequestId | null; method: string; params?: unknown };
-/** A message that gets no answer. */
+/** Message without an answer. */
 export type RpcNotification = { jsonrpc: "2.0"; method: string; params?: unknown };
-/** A JSON-RPC 2.0 error. `data`: WireErrorData for errors of ours. */
+/** JSON-RPC 2.0 error. `data`: WireErrorData for our own errors. */
 export type RpcError = { code: number; message: string; data?: unknown };
-/** An answer. `id` null: to a message whose id could not be read. */
+/** Answer to a request. `id` is null if the request's id could not be read. */
 export type RpcResponse = { jsonrpc: "2.0"; id: RequestId | null } & ({ result: unknown } | { error: RpcError });
 
-/** JSON-RPC numbers we use. Our typed errors travel as SERVER_ERROR with `data: WireErrorData`. */
+/** JSON-RPC error codes that we use. Our typed errors are SERVER_ERROR with `data: WireErrorData`. */
 export const RPC = {
   PARSE_ERROR: -32700,
   INVALID_REQUEST: -32600,
   METHOD_NOT_FOUND: -32601,
   INVALID_PARAMS: -32602,
   SERVER_ERROR: -32000,
-  /** MCP 2026-07-28; −32020 (headers) and −32021 (missing client capability) are the SDK's alone. */
+  /** Error of MCP 2026-07-28. Only the SDK sends its −32020 (headers) and −32021 (missing client capability). */
   UNSUPPORTED_PROTOCOL_VERSION: -32022,
 } as const;
 
-/** Key of `params._meta` on `tools/call`: a repeated key returns the first call's result. */
+/** Key of `params._meta` with an idempotency key. A repeated key returns the first call's result. */
 export const IDEMPOTENCY_META = "palace/idempotencyKey";
-/** Name and version of an MCP 2026-07-28 client, which has no handshake: MCP's own key, on each request. */
+/** MCP's key in each request for the name and version of an MCP 2026-07-28 client, which has no handshake. */
 export const CLIENT_INFO_META = "io.modelcontextprotocol/clientInfo";
-/** The time of a spooled write, ms since 1970: the write is dated by it, not by its delivery. */
+/** Key for the time of a spooled write, ms since 1970. The write gets this time, not the time of its delivery. */
 export const WRITTEN_META = "palace/writtenAtMs";
-/** Set to true in `_meta` of a result that was not computed again. */
+/** Key in a result's `_meta`; true if the broker returns an earlier result. */
 export const REPLAYED_META = "palace/replayed";
-/** HTTP header that carries an idempotency key. */
+/** HTTP header with an idempotency key. */
 export const IDEMPOTENCY_HEADER = "idempotency-key";
-/** Name of the agent behind a shim, an HTTP header of the upgrade; goes into the journal. */
+/** HTTP header of the upgrade with the name of the agent behind a shim, for the journal. */
 export const AGENT_HEADER = "palace-agent";
-/** Names of the project that a client works in (project-header.ts), a header of the upgrade or of a request to `/mcp`. */
+/** HTTP header with the client's project names (project-header.ts), of the upgrade or of a request to `/mcp`. */
 export const PROJECT_HEADER = "palace-project";
-/** The name of an unnamed shim, until MCP's handshake tells its agent's own name. */
+/** Name of a shim until MCP's handshake tells its agent's name. */
 export const UNNAMED_AGENT = "mcp";
 
-/**
- * The set of tools that `tools/list` shows this client: a header of the upgrade or of a request to `/mcp`, where
- * `?tools=` works too.
- */
+/** HTTP header that selects the tools which `tools/list` shows, of the upgrade or of a request to `/mcp`; `?tools=` works there, too. */
 export const TOOLS_HEADER = "palace-tools";
 export const TOOL_PROFILES = ["full", "light", "outcome", "full+outcome", "light+outcome"] as const;
 
-/** One of the sets of tools. */
+/** Name of a set of tools. */
 export type ToolProfile = (typeof TOOL_PROFILES)[number];
 
-/** MCP's own header, the negotiated revision: on a request to `/mcp`, and on the upgrade of a link that has connected again. */
+/** MCP's own header with the negotiated revision, of a request to `/mcp` and of the upgrade when a link reconnects. */
 export const MCP_VERSION_HEADER = "mcp-protocol-version";
 
-/** Response header of the upgrade that carries the broker's instance id. */
+/** HTTP header of the answer to the upgrade, with the broker's instance id. */
 export const INSTANCE_HEADER = "palace-instance";
-/** The reason why an admitted peer gets no further connection, for people. */
+/** HTTP header that tells people why an admitted peer gets no further connection. */
 export const REFUSED_HEADER = "palace-refused";
-/** `min-max` of the protocol versions a broker speaks, a header of its answer to the upgrade; absent from older ones. */
+/** HTTP header of the answer to the upgrade: protocol versions of the broker as `min-max`. Older brokers do not send it. */
 export const PROTOCOL_HEADER = "palace-protocol";
 
-/** A peer's role: everything but administration; read only; everything. Peers on the UNIX socket are admins. */
+/**
+ * Roles of a peer: `agent` may do everything except administration, `reader` only reads, `admin` may do everything. Peers on the UNIX
+ * socket are admins.
+ */
 export const ROLES = ["agent", "reader", "admin"] as const;
 
-/** A role's name. */
+/** Name of a role. */
 export type Role = (typeof ROLES)[number];
 
-/** Content of `broker.json`, a hint of the broker's address. Only `/health` with the same instanceId proves it. */
+/** Content of `broker.json`, a hint of the broker's address. It is valid only if `/health` answers with the same instanceId. */
 export type BrokerFile = {
   schema: 1;
   instanceId: string;
@@ -120,26 +119,26 @@ export type BrokerFile = {
   bootId: string;
   startedAtMs: number;
   doors: Door[];
-  /** The broker's home folder; absent in files of older brokers. */
+  /** Home folder of the broker. Older brokers do not write it. */
   home?: string;
-  /** The socket that `palace gate` connects to, whose peers are agents; absent in files of older brokers. */
+  /** Socket for `palace gate`, whose peers are agents. Older brokers do not write it. */
   gate?: string;
 };
 
-/** How a search ranks: by words, by meaning, by both; `auto` chooses. */
+/** How a search ranks: by words, by meaning, or by both. `auto` lets the broker choose. */
 export type SearchMode = "auto" | "lexical" | "vector" | "hybrid";
 
-/** The filing record of one source: enough for a feeder to know that nothing changed. */
+/** Filing record of one source, from which a feeder sees whether the source has changed. */
 export type FilingRecord = {
   sourceFile: string;
-  /** Seconds since the epoch, as the file system gave them. */
+  /** Time of the file, seconds since 1970. */
   mtime: number;
   /** SHA-256 of the filed content, hex. */
   sha256: string;
   drawers: number;
 };
 
-/** One message of an agent's session, by the numbers the agent gave. */
+/** One message of an agent's session, with the agent's own ids. */
 export type SweptMessage = {
   sessionId: string;
   uuid: string;
@@ -148,27 +147,27 @@ export type SweptMessage = {
   content: string;
 };
 
-/** A job and its parameters. `chroma`: the executable to write with; left out: whichever works; null: none, the files are written without. */
+/** A job and its parameters. `chroma`: the program to write with; absent: any that works; null: write the files without a program. */
 export type JobRequest =
   | { kind: "export"; dir: string; chroma?: string | null; partial?: boolean }
   /** Rebuilds the ledger's indexes and the public palace. */
   | { kind: "repair" }
   /** Rewrites the ledger without its free pages. */
   | { kind: "compact" }
-  /** `file` null: writes into a file of the broker's own, whose path the result names, for a client that takes it away to `goesTo`. */
+  /** `file` null: the broker writes its own file, and the result names its path. A client then takes the file to `goesTo`. */
   | { kind: "backup"; file: string | null; replace: boolean; goesTo: string | null; encrypted: boolean }
-  /** Rebuilds the public palace if it is not usable as it is; `dryRun` only reports. */
+  /** Rebuilds the public palace if it is not usable. `dryRun`: only report. */
   | { kind: "migrate"; dryRun: boolean };
 
-/** A job's kind. */
+/** Kind of a job. */
 export type JobKind = JobRequest["kind"];
 
-/** The state of a job. Times: Unix, ms. */
+/** State of a job. Times are ms since 1970. */
 export type JobReport = {
   id: string;
   kind: JobKind;
   state: "running" | "done" | "failed" | "cancelled";
-  /** The present step and its progress; `total` 0 = unknown. */
+  /** Current step and its progress; `total` 0 means unknown. */
   step: string;
   done: number;
   total: number;
@@ -181,42 +180,39 @@ export type JobReport = {
 /** A link that opens the page once. Its secret is behind the `#`, and browsers do not send that part to a server. */
 export type UiLink = { url: string; role: Role; expiresAtMs: number };
 
-/** Our own methods on the stream, beside MCP's. Writes take an idempotency key in `_meta` as tools/call does. */
+/** Our own methods on the stream. Writes take an idempotency key in `_meta`, as `tools/call` does. */
 export type Methods = {
   "palace.status": { params: Record<string, never>; result: StatusReport };
   "source.list": {
-    /** `sessions`: numbers of sessions that are looked for in all wings, at most SESSIONS_ASKED_MAX. */
+    /** `sessions`: ids of sessions to look for in all wings, at most SESSIONS_ASKED_MAX. */
     params: { wing: string; extractMode?: ExtractMode; sessions?: string[]; mined?: { by: Miner; below: string } };
-    /**
-     * `sessions`: filed sources that are transcripts of those sessions. `mined`: those in the folder that only
-     * MemPalace has filed.
-     */
+    /** `sessions`: filed sources that are transcripts of those sessions. `mined`: files in the folder that only MemPalace has filed. */
     result: { sources: FilingRecord[]; sessions?: string[]; mined?: MinedSource[] };
   };
-  /** `tooMany`: number of drawers the document would have had; if set, the broker has changed nothing. */
+  /** `tooMany`: number of drawers that the document would have; if set, the broker has changed nothing. */
   "source.replace": { params: SourceContent; result: { drawers: number; removed: number; tooMany?: number } };
   /** `held`: characters of the document received so far. */
   "source.part": { params: SourcePart; result: { held: number } };
   "source.remove": { params: { wing: string; sourceFile: string }; result: { removed: number } };
   "conversation.replace": {
     params: ConversationPart;
-    /** `drawers` were written, `added` of them are new. */
+    /** `drawers`: number written; `added`: how many of them are new. */
     result: { drawers: number; added: number; unchanged: number; removed: number };
   };
-  /** Mined files, which closets can be made for. */
+  /** Returns mined files, for which closets can be made. */
   "closet.sources": { params: { wing?: string }; result: { sources: string[] } };
   "closet.rebuild": {
-    /** `knownNames`: all that the registry has; the sources are tagged with those they mention. */
+    /** `knownNames`: all names of the registry; sources are tagged with those they mention. */
     params: { sourceFiles: string[]; knownNames?: readonly string[]; languages?: readonly string[] };
-    /** `kept`: sources whose closets a language model has written; `unfit`: those without drawers of a miner. */
+    /** `kept`: sources with closets from a language model, which stay. `unfit`: sources without mined drawers. */
     result: { sources: number; closets: number; kept: number; unfit: number };
   };
   "closet.compressPreview": CompressPreview;
   "closet.compress": Compress;
   /**
-   * Rebuilds, after a mine, the hallways of the wing, and the tunnels by their names and by the topics of wings. `left`: links still to
-   * be changed; call it again. Names that occur together on fewer drawers than `hallwayMin`, and wings that share fewer topics than
-   * `topicsMin`, are not joined. Defaults: the settings on the broker's machine.
+   * Rebuilds a wing's links after a mine: its hallways, and its tunnels by names and by topics. `hallwayMin`: least number of drawers that
+   * two names share. `topicsMin`: least number of topics that two wings share. Both default to the settings on the broker's machine.
+   * `left`: links still to change; call the method again.
    */
   "link.rebuild": {
     params: { wing: string; topics?: Record<string, readonly string[]>; hallwayMin?: number; topicsMin?: number };
@@ -233,56 +229,59 @@ export type Methods = {
       room?: string;
       limit?: number;
       mode?: SearchMode;
-      /** `prefer`, `strict` or `all`; an older broker ignores it. */
+      /** `prefer`, `strict` or `all`. Older brokers ignore it. */
       scope?: string;
       explain?: boolean;
-      /** ISO date to which "yesterday" in the query refers. */
+      /** ISO date that "yesterday" in the query refers to. */
       now?: string;
     };
     result: JsonObject;
   };
-  /** Returns the drawer with that id, or the only one whose id or hash begins with it; else the ids that do. Secrets are masked. */
+  /**
+   * Returns the drawer with this id, or the only one whose id or hash begins with it; otherwise the ids that begin with it. Secrets are
+   * masked.
+   */
   "drawer.show": {
     params: { id: string };
     result: { found: true; drawer: JsonObject } | { found: false; matches: string[] };
   };
-  /** Numbers of drawers by wing and room; a split drawer counts once, unlike in the tools, which count its slices. */
+  /** Returns numbers of drawers by wing and room. A sliced drawer counts once; the tools count its slices. */
   "drawer.places": {
     params: Record<string, never>;
     result: { places: { wing: string; room: string; drawers: number }[] };
   };
-  /** Drawers of a place, the newest first, each with the beginning of its text. */
+  /** Returns the drawers of a place, newest first, with the beginning of each text. */
   "drawer.list": {
     params: { wing?: string; room?: string; limit?: number; offset?: number };
     result: { drawers: JsonObject[]; total: number; offset: number; limit: number };
   };
-  /** Starts a job, for admins, as is `job.cancel`. The broker runs one job at a time, on its own machine's files. */
+  /** Starts a job. Only admins may call `job.start` and `job.cancel`. The broker runs one job at a time, on the files of its machine. */
   "job.start": { params: JobRequest; result: JobReport };
-  /** Reads everything once, without opening anything for writing. */
+  /** Reads the whole palace once to check it; opens nothing for writing. */
   "palace.health": { params: Record<string, never>; result: PalaceHealthReport };
   "job.list": { params: Record<string, never>; result: { jobs: JobReport[] } };
   "job.cancel": { params: { id: string }; result: JobReport };
-  /** Returns the drawer as it was filed, with its secrets. For admins; each call is logged. */
+  /** Returns the drawer as it was filed, with its secrets. Only admins may call it; each call is logged. */
   "drawer.reveal": { params: { id: string }; result: { found: false } | { found: true; drawer: JsonObject } };
   "memory.forgetPreview": { params: ForgetSelector; result: ForgetPreview };
   "memory.forget": { params: ForgetSelector; result: ForgetResult };
-  /** Waits until the erasing from files is done, for at most this long. */
+  /** Waits until erasing from files is done, for at most `waitMs`. */
   "memory.erasure": { params: { waitMs: number }; result: ErasureReport };
   "memory.undoPreview": { params: UndoRequest; result: UndoReport };
   "memory.undo": { params: UndoRequest; result: UndoReport };
-  /** The writes, their authors and times, as far back as the journal goes. */
+  /** Returns the writes, their authors and times, as far back as the journal goes. */
   "memory.audit": { params: AuditRequest; result: AuditPage };
   /**
-   * Returns layer 1 of upstream's wake-up, of all wings or of one. With `project`, the wings that may be the project's, it returns notes
-   * of those wings first, then of others, and nothing that was mined.
+   * Returns layer 1 of upstream's wake-up, of all wings or of one. With `project`, the possible wings of the project, it returns notes of
+   * those wings first, then of others, and nothing mined.
    */
   "palace.wakeUp": { params: { wing?: string; project?: readonly string[] }; result: { story: string } };
   /**
    * Begins a turn after the user's message and returns the texts for the agent.
    * - `conversation`: the agent's name and its own id of the conversation.
    * - `project`: leaves out memories of other projects.
-   * - `isFresh`: the agent's context no longer contains what it was shown before.
-   * - `isCompacted`: nor what was said; the answer then includes the last exchanges.
+   * - `isFresh`: the agent's context no longer contains what the broker showed before.
+   * - `isCompacted`: it does not contain the conversation either; the answer then includes the last exchanges.
    * - `withinMs`: how long the client waits. After that the broker shows nothing in this turn.
    */
   "turn.begin": {
@@ -299,8 +298,8 @@ export type Methods = {
     result: { context: string; scoring: string; plainScoring: string; fields?: TurnFields };
   };
   /**
-   * Ends a turn: the broker stores the exchange, and the next user message judges it. `signals`: recorded by the host during the turn, at
-   * most eight. `metadata`: stored with the exchange. `id`: the stored memory; `scored`: whether the exchange before was scored.
+   * Ends a turn: the broker stores the exchange, and the next user message judges it. `signals`: what the host recorded during the turn, at
+   * most eight. `metadata`: stored with the exchange. `id`: the stored memory. `scored`: whether the exchange before has a score.
    */
   "turn.end": {
     params: {
@@ -313,7 +312,7 @@ export type Methods = {
     };
     result: { id: string | null; scored: boolean };
   };
-  /** `isAsked`: the turn asks for scores; `isScored`: it has received them. */
+  /** `isAsked`: the turn asks for scores. `isScored`: the turn has received them. */
   "turn.scored": { params: { conversation: string }; result: { isAsked: boolean; isScored: boolean } };
   /**
    * Returns the scores that the current turn still owes, for a third party to judge: the beginning of each text, at most twelve memories.
@@ -321,8 +320,8 @@ export type Methods = {
    */
   "turn.owed": { params: { conversation: string; reply?: string }; result: OwedScore };
   /**
-   * Records a third party's judgment, which may come later. `exchange`, `sinceMs`: from `turn.owed`; outcomes recorded since then stay.
-   * `judged`: number of outcomes recorded.
+   * Records a third party's judgment, which may arrive later. `exchange` and `sinceMs` are from `turn.owed`; outcomes recorded since then
+   * stay. `judged`: number of outcomes recorded.
    */
   "turn.judge": {
     params: {
@@ -335,8 +334,8 @@ export type Methods = {
     result: { judged: number };
   };
   /**
-   * Stores a book. `isNew` false: a book of that title exists and is unchanged. `size`, `overlap`: characters of a chunk. `id`: that of
-   * the book; its first chunk is `ID_chunk_0`.
+   * Stores a book. `isNew` false: a book of that title exists and stays unchanged. `size`, `overlap`: characters of a chunk. `id`: the
+   * book's id; its first chunk is `ID_chunk_0`.
    */
   "book.ingest": {
     params: { title: string; source: string; content: string; size?: number; overlap?: number };
@@ -345,10 +344,10 @@ export type Methods = {
   "book.remove": { params: { title: string }; result: { title: string; removed: number } };
   "book.list": { params: Record<string, never>; result: { books: Book[] } };
   "fact.add": { params: FactRequest; result: { id: string } };
-  /** Replaces a fact, or archives it. `old_content`, `content`: the fact's text or id. `id` null: no fact matches. */
+  /** Replaces a fact. `old_content`: its text or id. `id` null: no fact matches. `fact.archive` takes the text or id as `content`. */
   "fact.update": { params: { old_content: string; new_content: string }; result: { id: string | null } };
   "fact.archive": { params: { content: string }; result: { id: string | null } };
-  /** `text`: the takeaway as stored. */
+  /** Stores a takeaway. `text`: the takeaway as stored. */
   "outcome.record": {
     params: { key_takeaway: string; initial_score?: "worked" | "failed" | "partial" };
     result: { id: string; text: string };
@@ -356,36 +355,36 @@ export type Methods = {
   "outcome.score": { params: ScoreRequest; result: ScoreResult };
   "outcome.search": { params: RecallRequest; result: { memories: MemoryFields[] } };
   "outcome.insights": { params: { query: string }; result: { facts: MemoryFields[]; memories: MemoryFields[] } };
-  /** `id` null: that collection has no such memory. */
+  /** Changes a memory's text. `id` null: the collection has no such memory. */
   "outcome.rewrite": {
     params: { id: string; collection: string; new_content: string };
     result: { id: string | null; length: number };
   };
   "outcome.stats": { params: Record<string, never>; result: MemoryStats };
-  /** Explains a memory. `id`: any id the memory was shown under, or a drawer's id. */
+  /** Explains a memory. `id`: any id under which the memory was shown, or a drawer's id. */
   "outcome.why": { params: { id: string }; result: MemoryWhy };
   /**
-   * Imports a batch of memories from a Roampal. Only admins may call this method and `outcome.export`. `isDry`: only reports what it would
-   * do. `profile`: key of a Roampal profile.
+   * Imports a batch of Roampal memories. Only admins may call it and `outcome.export`. `isDry`: only report. `profile`: key of a Roampal
+   * profile.
    */
   "outcome.import": {
     params: { memories: readonly CarriedMemory[]; isDry: boolean; profile?: string };
     result: ImportReport;
   };
-  /** Returns all memories as they are filed, page by page, with secrets unmasked. */
+  /** Returns all memories page by page, as they are filed, with secrets unmasked. */
   "outcome.export": { params: { from: number; after?: string; profile?: string }; result: CarriedPage };
-  /** Imports entries of a Roampal's graphs, for admins, as is `outcome.exportGraph`. The journal stores only a digest of them. */
+  /** Imports entries of a Roampal's graphs. Only admins may call it and `outcome.exportGraph`. The journal stores only their digest. */
   "outcome.importGraph": { params: { entries: readonly CarriedEntry[]; isDry: boolean }; result: GraphReport };
-  /** Returns the entries, page by page, with the ids that memories are exported under, and with secrets unmasked. */
+  /** Returns the entries page by page, with the ids under which memories are exported, and with secrets unmasked. */
   "outcome.exportGraph": { params: { after: string }; result: GraphPage };
-  /** Previews the merge of a part of another memory, for admins. `importer`: the caller's name in the journal. */
+  /** Previews the merge of a part of another memory. Only admins may call it. `importer`: the caller's name in the journal. */
   "memory.importPreview": { params: ImportPart; result: MergeReport & { importer: string } };
-  /** Merges a part of another memory, for admins. The journal stores only a digest of it. */
+  /** Merges a part of another memory. Only admins may call it. The journal stores only its digest. */
   "memory.import": { params: ImportPart; result: MergeReport };
   /** Opens the page on the loopback of the broker's machine and makes a link to it: for the asker's role, or a lesser `role`. */
   "ui.link": { params: { role?: Role }; result: UiLink };
   "broker.stop": { params: Record<string, never>; result: { stopping: true } };
 };
 
-/** The name of one of our own methods. */
+/** Name of one of our methods. */
 export type MethodName = keyof Methods;

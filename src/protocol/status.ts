@@ -1,10 +1,10 @@
-/** The broker's reports about itself: `/health`, `palace.status`, `palace.health`. Shapes alone; spec.ts uses them. */
+/** Wire types of the broker's reports about itself: `/health`, `palace.status`, `palace.health`. spec.ts uses them. */
 import type { WireErrorData } from "../base/errors.ts";
 
 export type Door = { kind: "unix"; path: string } | { kind: "tcp"; host: string; port: number };
 
 /**
- * Door for programs that speak Roampal's HTTP API; never among `doors`. `isLocal`: programs of the broker's own user need no token.
+ * Door for programs that speak Roampal's HTTP API; `doors` does not list it. `isLocal`: programs of the broker's own user need no token.
  * `why`: the program that has its port, or what the door lacks.
  */
 export type OutcomeDoorReport = { port: number; isLocal: boolean } & (
@@ -12,30 +12,30 @@ export type OutcomeDoorReport = { port: number; isLocal: boolean } & (
   | { state: "shut"; why: string; hint: string }
 );
 
-/** The door through which a peer came; an SSH bridge ends at the gate, and `ui` is the page in the owner's browser. */
+/** Door of a peer; an SSH bridge ends at the gate, and `ui` is the page in a browser. */
 export type DoorName = Door["kind"] | "gate" | "ui";
 
-/** The engine that serves the palace: the builtin one, or an MCP server that is the broker's child. */
+/** Engine of the palace: the builtin one, or an MCP server that is the broker's child. */
 export type EngineReport =
   | { kind: "builtin" }
   | {
       kind: "command";
-      /** The program, without its arguments: they may hold a secret. */
+      /** The program without its arguments, which may contain a secret. */
       program: string;
       state: "starting" | "ready" | "waiting" | "failed";
-      /** null: no child at the moment. */
+      /** null if there is currently none. */
       pid: number | null;
-      /** Counts the children of this broker. */
+      /** Number of children that this broker has started. */
       generation: number;
-      /** Name and version that the child gave itself. */
+      /** Name and version that the child reports. */
       server: { name: string; version: string } | null;
-      /** Starts that failed and children that died since the last answer. */
+      /** Failed starts and dead children since the last answer. */
       failures: number;
-      /** The last error, also when it is over. */
+      /** The last error, even if it no longer applies. */
       lastError: ({ message: string; atMs: number } & WireErrorData) | null;
     };
 
-/** `GET /health`. */
+/** Answer to `GET /health`. */
 export type Health = {
   status: "opening" | "ready" | "failed" | "draining";
   instanceId: string;
@@ -44,35 +44,35 @@ export type Health = {
   topology: string;
   door: DoorName;
   startedAtMs: number;
-  /** The broker's clock when it answered; absent in answers of older brokers. */
+  /** Broker's clock at the answer. Older brokers do not send it. */
   nowMs?: number | undefined;
   engine: EngineReport;
   error?: { message: string } & WireErrorData;
 };
 
 /**
- * MemPalace's own palace lock: held by this broker; held by another, so that the public palace waits; or none, because
- * no MemPalace of this HOME could take it either.
+ * MemPalace's own lock of the palace. `held`: this broker has it. `waiting`: another process has it, and the public palace waits. `none`: a
+ * MemPalace with this HOME could not take it either.
  */
 export type UpstreamLockStatus = { state: "held" | "waiting" | "none"; detail: string };
 
 /**
- * Foreign writers' changes to the public palace, found by its own sequence numbers. The states are: looking, nothing, something, or
- * unknown. The wire name `strays` stays for older clients.
+ * Changes by foreign writers to the public palace, found by its own sequence numbers. `looking`: the search is running; `unreadable`: the
+ * answer is unknown. On the wire it is named `strays`, for older clients.
  */
 export type ForeignWritersReport = {
   state: "off" | "looking" | "clear" | "found" | "unreadable";
   /** Possible writers, or the reason why they are unknown. */
   detail: string;
-  /** Foreign rows, and their collections. */
+  /** Number of foreign rows; `collections` are their collections. */
   rows: number;
   collections: { name: string; rows: number }[];
   newestAtMs: number | null;
-  /** Drawers of ours that others have changed there. */
+  /** Drawers of ours that others changed in the palace. */
   changed: number;
-  /** Drawers of ours that were missing there and were sent again by this broker. */
+  /** Drawers of ours that were missing in the palace and that this broker sent again. */
   resent: number;
-  /** Rows whose vector its index has lost. */
+  /** Rows whose vector the palace's index has lost. */
   unindexed: number;
   /** Foreign rows, and changes and deletions by others, that this broker has adopted. */
   taken: number;
@@ -81,8 +81,8 @@ export type ForeignWritersReport = {
 /** Progress of adopting the rows of an existing public palace. */
 export type AdoptionReport = {
   /**
-   * `verifying`: palace and ledger are being compared. `refused`: the comparison fails; the broker repeats it and writes nothing to the
-   * palace.
+   * `verifying`: the broker compares palace and ledger. `refused`: palace and ledger differ; the broker compares again and writes nothing
+   * to the palace.
    */
   state: "none" | "running" | "verifying" | "verified" | "refused";
   /** Rows of the palace. */
@@ -90,33 +90,33 @@ export type AdoptionReport = {
   /** Rows examined so far. */
   read: number;
   taken: number;
-  /** Time when both sides last held the same, row by row. */
+  /** Time when palace and ledger last had the same rows. */
   atMs: number | null;
-  /** Further information: why it is refused, or what became of the palace's vectors. */
+  /** Further information: the reason of a refusal, or what happened to the palace's vectors. */
   detail: string;
-  /** Advice for a refusal. */
+  /** Advice after a refusal. */
   hint: string;
-  /** Rows with a number that an export or a repair does not write exactly; absent in reports of older brokers. */
+  /** Rows with a number that an export or a repair does not write exactly. Older brokers do not send it. */
   inexact?: number;
 };
 
-/** `palace.status`. */
+/** Answer to `palace.status`. */
 export type StatusReport = {
   version: string;
   instanceId: string;
   pid: number;
   startedAtMs: number;
   topology: string;
-  /** Present when this broker serves another machine (MEMPALACE_BROKER is set there). */
+  /** Doors of the broker. Another machine names one of them in MEMPALACE_BROKER. */
   doors: Door[];
   /** Absent if the outcome door is not set up. */
   outcomeDoor?: OutcomeDoorReport;
   home: string;
-  /** Settings that the broker read at its start and that are not defaults; older brokers do not tell. */
+  /** Settings that differ from the defaults, as read at the broker's start. Older brokers do not send them. */
   settings?: { key: string; value: string; source: "environment" | "file"; variable?: string }[];
   state: Health["status"];
   error?: { message: string } & WireErrorData;
-  /** With `command` the broker does not open the palace: drawers, wings, search and driver are absent then. */
+  /** With `command` the broker does not open the palace: drawers, wings, search and driver are absent. */
   engine: EngineReport;
   drawers: number;
   wings: number;
@@ -130,36 +130,36 @@ export type StatusReport = {
     model: string | null;
     modelState: "ready" | "extra" | "loading" | "downloading" | "missing" | "failed" | "mismatch";
     modelDetail: string;
-    /** The cross-encoder; older brokers say nothing of one. */
+    /** The cross-encoder. Older brokers do not send it. */
     reranker?: { state: "ready" | "off" | "failed"; detail: string };
     embedded: number;
     pending: number;
-    /** Time until these are embedded, ms from now; null if unknown; absent in older brokers. */
+    /** Time until the pending drawers are embedded, ms from now; null if unknown. Older brokers do not send it. */
     pendingMs?: number | null;
   };
   driver: {
     kind: "none" | "files" | "chroma" | "memory";
     state: "off" | "synced" | "syncing" | "waiting" | "unreachable";
-    /** Drawers whose newest state the palace does not hold yet. */
+    /** Drawers whose newest state is not in the palace yet. */
     lag: number;
     /** Age of the oldest of them, ms. */
     lagMs: number;
     detail: string;
   };
-  /** The closets; `lag` still have to be written to the public palace, `pending` of them to be embedded. */
+  /** Closets. `lag`: how many are not in the public palace yet; `pending`: how many are not embedded yet. */
   closets: { count: number; pending: number; lag: number };
-  /** The graph in upstream's files; `lag` rows still have to be written there, `takenOver` were adopted from others. */
+  /** The graph in upstream's files. `lag`: rows not written there yet; `takenOver`: rows adopted from others. */
   graph: {
     facts: number;
     state: "off" | "synced" | "syncing" | "unreachable";
     lag: number;
-    /** Age of the oldest of them, ms; absent in older brokers. */
+    /** Age of the oldest row of `lag`, ms. Older brokers do not send it. */
     lagMs?: number;
     takenOver: number;
     detail: string;
-    /** Facts that a MemPalace keeps in a file that is not read; absent without any. */
+    /** Facts of a MemPalace in a file that the broker does not read. Absent without any. */
     elsewhere?: { file: string; facts: number };
-    /** File in which MemPalace 3.12 and later keeps its hallways: `hallways.json` is not written beside it. */
+    /** File of hallways of MemPalace 3.12 and later. If it exists, the broker does not write `hallways.json`. */
     newer?: string;
   };
   upstreamLock: UpstreamLockStatus;
@@ -169,36 +169,36 @@ export type StatusReport = {
 
 export type LedgerHealth = {
   drawers: number;
-  /** Drawers by the counts that are kept for each wing and room. */
+  /** Drawers according to the counters of each wing and room. */
   counted: number;
   /** Drawers in the full-text index. */
   words: number;
   vectors: number;
-  /** Their quantized vectors, which a search reads first. */
+  /** Quantized vectors, which a search reads first. */
   codes: number;
   /** Drawers that wait for their vector. */
   pending: number;
-  /** Drawers without a vector that are not in that backlog. */
+  /** Drawers that have no vector and are not waiting for one. */
   forgotten: number;
-  /** "ok", or what SQLite says of the file. */
+  /** "ok", or SQLite's message about the file. */
   integrity: string;
 };
 
 export type CollectionHealth = {
   name: string;
   rows: number;
-  /** Vectors in its index on disk. */
+  /** Vectors in the collection's index on disk. */
   indexed: number;
-  /** Writes in the queue behind it. */
+  /** Writes in the queue of that index. */
   queued: number;
-  /** Rows whose vector is in neither. */
+  /** Rows whose vector is neither in the index nor in the queue. */
   unindexed: number;
   segment: "whole" | "absent" | "torn";
   why: string;
   isMarkPoisoned: boolean;
-  /** The distance of the collections that we write, "cosine" or "l2"; null for others. */
+  /** Distance function of the collections that we write, "cosine" or "l2"; null for other collections. */
   space: string | null;
-  /** States of upstream's probe (palace.md 10.4). */
+  /** State, as upstream's probe names it (palace.md 10.4). */
   state: "OK" | "DIVERGED" | "UNKNOWN";
 };
 
@@ -207,11 +207,11 @@ export type PublicHealth = {
   /** "ok", "absent", or why it cannot be read. */
   integrity: string;
   collections: CollectionHealth[];
-  /** Differences from the ledger; null: nothing there is ours. */
+  /** Differences from the ledger; null if none of the rows are ours. */
   difference: { missing: number; changed: number; foreign: number; awaited: number } | null;
-  /** Index folders moved away, by us or by MemPalace, and palaces that a repair has kept. */
+  /** Index folders that we or MemPalace moved away, and palaces that a repair kept. */
   putAside: string[];
 };
 
-/** `palace.health`. */
+/** Answer to `palace.health`. */
 export type PalaceHealthReport = { ledger: LedgerHealth; palace: PublicHealth };

@@ -1,7 +1,4 @@
-/**
- * The two texts that teach an agent how to use its memory (palace.md 2.11). Agents rely on their content, not on their
- * wording.
- */
+/** Texts that teach an agent how to use its memory (palace.md 2.11). Agents rely on their content, not on their wording. */
 
 export const PROTOCOL_TEXT = `How to use this memory:
 1. When you wake up, call mempalace_status to see what is remembered and how it is laid out.

@@ -1,7 +1,7 @@
 /**
- * Versions spoken on the wire. `PROTOCOL` is ours (between client and broker, a rising integer). `MCP_VERSIONS` are the MCP
- * revisions that begin with `initialize`, newest first (Source: palace.md 2.2); `MODERN_MCP_VERSION` is the one that does not:
- * each request names it in `_meta` (modern.ts).
+ * Versions on the wire. `PROTOCOL` is our own, between client and broker: a rising integer. `MCP_VERSIONS` are the MCP revisions with
+ * `initialize`, newest first (Source: palace.md 2.2). `MODERN_MCP_VERSION` has no `initialize`: each request names it in `_meta`
+ * (modern.ts).
  *
  * History of PROTOCOL: 1 (2026-11) first.
  */
@@ -12,11 +12,11 @@ export const MODERN_MCP_VERSION = "2026-07-28";
 
 export type McpVersion = (typeof MCP_VERSIONS)[number] | typeof MODERN_MCP_VERSION;
 
-/** MCP's rule: a version we know is echoed, an unknown one gets our newest, none at all is the oldest. */
+/** Returns the revision to use, by MCP's rule: a known one is echoed, an unknown one becomes our newest, none means the oldest. */
 export function negotiateMcpVersion(asked: unknown): (typeof MCP_VERSIONS)[number] {
   if (asked === undefined || asked === null) return "2024-11-05";
   return MCP_VERSIONS.find((version) => version === asked) ?? MCP_VERSIONS[0];
 }
 
-/** The name and version that `initialize` reports; agents' configs and skills know the server as `mempalace`. */
+/** Server name that `initialize` reports. Agents' configs and skills know the server as `mempalace`. */
 export const SERVER_NAME = "mempalace";

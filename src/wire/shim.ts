@@ -1,7 +1,7 @@
 /**
- * The shim connects an agent's stdio to the broker's stream. It adds an idempotency key to every tool call and otherwise
- * passes lines through. It holds no state worth saving; stdout carries only the protocol. Its start must be fast, so it
- * imports only a few of the client's files and Node's net and fs.
+ * Connects an agent's stdio to the broker's stream. The shim adds an idempotency key to every tool call and passes all other lines through.
+ * It has no state worth saving; stdout carries only the protocol. It must start fast, so it imports only a few of the client's files and
+ * Node's net and fs.
  */
 import { Link } from "./client/link.ts";
 import type { OfflineRules } from "./client/offline-rules.ts";
@@ -16,15 +16,15 @@ import { CLIENT_INFO_META, IDEMPOTENCY_META, type RequestId, RPC } from "../prot
 import { negotiateMcpVersion } from "../protocol/version.ts";
 import { decodeFrame, FrameSplitter, idOfUnread } from "./transport/frame.ts";
 
-/** The time that open calls still get for their answers after the agent has closed stdin. */
+/** Time that open calls get for their answers after the agent has closed stdin. */
 const FINISH_MAX_MS = 5_000;
 const PARENT_CHECK_MS = 2_000;
 
 type Message = { id?: RequestId | null; method?: string; params?: Record<string, unknown> };
 
 /**
- * Runs until the agent goes; then the process ends. The folder that the agent has started it in tells the agent's project. `offline`:
- * loads the rules by which calls are answered without a broker.
+ * Runs until the agent ends, then ends the process. The folder in which the agent started the shim tells the project. `offline`: loads the
+ * rules for answers without a broker.
  */
 export function runShim(config: Config, agent: string, offline: () => Promise<OfflineRules>): void {
   const parent = process.ppid;
@@ -43,7 +43,7 @@ export function runShim(config: Config, agent: string, offline: () => Promise<Of
 
   link.connectSoon();
   const listen = (): void => {
-    // The id of a request that is too long may be at its end.
+    // A request that is too long may have its id at its end.
     const splitter = new FrameSplitter(FRAME_SIZE_MAX_BYTES, 2 * FRAME_SIZE_MAX_BYTES);
     process.stdin.on("data", (chunk: Buffer) => {
       for (const frame of splitter.push(chunk)) {
@@ -59,10 +59,10 @@ export function runShim(config: Config, agent: string, offline: () => Promise<Of
     process.stdin.on("error", end);
     process.stdout.on("error", end);
     for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, end);
-    // The shim must not outlive a killed agent whose child keeps our stdin open.
+    // A killed agent's child may keep our stdin open; the shim must end anyway.
     setInterval(() => process.ppid !== parent && end(), PARENT_CHECK_MS).unref();
   };
-  // Reading stdin starts one turn later, when the handshake is sent: opening stdin takes as long as the broker's answer.
+  // Reads stdin one turn later, after the handshake is sent: opening stdin takes as long as the broker's answer.
   setImmediate(listen);
 }
 
@@ -70,7 +70,7 @@ const LF = Buffer.from("\n");
 
 function forward(link: Link, bytes: Buffer, write: (line: string) => void): void {
   const decoded = decodeFrame(bytes);
-  // The shim itself refuses such a line, because there may be no broker to do so.
+  // The shim itself refuses such a line, because there may be no broker.
   if (!decoded.ok) return decoded.why === "" ? undefined : write(unreadable(bytes, decoded.why));
   const line = bytes.toString("utf8");
   if (typeof decoded.message !== "object" || decoded.message === null) return link.send(undefined, line);
@@ -81,7 +81,7 @@ function forward(link: Link, bytes: Buffer, write: (line: string) => void): void
     if (typeof cancelled === "string" || typeof cancelled === "number") link.cancel(cancelled, line);
     return;
   }
-  // This message tells the broker the agent's name; the next connections give it in their handshake.
+  // This message tells the broker the agent's name. Later connections give the name in their handshake.
   if (message.method === "initialize") {
     nameAfterClient(link, message.params?.["clientInfo"]);
     link.revision = negotiateMcpVersion(message.params?.["protocolVersion"]);
@@ -100,13 +100,13 @@ function metaOf({ params }: Message): Record<string, unknown> | undefined {
   return typeof meta === "object" && meta !== null ? (meta as Record<string, unknown>) : undefined;
 }
 
-/** Requires a `link` without a name. */
+/** Names a link without a name after the MCP client. */
 function nameAfterClient(link: Link, clientInfo: unknown): void {
   const name = (clientInfo as { name?: unknown } | null | undefined)?.name;
   if (link.isUnnamed && typeof name === "string") link.agent = agentName(name);
 }
 
-/** The error has the broker's wording. */
+/** Returns the error for an unreadable line, in the broker's words. */
 function unreadable(bytes: Buffer, why: string): string {
   const error = new PalaceError("PROTOCOL_BAD_FRAME", why, "send one JSON-RPC message a line");
   return refusal(idOfUnread(bytes, bytes), RPC.PARSE_ERROR, error);

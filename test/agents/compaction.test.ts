@@ -1,7 +1,6 @@
 /**
- * Tests compaction in the real pi, opencode and Claude Code. A memory whose text was dropped is shown again if it fits
- * a prompt. A summary of the earlier exchanges is shown, each exchange once. The agent is still asked about the
- * exchange that nobody has judged.
+ * Tests compaction in the real pi, opencode and Claude Code. A memory whose text was dropped is shown again if it fits a prompt. A summary
+ * shows each of the earlier exchanges once. The agent is still asked about the exchange that nobody has judged.
  */
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
@@ -13,16 +12,16 @@ import { MODEL_OF } from "./real-agents.ts";
 import { type HostTalk, type Talk, talkOnHost, turnOf } from "./talk.ts";
 
 /**
- * Sessions that are tried at most. If a hook is late, the model sees nothing, but the memory takes it as shown: then
- * the test begins another session.
+ * Greatest number of tried sessions. After a late hook the model sees nothing, but the memory counts as shown, so the test begins another
+ * session.
  */
 const SESSIONS_MAX = 5;
 const KEPT_MAX_MS = 20_000;
 /** pi keeps the last twenty thousand tokens. One message of this length makes it drop everything before it. */
 const MUCH = "so many words ".repeat(8_000);
-/** A line that pi prints in RPC mode. */
+/** Line that pi prints in RPC mode. */
 type Line = { type?: string; command?: string; success?: boolean; error?: string };
-/** A session that can be continued and compacted. */
+/** Session that can be continued and compacted. */
 type Talker = { say: (prompt: string) => Promise<void>; compact: () => Promise<void> };
 
 let scene: HostTalk;
@@ -79,7 +78,7 @@ const OPEN: Record<Agent, () => Promise<Talker>> = {
   },
 };
 
-/** Stores a memory on a topic of its own. */
+/** Stores a memory on its own topic. */
 async function keep(word: string): Promise<{ topic: string; id: string }> {
   const topic = `${word} ${word}${randomUUID().slice(0, 8)}`;
   await talk.ask("record_response", { key_takeaway: topic });
@@ -93,8 +92,8 @@ async function isKept(mark: string): Promise<boolean> {
 }
 
 /**
- * `before` and `after` count how often each of two memories is shown to the model, before and after a compaction.
- * `asked` is the first question of the memory after it. `recent` holds the newest exchange of each list of exchanges.
+ * `before` and `after` count how often the model is shown each of two memories before and after a compaction. `asked` is the memory's first
+ * question after it. `recent` has the newest exchange of each list of exchanges.
  */
 type Session = { before: number[]; after: number[]; asked: string; recent: string[] };
 
@@ -108,12 +107,12 @@ async function compacted(agent: Agent, last: string): Promise<Session | undefine
   };
   const both = `of ${first.topic} and ${second.topic}`;
   await say(`What of ${first.topic}?`);
-  // A memory that is shown beside the last prompt only may survive the compaction together with that prompt.
+  // A memory beside the last prompt may survive the compaction together with that prompt.
   if ((await shown(`What of ${second.topic}?`)).includes(0)) return undefined;
   const before = await shown(`${last}: what ${both}?${agent === "pi" ? MUCH : ""}`);
   if (!(await isKept(last))) return undefined;
   await compact();
-  // opencode stores nothing of it, so its summary covers the user's and the agent's words only.
+  // opencode does not store it, so its summary covers only the user's and the agent's words.
   if (agent === "opencode")
     expect(((await host.seen()).asides[MODEL_OF[agent]] ?? []).join("\n")).not.toMatch(/KNOWN CONTEXT|You answered:/);
   await say(`And ${first.topic}?`);

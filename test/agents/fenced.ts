@@ -1,15 +1,10 @@
-/**
- * Asserts where the words of a stored text occur in the text that a model is shown. A failure does not print the whole
- * text.
- */
+/** Asserts where the words of a stored text occur in the text that a model sees. A failure does not print the whole text. */
 import { expect } from "vitest";
 
 export const FENCE = "<palace-memory>";
 const FENCE_END = "</palace-memory>";
 
-/**
- * Asserts that `shown` has one fence, that every line in it begins with a bar, and that `mark` occurs inside it only.
- */
+/** Asserts that `shown` has one fence, that every line in it begins with a bar, and that `mark` occurs only inside it. */
 export function assertFenced(shown: string, mark: string): void {
   const opened = shown.split(FENCE);
   expect(opened).toHaveLength(2);

@@ -1,6 +1,6 @@
 /**
- * Runs the whole loop of memory that learns from outcomes with a real agent, in any place: a memory is shown, the
- * answer is judged, the memory is promoted.
+ * Runs the whole loop of memory that learns from outcomes with a real agent in any place: a memory is shown, the answer is judged, and the
+ * memory is promoted.
  */
 import { randomUUID } from "node:crypto";
 import { expect, vi } from "vitest";
@@ -10,13 +10,10 @@ import { MODEL_OF } from "./real-agents.ts";
 import { ANSWER } from "./stub-model.ts";
 import type { Talk } from "./talk.ts";
 
-/** Memories that are tried at most. A hook that is late shows and asks nothing; the test then takes another memory. */
+/** Greatest number of tried memories. A late hook shows and asks nothing, so the test takes another memory. */
 const TRIES = 6;
 
-/**
- * `id` is the memory's id after its promotion from `working` to `history`. `topic` holds words that no other memory
- * has.
- */
+/** `id` is the memory's id after its promotion from `working` to `history`. `topic` has words that no other memory has. */
 export type Learned = { id: string; topic: string };
 
 export async function learn(place: Place, talk: Talk, agent: Agent): Promise<Learned> {
@@ -26,7 +23,7 @@ export async function learn(place: Place, talk: Talk, agent: Agent): Promise<Lea
   }
 }
 
-/** Returns undefined if the agent was not shown the memory or not asked in time; on the last try, that fails. */
+/** Returns undefined if the agent was not shown the memory or not asked in time. The last try then fails. */
 async function learnOne(place: Place, talk: Talk, agent: Agent, isLast: boolean): Promise<Learned | undefined> {
   const [mark, asked, thanked] = [randomUUID(), randomUUID(), randomUUID()];
   const topic = words();
@@ -46,15 +43,14 @@ async function learnOne(place: Place, talk: Talk, agent: Agent, isLast: boolean)
   if (!isLast && !second.includes("You answered:")) return undefined;
   expect(second).toContain(`You answered: "${ANSWER}`);
   expect(second).toContain(`"${id}": "___"`);
-  // The memory was shown once and is still in the context. opencode does not store it, and may be shown it again after
-  // a restart.
+  // The memory was shown once and is still in the context. opencode does not store it, and may show it again after a restart.
   const times = second.split(`[id:${id}]`).length - 1;
   expect(times).toBeLessThanOrEqual(1);
   if (agent !== "opencode") expect(times).toBe(1);
   expect(await talk.ask("search_memory", { id })).toContain("1 uses, [Y]");
   expect(await exchangeOf(asked)).toContain("s:0.7, w:0.21, 1 uses, [Y]");
 
-  // A second success moves the memory out of `working`. It must be in another turn: a memory counts once a turn.
+  // A second success moves the memory out of `working`. It needs another turn, because a memory counts once a turn.
   await vi.waitUntil(async () => (await exchangeOf(thanked)) !== "", 60_000);
   await talk.ask("score_memories", { outcome: "worked", memory_scores: { [id]: "worked" } });
   expect(await talk.ask("search_memory", { id })).toContain("[history]");
@@ -70,7 +66,7 @@ function words(): string {
     .replaceAll("-", " ");
 }
 
-/** Asserts that a new session of the agent is shown the memory as one that has helped. */
+/** Asserts that a new session shows the agent the memory as one that has helped. */
 export async function expectPromoted(talk: Talk, agent: Agent, { id, topic }: Learned): Promise<void> {
   const { text } = await talk.begin(agent, `What of ${topic}?`, id);
   const line = text.split("\n").find((one) => one.includes(`[id:${id}]`));

@@ -1,7 +1,4 @@
-/**
- * Makes a home on this machine with the real agents and a palace of its own. The agents are wired as a devbox wires
- * them, or not wired.
- */
+/** Makes a home on this machine with the real agents and its own palace. The agents are wired as a devbox wires them, or not wired. */
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { execa, type ResultPromise } from "execa";
@@ -12,7 +9,7 @@ import { PI_MODELS, piModels, type Run } from "./real-agents.ts";
 export type AgentsHome = AsyncDisposable & {
   palace: TestPalace;
   start: (agent: Agent, run: Run) => ResultPromise;
-  /** The folder of the agents' programs. */
+  /** Folder of the agents' programs. */
   programs: string;
   /** Returns the working folder and the whole environment of an agent that runs with these variables. */
   within: (env: Run["env"]) => { cwd: string; env: NodeJS.ProcessEnv };

@@ -5,7 +5,7 @@ import { freePort } from "../helpers/free-port.ts";
 import type { Host } from "./places.ts";
 import { runOf } from "./real-agents.ts";
 
-/** Sends a request; resolves when opencode has carried it out. */
+/** Sends a request and resolves after opencode has carried it out. */
 export type Post = (path: string, body: object) => Promise<{ id: string }>;
 
 export async function serveOpencode(host: Host, more: Record<string, string>): Promise<Post> {

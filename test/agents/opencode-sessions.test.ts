@@ -1,6 +1,6 @@
 /**
- * Tests sessions of the real opencode on this machine, through its own server: idle, compacted, continued and forked.
- * The model is shown the memory once, and each message is filed once.
+ * Tests sessions of the real opencode on this machine through its own server: idle, compacted, continued and forked. The model sees the
+ * memory once, and each message is filed once.
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -10,13 +10,10 @@ import { type Host, onHost } from "./places.ts";
 import { MODEL_OF } from "./real-agents.ts";
 
 const MODEL = MODEL_OF.opencode;
-/**
- * Sessions that are tried at most: a hook that takes longer than a second adds nothing, so a slow machine gets another
- * session.
- */
+/** Greatest number of tried sessions. A hook that takes longer than a second adds nothing, so a slow machine gets another session. */
 const SESSIONS_MAX = 8;
 
-/** The user's messages between two diary entries; one of them is said in the fork. */
+/** Number of the user's messages between two diary entries. One of them is said in the fork. */
 const DIARY_EVERY = 15;
 
 let host: Host;
@@ -30,13 +27,13 @@ async function say(session: string): Promise<string> {
   return mark;
 }
 
-/** Returns what the memory showed the model in the last turn, one text for each fence. */
+/** Returns what the memory showed the model in the last turn, one text per fence. */
 async function told(): Promise<string[]> {
   const texts = (await host.seen()).texts[MODEL] ?? [];
   return texts.flatMap((text) => text.split(FENCE).slice(1));
 }
 
-/** Begins sessions until the model of one is shown the memory; resolves to the session and the message said in it. */
+/** Begins sessions until one shows the model the memory. Resolves to the session and its first message. */
 async function begin(open: () => Promise<{ id: string }>): Promise<{ id: string; mark: string }> {
   for (let again = 1; ; again += 1) {
     const { id } = await open();
@@ -45,7 +42,7 @@ async function begin(open: () => Promise<{ id: string }>): Promise<{ id: string;
   }
 }
 
-/** Counts the drawers that hold a text; a search would show equal drawers once. */
+/** Counts the drawers with a text. A search would show equal drawers once. */
 async function drawersWith(text: string): Promise<number> {
   await using shim = await host.shim();
   const { drawers } = await shim.call("mempalace_list_drawers", { limit: 100 });
@@ -66,7 +63,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await host?.[Symbol.asyncDispose]());
 
-test("a session that is compacted, continued and forked is shown the memory once, and each of its messages is filed once", async () => {
+test("a session that is compacted, continued and forked shows the memory once, and each of its messages is filed once", async () => {
   const session = await begin(() => post("/session", {}));
   const first = await told();
   expect(first).toHaveLength(1);

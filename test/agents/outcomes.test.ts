@@ -1,7 +1,6 @@
 /**
- * Tests memory that learns from outcomes in the real pi, opencode and Claude Code against a stub model. Memories are
- * shown beside a prompt, the answer is stored, and the user's next message judges both. An answer that was interrupted
- * is not judged.
+ * Tests memory that learns from outcomes in the real pi, opencode and Claude Code against a stub model. Memories are shown beside a prompt,
+ * the answer is stored, and the user's next message judges both. An interrupted answer is not judged.
  */
 import { once } from "node:events";
 import { randomUUID } from "node:crypto";
@@ -36,7 +35,7 @@ test.each(AGENTS)("%s is shown a memory, its answer is stored, and it is asked t
 });
 
 test.each(AGENTS)(
-  "tests that fail in a turn of %s count against the memories shown for it, although the agent scores nothing",
+  "failed tests in a turn of %s count against the memories shown for it, although the agent scores nothing",
   async (agent) => {
     // Memories of other tests have the same words.
     const mark = randomUUID();
@@ -45,8 +44,7 @@ test.each(AGENTS)(
     const command = JSON.stringify({ command: "node --test there-is-no-such.test.js", description: "Runs the tests" });
     const told = async (): Promise<string> => (await host.palace("outcome", "why", id)).stdout;
     const isTold = async (): Promise<boolean> => /failed by tests-failed, weight 0\.5/.test(await told());
-    // Claude Code calls the hook, which has one second, before it writes its transcript: a slow machine may need
-    // another turn.
+    // Claude Code gives the hook one second and writes its transcript afterwards, so a slow machine may need another turn.
     for (let again = 1; again <= TURNS_MAX && !(await isTold()); again += 1) {
       await talk.begin(agent, `Run the tests of ${WORDS[agent]}: ${mark}\n@@tool ${tool} ${command}`, id);
       await vi.waitUntil(isTold, TOLD_MAX_MS).catch(() => {});
@@ -56,7 +54,7 @@ test.each(AGENTS)(
   },
 );
 
-test.each(AGENTS)("%s is not asked about an answer that was interrupted", async (agent) => {
+test.each(AGENTS)("%s is not asked about an interrupted answer", async (agent) => {
   for (let tries = 1; ; tries += 1) {
     const mark = randomUUID();
     const id = await talk.keep(agent, mark);
@@ -68,8 +66,7 @@ test.each(AGENTS)("%s is not asked about an answer that was interrupted", async 
     child.kill("SIGKILL");
     await once(child, "exit");
     await host.go();
-    // On a slow machine a hook may be too late to ask about the first answer. The next turn then asks about it,
-    // rightly.
+    // On a slow machine a hook may be too late to ask about the first answer. The next turn then rightly asks about it.
     if (!isAsked && tries < TURNS_MAX) continue;
     await talk.say(agent, `${mark} again\n@@tool mempalace_status {}`, session);
     const text = await talk.shown(agent);

@@ -1,7 +1,4 @@
-/**
- * Places in which the real agents run, wired as a user or an image wires them. Each place has a palace and a stub model
- * of its own.
- */
+/** Places in which the real agents run, wired as a user or an image wires them. Each place has its own palace and stub model. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, copyFileSync, mkdtempSync, rmSync } from "node:fs";
@@ -36,13 +33,12 @@ export type Place = AsyncDisposable & {
   /** Runs a `palace` command as this machine's user. */
   palace: (...args: string[]) => Promise<{ stdout: string }>;
   /**
-   * Only in a devbox. `recreate` makes the container again, as `docker compose up --force-recreate` does; `sh` runs a
-   * script in it.
+   * Exists only in a devbox. `recreate` makes the container again, as `docker compose up --force-recreate` does. `sh` runs a script in it.
    */
   box?: { recreate: () => Promise<void>; sh: (script: string) => Promise<{ stdout: string }> };
 };
 
-/** `start` leaves the agent running, at most until the place is disposed of. With `isOpen`, its stdin stays open. */
+/** `start` keeps the agent running, at most until the place is disposed of. With `isOpen` its stdin stays open. */
 export type Host = Place & {
   start: (agent: Agent, run: Omit<Run, "input"> & { input?: string; isOpen?: boolean }) => ChildProcess;
 };
@@ -88,7 +84,7 @@ export async function onHost(): Promise<Host> {
         child.kill();
         await once(child, "exit");
       }
-      // A process that files a session outlives its agent, and would start a broker again in the removed folder.
+      // A process that files a session outlives its agent, and would restart a broker in the removed folder.
       const others = (): number[] =>
         processesWith(palace.home).filter((pid) => pid !== readBrokerFile(palace.config.paths.brokerFile)?.pid);
       await vi.waitUntil(() => others().length === 0, FILING_MAX_MS);
@@ -98,7 +94,7 @@ export async function onHost(): Promise<Host> {
   };
 }
 
-/** Opens a devbox that has only a loopback: after its start it is disconnected from its network. */
+/** Opens a devbox and disconnects it from its network after its start, so it has only a loopback. */
 export async function inDevbox(): Promise<Place> {
   const workspace = mkdtempSync(join(tmpdir(), "palace-workspace-"));
   chmodSync(workspace, 0o755);
@@ -139,7 +135,7 @@ export async function inDevbox(): Promise<Place> {
     requests: async (word) => JSON.parse(await ask(`/requests?with=${encodeURIComponent(word)}`)) as string[][],
     go: async () => void (await ask("/go")),
     shim: () => stack.shim(1),
-    // Kills every process of the container but its init, which then ends; the engine starts the container again.
+    // Kills every process of the container except its init, which then ends. The engine starts the container again.
     broker: (former) =>
       vi.waitUntil(async () => {
         const { Health, StartedAt: born } = (await stack.inspect("broker")).State;
@@ -156,7 +152,7 @@ export async function inDevbox(): Promise<Place> {
   };
 }
 
-/** A user of this machine who shares the memory of the broker in a container, as `./scripts/up` arranges it. */
+/** User of this machine who shares the memory of the broker in a container, as `./scripts/up` arranges it. */
 function hostOf(container: string): AsyncDisposable & Pick<Place, "palace"> {
   const home = mkdtempSync(join(tmpdir(), "palace-"));
   const { PATH, DOCKER_HOST } = process.env;

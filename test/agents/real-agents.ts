@@ -2,7 +2,7 @@
 import type { Agent } from "../../scripts/agents.ts";
 
 export type Run = { args: string[]; env: Record<string, string>; input: string };
-/** An agent's own names: of its model, and the prefix that it puts before a tool's name. */
+/** Names of an agent: its model, and the prefix that it puts before a tool's name. */
 export const MODEL_OF: Record<Agent, string> = { pi: "stub-pi", opencode: "stub-opencode", claude: "stub-claude" };
 export const PREFIX_OF: Record<Agent, string> = {
   pi: "mcp__mempalace__",
@@ -36,10 +36,10 @@ function opencodeSettings(url: string): string {
   });
 }
 
-/** Time that a turn waits for its memory, longer than a hook takes on a machine under load. */
+/** Time that a turn waits for its memory. It is longer than a hook takes on a machine under load. */
 const PATIENT = { MEMPALACE_TURN_MAX_MS: "30000" };
 
-/** Returns how an agent runs headless: the prompt is on stdin if the agent reads one, the answer is on stdout. */
+/** Returns how an agent runs headless. The prompt is on stdin if the agent reads one, and the answer is on stdout. */
 export function runOf(agent: Agent, prompt: string, url: string): Run {
   switch (agent) {
     case "pi":
@@ -69,8 +69,7 @@ export function runOf(agent: Agent, prompt: string, url: string): Run {
           ANTHROPIC_API_KEY: "stub",
           CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
           DISABLE_AUTOUPDATER: "1",
-          // The default of five seconds is too short on a machine under load; the turn would begin without the memory's
-          // tools.
+          // The default of five seconds is too short on a machine under load: the turn would begin without the memory's tools.
           MCP_CONNECT_TIMEOUT_MS: "60000",
         },
         input: prompt,
@@ -91,7 +90,7 @@ export function tuiOf(agent: Agent, url: string): Tui {
     case "claude":
       return {
         command: `claude --model ${MODEL_OF.claude}`,
-        // Claude Code asks before it uses an API key, but not before it uses a token. So the key is passed as a token.
+        // Passes the key as a token, because Claude Code asks before it uses an API key, but not before it uses a token.
         env: { ...env, ANTHROPIC_AUTH_TOKEN: ANTHROPIC_API_KEY ?? "" },
         drawn: new RegExp(`${MODEL_OF.claude}[^]*❯`),
         leave: "/exit",
@@ -99,7 +98,7 @@ export function tuiOf(agent: Agent, url: string): Tui {
   }
 }
 
-/** Stores, in the home, answers to the questions that Claude Code's TUI asks a new user before its first prompt. */
+/** Stores answers to the questions that Claude Code's TUI asks a new user before the first prompt, in the home. */
 export const CLAUDE_ANSWERED = `set -e
 answered='.hasCompletedOnboarding = true | .projects["/workspace"].hasTrustDialogAccepted = true'
 jq "$answered" ~/.claude.json > ~/.claude.json.new && mv ~/.claude.json.new ~/.claude.json`;

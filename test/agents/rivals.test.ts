@@ -14,7 +14,7 @@ import { type Seen, startStubModel, type StubModel } from "./stub-model.ts";
 
 const TRIES = 8;
 const NAMES: Record<Agent, string> = { claude: "claude-code", opencode: "opencode", pi: "pi" };
-/** An MCP server of somebody else, with one tool. */
+/** Foreign MCP server with one tool. */
 const OTHER_SERVER = `import { createInterface } from "node:readline";
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line);
@@ -60,10 +60,7 @@ function edit(name: string, change: (settings: Record<string, unknown>) => objec
 }
 
 type Shown = { tools: string[]; text: string; fences: number };
-/**
- * Returns what the model of a fresh session sees. Tries again until `isMeant`, because a late hook leaves a session
- * without its text.
- */
+/** Returns what the model of a new session sees. Tries again until `isMeant`, because a late hook gives a session no text. */
 async function shown(agent: Agent, isMeant: (shown: Shown) => boolean = () => true): Promise<Shown> {
   for (let left = TRIES; ; left -= 1) {
     await home.start(agent, runOf(agent, "Say hello", url));
@@ -145,7 +142,7 @@ test.each([
   },
 );
 
-test("Claude Code has none of our tools if the server is disabled, and runs a project's server that was approved", async () => {
+test("Claude Code has none of our tools if the server is disabled, and runs a project's approved server", async () => {
   const file = join(home.palace.home, ".claude.json");
   const before = readFileSync(file, "utf8");
   const project = home.within({}).cwd;

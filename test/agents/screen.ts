@@ -1,12 +1,12 @@
 /**
- * Draws a terminal in a devbox with a tmux server that reads no settings. A test types keys and reads the screen as a
- * person does. The program in it has a pty: an agent, or the box's own tmux with an agent in it.
+ * Draws a terminal in a devbox with a tmux server that reads no settings. A test types keys and reads the screen as a person does. The
+ * program in it has a pty: an agent, or the devbox's own tmux with an agent in it.
  */
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import { quoted } from "../../src/base/shell-word.ts";
 
-/** Runs a script in the box. */
+/** Runs a script in the devbox. */
 export type Sh = (script: string) => Promise<{ stdout: string }>;
 
 export type Screen = AsyncDisposable & {

@@ -1,9 +1,8 @@
 /**
- * Serves a model without a network to the real agents: OpenAI's Chat Completions and Anthropic's Messages, both
- * streamed. Each line `@@tool NAME {JSON}` of a prompt makes one tool call; NAME is the end of a declared tool's name.
- * A line `@@held` makes a call only when somebody gets /go. The request of pi's /mempalace-diary makes a call, too.
- * Then the model answers with all results. It also runs as a program inside a devbox (`node stub-model.ts PORT`) and
- * needs only Node.
+ * Serves a model without a network to the real agents: OpenAI's Chat Completions and Anthropic's Messages, both streamed. Each line `@@tool
+ * NAME {JSON}` of a prompt makes one tool call, where NAME is the end of a declared tool's name. A line `@@held` makes a call only after
+ * somebody gets /go. The request of pi's /mempalace-diary also makes a call. Then the model answers with all results. It also runs as a
+ * program inside a devbox (`node stub-model.ts PORT`) and needs only Node.
  */
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,10 +10,9 @@ import type { AddressInfo } from "node:net";
 export type Tool = { name: string; description: string; schema: unknown };
 export type StubModel = AsyncDisposable & { port: number };
 /**
- * Everything the model was shown, by model name. From requests that declare tools: the tools, every text of the last
- * request, and how long each call of the last turn took. `asides` holds the texts of the last request without tools,
- * for a title or a summary. `held` names the models whose call is held back, `unknown` the requested paths that this
- * server does not have.
+ * Everything that the model saw, by model name. For requests that declare tools: the tools, every text of the last request, and how long
+ * each call of the last turn took. `asides` has the texts of the last request without tools, for a title or a summary. `held` names the
+ * models whose call is held back, `unknown` the requested paths that this server lacks.
  */
 export type Seen = {
   tools: Record<string, Tool[]>;
@@ -25,7 +23,7 @@ export type Seen = {
   unknown: string[];
 };
 
-/** One turn, whatever the wire format: the user's last message, the calls made since, and their results. */
+/** One turn in any wire format: the user's last message, the calls made since, and their results. */
 type Turn = { prompt: string; calls: number; results: string[]; tools: Tool[] };
 type Wanted = { name: string; args: string; isHeld: boolean };
 type Answer = { text: string } | { tool: string; args: string; isHeld: boolean };
@@ -44,7 +42,7 @@ const BROUGHT = /<result>([^]*?)<\/result>/g;
 
 export async function startStubModel(port = 0): Promise<StubModel> {
   const seen: Seen = { tools: {}, texts: {}, asides: {}, awayMs: {}, held: [], unknown: [] };
-  /** All texts of each request. */
+  /** Returns all texts of each request. */
   const requests: string[][] = [];
   const calledAtMs = new Map<string, number>();
   let go = Promise.withResolvers<void>();
@@ -120,7 +118,7 @@ function answer({ prompt, calls, results, tools }: Turn): Answer {
     : { tool, ...call };
 }
 
-/** Returns the calls that a message of the user asks for, in order. */
+/** Returns the calls that a user's message asks for, in order. */
 function wantedOf(prompt: string): Wanted[] {
   const [, diary, agent, topic] = DIARY.exec(prompt) ?? [];
   if (diary !== undefined) {
@@ -144,7 +142,7 @@ function textOf(content: unknown): string {
     .join("\n");
 }
 
-/** Reads the turn that begins with the last message of the user that asks for something. */
+/** Reads the turn that begins with the user's last message that asks for something. */
 function readTurn(
   messages: Message[],
   tools: Tool[],

@@ -1,7 +1,7 @@
 /**
- * Tests subagents of the real opencode and Claude Code: in the foreground, in the background, and continued later. The
- * memory shows them nothing, stores none of their exchanges and never asks them. The conversation that began them goes
- * on as if it had worked alone. pi has no subagents.
+ * Tests subagents of the real opencode and Claude Code: in the foreground, in the background, and continued later. The memory shows them
+ * nothing, stores none of their exchanges and never asks them. The conversation that started them continues as if it had worked alone. pi
+ * has no subagents.
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene?.[Symbol.asyncDispose]());
 
-/** Returns the call that begins a subagent, in which a test run fails. */
+/** Returns the call that begins a subagent whose test run fails. */
 function delegate(agent: Agent, told: string, more: object): string {
   const [tool, bash, kind] = agent === "claude" ? ["Agent", "Bash", "general-purpose"] : ["task", "bash", "general"];
   const tests = JSON.stringify({ command: "node --test there-is-no-such.test.js", description: "Runs the tests" });
@@ -30,7 +30,7 @@ function delegate(agent: Agent, told: string, more: object): string {
   return `@@tool ${tool} ${JSON.stringify({ description: "Runs the tests", prompt, subagent_type: kind, ...more })}`;
 }
 
-/** Returns the requests of the subagent only; requests of the conversation hold both marks. */
+/** Returns only the subagent's requests. Requests of the conversation have both marks. */
 async function requestsOf(subagent: string, conversation: string): Promise<string[]> {
   const all = (await host.requests(subagent)).map((texts) => texts.join("\n"));
   return all.filter((text) => !text.includes(conversation));
@@ -59,11 +59,11 @@ test.each([
   expect(text).toContain(`The user asked: "${asked}`);
   expect(text).toContain(`"${id}": "___"`);
   const all = await talk.exchangesOf(asked);
-  // A session in which the agent was not shown the memory may have an exchange, too.
+  // A session that did not show the agent the memory may have an exchange, too.
   expect(all.length, all.join("\n")).toBeLessThanOrEqual(sessions);
   const kept = all.filter((line) => line.includes("1 uses"));
   expect(kept, all.join("\n")).toEqual([expect.stringContaining("s:0.7, w:0.21, 1 uses")]);
-  // The stored answer contains the subagent's result, and nothing else of the subagent is stored.
+  // The stored answer contains the subagent's result and nothing else from it.
   const exchange = await talk.ask("search_memory", { id: /\[id:(\w+)\]/.exec(kept[0] ?? "")?.[1] });
   expect(exchange.slice(exchange.indexOf("Assistant:"))).toContain("Could not find 'there-is-no-such.test.js'");
   expect(await talk.exchangesOf(told)).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * Holds a conversation with a real agent that has memory with outcomes, in any place. It reads the text that the model is
- * shown, the stored exchanges and the questions of the memory.
+ * Holds a conversation with a real agent that has memory with outcomes, in any place. It reads the text that the model sees, the stored
+ * exchanges and the questions of the memory.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
@@ -12,8 +12,8 @@ import { MODEL_OF, type Run, runOf } from "./real-agents.ts";
 import { ANSWER } from "./stub-model.ts";
 
 /**
- * Sessions that are tried at most. Each session without the memory stores an exchange with the same words, which takes
- * one of the four places of shown memories.
+ * Greatest number of tried sessions. Each session without the memory stores an exchange with the same words, which takes one of the four
+ * places of shown memories.
  */
 const TRIES = 3;
 const PAUSE_MS = 3_000;
@@ -49,15 +49,15 @@ export type Talk = {
   say: (agent: Agent, prompt: string, session: string, isFirst?: boolean) => Promise<string>;
   /** Returns the texts of the model's last request. */
   shown: (agent: Agent) => Promise<string>;
-  /** Begins sessions until one is shown the memory, at most `tries`. */
+  /** Begins at most `tries` sessions, until one is shown the memory. */
   begin: (agent: Agent, prompt: string, id: string, tries?: number) => Promise<Begun>;
-  /** Stores a memory for an agent; resolves to its id. */
+  /** Stores a memory for an agent and resolves to its id. */
   keep: (agent: Agent, mark: string, topic?: string) => Promise<string>;
   /** Returns the stored exchanges with that mark, one line each. */
   exchangesOf: (mark: string) => Promise<string[]>;
 };
 
-/** The session in which the agent was shown the memory, its text, and the number of sessions begun until then. */
+/** Session in which the agent was shown the memory, its text, and the number of sessions begun until then. */
 type Begun = { session: string; text: string; sessions: number };
 
 export function talkIn(place: Place, memory: StdioMcp): Talk {
@@ -99,7 +99,7 @@ export function talkIn(place: Place, memory: StdioMcp): Talk {
 
 export type HostTalk = AsyncDisposable & { host: Host; talk: Talk };
 
-/** Opens a conversation on this machine, with a palace of its own. */
+/** Opens a conversation on this machine with its own palace. */
 export async function talkOnHost(): Promise<HostTalk> {
   const host = await onHost();
   const memory = await host.shim();

@@ -1,7 +1,6 @@
 /**
- * Compares an unchanged re-run of mempalace-docs with the first run of 500 files, which ends when every drawer is filed
- * and has its vector. The re-run must write nothing. The feeder's own part of the first run, without the vectors, is
- * reported as well.
+ * Compares an unchanged re-run of mempalace-docs with the first run of 500 files, which ends when every drawer is filed and has its vector.
+ * The re-run must write nothing. Also reports the feeder's own part of the first run, without the vectors.
  */
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -45,7 +44,7 @@ export async function bench(): Promise<Row[]> {
   while ((await search()).pending > 0) await delay(20);
   const firstMs = performance.now() - startedAt;
   client.close();
-  // The broker still works for a moment: it sends drawers that have their vector to the public palace.
+  // The broker still works for a moment: it sends drawers with a vector to the public palace.
   await inStep(palace);
   const before = newestChange(palace.home);
   const again = await run();

@@ -1,7 +1,6 @@
 /**
- * Measures the ways to reach a broker. A round trip through the SSH gate and over TCP is compared with an echo over the
- * same kind of connection. It also measures twelve agents at once against one, twenty that start without a broker, and
- * how long a read without a broker takes.
+ * Measures the ways to reach a broker. Compares a round trip through the SSH gate and over TCP with an echo over the same kind of
+ * connection. Also measures twelve agents at once against one, twenty agents that start without a broker, and a read without a broker.
  */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -26,7 +25,7 @@ export async function bench(): Promise<Row[]> {
   return sshdMissing === undefined ? [...(await gate()), ...rows] : rows;
 }
 
-/** Returns a function that sends the line and waits for a line in return. */
+/** Returns a function that sends a line and waits for a line in return. */
 function trip(stream: Duplex): () => Promise<void> {
   let seen: (() => void) | undefined;
   stream.on("data", (bytes: Buffer) => bytes.includes(10) && seen?.());

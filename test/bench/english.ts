@@ -1,7 +1,6 @@
 /**
- * Makes seeded sentences of English words, which are mined and embedded in the comparison with the Python package.
- * Ordinary words have as many tokens per character as notes do. Made-up words would have twice as many and hide the
- * cost of padding. Nobody wrote the text.
+ * Makes seeded sentences of English words, to be mined and embedded in the comparison with the Python package. Ordinary words have as many
+ * tokens per character as notes do. Made-up words would have twice as many and hide the cost of padding. Nobody wrote the text.
  */
 import { seededRandom } from "../helpers/random.ts";
 
@@ -63,7 +62,7 @@ export class English {
     return this.#random() < 0.6 ? `the ${this.#one(ADJECTIVES)} ${this.#one(NOUNS)}` : `a ${this.#one(NOUNS)}`;
   }
 
-  /** Picks a word; the first words of a list come more often, as in real text. */
+  /** Picks a word. The first words of a list come more often, as in real text. */
   #one(words: readonly string[]): string {
     return words[Math.floor(this.#random() ** 1.5 * words.length)] ?? "";
   }

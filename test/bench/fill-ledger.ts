@@ -1,6 +1,6 @@
 /**
- * Fills the ledger of a stopped broker through the product's own writer, with given vectors: embedding 200,000 texts
- * would take hours. For the benchmarks of size. Several projects grow at the same time.
+ * Fills the ledger of a stopped broker through the product's own writer with given vectors, because embedding 200,000 texts would take
+ * hours. Used by the size benchmarks. Several projects grow at the same time.
  */
 import { createHash } from "node:crypto";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
@@ -14,11 +14,11 @@ import { seededRandom } from "../helpers/random.ts";
 export const WINGS = 8;
 export const ROOMS = 10;
 export const CHUNKS = 40;
-/** The time of the first document; each following one is filed a minute later. */
+/** Time of the first document. Each following one is filed a minute later. */
 export const FIRST_AT_MS = Date.UTC(2026, 0, 1);
 export const STEP_MS = 60_000;
 
-/** The journal of a new ledger is young, so nothing of it is pruned. */
+/** The journal of a new ledger is young, so none of it is pruned. */
 const NOTHING_PRUNED = {
   journalRetentionMs: Number.MAX_SAFE_INTEGER,
   undoMs: Number.MAX_SAFE_INTEGER,
@@ -33,15 +33,14 @@ export type Filling = {
   model: string;
   /** Returns about that many characters of text for a document. */
   text: (characters: number) => string;
-  /** Number of documents that are there already. */
+  /** Number of documents that exist already. */
   from: number;
-  /** Number of documents in the end. */
+  /** Number of documents at the end. */
   to: number;
 };
 
 /**
- * Files the documents in order, then their vectors, and then does everything that waits for a quiet moment. Returns the
- * number of drawers.
+ * Files the documents in order, then their vectors, and then does all work that waits for a quiet moment. Returns the number of drawers.
  */
 export function fillLedger({ ledgerFile, model, text, from, to }: Filling): number {
   const writer = new LedgerWriter(ledgerFile, applyWrite);
@@ -62,7 +61,7 @@ export function fillLedger({ ledgerFile, model, text, from, to }: Filling): numb
   }
 }
 
-/** Gives every drawer and closet that waits for a vector a made-up one. */
+/** Gives a made-up vector to every drawer and closet that waits for one. */
 export function fillVectors(
   writer: LedgerWriter,
   reader: SqliteLedgerReader,
@@ -98,7 +97,7 @@ function documentCall(document: number, content: string): WriteCall {
   return { key: `fill ${document}`, isRepeatable: true, method: "source.replace", params, peer, requestId: "", atMs };
 }
 
-/** Makes a vector without a model: random directions are far from each other. */
+/** Makes a vector without a model. Random directions are far from each other. */
 function unitVector(random: () => number): Float32Array {
   const vector = Float32Array.from({ length: DIMENSIONS }, () => random() + random() - 1);
   const length = Math.hypot(...vector);

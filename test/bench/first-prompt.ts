@@ -1,7 +1,6 @@
 /**
- * Compares the time from a headless agent's start to its answer, with the memory and without, in two homes in turns. It
- * measures the first prompt ever in a home, which also starts the broker, and the first prompt of a later session. The
- * model answers at once.
+ * Compares the time from a headless agent's start to its answer, with and without the memory, in two homes in turns. Measures the first
+ * prompt ever in a home, which also starts the broker, and the first prompt of a later session. The model answers at once.
  */
 import { once } from "node:events";
 import { type Agent, AGENTS } from "../../scripts/agents.ts";
@@ -12,7 +11,7 @@ import { atMost, median, type Row } from "./measure.ts";
 
 const COLD_ROUNDS = 3;
 const WARM_ROUNDS = 7;
-/** Claude Code starts in half a second and runs two hooks before a prompt, so the added time is large in comparison. */
+/** Claude Code starts in half a second and runs two hooks before a prompt, so the added time is relatively large. */
 const BARS: Record<Agent, { cold: number; warm: number }> = {
   pi: { cold: 5, warm: 2.5 },
   opencode: { cold: 2, warm: 1.5 },
@@ -48,7 +47,7 @@ async function benchAgent(agent: Agent): Promise<Row[]> {
   ];
 }
 
-/** Returns the milliseconds until the answer; the agent's work after it is not timed. */
+/** Returns the milliseconds until the answer, without the agent's work after it. */
 async function ask(agent: Agent, home: AgentsHome, model: StubModel, hasMemory: boolean): Promise<number> {
   const url = `http://127.0.0.1:${model.port}`;
   const startedAt = performance.now();

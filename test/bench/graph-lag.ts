@@ -22,7 +22,7 @@ export async function bench(): Promise<Row[]> {
       database.close();
       return facts;
     } catch {
-      return 0; // It is being made.
+      return 0; // The file is being made.
     }
   };
   const times: number[] = [];

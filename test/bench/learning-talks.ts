@@ -1,7 +1,7 @@
 /**
- * Measures whether learning costs anything if each question is asked only once or twice. LoCoMo's conversations give a
- * memory for each utterance, and their questions are the turns. Four memories are shown, and one that contains the
- * evidence is scored `worked`. Run by learning.ts.
+ * Measures whether learning costs anything if each question is asked only once or twice. LoCoMo's conversations give one memory per
+ * utterance, and their questions are the turns. Each turn shows four memories, and scores one that contains the evidence as `worked`. Run
+ * by learning.ts.
  */
 import type { Client } from "../../src/wire/client/client.ts";
 import { createTestPalace } from "../helpers/palace.ts";
@@ -10,7 +10,7 @@ import { allEmbedded } from "./settled.ts";
 
 const SHOWN = 4;
 const PASSES = 2;
-/** The category of questions whose answer is not in the conversation. */
+/** Category of questions whose answer is not in the conversation. */
 const ADVERSARIAL = 5;
 const RECORDED = "Key takeaway: ";
 

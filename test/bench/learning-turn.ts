@@ -1,7 +1,6 @@
 /**
- * Runs our turn as a strategy of `npm run bench:learning`: `turn.begin`, `turn.end` and `score_memories` on a real
- * ledger with its search threads. It runs the broker's own steps without the broker, because the bench sets the clock.
- * Used by learning.ts.
+ * Runs our turn as a strategy of `npm run bench:learning`: `turn.begin`, `turn.end` and `score_memories` on a real ledger with its search
+ * threads. It runs the broker's own steps without the broker, because the bench sets the clock. Used by learning.ts.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -28,7 +27,7 @@ const PENDING_MAX = 500;
 
 type Turn = { conversation: string; question: string; shown: number[] };
 
-/** The memories begin in `history`, which keeps them for 30 days; exchanges begin in `working`, which keeps them for one. */
+/** Memories begin in `history`, which keeps them for 30 days. Exchanges begin in `working`, which keeps them for one. */
 export async function openTurns(
   world: World,
   embedder: Embedder,

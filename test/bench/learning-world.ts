@@ -1,27 +1,24 @@
 /**
- * The world of `npm run bench:learning`: problems with solutions that are true, that were true once, and that mislead.
- * Statements have seven templates, questions have six wordings. A wrong judgement concerns a whole turn. In some worlds
- * the truth changes halfway. Used by learning.ts.
+ * World of `npm run bench:learning`: problems with solutions that are true, that were true once, and that mislead. Statements have seven
+ * templates, questions have six wordings. A wrong judgement concerns a whole turn. In some worlds the truth changes halfway. Used by
+ * learning.ts.
  */
 import type { Telling } from "../../src/memory/port/outcome.ts";
 import { seededRandom } from "../helpers/random.ts";
 
 export const ROUNDS = 10;
 export const SHOWN = 4;
-/** Number of solutions of a problem, by kind. At most three of the four that are shown can be true. */
+/** Number of a problem's solutions, by kind. At most three of the four shown solutions can be true. */
 export const KINDS = { true: 3, outdated: 2, misleading: 2 } as const;
-/** The truth changes before this round. */
+/** Round before which the truth changes. */
 const CHANGE_ROUND = 6;
-/** Time between two rounds. Memories in `working` expire in it, unless they were promoted. */
+/** Time between two rounds. Memories in `working` expire in it unless promoted. */
 const ROUND_MS = 2 * 86_400_000;
 /** Time between two questions of a round. */
 const QUESTION_MS = 60_000;
 export const START_MS = Date.UTC(2026, 0, 5, 9);
 
-/**
- * `noise` is the share of turns that are judged wrongly. `praise` is how often each misleading memory was scored as
- * good before.
- */
+/** `noise` is the share of turns that are judged wrongly. `praise` is how often each misleading memory was scored as good before. */
 export type Setting = { noise: number; praise: number; isChanging: boolean };
 type Kind = keyof typeof KINDS;
 export type Memory = { text: string; kind: Kind; problem: number; changed: Kind };
@@ -85,7 +82,7 @@ export function makeWorld(seed: number): World {
   return { memories: memories.toSorted(() => random() - 0.5), problems };
 }
 
-/** Returns the share of shown memories that are true, for each round. Each round asks in another wording. */
+/** Returns the share of true memories among the shown ones, for each round. Each round asks in another wording. */
 export async function play(world: World, setting: Setting, strategy: Strategy, seed: number): Promise<number[]> {
   const { noise, praise, isChanging } = setting;
   const random = seededRandom(seed * 1000 + noise * 10);

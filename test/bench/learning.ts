@@ -1,9 +1,8 @@
 /**
- * `npm run bench:learning` measures whether memory improves by outcomes. In a generated world (learning-world.ts) each
- * problem has solutions that are true, that were true once, and that mislead. Each round asks about every problem in
- * another wording, gets four memories, and reports the outcome of each. Prints precision@4 over the rounds for our turn
- * (learning-turn.ts), plain likeness, a simple rule, and Roampal 0.3.6.1's own formula. Needs the real model beside the
- * checkout (../shared); without it, it says so and fails.
+ * `npm run bench:learning` measures whether outcomes improve the memory. In a generated world (learning-world.ts) each problem has
+ * solutions that are true, that were true once, and that mislead. Each round asks about every problem in another wording, gets four
+ * memories, and reports the outcome of each. Prints precision@4 over the rounds for our turn (learning-turn.ts), plain similarity, a simple
+ * rule, and Roampal 0.3.6.1's own formula. Needs the real model beside the checkout (../shared), and fails with a message without it.
  */
 import { exchangeText } from "../../src/learning/turn/exchange.ts";
 import { newStanding } from "../../src/learning/memory/memory.ts";
@@ -69,7 +68,7 @@ if (chosen.length === 0) {
   print(`\n${ok ? "ok  " : "MISS"}  ${name}  ${measured} (${bar})`);
 }
 
-/** Plays one world under every strategy; returns the precision of each round. */
+/** Plays one world under every strategy. Returns the precision of each round. */
 async function playAll(setting: Setting, seed: number): Promise<[strategy: string, precision: number[]][]> {
   const world = makeWorld(seed);
   const vectors = await embedder.embed(world.memories.map(({ text }) => text));
@@ -87,8 +86,8 @@ async function playAll(setting: Setting, seed: number): Promise<[strategy: strin
 }
 
 /**
- * Ranks by likeness. With `counts`, memories that failed more often than they worked are left out. Like ours, it stores
- * each exchange, which has expired by the next round.
+ * Ranks by similarity. With `counts`, leaves out memories that failed more often than they worked. Like ours, it stores each exchange,
+ * which has expired by the next round.
  */
 function simple(vectors: readonly Float32Array[], counts: boolean): Strategy {
   const balance = vectors.map(() => 0);
@@ -118,10 +117,7 @@ function simple(vectors: readonly Float32Array[], counts: boolean): Strategy {
   };
 }
 
-/**
- * Ranks by vectors and outcomes. It does not search words, move or delete, because the original's injection does not
- * need that.
- */
+/** Ranks by vectors and outcomes. It does not search words, move or delete, because the original's injection does not need that. */
 function formula(vectors: readonly Float32Array[]): Strategy {
   const standings = vectors.map((): Standing => newStanding(0.5));
   return {

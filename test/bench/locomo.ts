@@ -1,6 +1,6 @@
 /**
- * Reads LoCoMo's development half for the quality bench: the conversations, their sessions as files, and the score of a
- * list of hits. The data is beside the checkout and not part of it. The metrics are those of docs/lab/search-recipe.md.
+ * Reads LoCoMo's development half for the quality bench: the conversations, their sessions as files, and the score of a list of hits. The
+ * data is beside the checkout and not part of it. docs/lab/search-recipe.md defines the metrics.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,13 +10,13 @@ export type Turn = { id: string; speaker: string; text: string; caption?: string
 export type Session = { id: string; date: string; turns: Turn[] };
 export type Question = { question: string; category: number; evidence: string[]; evidence_raw?: string[] };
 export type Conversation = { id: string; sessions: Session[]; questions: Question[] };
-/** The scored part of a hit. The wing is the conversation's, the source file is the session's. */
+/** Scored part of a hit. The wing is the conversation's, the source file is the session's. */
 export type ScoredHit = { text: string; source_file: string; wing: string };
 
-/** A session's text, and the place of each turn in it. */
+/** Text of a session, and the place of each turn in it. */
 export type Placed = { text: string; turns: Map<string, [start: number, end: number]> };
 export type Figures = { recall5: number; recall10: number; hit5: number; hit10: number };
-/** The score of one question. */
+/** Score of one question. */
 export type Score = Figures & { category: number };
 
 export const CATEGORIES: Readonly<Record<number, string>> = {

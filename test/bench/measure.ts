@@ -17,8 +17,8 @@ export function lowerQuartile(values: readonly number[]): number {
 }
 
 /**
- * Returns the milliseconds of each of `rounds` runs, after some that do not count. If `work` returns a function, that
- * one runs untimed.
+ * Returns the milliseconds of each of `rounds` runs, after some that do not count. If `work` returns a function, that function runs
+ * untimed.
  */
 export async function time(
   rounds: number,
@@ -36,8 +36,8 @@ export async function time(
 }
 
 /**
- * Times both sides alternately, so that a busy machine slows both. It rests `restMs` before each run, so that work one
- * side still does after its answer, such as spinning threads, does not slow the other.
+ * Times both sides alternately, so a busy machine slows both. Rests `restMs` before each run, so work that one side still does after its
+ * answer, such as spinning threads, does not slow the other.
  */
 export async function timeBoth(
   rounds: number,
@@ -69,7 +69,7 @@ export function atLeast(name: string, value: number, bar: number, detail: string
   };
 }
 
-/** Returns a failed row, because a claim that could not be measured counts as broken. */
+/** Returns a failed row, because a claim without a measurement counts as broken. */
 export function noModel(name: string): Row[] {
   return [{ name, measured: "not measured: ../shared/models is not there", bar: "", ok: false }];
 }

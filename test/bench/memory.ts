@@ -1,7 +1,4 @@
-/**
- * Compares a broker's resident memory before many adds and a minute after them. Sixteen agents write and search
- * meanwhile.
- */
+/** Compares a broker's resident memory before many adds with its memory a minute after them. Sixteen agents write and search meanwhile. */
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "../../src/wire/client/client.ts";
@@ -14,7 +11,7 @@ import { atMost, type Row } from "./measure.ts";
 const AGENTS = 16;
 const DOCUMENTS = 350;
 const CHUNKS = 40;
-/** Number of searches before the load; they start every thread and load its code. */
+/** Number of searches before the load. They start every thread and load its code. */
 const WARM_UP = 20;
 const LOOK_MS = 200;
 const REST_MS = 60_000;

@@ -1,7 +1,6 @@
 /**
- * Compares an agent's waiting times with those of the Python package: search, add_drawer, and the first reply after a
- * start. Both palaces hold the same rows with the same given vectors, which takes seconds to fill. The same model
- * embeds the query.
+ * Compares an agent's waiting times with those of the Python package: search, add_drawer, and the first reply after a start. Both palaces
+ * have the same rows with the same given vectors, so filling takes only seconds. The same model embeds the query.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,14 +17,14 @@ import { allQuiet } from "./settled.ts";
 const SEARCHES = 25;
 const ADDS = 25;
 const STARTS = 7;
-/** Pause of an agent between two calls, in ms. */
+/** Pause of an agent between two calls, ms. */
 const REST_MS = 100;
-/** Average characters of a drawer; chunks end at paragraphs and overlap. */
+/** Average characters of a drawer. Chunks end at paragraphs and overlap. */
 const CHARACTERS_PER_DRAWER = 540;
 
 /**
- * Writes the rows of our ledger into a collection that upstream's own code makes, and leaves the queue as a mine does.
- * It makes closets as upstream's miner does, because a search asks them, too.
+ * Writes the rows of our ledger into a collection that upstream's own code makes, and leaves the queue as a mine does. Makes closets as
+ * upstream's miner does, because a search uses them, too.
  */
 const FILL = `
 import hashlib, itertools, json, sys
@@ -90,7 +89,7 @@ async function firstReply(commands: { theirs: Command; ours: Command }): Promise
 
 async function calls(theirs: Server, ours: Server): Promise<PythonRow[]> {
   const english = new English(9);
-  // Both sides get the same queries in the same order, and no query twice.
+  // Both sides get the same queries in the same order, and each query once.
   const queries = Array.from({ length: SEARCHES + 1 }, () => english.query());
   const search =
     (server: Server, asked = 0) =>
@@ -106,7 +105,7 @@ async function calls(theirs: Server, ours: Server): Promise<PythonRow[]> {
       if (answer["success"] !== true) throw new Error(`not added: ${JSON.stringify(answer)}`);
     };
   const searches = await timeBoth(SEARCHES, search(theirs), search(ours), REST_MS);
-  // Calls without a pause between them, as from an agent that does not think.
+  // Calls without a pause, as from an agent that does not think.
   const atOnce = await timeBoth(SEARCHES, search(theirs), search(ours));
   const adds = await timeBoth(ADDS, add(theirs), add(ours), REST_MS);
   return [

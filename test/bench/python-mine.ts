@@ -1,7 +1,7 @@
 /**
- * Compares mining with the Python package and with the bare embedder. Projects of markdown are mined by both sides and
- * embedded bare, one project after another, in turns. Their project can be searched when the run ends. Ours can be
- * searched when the feeder ends, and has its vectors a while later.
+ * Compares mining with the Python package and with the bare embedder. Both sides mine projects of markdown, and the embedder embeds them,
+ * one project after another, in turns. Their project can be searched when the run ends. Ours can be searched when the feeder ends, and has
+ * its vectors a while later.
  */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,8 +17,8 @@ import { pythonHome, type PythonRow } from "./python-side.ts";
 import { allEmbedded } from "./settled.ts";
 
 /**
- * A document has several pages, like documentation. Chunks end at paragraphs and overlap, so one takes about
- * CHARACTERS_PER_DRAWER characters.
+ * A document has several pages, like documentation. Chunks end at paragraphs and overlap, so one takes about `CHARACTERS_PER_DRAWER`
+ * characters.
  */
 const DRAWERS_PER_DOCUMENT = 8;
 const CHARACTERS_PER_DRAWER = 500;
@@ -98,7 +98,7 @@ export async function benchMine(
     row("mine: everything embedded / the bare embedder", 0.85, of("raw"), of("embedded")),
     row(
       "unchanged re-run faster",
-      // With a few hundred drawers, both sides spend most of the time starting.
+      // With a few hundred drawers both sides spend most of the time on starting.
       isFull ? 5 : undefined,
       again.map((one) => one.theirs),
       again.map((one) => one.ours),
@@ -131,7 +131,7 @@ async function feed(palace: TestPalace, folder: string, expected: "filed" | "unc
   if (code !== 0 || report[expected] !== report["files"]) throw new Error(`palace mine projects: ${stdout}${stderr}`);
 }
 
-/** Makes documents below docs/, of which only the last contains a certain word. */
+/** Makes documents below docs/. Only the last one contains a certain word. */
 function makeProject(
   home: string,
   part: number,

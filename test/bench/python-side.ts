@@ -1,7 +1,4 @@
-/**
- * The two sides of the comparison with the Python package: a home for each with the same model, and one kind of MCP
- * client for both.
- */
+/** Sides of the comparison with the Python package: a home for each with the same model, and one kind of MCP client for both. */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +6,7 @@ import { Client as McpClient } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { realModelDir } from "../helpers/palace.ts";
 
-/** `ratio` says how many times better we are. For the raw embedder it says which part of its speed we reach. */
+/** `ratio` says how many times better we are. For the raw embedder it says which share of its speed we reach. */
 export type PythonRow = { name: string; ratio: number; bar: number | undefined; detail: string };
 
 const CALL_TIMEOUT_MS = 120_000;
@@ -32,7 +29,7 @@ export type Server = AsyncDisposable & {
 
 export type Command = { argv: readonly string[]; env: Readonly<Record<string, string>> };
 
-/** Starts a server; resolves when it has answered `initialize`. */
+/** Starts a server and resolves after it has answered `initialize`. */
 export async function openServer({ argv, env }: Command): Promise<Server> {
   const [command = "", ...args] = argv;
   const transport = new StdioClientTransport({ command, args, env, stderr: "ignore" });

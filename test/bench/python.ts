@@ -17,9 +17,9 @@ import type { PythonRow } from "./python-side.ts";
 // Turns off onnxruntime's own telemetry for the raw embedder, which runs in this process.
 process.env["ORT_DISABLE_TELEMETRY"] = "1";
 
-/** Number of drawers of the palace that the bars were measured on. */
+/** Number of drawers of the palace on which the bars were measured. */
 const FULL_DRAWERS = 5_245;
-/** Both sides together mine this many in about four minutes on two slow cores. */
+/** Number of drawers that both sides together mine in about four minutes on two slow cores. */
 const DEFAULT_DRAWERS = 600;
 const BARS_OF: MempalaceVersion = "3.3.6";
 

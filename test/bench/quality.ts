@@ -1,11 +1,11 @@
 /**
- * `npm run bench:quality -- [--set locomo|docs|talks] [--leg NAME] [--without-model] [--without-python] [--kind KIND]
- * [--env NAME=VALUE] [--misses] [--save FILE]` measures what search finds, by words, with the static table and with
- * MiniLM, and what the real MemPalace finds in the same files. Three sets: LoCoMo's development half, developers'
- * questions about the documentation that npm packages ship, and talks with an assistant (quality/README.md). All go the product's own way:
- * mempalace-docs mines the files, mempalace_search is asked. Palaces are made once and kept below the CI cache
- * (~/.cache/devbox-ci/quality); the first run embeds for about a quarter of an hour, a later one takes a minute or two.
- * What cannot be had here (data, model, registry, Python) is said loudly and left out, and the run fails.
+ * `npm run bench:quality -- [--set locomo|docs|talks] [--leg NAME] [--without-model] [--without-python] [--kind KIND] [--env NAME=VALUE]
+ * [--misses] [--save FILE]` measures what search finds by words, with the static table and with MiniLM, and what the real MemPalace finds
+ * in the same files. There are three sets: LoCoMo's development half, developers' questions about the documentation that npm packages ship,
+ * and talks with an assistant (quality/README.md). All use the product's own way: mempalace-docs mines the files, and mempalace_search
+ * answers. Palaces are made once and kept below the CI cache (~/.cache/devbox-ci/quality). The first run embeds for about a quarter of an
+ * hour, a later one takes a minute or two. The bench names everything that it cannot get (data, model, registry, Python), leaves it out,
+ * and then fails.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";

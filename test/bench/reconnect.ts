@@ -1,7 +1,4 @@
-/**
- * Measures the time from the death of a broker to the next answer in the same session: the shim starts another broker
- * and asks again.
- */
+/** Measures the time from a broker's death to the next answer in the same session. The shim starts another broker and repeats the call. */
 import { readBrokerFile } from "../../src/wire/client/discover.ts";
 import { createTestPalace } from "../helpers/palace.ts";
 import { median, ms, type Row } from "./measure.ts";

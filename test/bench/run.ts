@@ -1,6 +1,6 @@
 /**
- * `npm run bench [NAME ...]` measures every speed promise as a ratio within one run; the benchmark starts the other
- * side itself. Prints a table. The exit code says whether all bars are met. Runs the built package (dist).
+ * `npm run bench [NAME ...]` measures every speed promise as a ratio within one run, against a reference that it starts itself. Prints a
+ * table. The exit code says whether all bars are met. Runs the built package (dist).
  */
 import { requireBuild, type Row } from "./measure.ts";
 

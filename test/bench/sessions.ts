@@ -1,8 +1,7 @@
 /**
- * Measures `mempalace-session` on an opencode database of 140 sessions and 1,500 messages: its own part of the first
- * run, which ends when every drawer has its vector, and an unchanged re-run. On a slow machine all vectors take long,
- * so some are timed and the rest is extrapolated. It also measures how long an agent's write waits behind a part of a
- * transcript.
+ * Measures `mempalace-session` on an opencode database of 140 sessions and 1,500 messages: its own part of the first run, which ends when
+ * every drawer has its vector, and an unchanged re-run. On a slow machine all vectors take long, so some are timed and the rest is
+ * extrapolated. Also measures how long an agent's write waits behind a part of a transcript.
  */
 import { once } from "node:events";
 import { join } from "node:path";
@@ -18,7 +17,7 @@ const MESSAGES = 1500;
 
 /** Number of vectors that are not timed, because the model warms up. */
 const WARM = 32;
-/** Number of vectors that are timed, or fewer if the time is up. */
+/** Number of vectors that are timed. It is lower if the time is up. */
 const TIMED = 640;
 const TIMED_MAX_MS = 120_000;
 
@@ -51,7 +50,7 @@ export async function bench(): Promise<Row[]> {
   const vectorMs = await msPerVector(embedded, first.report.drawers);
   const firstMs = first.tookMs + vectorMs * first.report.drawers;
 
-  // Sends a whole part, and right behind it an agent's write on a connection of its own.
+  // Sends a whole part, and right after it an agent's write on its own connection.
   const agent = await palace.client();
   const corpus = new Corpus(5);
   const texts = Array.from({ length: CONVERSATION_PART_DRAWERS_MAX }, () => corpus.text(100).slice(0, 800));
@@ -83,7 +82,7 @@ export async function bench(): Promise<Row[]> {
   ];
 }
 
-/** Measures from the moment the model is warm. If there are few vectors, it times all. */
+/** Measures from the moment the model is warm. Times all vectors if there are few. */
 async function msPerVector(embedded: () => Promise<number>, drawers: number): Promise<number> {
   const start = Math.min(WARM, drawers / 2);
   while ((await embedded()) < start) await delay(20);

@@ -1,4 +1,4 @@
-/** Waits for a broker that still works in the background, so that only the measured call runs afterwards. */
+/** Waits for a broker's background work, so that only the measured call runs afterwards. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "../../src/wire/client/client.ts";
 
@@ -11,10 +11,7 @@ export async function allEmbedded(client: Client): Promise<void> {
   }
 }
 
-/**
- * Resolves when the broker's background work is finished: every closet has its vector, and the public palace has every
- * row.
- */
+/** Resolves when the broker's background work is finished: every closet has its vector, and the public palace has every row. */
 export async function allQuiet(client: Client): Promise<void> {
   await allEmbedded(client);
   for (;;) {

@@ -1,4 +1,4 @@
-/** Compares the shim with bare Node and with a direct socket: its start, and the round trip that it adds. */
+/** Compares the shim with bare Node and with a direct socket: its start time, and the round trip that it adds. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";

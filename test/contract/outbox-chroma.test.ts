@@ -1,6 +1,5 @@
 /**
- * Runs the outbox against a real Chroma that is killed and frozen meanwhile. In the end the palace must hold exactly
- * the source's drawers.
+ * Runs the outbox against a real Chroma that is killed and frozen meanwhile. At the end the palace must have exactly the source's drawers.
  */
 import { expect, test, vi } from "vitest";
 import { SILENT_LOG } from "../../src/base/log.ts";
@@ -20,7 +19,7 @@ test("under CI the test of the outbox over a real Chroma must run", () => {
 });
 
 test.skipIf(missing)(
-  "after kills and freezes of Chroma, the palace holds exactly the ledger's drawers",
+  "after kills and freezes of Chroma, the palace has exactly the ledger's drawers",
   async () => {
     await using server = await startChroma();
     const random = seededRandom(7);

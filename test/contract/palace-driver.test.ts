@@ -1,6 +1,6 @@
 /**
- * The contract of PalaceDriver (src/memory/port/public-palace.ts), run against every implementation. The Chroma half needs a
- * real server. Without one it is skipped with the reason, and fails under CI.
+ * Contract of PalaceDriver (src/memory/port/public-palace.ts), run against every implementation. The Chroma half needs a real server.
+ * Without one it is skipped with the reason, and fails under CI.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,13 +33,13 @@ function record(id: string, axis: number, metadata: Metadata = { wing: "w", room
 function many(count: number, from = 0): PalaceRecord[] {
   return Array.from({ length: count }, (_, i) => {
     const one = record(`drawer_${from + i}`, i);
-    // The vectors all differ: an HNSW index is slow to build over many equal ones.
+    // The vectors all differ, because an HNSW index over many equal ones is slow to build.
     one.vector[(i + 1) % DIMENSIONS] = i / count;
     return one;
   });
 }
 
-/** The cases; `make` gives an opened driver on an empty palace. */
+/** The cases. `make` gives an opened driver on an empty palace. */
 function holdsTheContract(make: () => Promise<Palace>): void {
   test("opening twice changes nothing", async () => {
     const { driver } = await make();
@@ -97,7 +97,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect((await read("a"))?.metadata).toEqual(metadata);
   });
 
-  test("ids and texts of any script come back byte for byte, also control characters and an empty text", async () => {
+  test("ids and texts of any script come back byte for byte, including control characters and an empty text", async () => {
     const { driver, read } = await make();
     const texts = ["", "ein Ö, 日本語, 👩‍👩‍👧, \u2028 and \u0000", "line\r\nfeeds\t", '\' " \\ {"json":1}'];
     const records = texts.map((text, i) => record(`drawer_日本_ü_${i}`, i, { wing: "wíng", room: text }, text));
@@ -117,7 +117,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect((await driver.ids(0, 10)).sort()).toEqual(["drawer_0", "drawer_2"]);
   });
 
-  test("a record removed and written again is new, without its old metadata", async () => {
+  test("a record that is removed and written again is new, without its old metadata", async () => {
     const { driver, read } = await make();
     await driver.upsert([record("a", 0, { wing: "w", topic: "old" })]);
     await driver.remove(["a"]);
@@ -125,7 +125,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect((await read("a"))?.metadata).toEqual({ wing: "w" });
   });
 
-  test("a list of 5,000 records is written in full, and paging through the ids shows each exactly once", async () => {
+  test("a list of 5,000 records is written in full, and the pages of ids show each exactly once", async () => {
     const { driver } = await make();
     const records = many(5_000);
     await driver.upsert(records);
@@ -179,7 +179,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect(await driver.ids(0, 10)).toEqual(["a"]);
   });
 
-  test("a number that is not finite is refused, not dropped from the metadata", async () => {
+  test("a number that is not finite is refused and not dropped from the metadata", async () => {
     const { driver } = await make();
     const refused = driver.upsert([record("a", 0, { wing: "w", mtime: Number.NaN })]);
     await expect(refused).rejects.toMatchObject({ code: "CONFIG_BAD_VALUE" });

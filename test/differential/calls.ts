@@ -1,7 +1,6 @@
 /**
- * Makes the seeded calls: which tools, with which arguments, in which order. Later calls write an id that an earlier
- * call gave out as `@<step>@`, because the two servers give out different ids. To have a tool tested, add one row to
- * `ROWS` (tool-rows.ts).
+ * Makes the seeded calls: which tools, with which arguments, in which order. Later calls name an id from an earlier answer as `@<step>@`,
+ * because the two servers give different ids. To test another tool, add one row to `ROWS` (tool-rows.ts).
  */
 import { Chooser } from "../fuzz/chooser.ts";
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
@@ -15,7 +14,7 @@ export type Call = {
   step: number;
   tool: string;
   args: unknown;
-  /** Arguments that only our tool has: sent to our server in addition to the others. */
+  /** Arguments that only our tool has. Our server gets them in addition to the others. */
   own?: Record<string, unknown>;
   /** Text of the notice that a hook wrote just before the call, for memories_filed_away. */
   notice?: string;
@@ -23,11 +22,11 @@ export type Call = {
 
 export type Filed = { ref: string; isSplit: boolean; slices: number };
 
-/** State that the calls so far have probably made; the calls are drawn without seeing any answer. */
+/** State that the calls so far have probably made. Calls are drawn without seeing any answer. */
 export class World {
   readonly choose: Chooser;
   readonly version: MempalaceVersion;
-  /** Calls of add_drawer whose arguments are valid. A drawer that was deleted since is still listed. */
+  /** Calls of add_drawer with valid arguments. A drawer that was deleted since is still listed. */
   readonly filed: Filed[] = [];
   readonly diaries: string[] = [];
   readonly contents: string[] = [];
@@ -50,10 +49,7 @@ export class World {
   }
 }
 
-/**
- * A row of the table: how often the tool is called relative to the others, from which version on, and with which
- * arguments.
- */
+/** Row of the table: how often the tool is called relative to the others, from which version on, and with which arguments. */
 export type ToolRow = {
   weight: number;
   since?: "3.11.0";
@@ -81,8 +77,8 @@ function bend(world: World, args: Record<string, unknown>): unknown {
 }
 
 /**
- * Makes `count` calls of drawers, searches and diaries. A third as many calls of the graph follow, which find what the
- * first ones filed, and as many of the coordination log.
+ * Makes `count` calls of drawers, searches and diaries. A third as many calls of the graph follow and find what the first ones filed. As
+ * many calls of the coordination log follow them.
  */
 export function makeCalls(seed: number, count: number, version: MempalaceVersion): Call[] {
   const world = new World(seed, version);

@@ -1,7 +1,7 @@
 /**
- * Lists where we deliberately answer differently from the real MemPalace, one entry for each reason. The differential
- * test forgives a disagreement only by an entry of this table, and fails if no call needed an entry.
- * docs/lab/differences.md is written from this table.
+ * Lists where we deliberately answer differently from the real MemPalace, one entry for each reason. The differential test forgives a
+ * disagreement only by an entry of this table, and fails if no call needed an entry. scripts/docs.ts writes docs/lab/differences.md from
+ * it.
  */
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
 import type { Call } from "./calls.ts";
@@ -27,7 +27,7 @@ export type Difference = {
   name: string;
   versions: readonly MempalaceVersion[];
   tools: readonly string[] | "all";
-  /** True if the difference shows in some runs only: it depends on the time of the calls, or on equal counts. */
+  /** True if the difference shows only in some runs, because it depends on the time of the calls or on equal counts. */
   byChance?: true;
   /** The difference itself, in words. */
   what: string;
@@ -45,7 +45,7 @@ const SEARCH_ADDITIONS = [
   ...["content_date_source"],
 ];
 
-/** Keys that only our search answers, and only when they have a value. */
+/** Keys that only our search answers, and only with a value. */
 const SEARCH_OWN = ["weak", "weak_match", "nothing_found", "notice", "phrases", "outdated"];
 
 /** Removes the keys from both answers at any depth. */
@@ -58,16 +58,16 @@ export const DIFFERENCES: readonly Difference[] = [
     name: "teaching-texts",
     versions: BOTH,
     tools: ["status", "get_aaak_spec"],
-    what: "wording of `protocol`, `aaak_dialect` and `aaak_spec`",
-    why: "the same rules in our own words; agents read them, nothing parses them",
+    what: "the wording of `protocol`, `aaak_dialect` and `aaak_spec`",
+    why: "the rules are the same in our own words; agents read them, and no program parses them",
     mend: without("protocol", "aaak_dialect", "aaak_spec"),
   },
   {
     name: "machine-report",
     versions: NEW,
     tools: ["status", "reconnect"],
-    what: "3.11 reports its backend, device, libraries, updates and integrity check with `status` and `reconnect`",
-    why: "facts of the Python process; ours are in `palace status` and `palace doctor`",
+    what: "3.11's `status` and `reconnect` report its backend, device, libraries, updates and integrity check",
+    why: "these are facts of the Python process; ours are in `palace status` and `palace doctor`",
     mend: (theirs, ours) => [
       withoutKeys(theirs, ["backend", "embedding_device", "sqlite_integrity", "library_versions", "updates"]),
       ours,
@@ -77,8 +77,8 @@ export const DIFFERENCES: readonly Difference[] = [
     name: "missing-database",
     versions: NEW,
     tools: ["status"],
-    what: "words and details of `status` before the first drawer",
-    why: "3.3.6's words are kept (`No palace found` and what to type); there is no Chroma file that could be missing",
+    what: "the words and details of `status` before the first drawer",
+    why: "we keep 3.3.6's words (`No palace found` and what to type), because no Chroma file can be missing here",
     mend: (theirs, ours) =>
       JSON.stringify(theirs).includes("Chroma database missing") && JSON.stringify(ours).includes("No palace found")
         ? [{}, {}]
@@ -88,8 +88,8 @@ export const DIFFERENCES: readonly Difference[] = [
     name: "mine-summary",
     versions: NEW,
     tools: ["mine"],
-    what: "wording of a mine's `output`; beside it `status`, the wing and the figures as fields, and a `hint` what to do",
-    why: "a summary for people; a long mine goes on in the background, and `status` tells so",
+    what: "the wording of a mine's `output`; our answer also has `status`, the wing and the figures as fields, and a `hint` about what to do",
+    why: "`output` is a summary for people; a long mine continues in the background, and `status` says so",
     mend: (theirs, ours) => {
       const figures = [
         "output",
@@ -109,9 +109,9 @@ export const DIFFERENCES: readonly Difference[] = [
     name: "split-ids",
     versions: OLD,
     tools: ["get_drawer", "update_drawer", "delete_drawer", "list_rooms"],
-    what: "the id that `add_drawer` gave for a long text can be got, changed and deleted; a text that grows is split",
-    why: "as 3.11 has it; 3.3.6 does not know the id it gave out, and lets a row grow beyond what is embedded",
-    // Calls that would make the two palaces differ are at the end, in a wing of their own.
+    what: "the id that `add_drawer` gave for a long text works for get, update and delete; a text that grows is split",
+    why: "3.11 does the same; 3.3.6 does not know the id it gave, and lets a row grow beyond the embedded part",
+    // Calls that would make the two palaces differ come last, in their own wing.
     mend: (theirs, ours, { args }) =>
       /"wing":"closing"|"content":"grown past/.test(JSON.stringify([args, ours])) ||
       (JSON.stringify(theirs).includes("Drawer not found") && JSON.stringify(ours).includes("_chunk_000001"))
@@ -122,11 +122,11 @@ export const DIFFERENCES: readonly Difference[] = [
     name: "additions-of-3.11",
     versions: OLD,
     tools: "all",
-    what: "results carry what 3.11 added: `metadata` of a listed drawer, ids and provenance of a hit, what a delete took",
-    why: "additive: a client of 3.3.6 does not look at keys it does not know",
+    what: "results have the additions of 3.11: `metadata` of a listed drawer, ids and provenance of a hit, and what a deletion removed",
+    why: "additive: a client of 3.3.6 ignores keys that it does not know",
     mend: (theirs, ours, { tool }) => {
       const shown = { search: SEARCH_ADDITIONS, list_drawers: ["metadata"] }[tool] ?? [];
-      // In 3.3.6, too, a slice of a drawer has this key; a slice of a diary entry does not.
+      // In 3.3.6 a slice of a drawer has this key too, but a slice of a diary entry does not.
       const parent = "parent_drawer_id";
       const added = [
         "closets_deleted",
@@ -145,15 +145,15 @@ export const DIFFERENCES: readonly Difference[] = [
     versions: BOTH,
     tools: ["get_drawer", "get_drawers", "list_drawers", "search"],
     what: "the base name of a source with backslashes",
-    why: "upstream cuts by the separators of the machine it runs on; one palace is shared by machines of both kinds here",
+    why: "upstream cuts at the separators of its own machine, but here machines of both kinds share one palace",
     mend: (theirs, ours) => [baseNames(theirs), ours],
   },
   {
     name: "search-score",
     versions: BOTH,
     tools: ["search"],
-    what: "a hit has `score`, what the order comes from, and a slice its `chunk_id`; `total_before_filter` counts our candidates",
-    why: "additive, and the candidates are others: words and vectors are both looked at, upstream looks at vectors only",
+    what: "a hit has `score`, which decides the order, and a slice has its `chunk_id`; `total_before_filter` counts our candidates",
+    why: "additive, and the candidates differ: ours come from words and vectors, upstream's from vectors only",
     mend: (theirs, ours) => [
       withoutKeys(theirs, ["total_before_filter"]),
       withoutKeys(ours, ["total_before_filter", "score", "chunk_id"]),
@@ -163,8 +163,8 @@ export const DIFFERENCES: readonly Difference[] = [
     name: "spelled-filters",
     versions: BOTH,
     tools: ["search", "list_drawers", "list_rooms"],
-    what: "a wing, room or source that no drawer has is taken for the only one that differs in case, separators or folders in front; a `hint` says so, or names the nearest ones",
-    why: "an exact name answers as ever; upstream finds nothing, and does not say that the name is unknown",
+    what: "an unknown wing, room or source means the only one that differs in case, separators or parent folders; a `hint` says so, or names the nearest ones",
+    why: "an exact name works as before; upstream finds nothing and does not say that the name is unknown",
     mend: (theirs, ours) => {
       const hint = "value" in ours && isRecord(ours.value) ? ours.value["hint"] : undefined;
       if (typeof hint !== "string") return undefined;
@@ -175,8 +175,8 @@ export const DIFFERENCES: readonly Difference[] = [
     name: "search-notes",
     versions: BOTH,
     tools: ["search"],
-    what: "a hit that shares little with the question is `weak`, one that states what the graph has ended is `outdated`; an answer says `weak_match`, `nothing_found`, and of quoted words whether a drawer has them, with a `notice` in words",
-    why: "additive: upstream gives the nearest noise without a word",
+    what: "a hit that shares little with the question is `weak`, and one that states an ended fact is `outdated`; an answer has `weak_match`, `nothing_found`, whether a drawer has the quoted words, and a `notice` in words",
+    why: "additive: upstream returns the nearest noise without a comment",
     mend: (theirs, ours) => [theirs, withoutKeys(ours, SEARCH_OWN)],
   },
   {
@@ -184,8 +184,8 @@ export const DIFFERENCES: readonly Difference[] = [
     versions: BOTH,
     tools: ["search", "check_duplicate"],
     byChance: true,
-    what: "one or two hits that MemPalace leaves out although its list has room for them, a drawer with the very text included",
-    why: "Chroma's index is approximate and misses a drawer now and then, another one in each run; ours is exact",
+    what: "our list has one or two hits that MemPalace omits although its list has room for them, even a drawer with exactly the question's text",
+    why: "Chroma's index is approximate and misses a different drawer now and then; ours is exact",
     mend: (theirs, ours, call) =>
       call.tool === "search" ? withoutMissed(theirs, ours, call) : withoutMissedMatches(theirs, ours),
   },
@@ -194,24 +194,24 @@ export const DIFFERENCES: readonly Difference[] = [
     versions: OLD,
     tools: ["search"],
     byChance: true,
-    what: "a hit whose text other sources hold word for word names these in `also_in`",
-    why: "3.11 does so; 3.3.6 shows each copy as a hit",
+    what: "a hit whose text other sources repeat word for word names these sources in `also_in`",
+    why: "3.11 does the same; 3.3.6 shows each copy as a hit",
     mend: without("also_in"),
   },
   {
     name: "search-order",
     versions: BOTH,
     tools: ["search"],
-    what: "order of the hits, and which of many are shown (of several that say nearly the same, and of one exchange, the best, with the ids of the others); `bm25_score` is of another formula; `matched_via` is `drawer` also with `union`",
-    why: "ours ranks by words and meaning together (docs/lab/figures.md); the hits that both show agree in all else",
+    what: "the order and the choice of the hits (of near-duplicates and of one exchange we show the best, with the ids of the others); `bm25_score` uses another formula; `matched_via` is `drawer` also with `union`",
+    why: "we rank by words and meaning together (docs/lab/figures.md); hits that both show agree in everything else",
     mend: sameHits,
   },
   {
     name: "search-own-parameters",
     versions: BOTH,
     tools: ["search"],
-    what: "asked with `explain`, `neighbors`, `now` or `scope`, which only we know, a hit has `explain` and `neighbors`, an answer `reranked`",
-    why: "additive: they change nothing of what both have",
+    what: "with `explain`, `neighbors`, `now` or `scope`, which only we know, a hit has `explain` and `neighbors`, and an answer has `reranked`",
+    why: "additive: they change nothing that both have",
     mend: (theirs, ours, { own }) =>
       own === undefined ? undefined : [theirs, withoutKeys(ours, ["explain", "neighbors", "reranked"])],
   },
@@ -219,16 +219,16 @@ export const DIFFERENCES: readonly Difference[] = [
     name: "search-cli-text",
     versions: NEW,
     tools: ["search"],
-    what: "`cli_compatible`: order and choice of the hits in `cli_output`, and what their words are worth",
-    why: "as in every search: ours ranks by words and meaning together",
+    what: "with `cli_compatible`, the order and choice of the hits in `cli_output`, and the scores of their words",
+    why: "as in every search, we rank by words and meaning together",
     mend: sameCliText,
   },
   {
     name: "window-offsets",
     versions: NEW,
     tools: ["list_drawers"],
-    what: "`since` and `before` with an offset or `Z` mean that moment",
-    why: "3.11 drops the offset, and takes 23:00+09:00 for 23:00 here",
+    what: "`since` and `before` with an offset or `Z` mean exactly that moment",
+    why: "3.11 drops the offset and takes 23:00+09:00 for 23:00 local time",
     mend: (theirs, ours, { args }) =>
       /\+23:00$/.test(String((args as { since?: unknown }).since)) ? [{}, {}] : undefined,
   },
@@ -236,16 +236,16 @@ export const DIFFERENCES: readonly Difference[] = [
     name: "date-pool",
     versions: NEW,
     tools: ["search"],
-    what: "`date_filter_pool_truncated` is never said",
-    why: "3.11 looks for dates among a bounded number of hits; here all drawers of the window are looked at",
+    what: "our answers never have `date_filter_pool_truncated`",
+    why: "3.11 looks for dates among a bounded number of hits; we look at all drawers of the window",
     mend: (theirs, ours) => [withoutKeys(theirs, [TRUNCATED]), ours],
   },
   {
     name: "sync-unresolved",
     versions: OLD,
     tools: ["sync"],
-    what: "a source counts as gone only when another one is still there in its folder; else it is `unresolved`, and kept",
-    why: "as 3.11 has it: a volume that is not mounted is no deletion. The broker looks at the files of its own machine",
+    what: "a source counts as gone only if its folder still has another source; otherwise it is `unresolved` and kept",
+    why: "3.11 does the same: a volume that is not mounted does not mean a deletion. The broker looks at the files of its own machine",
     mend: (theirs, ours) => [goneTogether(theirs), goneTogether(ours)],
   },
   {
@@ -254,15 +254,15 @@ export const DIFFERENCES: readonly Difference[] = [
     tools: ["check_duplicate", "checkpoint"],
     byChance: true,
     what: "which of several equally similar drawers are named, and in what order",
-    why: "no order is promised among equals; Chroma's changes with its index",
+    why: "neither side promises an order among equals, and Chroma's order changes with its index",
     mend: untied,
   },
   {
     name: "checkpoint-diary-wing",
     versions: NEW,
     tools: ["checkpoint"],
-    what: "a diary wing that is none is told in `diary`, beside the notes that were filed",
-    why: "upstream files the notes and answers -32000, as if nothing had been done",
+    what: "an invalid diary wing is reported in `diary`, beside the notes that were filed",
+    why: "upstream files the notes and answers -32000, as if it had done nothing",
     mend: (theirs, ours) =>
       JSON.stringify(theirs).includes("name contains invalid") &&
       JSON.stringify(ours).includes('"diary":{"success":false')
@@ -273,7 +273,7 @@ export const DIFFERENCES: readonly Difference[] = [
     name: "id-types",
     versions: BOTH,
     tools: ["get_drawer", "get_drawers", "delete_drawer", "delete_drawers", "update_drawer"],
-    what: "a drawer id that is no text is a drawer that is not found",
+    what: "a drawer id that is not a text counts as an unknown drawer",
     why: "upstream shows Chroma's words, `Expected ID to be a str`, some of them as an internal error",
     mend: (theirs, ours) =>
       JSON.stringify(theirs).includes("Expected ID to be a str") && JSON.stringify(ours).includes("Drawer not found")
@@ -284,7 +284,7 @@ export const DIFFERENCES: readonly Difference[] = [
     name: "hook-settings-types",
     versions: BOTH,
     tools: ["hook_settings"],
-    what: "a setting that is neither true nor false is left as it was",
+    what: "a setting that is neither true nor false stays unchanged",
     why: "upstream writes it into config.json, where it counts as true or breaks the hook",
     mend: (theirs, ours, { args }) => (isRecord(args) && args["silent_save"] === "yes" ? [{}, {}] : undefined),
   },
@@ -292,8 +292,8 @@ export const DIFFERENCES: readonly Difference[] = [
     name: "arguments-no-object",
     versions: OLD,
     tools: ["tools/call"],
-    what: "a name that is no text, and arguments that are no object, are -32602 with the words of 3.11",
-    why: "3.3.6 takes the letters of a text for names of parameters, and an empty list for no arguments",
+    what: "a name that is not a text, and arguments that are not an object, get -32602 with the words of 3.11",
+    why: "3.3.6 takes the letters of a text for parameter names, and an empty list for no arguments",
     mend: (theirs, ours) =>
       JSON.stringify(ours).includes("'arguments' an object")
         ? [withoutKeys(theirs, ["value", "error"]), {}]
@@ -304,8 +304,8 @@ export const DIFFERENCES: readonly Difference[] = [
     name: "coordination-texts",
     versions: NEW,
     tools: ["task_create", "event_list", "event_wait", "artifact_put", "patch_submit"],
-    what: "wording of a task's `Delivery` part, of its `handoff` after the first sentence, of the `note` on `from_agent`, and of `warnings` on patches",
-    why: "the same in our own words; agents read them, nothing parses them",
+    what: "the wording of a task's `Delivery` part, of its `handoff` after the first sentence, of the `note` on `from_agent`, and of `warnings` on patches",
+    why: "the content is the same in our own words; agents read it, and no program parses it",
     mend: (theirs, ours) => [withoutWords(theirs), withoutWords(ours)],
   },
   {
@@ -313,7 +313,7 @@ export const DIFFERENCES: readonly Difference[] = [
     versions: NEW,
     tools: ["event_list", "event_wait"],
     what: "a list whose events have more than 1 MiB of text together ends early and says `more`",
-    why: "500 events may have 160 MiB: no message is so large, and making it would hold up everybody else's answers",
+    why: "500 events may have 160 MiB: no message may be so large, and making it would delay everybody else's answers",
     mend: firstEvents,
   },
   {
@@ -321,15 +321,15 @@ export const DIFFERENCES: readonly Difference[] = [
     versions: NEW,
     tools: ["mesh_peers"],
     what: "a profile's `hardware`, `accelerator`, `roles` and count of `drawers`; `sync_interval_s` is 0",
-    why: "each program describes itself; the broker pulls from no other copy, and shows what a hub of MemPalace has published",
+    why: "each program describes itself; the broker pulls from no other copy, and shows what a MemPalace hub has published",
     mend: without("hardware", "accelerator", "roles", "drawers", "sync_interval_s"),
   },
   {
     name: "internal-errors",
     versions: BOTH,
     tools: "all",
-    what: "`data` of an internal error (-32000) where a value has a type that the schema rules out",
-    why: "upstream shows the text of the Python exception that happened to be raised",
+    what: "the `data` of an internal error (-32000) for a value of a type that the schema forbids",
+    why: "upstream shows the text of the Python exception that was raised",
     mend: (theirs, ours) => {
       const isInternal = (answer: unknown): boolean =>
         isRecord(answer) && isRecord(answer["error"]) && answer["error"]["code"] === -32000;
@@ -338,14 +338,14 @@ export const DIFFERENCES: readonly Difference[] = [
   },
 ];
 
-/** Files that upstream writes and we do not. The calls cannot show these; test/process/write/audit-log.test.ts does. */
+/** Files that upstream writes and we do not. The calls cannot show these, but test/process/write/audit-log.test.ts does. */
 export const MISSING_FILES: readonly { file: string; what: string; why: string }[] = [
   {
     file: "wal/write_log.jsonl",
-    what: "a line for each write of a tool, before it is tried, with texts left out",
+    what: "one line for each write of a tool, before the write is tried, without the texts",
     why:
-      "nothing of either version reads it, and it does not say whether the write was made; our journal keeps who wrote what, and " +
-      "when, in the transaction of the write itself, for `MEMPALACE_AUDIT_DAYS`, and `palace history undo` works from it. A second copy " +
-      "would hold what `palace forget` has to find",
+      "neither version reads it, and it does not say whether the write was made; our journal records who wrote what, and when, in " +
+      "the transaction of the write itself, for `MEMPALACE_AUDIT_DAYS`, and `palace history undo` uses it. `palace forget` would have " +
+      "to search a second copy",
   },
 ];

@@ -1,6 +1,6 @@
 /**
- * Asks both versions of the real MemPalace and us about a palace that Chroma made and that holds no drawers yet, once
- * with an empty collection and once without a collection. The answers must be the same.
+ * Asks both versions of the real MemPalace and us about a palace that Chroma made and that has no drawers yet, once with an empty
+ * collection and once without a collection. The answers must be the same.
  */
 import { describe, test } from "vitest";
 import { MEMPALACE_VERSIONS, mempalaceMissing } from "../helpers/python-mempalace.ts";
@@ -12,9 +12,7 @@ chromadb.PersistentClient(sys.argv[1]).create_collection("mempalace_drawers", me
   "no collection": "import chromadb, sys; chromadb.PersistentClient(sys.argv[1])",
 };
 
-/**
- * Without a palace, wrong arguments are still refused first. 3.11 words the answer about a missing palace differently.
- */
+/** Without a palace, wrong arguments are still refused first. 3.11 words the answer about a missing palace differently. */
 const NO_PALACE = "";
 const MANY = Array.from({ length: 501 }, (_, at) => `drawer_${at}`);
 const REFUSED: readonly ToolCall[] = [
@@ -33,7 +31,7 @@ const REFUSED: readonly ToolCall[] = [
   ["search", { query: "some words", since: "soon" }],
 ];
 
-/** `status` comes first: it makes the collection of the real MemPalace if there is none. */
+/** `status` comes first, because it makes a missing collection of the real MemPalace. */
 const CALLS: readonly ToolCall[] = [
   ["status", {}],
   ["list_wings", {}],

@@ -1,6 +1,6 @@
 /**
- * Calls at the two ends of every run. The opening calls ask an empty palace; the closing calls would make the two
- * palaces differ for the rest of the run.
+ * Calls at both ends of every run. The opening calls ask an empty palace. The closing calls would make the two palaces differ for the rest
+ * of the run.
  */
 import { sha256Hex } from "../../src/memory/text/text.ts";
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
@@ -9,7 +9,7 @@ import { PROJECT } from "./values.ts";
 
 type Fixed = Omit<Call, "step">;
 
-/** Files of a project that is mined for real: their names make a hallway, their headings and quotes make closets. */
+/** Files of a project that is really mined. Their names make a hallway, their headings and quotes make closets. */
 export const MINED: Readonly<Record<string, string>> = {
   "mempalace.yaml": "wing: mined\nrooms:\n  - name: engine\n",
   "engine.md": `# Harbour engine\n\nZora and Quill built the harbour engine. Zora said "it runs on copper and patience", and Quill agreed.`,
@@ -39,7 +39,7 @@ function minedCalls(): Fixed[] {
   ];
 }
 
-/** Files one passage in several sources; it is long enough to be reported as a near duplicate. */
+/** Files one passage in several sources. It is long enough to be reported as a near-duplicate. */
 function copies(): Fixed[] {
   const passage = `The ferry is painted ${"with the same grey that the ships of the harbour have, ".repeat(3)}each May.`;
   return [
@@ -52,7 +52,7 @@ function copies(): Fixed[] {
   ];
 }
 
-/** Files more text than one answer of ours has room for. */
+/** Files more text than fits in one of our answers. */
 function longEvents(): Fixed[] {
   const event = { type: "long", stream: "long", room: "r", from_agent: "a", body: "y".repeat(256 * 1024) };
   return [
@@ -62,7 +62,7 @@ function longEvents(): Fixed[] {
   ];
 }
 
-/** The ids that steps 2 and 4 give out are used by name in calls.ts. */
+/** calls.ts names the ids that steps 2 and 4 give. */
 export function opening(version: MempalaceVersion): Fixed[] {
   const long = "long drawer ".repeat(150);
   return [
@@ -100,10 +100,7 @@ export function opening(version: MempalaceVersion): Fixed[] {
   ];
 }
 
-/**
- * Calls of the graph that would make the two palaces differ, and calls that upstream answers from a cache once it has
- * looked.
- */
+/** Calls of the graph that would make the two palaces differ, and calls that upstream answers from a cache after its first look. */
 export function graphCalls(): Fixed[] {
   return [
     { tool: "kg_add", args: { subject: "Blank", predicate: "is", object: "open", valid_from: "", valid_to: "" } },
@@ -128,7 +125,7 @@ export function graphCalls(): Fixed[] {
   ];
 }
 
-/** `@-n@` is the id that the call n steps before gave out. */
+/** `@-n@` is the id that the call n steps before gave. */
 export function closing(version: MempalaceVersion): Fixed[] {
   const long = "grown past one row ".repeat(60);
   const split = { wing: "closing", room: "split", content: `${long}of the closing` };
@@ -162,9 +159,7 @@ export function closing(version: MempalaceVersion): Fixed[] {
   ];
 }
 
-/**
- * Method and parameters of requests that are not a valid tool call. Only 3.11 answers a method that is not a string.
- */
+/** Method and parameters of requests that are not a valid tool call. Only 3.11 answers a method that is not a string. */
 export const oddRequests = (version: MempalaceVersion): readonly (readonly [method: unknown, params: unknown])[] => [
   ...(version === "3.11.0" ? [5, 0.5, true, null, [], {}].map((method) => [method, {}] as const) : []),
   ["ping", {}],

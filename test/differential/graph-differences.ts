@@ -1,4 +1,4 @@
-/** Accepted differences of the graph's tools. Spread into DIFFERENCES of differences.ts, where the type and its rules are. */
+/** Accepted differences of the graph's tools. DIFFERENCES of differences.ts includes them, and defines the type and its rules. */
 import type { Difference } from "./differences.ts";
 import { isRecord, withoutKeys } from "./mend.ts";
 
@@ -16,8 +16,8 @@ export const GRAPH_DIFFERENCES: readonly Difference[] = [
     name: "graph-additions-of-3.11",
     versions: ["3.3.6"],
     tools: ["kg_query", "kg_timeline", "graph_stats"],
-    what: "facts told apart by past, present and future; names like one that is not known; a timeline's page; more numbers in `graph_stats`",
-    why: "additive, as 3.11 has it",
+    what: "past, present and future facts are separate; an unknown name gets similar names; a timeline has pages; `graph_stats` has more numbers",
+    why: "additive: our answer is that of 3.11",
     mend: (theirs, ours) => [
       theirs,
       withoutKeys(ours, [
@@ -30,16 +30,16 @@ export const GRAPH_DIFFERENCES: readonly Difference[] = [
     name: "graph-names",
     versions: ["3.3.6"],
     tools: ["kg_query"],
-    what: "a name that is a part of exactly one entity's is taken for that entity",
-    why: "as 3.11 has it, and it says so in `resolved_from`; 3.3.6 finds nothing",
+    what: "a name that is a part of exactly one entity's name means that entity",
+    why: "3.11 does the same and says so in `resolved_from`; 3.3.6 finds nothing",
     mend: (theirs, ours) => (valueOf(ours)["resolved_from"] === undefined ? undefined : [{}, {}]),
   },
   {
     name: "graph-half-open",
     versions: ["3.3.6"],
     tools: ["kg_query"],
-    what: "asked about the very moment a fact ended, the fact is not told",
-    why: "as 3.11 has it: a fact and its successor never hold at one moment",
+    what: "a fact does not count at the very moment of its end",
+    why: "3.11 does the same: a fact and its successor never hold at one moment",
     mend: (theirs, ours, { args }) => {
       const at = String((args as Row)["as_of"] ?? "")
         .trim()
@@ -60,8 +60,8 @@ export const GRAPH_DIFFERENCES: readonly Difference[] = [
     versions: ["3.3.6", "3.11.0"],
     byChance: true,
     tools: ["kg_timeline"],
-    what: "order of facts that began at the same moment",
-    why: "it goes by their ids, which are made of the time of the call; 3.3.6 promises none",
+    what: "the order of facts that began at the same moment",
+    why: "the order depends on their ids, which depend on the time of the call; 3.3.6 promises none",
     mend: (theirs, ours) => {
       const sorted = (answer: unknown): unknown => {
         const { timeline, ...rest } = valueOf(answer);
@@ -75,8 +75,8 @@ export const GRAPH_DIFFERENCES: readonly Difference[] = [
     name: "graph-blank-times",
     versions: ["3.3.6", "3.11.0"],
     tools: ["kg_query", "kg_timeline", "kg_stats"],
-    what: 'a time given as `""` is one that was not given',
-    why: 'agents fill in what is optional; upstream stores it, and a fact whose end is `""` is over from its beginning',
+    what: 'a time given as `""` counts as not given',
+    why: 'agents fill in optional values; upstream stores it, and a fact whose end is `""` is over from its beginning',
     // The call is at the end of the run, because it makes the two graphs differ.
     mend: (theirs, ours, { args }) => (JSON.stringify(args) === '{"entity":"Blank"}' ? [{}, {}] : undefined),
   },
@@ -84,8 +84,8 @@ export const GRAPH_DIFFERENCES: readonly Difference[] = [
     name: "graph-offsets",
     versions: ["3.3.6", "3.11.0"],
     tools: ["kg_query"],
-    what: "a moment with an offset (`2026-05-06T23:00:00-08:00`) is taken, and filed as UTC",
-    why: "as MemPalace 3.12 says of itself; agents copy such times from git",
+    what: "a moment with an offset (`2026-05-06T23:00:00-08:00`) is accepted and filed as UTC",
+    why: "MemPalace 3.12 announces the same; agents copy such times from git",
     mend: (theirs, ours, { args }) => (/[+-]0[1-9]:\d\d$/.test(String((args as Row)["as_of"])) ? [{}, {}] : undefined),
   },
   {
@@ -93,7 +93,7 @@ export const GRAPH_DIFFERENCES: readonly Difference[] = [
     versions: ["3.3.6", "3.11.0"],
     tools: ["find_tunnels"],
     what: "`wing_a` and `wing_b` find wings as they are written",
-    why: "upstream turns the question into a slug, not what is stored, and finds no wing with capitals, spaces or hyphens",
+    why: "upstream turns the asked name into a slug, but not the stored one, and finds no wing with capitals, spaces or hyphens",
     mend: (theirs, ours) => {
       const [a, b] = [theirs, ours].map((answer) => (answer as { value?: unknown }).value);
       return Array.isArray(a) && Array.isArray(b) && a.length < b.length ? [{}, {}] : undefined;
@@ -103,8 +103,8 @@ export const GRAPH_DIFFERENCES: readonly Difference[] = [
     name: "graph-general-room",
     versions: ["3.3.6"],
     tools: ["traverse", "graph_stats"],
-    what: "`general` is a room of the graph",
-    why: "as 3.11 has it: its counts agree with those of status",
+    what: "`general` counts as a room of the graph",
+    why: "3.11 does the same: its counts agree with those of status",
     mend: (theirs, ours, { tool, args }) => {
       const counts = ["total_rooms", "rooms_per_wing"];
       if (tool === "graph_stats") return [withoutKeys(theirs, counts), withoutKeys(ours, counts)];
@@ -118,8 +118,8 @@ export const GRAPH_DIFFERENCES: readonly Difference[] = [
     versions: ["3.3.6"],
     byChance: true,
     tools: ["traverse", "find_tunnels", "graph_stats"],
-    what: "order of rooms that are as near and as full",
-    why: "by name, as 3.11 has it; 3.3.6 goes by the order of Chroma's rows",
+    what: "the order of rooms that are equally near and equally full",
+    why: "we order them by name, as 3.11 does; 3.3.6 uses the order of Chroma's rows",
     mend: (theirs, ours) => {
       const [a, b] = [theirs, ours].map((answer) => (answer as { value?: unknown }).value);
       if (Array.isArray(a) && Array.isArray(b)) return [a.map(asText).sort(), b.map(asText).sort()];
@@ -135,7 +135,7 @@ export const GRAPH_DIFFERENCES: readonly Difference[] = [
     versions: ["3.11.0"],
     tools: ["list_tunnels", "create_tunnel"],
     what: "following a tunnel does not change its `strength`, `stability` and `access_count`",
-    why: "as 3.3.6 has it: a question writes nothing, and nothing is made of these numbers",
+    why: "3.3.6 does the same: a question writes nothing, and these numbers are not used",
     mend: (theirs, ours) => {
       const keys = ["strength", "stability", "access_count", "last_activated"];
       return [withoutKeys(theirs, keys), withoutKeys(ours, keys)];

@@ -1,4 +1,4 @@
-/** Rows of the coordination log's tools: events, tasks, artifacts. Spread into ROWS of tool-rows.ts. */
+/** Rows of the coordination log's tools: events, tasks, artifacts. ROWS of tool-rows.ts includes them. */
 import type { ToolRow, World } from "./calls.ts";
 import * as value from "./values.ts";
 
@@ -80,8 +80,8 @@ function filter(world: World): Record<string, unknown> {
 }
 
 /**
- * Notes an id that this call will probably give out, so that later calls can ask for it. If the call made nothing, both
- * servers get the reference as it is written.
+ * Notes an id that this call will probably give, so that later calls can ask for it. If the call made nothing, both servers get the
+ * reference as it is written.
  */
 function noted(list: string[], world: World, name = ""): void {
   list.push(`@${world.step}${name}@`);

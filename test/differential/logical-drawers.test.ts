@@ -1,6 +1,6 @@
 /**
- * Asks the real MemPalace 3.11 and us, over the same rows, about drawers that are stored as slices. Each must be
- * listed, read, changed and deleted as one drawer, whichever version cut it and whatever its ids are.
+ * Asks the real MemPalace 3.11 and us, over the same rows, about drawers that are stored as slices. Each must be listed, read, changed and
+ * deleted as one drawer, whichever version cut it and whatever its ids are.
  */
 import { describe, test } from "vitest";
 import { mempalaceMissing } from "../helpers/python-mempalace.ts";

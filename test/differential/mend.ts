@@ -1,10 +1,10 @@
-/** Helpers of the entries in differences.ts: they take parts out of answers and compare hits without their order. */
+/** Helpers of the entries in differences.ts. They remove parts of answers and compare hits without their order. */
 import type { Answer } from "./server.ts";
 
 type Row = Record<string, unknown>;
 
 const SCORES = ["similarity", "distance", "effective_distance"];
-/** Upstream rounds a float32, we round a double. */
+/** Upstream rounds a float32, and we round a double. */
 const SCORE_TOLERANCE = 0.0021;
 
 export function isRecord(value: unknown): value is Row {
@@ -20,8 +20,8 @@ export function withoutKeys(value: unknown, keys: readonly string[]): unknown {
 }
 
 /**
- * Compares hits in any order. A full list is a choice of more hits: then the number of hits and the hits that both
- * chose must agree. A list that is not full shows every hit: then the hits must be the same.
+ * Compares hits in any order. A full list is a choice of more hits, so its length and the hits that both chose must agree. A shorter list
+ * shows every hit, so the hits must be the same.
  */
 export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown }): [unknown, unknown] | undefined {
   const [a, b] = [hitsOf(theirs), hitsOf(ours)];
@@ -31,7 +31,7 @@ export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown
   const isFolded = b.some((hit) => "near_duplicates" in hit || "same_exchange" in hit);
   const isFull = a.length >= limit || b.length >= limit || isTruncated(theirs) || isFolded;
   const isAll = a.length < limit && b.length < limit && !isTruncated(theirs);
-  // Among drawers with the same text in the same place, either may be shown, any number of times.
+  // Among drawers with the same text in the same place, any may be shown, any number of times.
   const shared = (hits: readonly Row[], other: readonly Row[]): Row[] =>
     isFull
       ? [
@@ -68,16 +68,13 @@ export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown
   return [replaced(theirs, count(a), left), replaced(ours, count(b), right)];
 }
 
-/**
- * Compares texts of the command line: the head must be the same. If both show every hit, the hits must be the same in
- * any order.
- */
+/** Compares texts of the command line. The head must be the same. If both show every hit, the hits must be the same in any order. */
 export function sameCliText(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
   const [a, b] = [theirs, ours].map((answer) => {
     const text = "value" in answer && isRecord(answer.value) ? answer.value["cli_output"] : undefined;
     if (typeof text !== "string") return undefined;
     const [head = "", ...hits] = text.split(/^ {2}\[\d+\] /m);
-    // The two score words by different formulas, and either of two copies may be the one that is shown.
+    // The two score words by different formulas, and either of two copies may be shown.
     return { head, hits: hits.map((hit) => hit.replace(/^ {6}(?:Match|Also in): .*\n/gm, "").replace(/\n+$/, "")) };
   });
   if (a === undefined || b === undefined) return undefined;
@@ -92,9 +89,7 @@ export function sameCliText(theirs: Answer, ours: Answer): [unknown, unknown] | 
 
 const MISSED_MAX = 2;
 
-/**
- * Removes the hits that only we have, if all of their hits are among ours and ours are in the place that was asked for.
- */
+/** Removes the hits that only we have, if all their hits are among ours and ours are in the requested place. */
 export function withoutMissed(
   theirs: Answer,
   ours: Answer,
@@ -115,10 +110,7 @@ export function withoutMissed(
   return [theirs, { value: { ...(ours as { value: Row }).value, results, count: results.length } }];
 }
 
-/**
- * Keeps the matches that both lists have. Ours may have one or two more, if they are more alike than theirs in that
- * position.
- */
+/** Keeps the matches that both lists have. Ours may have one or two more, if they are more similar than theirs in that position. */
 export function withoutMissedMatches(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
   const [a, b] = [matchesOf(theirs)[0], matchesOf(ours)[0]];
   if (a === undefined || b === undefined) return undefined;
@@ -137,7 +129,7 @@ function atLeast(one: Row, other: Row): boolean {
   return Number(one["similarity"]) + SCORE_TOLERANCE >= Number(other["similarity"]);
 }
 
-/** Key of 3.11's answer: it says that it looked for dates in a limited number of hits. */
+/** Key of 3.11's answer which says that it looked for dates in a limited number of hits. */
 export const TRUNCATED = "date_filter_pool_truncated";
 
 function isTruncated(answer: Answer): boolean {
@@ -176,7 +168,7 @@ export function baseNames(value: unknown, key = ""): unknown {
   );
 }
 
-/** Merges what is gone and what may be gone in a report of sync. */
+/** Merges sources that are gone and sources that may be gone in a report of sync. */
 export function goneTogether(answer: unknown): unknown {
   if (!isRecord(answer) || !isRecord(answer["value"]) || !("missing" in answer["value"])) return answer;
   const { missing, unresolved = 0, by_source, unresolved_by_source: more = {}, ...report } = answer["value"];
@@ -239,7 +231,7 @@ function defined(value: object, name: string): boolean {
   return (value as Record<string, unknown>)[name] !== undefined;
 }
 
-/** Lists the places where two answers differ, one line each, for people to read. */
+/** Lists the places where two answers differ, one line each, for people. */
 export function parting(a: unknown, b: unknown, path = ""): string[] {
   if (isSame(a, b, path.slice(path.lastIndexOf(".") + 1))) return [];
   const isBranch = (value: unknown): value is object => typeof value === "object" && value !== null;
@@ -265,10 +257,10 @@ export function withoutWords(value: unknown, key = ""): unknown {
   if (Array.isArray(value)) return key === "warnings" ? value.length : value.map((one) => withoutWords(one));
   if (key === "body" && typeof value === "string") return value.replace(/\n\nDelivery:\n[^]*/, "");
   if (key === "note") return typeof value;
-  // The first sentence names the task and the agent; both servers write it the same.
+  // The first sentence names the task and the agent. Both servers write it alike.
   if (key === "handoff") return String(value).replace(/(?<=\. )[^]*/, "");
   if (!isRecord(value)) return value;
-  // A task's body is of another length with other words.
+  // Other words change the length of a task's body.
   const { body_truncated: _cut, body_length: _length, ...shown } = value;
   const kept = String(value["body"]).startsWith("Goal:\n") ? shown : value;
   return Object.fromEntries(Object.entries(kept).map(([name, one]) => [name, withoutWords(one, name)]));

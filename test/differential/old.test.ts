@@ -1,6 +1,6 @@
 /**
- * The differential test against MemPalace 3.3.6. Each version has a file, so that the two run side by side. run.ts says
- * what is compared and how.
+ * Differential test against MemPalace 3.3.6. Each version has its own file, so that the two run in parallel. run.ts says what is compared
+ * and how.
  */
 import { describeDifferential } from "./run.ts";
 

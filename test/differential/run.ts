@@ -1,7 +1,6 @@
 /**
- * Sends the same seeded calls to one version of the real MemPalace and to us, each with an empty palace and the same
- * model. The answers must agree, or differences.ts must say why not. A failing run prints its seed;
- * PALACE_DIFFERENTIAL_SEED repeats it.
+ * Sends the same seeded calls to one version of the real MemPalace and to us, each with an empty palace and the same model. The answers
+ * must agree, or differences.ts must say why not. A failing run prints its seed; PALACE_DIFFERENTIAL_SEED repeats it.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,13 +26,10 @@ const SEED = Number(process.env["PALACE_DIFFERENTIAL_SEED"] ?? 20_261_122);
 const SHOWN = Number(process.env["PALACE_DIFFERENTIAL_SHOWN"] ?? 5);
 const PLACES_SHOWN = 6;
 const MODEL_MAX_MS = 60_000;
-/** Tools that search vectors: we compute a vector a moment after the write, upstream during the write. */
+/** Tools that search vectors. We compute a vector a moment after the write, upstream during the write. */
 const BY_VECTOR: readonly string[] = ["search", "check_duplicate", "checkpoint"];
 
-/**
- * Installs that version if needed. If it cannot be installed, its tests are skipped on a developer's machine and fail
- * in CI.
- */
+/** Installs that version if needed. If that is impossible, its tests are skipped on a developer's machine and fail in CI. */
 export async function describeDifferential(version: MempalaceVersion): Promise<void> {
   const missing = await mempalaceMissing(version);
   const title = `against MemPalace ${version}${missing === undefined ? "" : ` (left out: ${missing})`}`;
@@ -112,7 +108,7 @@ function defineTests(version: MempalaceVersion): void {
     expect(Object.keys(b).filter((name) => !Object.hasOwn(ROWS, name))).toEqual([]);
   });
 
-  test.skipIf(CALLS < 1500)("every accepted difference was met in the run", () => {
+  test.skipIf(CALLS < 1500)("the run met every accepted difference", () => {
     const listed = DIFFERENCES.filter(({ versions }) => versions.includes(version))
       .filter(({ byChance }) => byChance !== true)
       .map(({ name }) => name);
@@ -141,8 +137,7 @@ function toolTable(tools: readonly unknown[]): Record<string, ToolShape> {
 }
 
 /**
- * Expects that our tool serves a client written for theirs: ours may have more parameters and fewer required ones.
- * 3.3.6 has no annotations.
+ * Expects our tool to serve a client written for theirs: ours may have more parameters and fewer required ones. 3.3.6 has no annotations.
  */
 function expectServes(name: string, theirs: ToolShape, ours: ToolShape): void {
   expect(ours.properties, name).toMatchObject(theirs.properties);

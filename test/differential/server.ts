@@ -1,13 +1,13 @@
 /**
- * Talks to one MCP server over stdio: the Python server, or ours through its shim. It sends one call at a time, returns
- * the whole answer and translates ids. It never throws: an error is returned as an answer.
+ * Talks to one MCP server over stdio: the Python server, or ours through its shim. It sends one call at a time, returns the whole answer
+ * and translates ids. It never throws: an error is returned as an answer.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import type { Call } from "./calls.ts";
 import { PROJECT } from "./values.ts";
 
-/** The answer of a call: the tool's value, or the JSON-RPC error. */
+/** Answer to a call: the tool's value, or the JSON-RPC error. */
 export type Answer = { value: unknown } | { error: { code: number; message: string; data?: unknown } };
 
 type Message = {
@@ -21,21 +21,21 @@ const ANSWER_MAX_MS = 60_000;
 export class DifferentialServer {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
   readonly #lines: AsyncIterator<string>;
-  /** Ids that the server gave out, by `@step@`; the newest id of each name comes first. */
+  /** Ids that the server gave, by `@step@`. The newest id of each name comes first. */
   readonly #ids = new Map<string, string>();
   readonly #names = new Map<string, string>();
-  /** Matches everything in a text that has to be translated. */
+  /** Matches everything in a text that must be translated. */
   readonly #marks: RegExp;
   #lastId = 0;
 
-  /** `project` is the folder that both servers see, and `@PROJECT@` in the calls. */
+  /** `project` is the folder that both servers see, written as `@PROJECT@` in the calls. */
   constructor(argv: readonly string[], env: Readonly<Record<string, string | undefined>>, project: string) {
     this.#ids.set(PROJECT, project);
     this.#names.set(project, PROJECT);
     this.#marks = new RegExp(`@[\\dP]|_[0-9a-f]{12}|task_|${project}`);
     const [command = "", ...args] = argv;
     this.#child = spawn(command, args, { env, stdio: ["pipe", "pipe", "ignore"] });
-    // readline also splits at U+2028, which occurs in some answers. This splits at line feeds only.
+    // Splits at line feeds only, because readline also splits at U+2028, which occurs in some answers.
     this.#lines = splitLines(this.#child.stdout);
   }
 
@@ -53,7 +53,7 @@ export class DifferentialServer {
     return result?.tools ?? [];
   }
 
-  /** Sends a call; ids are translated on the way out and back. */
+  /** Sends a call and translates ids in both directions. */
   async call({ step, tool, args }: Call): Promise<Answer> {
     const sent = this.#translate(args, this.#ids);
     const { result, error } = await this.request("tools/call", { name: `mempalace_${tool}`, arguments: sent });

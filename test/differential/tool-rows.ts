@@ -129,10 +129,7 @@ function diaryWrite(world: World): Record<string, unknown> {
   };
 }
 
-/**
- * Makes dry runs only: after a real run upstream answers the graph's questions from a cache. The closing calls have a
- * real run.
- */
+/** Makes dry runs only, because after a real run upstream answers the graph's questions from a cache. The closing calls have a real run. */
 function mine(world: World): Record<string, unknown> {
   const { choose } = world;
   return {

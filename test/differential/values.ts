@@ -1,7 +1,4 @@
-/**
- * Values that calls are made of: names, texts, numbers, dates. Some are valid, some are at the edge, some are just
- * invalid.
- */
+/** Values for calls: names, texts, numbers, dates. Some are valid, some are at the edge, some are only just invalid. */
 import type { World } from "./calls.ts";
 
 export const WINGS = [
@@ -17,11 +14,11 @@ export const WINGS = [
 ] as const;
 export const ROOMS = ["notes", "auth-migration", "diary", "Ünïcode room", "r"] as const;
 export const SOURCES = ["/p/a.md", "/p/sub/b c.md", "C:\\dir\\c.txt", "plain.txt", "/ü/日.md"] as const;
-/** Placeholder in calls for the folder that both servers see. `makeProject` makes what is in it. */
+/** Placeholder in calls for the folder that both servers see. `makeProject` makes its content. */
 export const PROJECT = "@PROJECT@";
 /**
- * Sources in that folder: kept, ignored by one of two .gitignore files, deleted while others in the folder remain,
- * deleted with their folder.
+ * Sources in that folder: kept, ignored by one of two .gitignore files, deleted while others in the folder remain, and deleted with their
+ * folder.
  */
 export const PROJECT_SOURCES = [
   "kept.md",
@@ -71,7 +68,7 @@ export function sentence(world: World, most = 12): string {
   return Array.from({ length: choose.between(2, most) }, () => choose.pick(WORDS)).join(" ");
 }
 
-/** Returns a text with a length around the size of a slice, in characters of one, two or four bytes. */
+/** Returns a text about as long as a slice, in characters of one, two or four bytes. */
 export function content(world: World): unknown {
   const { choose } = world;
   if (choose.chance(0.08)) return choose.pick(["", "   ", "\n", "a\0b", 5, null, ["x"], "\ud800 half", "\ufeff"]);
@@ -91,8 +88,8 @@ function long(world: World): string {
 }
 
 /**
- * Returns an id of a drawer, of a slice of it, or an unknown one. With `whole`, split drawers are left out: an old
- * server does not know their ids.
+ * Returns an id of a drawer, of one of its slices, or an unknown one. `whole` leaves out split drawers, because an old server does not know
+ * their ids.
  */
 export function drawerId(world: World, { whole }: { whole: boolean }): unknown {
   const { choose } = world;

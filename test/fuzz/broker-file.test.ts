@@ -1,7 +1,6 @@
 /**
- * Feeds arbitrary `broker.json` files to the code that looks for a broker. Reading a file never throws. The search ends
- * soon, dials only valid doors, sends no secret to them, and accepts only a broker that answers with the file's
- * instance id.
+ * Feeds arbitrary `broker.json` files to the code that looks for a broker. Reading a file never throws. The search ends soon, dials only
+ * valid doors, sends no secret to them, and accepts only a broker that answers with the file's instance id.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -38,12 +37,10 @@ const SPECIALS = { fifo: "fifo", zero: "/dev/zero", folder: ".", loop: "loop", a
 
 const folder = mkdtempSync(join(tmpdir(), "palace-fuzz-"));
 const socketOf = (speaker: string): string => join(folder, `${speaker}.sock`);
-/**
- * Listeners that answer with the id the file names. Only their health answer says which protocol version they speak.
- */
+/** Listeners that answer with the id in the file. Only their health answer says which protocol version they speak. */
 const RIGHT = new Set(["right", "older"].map(socketOf));
 const servers: Server[] = [];
-/** A TCP port for each lane: how often it was dialled, and the bytes it received. */
+/** TCP port of each lane: how often it was dialled, and the bytes it received. */
 const traps: { port: number; dialled: number; heard: string }[] = [];
 
 beforeAll(async () => {
@@ -94,14 +91,14 @@ fuzz("broker-file", {
     const isNamed = doors.some(
       ({ kind, host, port }) => kind === "tcp" && typeof host === "string" && port === trap.port,
     );
-    expect(trap.dialled > before && !(isNamed && token), "dialled what is no door").toBe(false);
+    expect(trap.dialled > before && !(isNamed && token), "dialled an invalid door").toBe(false);
     const isRight = doors.some(({ kind, path }) => kind === "unix" && typeof path === "string" && RIGHT.has(path));
     expect(live && !isRight, "a liar").toBe(false);
   },
   finish: () => {
     for (const { heard } of traps) {
       expect(heard, "the token's secret").not.toContain("s3cret");
-      expect(heard, "a message, to whom has not shown who he is").not.toContain("jsonrpc");
+      expect(heard, "a message to a broker that has not proven who it is").not.toContain("jsonrpc");
     }
   },
 });
@@ -157,7 +154,7 @@ function door(chooser: Chooser, oneOfMany: boolean): string {
   return object(chooser.bent(chooser.chance(0.6) ? unix : tcp, 0.05));
 }
 
-/** Returns a value that Node's connect() also accepts as an address, or one that nothing accepts. */
+/** Returns a value that Node's connect() also accepts as an address, or one that every program refuses. */
 function odd(chooser: Chooser): string {
   return chooser.pick([
     PORT,
@@ -198,7 +195,7 @@ function place(path: string, text: string, special: keyof typeof SPECIALS | unde
 function answerAs(instanceId: string, protocol: object): (socket: Socket) => void {
   const health = JSON.stringify({ status: "ready", instanceId, version: "0", protocol });
   const head = `palace-instance: ${instanceId}\r\nContent-Length: ${health.length}\r\n\r\n${health}`;
-  // One answer serves both questions: the health request ends after its length, a stream goes on.
+  // One answer serves both questions: the health request ends after its length, and a stream continues.
   return (socket) => socket.end(`HTTP/1.1 101 Switching Protocols\r\n${head}`);
 }
 

@@ -4,8 +4,8 @@
  */
 
 /**
- * Strings that have broken programs before: empty, control characters, characters outside the BMP, halves of surrogate
- * pairs, JavaScript's own property names.
+ * Strings that broke programs before: empty, control characters, characters outside the BMP, halves of surrogate pairs, JavaScript's own
+ * property names.
  */
 const STRINGS = [
   "",
@@ -64,7 +64,7 @@ const NUMBERS = [
   "0.1e-7",
 ];
 
-/** One key of a JSON object, its value as text. */
+/** One key of a JSON object, with its value as text. */
 export type Entry = [key: string, json: string];
 
 export class Chooser {
@@ -112,7 +112,7 @@ export class Chooser {
     return this.chance(0.7) ? this.pick(NUMBERS) : String((this.#random() - 0.5) * 10 ** this.between(-3, 20));
   }
 
-  /** Returns a JSON text, mostly well-formed. It has at most `depth` levels, except for a few that are very deep. */
+  /** Returns a JSON text, mostly well-formed, with at most `depth` levels, except for a few that are very deep. */
   json(depth = 3): string {
     switch (this.below(depth > 0 ? 9 : 6)) {
       case 0:
@@ -150,7 +150,7 @@ export class Chooser {
     return result;
   }
 
-  /** Returns the bytes with a few of them changed, removed or doubled, or with the end cut off. */
+  /** Returns the bytes with a few of them changed, removed or doubled, or without the end. */
   damaged(whole: Buffer): Buffer {
     let bytes = whole;
     for (let times = this.between(1, 3); times > 0; times--) {

@@ -23,7 +23,7 @@ fuzz("frames", {
   },
 });
 
-/** Splits all bytes into lines at once. The last line has no LF; it counts only if it is too long. */
+/** Splits all bytes into lines at once. The last line has no LF and counts only if it is too long. */
 function framesOf(bytes: Buffer, sizeMax: number): Frame[] {
   const lines = bytes.toString("latin1").split("\n");
   return lines.flatMap((line, index): Frame[] => {
@@ -44,7 +44,7 @@ fuzz("frame-json", {
     const expected = parsed(bytes);
     if (expected === undefined || depthOf(bytes.toString()) > JSON_DEPTH_MAX) {
       expect(decoded.ok).toBe(false);
-      // A blank line is skipped. Every other bad line gets a reason, in a few words of ours.
+      // A blank line is skipped. Every other bad line gets a reason in a few words.
       if (!decoded.ok) expect(decoded.why).toMatch(/^(?:Parse error: [\w -]{5,40})?$/);
     } else expect(decoded).toEqual({ ok: true, message: expected.value });
   },
@@ -68,7 +68,7 @@ function parsed(bytes: Buffer): { value: unknown } | undefined {
   }
 }
 
-/** Returns the depth of the text, not of its value: the value lacks the first of two equal keys. */
+/** Returns the depth of the text and not of its value, because the value lacks the first of two equal keys. */
 function depthOf(json: string): number {
   let depth = 0;
   let deepest = 0;

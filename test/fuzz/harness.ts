@@ -14,7 +14,7 @@ import { seededRandom } from "../helpers/random.ts";
 import { Chooser } from "./chooser.ts";
 
 export type FuzzOptions<T> = {
-  /** Number of inputs; FUZZ_COUNT overrides it. */
+  /** Number of inputs. FUZZ_COUNT overrides it. */
   count: number;
   /** Makes the input number `number`. All its randomness must come from `chooser`. */
   generate: (chooser: Chooser, number: number) => T;
@@ -22,10 +22,7 @@ export type FuzzOptions<T> = {
   check: (input: T, at: { lane: number; number: number }) => Promise<void> | void;
   /** Number of inputs that are checked at the same time. */
   lanes?: number;
-  /**
-   * Runs after the last input and checks what all inputs must fulfil together. `isWhole` is true if at least `count`
-   * inputs ran.
-   */
+  /** Runs after the last input and checks what all inputs must fulfil together. `isWhole` is true if at least `count` inputs ran. */
   finish?: (all: { isWhole: boolean }) => Promise<void> | void;
 };
 
@@ -34,7 +31,7 @@ const FAILURES = join(import.meta.dirname, "failures");
 const INPUT_MAX_MS = 60_000;
 const TEST_MAX_MS = 3_600_000;
 
-/** Declares one test. `name` consists of words and hyphens: it becomes a file name and a pattern on a command line. */
+/** Declares one test. `name` consists of words and hyphens, because it becomes a file name and a pattern on a command line. */
 export function fuzz<T>(name: string, options: FuzzOptions<T>): void {
   const { count, generate, check, lanes = 1, finish } = options;
   const seed = Number(process.env["FUZZ_SEED"] ?? 1);
@@ -53,13 +50,13 @@ export function fuzz<T>(name: string, options: FuzzOptions<T>): void {
           failed = true;
           throw reported({ name, seed, number, input, error });
         }
-        // If an input was checked without waiting, timers and sockets get their turn here.
+        // Gives timers and sockets their turn here after an input that was checked without waiting.
         if (number % 256 === 0) await new Promise(setImmediate);
       }
     };
     const ended = await Promise.allSettled(Array.from({ length: lanes }, (_, lane) => run(lane)));
     const failures = ended.flatMap((lane) => (lane.status === "rejected" ? [lane.reason as Error] : []));
-    // One broken property makes several lanes fail: the first input is the one to look at.
+    // One broken property makes several lanes fail, so look at the first input.
     const [worst] = failures.sort((a, b) => numberOf(a) - numberOf(b));
     if (worst !== undefined) throw worst;
     await finish?.({ isWhole: first === 0 && last >= count - 1 });
@@ -91,7 +88,7 @@ function reported({ name, seed, number, input, error }: Failure): Error {
   return new FuzzFailure(`${name}, input ${number}: ${why}\n  again: ${replay}\n  input: ${file}`, number, error);
 }
 
-/** Formats bytes as base64. JSON.stringify has already called the Buffer's own toJSON. */
+/** Formats bytes as base64. `JSON.stringify` has already called the Buffer's own `toJSON`. */
 function readable(_key: string, value: unknown): unknown {
   const { type, data } = (value ?? {}) as { type?: unknown; data?: unknown };
   return type === "Buffer" && Array.isArray(data)

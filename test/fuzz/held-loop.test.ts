@@ -1,7 +1,6 @@
 /**
- * Sends a long hostile text in every parameter of every tool and checks that the broker keeps answering its other
- * peers. A long wait is a failure only if the call causes it on every repetition, and if it is longer than the same
- * number of words takes to read in a call of an unknown tool.
+ * Sends a long hostile text in every parameter of every tool and checks that the broker keeps answering its other peers. A long wait is a
+ * failure only if the call causes it on every repetition, and if it is longer than a call of an unknown tool with the same number of words.
  */
 import { afterAll, beforeAll, expect } from "vitest";
 import { type Client, connectClient } from "../../src/wire/client/client.ts";
@@ -16,16 +15,14 @@ import { fuzz } from "./harness.ts";
 
 const WORDS = "some words and others ";
 /**
- * Number of repetitions. Other work on the machine comes in bursts of a second or two; a call that is slow by itself is
- * slow on every repetition.
+ * Number of repetitions. Other work on the machine comes in bursts of a second or two. A call that is slow by itself is slow on every
+ * repetition.
  */
 const REPEATS = 30;
 /** Sizes in bytes on the wire: the size that every parameter must accept, and sizes around the limits of parameters. */
 const SIZE_MAX = 1_000_000;
 const SIZES = [SIZE_MAX, 99_999, 9_999];
-/**
- * Pieces that are hard for regular expressions, tokenizers, date parsers and secret scanners when they are repeated.
- */
+/** Pieces that are hard for regular expressions, tokenizers, date parsers and secret scanners when repeated. */
 const PIECES = [
   ..."a1 -\"'([{<.,/\\#*_=|:;~`^$%&@!?\n\t\0\u0301\ud800é中",
   ...["\r\n", "\t x", "word ", "Abc Def ", '"a" ', "a:", "a@b.", "http://a.b/c?d=e&", "sk-", "eyJ.", "AKIA", "ghp_"],
@@ -34,9 +31,9 @@ const PIECES = [
   ...["👩‍👩‍👧", "\u202e", "İ", "ß", "__proto__", "SELECT ", "%s", "${", "import x from 'y'\n", "def f(x):\n  "],
 ] as const;
 
-/** Parameters whose text is changed on each repetition, so that each write is a new one and is really done. */
+/** Parameters whose text changes on each repetition, so that each write is new and really done. */
 const WRITTEN = /content|object|entry|goal|takeaway/;
-/** Size of one element, if a parameter takes a list; the list fills half the size. */
+/** Size of one element, if a parameter takes a list. The list fills half the size. */
 const SLICE = 100;
 /** Every tool, because any peer may call each of them whatever its profile is. */
 const TOOLS = toolsOf("full+outcome");
@@ -50,7 +47,7 @@ let palace: TestPalace;
 let broker: number;
 let client: Client;
 let prober: Client;
-/** Values that existing things are named by, by the parameter's name. */
+/** Values that name existing things, by the parameter's name. */
 let known: Record<string, unknown>;
 
 beforeAll(async () => {
@@ -81,7 +78,7 @@ afterAll(async () => {
 });
 
 type Call = { tool: string; parameter: string; size: number; piece: string };
-/** Names of the longest calls that were made. */
+/** Names of the longest calls so far. */
 const met = new Set<string>();
 
 fuzz("held-loop", {
@@ -116,17 +113,14 @@ function heldBy(tool: string, values: Record<string, unknown>): Promise<number> 
   return heldLoop(broker, prober, () => client.callTool(tool, values as JsonObject));
 }
 
-/**
- * Returns valid values for the required parameters, so that the call reaches the hostile one. `nth` makes each written
- * text new.
- */
+/** Returns valid values for the required parameters, so that the call reaches the hostile one. `nth` makes each written text new. */
 function argumentsOf({ tool: name, parameter, piece: part, size }: Call, nth: string): Record<string, unknown> {
   const { properties, required, requiredEither = [], aliases = {} } = findTool(name) as Tool;
   const needs = [...required, ...requiredEither].filter((need) => aliases[parameter] !== need);
   // A search without a question would not look for anything.
   if ("query" in properties) needs.push("query");
   const sane = needs.map((need): [string, unknown] => [need, saneValue(need, properties[need], nth)]);
-  // A tool that waits is asked to wait 1 ms only.
+  // A tool that waits is asked to wait only 1 ms.
   if ("timeout_ms" in properties) sane.push(["timeout_ms", 1]);
   return { ...Object.fromEntries(sane), [parameter]: hostileValue(ofSize(part, size), properties[parameter]) };
 }
@@ -157,7 +151,7 @@ function hostileValue(text: string, schema: PropertySchema | undefined): unknown
   if (schema.properties !== undefined) return { agent_name: "w", topic: long, entry: rest };
   const parts = [long, ...slicesOf(rest)];
   if (schema.type === "array") return parts;
-  // Each part gets a key of its own: equal keys would collapse into one.
+  // Each part gets its own key, because equal keys would collapse into one.
   return Object.fromEntries(parts.map((part, at) => [`${at} ${part}`, schema.additionalProperties?.enum?.[0] ?? part]));
 }
 

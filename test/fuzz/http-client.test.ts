@@ -1,7 +1,6 @@
 /**
- * Runs our own client against servers that are not a broker: invalid heads, endless heads, bytes that drip, wrong
- * lengths, streams of nonsense. Every exchange ends soon, with a value or a typed error; no other exception reaches the
- * caller.
+ * Runs our own client against servers that are not a broker: invalid heads, endless heads, bytes that drip, wrong lengths, streams of
+ * nonsense. Every exchange ends soon, with a value or a typed error. No other exception reaches the caller.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
@@ -20,7 +19,7 @@ import type { Chooser } from "./chooser.ts";
 import { fuzz } from "./harness.ts";
 
 const LANES = 16;
-/** More than a client may keep of one answer, in bytes. */
+/** More bytes than a client may keep of one answer. */
 const KEPT_MAX_BYTES = 4 * 1024 * 1024;
 
 const folder = mkdtempSync(join(tmpdir(), "palace-fuzz-"));
@@ -162,7 +161,7 @@ fuzz("broker-answers", {
     scripts[lane] = (socket) => {
       connections += 1;
       socket.write("HTTP/1.1 101 Switching Protocols\r\n\r\n");
-      // The first broker talks nonsense and dies; the next one answers.
+      // The first broker talks nonsense and dies, and the next one answers.
       if (connections === 1) return void socket.end(lines);
       socket.on("data", (said: Buffer) => {
         for (const line of said.toString().split("\n").filter(Boolean)) {

@@ -1,7 +1,6 @@
 /**
- * Sends raw bytes to both doors of a real broker: HTTP heads, bodies and upgrades, damaged and split as no client would
- * send them. Each connection is answered in HTTP or closed. No answer is a 500, the palace does not change, and other
- * peers notice no difference.
+ * Sends raw bytes to both doors of a real broker: HTTP heads, bodies and upgrades, damaged and split as no client would send them. Each
+ * connection is answered in HTTP or closed. No answer is a 500, the palace does not change, and other peers notice no difference.
  */
 import type { Socket } from "node:net";
 import { afterAll, beforeAll, expect } from "vitest";
@@ -10,7 +9,7 @@ import { Chooser } from "./chooser.ts";
 import { fuzz } from "./harness.ts";
 import { assertNoLeak, openDoorSocket, startWitnessed, type Witnessed } from "./witness.ts";
 
-/** Time without data, in ms, after which we end our side of the connection. The broker must then answer or close. */
+/** Time without data, ms, after which we end our side of the connection. The broker must then answer or close. */
 const PAUSE_MS = 15;
 const LANES = 16;
 
@@ -175,7 +174,7 @@ fuzz("http-upgrades", {
 });
 
 async function finish(): Promise<void> {
-  expect(await world.drawers(), "drawers nobody filed").toBe(0);
+  expect(await world.drawers(), "drawers that nobody filed").toBe(0);
   await world.assertUnharmed();
 }
 
@@ -207,7 +206,7 @@ function quiet(socket: Socket): Promise<void> {
   });
 }
 
-/** Asserts that the text is empty, or consists of HTTP answers of which none reports a failure of the broker. */
+/** Asserts that the text is empty or consists of HTTP answers, and that no answer reports a failure of the broker. */
 function assertHttp(answered: string): void {
   if (answered === "") return;
   expect(answered).toMatch(/^HTTP\/1\.1 \d{3} [\w -]+\r\n/);

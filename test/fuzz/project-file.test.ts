@@ -1,6 +1,6 @@
 /**
- * Reads arbitrary mempalace.yaml files. Each is read, or refused with a sentence and a hint. A file that is read gives
- * names that the palace accepts, and rooms and patterns that can be tested against any file.
+ * Reads arbitrary mempalace.yaml files. Each is read, or refused with a sentence and a hint. A valid file gives names that the palace
+ * accepts, and rooms and patterns that can be tested against any file.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -121,7 +121,7 @@ const WHOLE =
 function generate(chooser: Chooser): Buffer {
   const kind = chooser.below(10);
   if (kind === 0) return Buffer.from(Array.from({ length: chooser.below(200) }, () => chooser.below(256)));
-  // Aliases of aliases, and deep nesting.
+  // Uses aliases of aliases, and deep nesting.
   if (kind === 1) {
     const levels = Array.from(
       { length: chooser.between(2, 12) },

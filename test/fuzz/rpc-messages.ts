@@ -1,13 +1,12 @@
 /**
- * Makes JSON-RPC messages of every method and every tool, and then damages them: wrong types, missing, doubled and
- * unknown keys, ids of every kind, JavaScript's own property names as keys, deep nesting, numbers that parsers read
- * differently, broken UTF-8.
+ * Makes JSON-RPC messages of every method and every tool, and then damages them: wrong types, missing, doubled and unknown keys, ids of
+ * every kind, JavaScript's own property names as keys, deep nesting, numbers that parsers read differently, broken UTF-8.
  */
 import { IDEMPOTENCY_META } from "../../src/protocol/spec.ts";
 import { toolsOf } from "../../src/protocol/tools/profile.ts";
 import { type Chooser, type Entry, object } from "./chooser.ts";
 
-/** Placeholder in a message: the id of a drawer that its sender filed before. */
+/** Placeholder in a message for the id of a drawer that its sender filed before. */
 export const OWN_DRAWER = "@own-drawer@";
 
 const OURS = [
@@ -122,7 +121,7 @@ function call(chooser: Chooser): [method: string, params: string] {
 
 function meta(chooser: Chooser): string {
   if (chooser.chance(0.2)) return chooser.json(2);
-  // There are few keys, so that the same key comes again, with the same or other arguments.
+  // There are few keys, so the same key comes again, with the same or other arguments.
   const key = chooser.chance(0.8) ? JSON.stringify(`key-${chooser.below(500)}`) : chooser.json(1);
   return object([[IDEMPOTENCY_META, key]]);
 }
@@ -151,7 +150,7 @@ function argument(chooser: Chooser, key: string): string {
   return JSON.stringify(chooser.chance(0.9) ? `name${chooser.below(8)}` : chooser.text());
 }
 
-/** An object that is part of an argument. */
+/** Object that is part of an argument. */
 function parts(chooser: Chooser, keys: readonly string[]): string {
   return object(
     chooser.bent(
@@ -191,7 +190,7 @@ function ourParams(chooser: Chooser): Entry[] {
   ];
 }
 
-/** Returns parameters with few distinct conversations and titles, so that conversations go on and titles come again. */
+/** Returns parameters with few distinct conversations and titles, so that conversations continue and titles come again. */
 function outcomeParams(chooser: Chooser): Entry[] {
   const text = (): string => JSON.stringify(prose(chooser).slice(0, 2_000));
   const entries: Entry[] = [

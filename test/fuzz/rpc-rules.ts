@@ -61,7 +61,7 @@ const METHODS = new Set([
   ...["outcome.record", "outcome.score", "outcome.search", "outcome.insights", "outcome.rewrite"],
 ]);
 
-/** Says why an answer is not allowed; returns undefined for an allowed one. */
+/** Says why an answer is not allowed, or returns undefined for an allowed one. */
 export function objection({ jsonrpc, result, error }: Answer): string | undefined {
   if (jsonrpc !== "2.0") return "it is no JSON-RPC 2.0";
   if ((result === undefined) === (error === undefined)) return "it has not one of result and error";
@@ -73,14 +73,11 @@ export function objection({ jsonrpc, result, error }: Answer): string | undefine
   if (code !== RPC.SERVER_ERROR && code !== RPC.PARSE_ERROR) return `the number ${code} is none of ours`;
   const named = data?.["code"];
   if (!isErrorCode(named)) return `an untyped error: ${JSON.stringify(error)}`;
-  // Database and broker are healthy: an input that makes them report a fault has broken something.
+  // Database and broker are healthy, so an input that makes them report a fault has broken something.
   return /^(PROTOCOL_|BROKER_BUSY|BROKER_DENIED)/.test(named) ? undefined : `${named} for an input`;
 }
 
-/**
- * Recognizes errors that upstream raises on purpose, in the form in which agents get them (palace.md 2.6 and the
- * recorded replies).
- */
+/** Recognizes errors that upstream raises on purpose, in the form in which agents get them (palace.md 2.6 and the recorded replies). */
 function isUpstreams(data: Record<string, unknown> | undefined): boolean {
   const { error_class: name, message } = data ?? {};
   if (typeof message !== "string") return false;
@@ -90,14 +87,14 @@ function isUpstreams(data: Record<string, unknown> | undefined): boolean {
   );
 }
 
-/** The drawer that a sender filed last, and its current number of rows. */
+/** Drawer that a sender filed last, and its current number of rows. */
 export type Filed = { id: string; rows: number };
 
 type Effect = { grown: number; wrong?: string; filed?: Filed };
 
 /**
- * Returns by how many drawers the palace grew with this call, judging by the answer. `wrong` is set if the call should
- * not have succeeded.
+ * Returns by how many drawers the palace grew with this call, according to the answer. `wrong` is set if the call should not have
+ * succeeded.
  */
 export function effectOf(message: unknown, { result }: Answer, own?: Filed): Effect {
   if (!isObject(message) || result === undefined) return { grown: 0 };
@@ -131,7 +128,7 @@ export function effectOf(message: unknown, { result }: Answer, own?: Filed): Eff
   }
 }
 
-/** Counts the memories that a method made; returns undefined for a method that makes and removes none. */
+/** Counts the memories that a method made. Returns undefined for a method that makes and removes none. */
 function memoriesMadeBy(method: unknown, result: Record<string, unknown>): number | undefined {
   switch (method) {
     case "turn.end":
@@ -149,8 +146,8 @@ function memoriesMadeBy(method: unknown, result: Record<string, unknown>): numbe
 }
 
 /**
- * Counts the memories that a tool of the `outcome` profile made; its answers are sentences. Removing a memory archives
- * it, so these inputs delete none.
+ * Counts the memories that a tool of the `outcome` profile made. Its answers are sentences. Removing a memory archives it, so these inputs
+ * delete none.
  */
 function memoriesMade(name: unknown, { content }: Record<string, unknown>): number {
   const [{ text = "" } = {}] = (content ?? []) as { text?: string }[];
@@ -178,7 +175,7 @@ function effectOfSuccess(
       return { grown: chunks, ...(!right && { wrong: "a bad diary entry" }) };
     }
     case "mempalace_update_drawer": {
-      // Only split drawers report their rows. A drawer with one row keeps one row, or is split by this call.
+      // Only split drawers report their rows. A drawer with one row keeps one row, or this call splits it.
       if (chunks === 0) return { grown: 0 };
       if (args["drawer_id"] !== own?.id || own === undefined) return { grown: 0, wrong: "a drawer nobody filed" };
       return { grown: chunks - own.rows, filed: { ...own, rows: chunks } };

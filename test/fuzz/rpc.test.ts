@@ -1,6 +1,6 @@
 /**
- * Sends messages on the streams of a real broker, over both doors. Each gets the one answer that is due, with its id
- * and typed. An invalid message writes nothing, and the palace grows exactly as the answers say.
+ * Sends messages on the streams of a real broker, over both doors. Each gets its one typed answer with its id. An invalid message writes
+ * nothing, and the palace grows exactly as the answers say.
  */
 import { once } from "node:events";
 import type { Socket } from "node:net";
@@ -58,7 +58,7 @@ fuzz("json-rpc", {
   finish: async () => {
     for (const lane of lanes) expect(await lane.ask(Buffer.alloc(0), true)).toMatchObject({ id: "sentinel" });
     expect(expectedDrawers).toBeGreaterThan(0);
-    expect(await world.drawers(), "drawers by the answers").toBe(expectedDrawers);
+    expect(await world.drawers(), "drawers according to the answers").toBe(expectedDrawers);
     for (const { socket } of lanes) socket.destroy();
     await world.assertUnharmed();
   },
@@ -66,12 +66,9 @@ fuzz("json-rpc", {
 
 type Lane = {
   socket: Socket;
-  /** The drawer that this lane filed last. */
+  /** Drawer that this lane filed last. */
   filed?: Filed;
-  /**
-   * Sends a line and returns the next answer. With `sentinel`, it sends a ping after the line, whose answer ends the
-   * wait.
-   */
+  /** Sends a line and returns the next answer. With `sentinel`, it sends a ping after the line, and the ping's answer ends the wait. */
   ask(line: Buffer, sentinel: boolean): Promise<Answer>;
 };
 
@@ -102,7 +99,7 @@ async function openLane(number: number): Promise<Lane> {
   return {
     socket,
     ask: (line, sentinel) => {
-      expect(surplus, "answers that nobody waits for").toEqual([]);
+      expect(surplus, "answers without a request").toEqual([]);
       waiting = Promise.withResolvers();
       const ping = sentinel ? '{"jsonrpc":"2.0","id":"sentinel","method":"ping"}\n' : "";
       socket.write(Buffer.concat([line, Buffer.from(`\n${ping}`)]));

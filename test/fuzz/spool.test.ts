@@ -1,6 +1,6 @@
 /**
- * Puts arbitrary files into the spool's folder. Reading never throws. The broker only ever gets calls of write tools
- * and ends of turns, each with its own key. Every file is delivered, kept, or moved to the side.
+ * Puts arbitrary files into the spool's folder. Reading never throws. The broker only ever gets calls of write tools and ends of turns,
+ * each with its own key. Every file is delivered, kept, or put aside.
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -87,8 +87,7 @@ fuzz<Input>("spool-files", {
     const left = new Spool(folder).entries();
     // A write that this token may not make waits for a token that may.
     if (delivery === "delivered" && !answers.includes("denied")) expect(left).toEqual([]);
-    // A file disappears only after an acknowledgement. Files that are not JSON files of ours stay in place; the rest
-    // are moved to the side or kept.
+    // A file disappears only after an acknowledgement. Files that are not our JSON files stay in place, and the rest are put aside or kept.
     const others = files.filter(({ name, link }) => !name.endsWith(".json") && !link).map(({ name }) => name);
     const there = others.length === 0 ? [] : readdirSync(folder);
     for (const name of others) expect(there).toContain(name);

@@ -1,7 +1,6 @@
 /**
- * Reads arbitrary transcripts and database rows. Reading never throws, and the drawers hold all of a transcript but
- * white space. Reading on from a checkpoint gives the same as reading everything, and the text written for a session
- * can be read again.
+ * Reads arbitrary transcripts and database rows. Reading never throws, and the drawers have all of a transcript except white space. Reading
+ * from a checkpoint gives the same as reading everything, and the text written for a session can be read again.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -113,7 +112,7 @@ fuzz<File>("transcript-files", {
 
 const TAGS = "system-reminder command-message command-name task-notification user-prompt-submit-hook hook_output";
 
-/** Applies upstream's own patterns. They take quadratic time on hostile texts; the texts here are short. */
+/** Applies upstream's own patterns. They take quadratic time on hostile texts, but the texts here are short. */
 function referenceNoise(text: string): string {
   for (const tag of TAGS.split(" "))
     text = text.replace(

@@ -1,6 +1,6 @@
 /**
- * Starts one real broker with both doors for all inputs of a file, and a client that connects before the first input.
- * Whatever the inputs send, this client gets its answers, and the broker's memory and open files stay within bounds.
+ * Starts one real broker with both doors for all inputs of a file, and a client that connects before the first input. Whatever the inputs
+ * send, this client gets its answers, and the broker's memory and open files stay within bounds.
  */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -40,7 +40,7 @@ export async function startWitnessed(): Promise<Witnessed> {
   const { token } = JSON.parse(added.stdout) as { token: string };
   const client = await palace.client();
   const { instanceId } = client.health;
-  // /ready answers 503 until the palace is open, which is not a failure.
+  // /ready answers 503 until the palace is open, which does not count as a failure.
   await client.callTool("mempalace_list_wings", {});
   let warm: Usage | undefined;
 
@@ -86,7 +86,7 @@ function usage({ pid = 0 }: ChildProcess): Usage {
   return { residentMiB: kib / 1024, descriptors: readdirSync(`/proc/${pid}/fd`).length };
 }
 
-/** Asserts that an answer shows no stack, no source file of ours and no folder of the user. */
+/** Asserts that an answer shows no stack, none of our source files and no folder of the user. */
 export function assertNoLeak(text: string, home: string): void {
   expect(text).not.toMatch(/node:internal|node_modules|\n\s+at |\bat \S+ \(|\.[cm]?[jt]s:\d+/);
   expect(text.includes(ROOT) || text.includes(home), "a path of this machine").toBe(false);

@@ -1,6 +1,6 @@
 /**
- * Makes a host with a real sshd and a box beside it, both with homes on this machine, and the command that sets up the
- * bridge between them.
+ * Makes a host with a real sshd and a container's home beside it, both on this machine, and the command that sets up the bridge between
+ * them.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ export type Pair = AsyncDisposable & {
   setup: (...more: string[]) => ReturnType<TestPalace["run"]>;
 };
 
-/** `extra` holds lines for the box's own ssh configuration. */
+/** `extra` has lines for the container's own ssh configuration. */
 export async function pair(extra: string[] = []): Promise<Pair> {
   const host = createTestPalace();
   const folders = {
@@ -28,7 +28,7 @@ export async function pair(extra: string[] = []): Promise<Pair> {
   Object.assign(host.env, folders);
   const sshd = await startSshd(host.home, "127.0.0.1", extra);
   const box = createTestPalace();
-  // The command that runs our command line on the host, with the settings of its user's shell.
+  // Command that runs our command line on the host, with the settings of its user's shell.
   const remote = [
     "env",
     ...Object.entries(folders).map(([name, value]) => `${name}=${value}`),
@@ -57,7 +57,7 @@ export async function pair(extra: string[] = []): Promise<Pair> {
       await box.run("palace", ["bridge", "remove", "--ssh-config", sshd.sshConfig, "--remote-palace", remote]);
       await box[Symbol.asyncDispose]();
       await host[Symbol.asyncDispose]();
-      // If a gate came late, it would start the host's broker again within this time.
+      // A late gate would start the host's broker again within this time.
       await delay(1_500);
       const late = processesWith(host.home).filter((pid) => readFileSync(`/proc/${pid}/cmdline`).includes("broker"));
       await sshd[Symbol.asyncDispose]();

@@ -1,8 +1,8 @@
-/** Searches every byte under a folder for a text: after `forget` no file may hold it. */
+/** Searches every byte under a folder for a text. After `forget` no file may contain it. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Lists files below the folder that hold the text, as it is or in a full-text index's lower case. */
+/** Lists files below the folder that contain the text, unchanged or in a full-text index's lower case. */
 export function filesHolding(folder: string, text: string): string[] {
   const needles = [...new Set([text, text.toLowerCase()])].map((one) => Buffer.from(one));
   return readdirSync(folder, { recursive: true, withFileTypes: true })

@@ -16,7 +16,7 @@ export type CommandReport = Extract<EngineReport, { kind: "command" }>;
 export type Message = Record<string, unknown> & { id?: unknown; method?: string; params?: Record<string, unknown> };
 
 export type SmallPalace = TestPalace & {
-  /** The server's own record: one line for each start and each call that it began. */
+  /** Record of the server: one line for each start and each call that it began. */
   calls(): string[];
   report(): Promise<CommandReport>;
 };

@@ -1,6 +1,6 @@
 /**
- * Writes a palace's chroma.sqlite3 by hand as Chroma 1.5.9 leaves it, with the tables as dumped from a real one. Each
- * record has one row in the queue, and its row in `embeddings` and metadata at once. For tests that need no server.
+ * Writes a palace's chroma.sqlite3 by hand as Chroma 1.5.9 leaves it, with the tables as dumped from a real one. Each record has one row in
+ * the queue, and at once its row in `embeddings` and its metadata. For tests that need no server.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -50,8 +50,8 @@ export class ChromaPalace {
   }
 
   /**
-   * Writes as a MemPalace with its own Chroma does: first into the queue. Returns a function that makes the records
-   * visible to readers by a second commit.
+   * Writes as a MemPalace with its own Chroma does: first into the queue. Returns a function that makes the records visible to readers by a
+   * second commit.
    */
   logInto(name: string, records: readonly PalaceRecord[]): () => void {
     const collection = this.#collection(name);
@@ -83,7 +83,7 @@ export class ChromaPalace {
     })();
   }
 
-  /** Marks all records as written to the index on disk, which then holds `elements`. */
+  /** Marks all records as written to the index on disk, which then contains `elements`. */
   flushIndex(elements: number): void {
     const header = Buffer.alloc(100);
     header.writeBigUInt64LE(BigInt(elements), 20);

@@ -1,6 +1,6 @@
 /**
- * Starts a real Chroma server in a container of its own, from the same image stage as the compose service, because its
- * npm package does not load on every host. For contract, process and kill tests.
+ * Starts a real Chroma server in its own container, from the same image stage as the compose service, because its npm package does not load
+ * on every host. For contract, process and kill tests.
  */
 import { engineMissing } from "../../scripts/engine.ts";
 import { buildImage, containerOf, NamedContainer } from "./docker-box.ts";
@@ -9,29 +9,28 @@ import { freePort } from "./free-port.ts";
 const READY_TIMEOUT_MS = 120_000;
 
 export type ChromaServer = AsyncDisposable & {
-  /** The server's address, which stays the same after `kill` and `start`. */
+  /** Address of the server, which stays the same after `kill` and `start`. */
   readonly url: string;
-  /** Sends SIGKILL; the data on its disk stays. */
+  /** Sends SIGKILL. The data on the server's disk stays. */
   kill(): Promise<void>;
-  /** Starts it after `kill`; resolves when it answers again. */
+  /** Starts the server after `kill`, and resolves when it answers again. */
   start(): Promise<void>;
   /** Freezes the process: the kernel accepts connections that are never answered. */
   pause(): Promise<void>;
   resume(): Promise<void>;
-  /** Creates a database in this server, so that a test has one of its own; returns its name. */
+  /** Creates a database in this server for one test, and returns its name. */
   createDatabase(): Promise<string>;
 };
 
-/** Why no Chroma can be started here; undefined if one can. */
+/** Returns why no Chroma can be started here, or undefined if one can. */
 export const chromaMissing = (): string | undefined => engineMissing(process.env);
 
 export async function startChroma(): Promise<ChromaServer> {
   const image = await buildImage("palace-devbox-test", "chroma");
-  // A port of our own choosing: one that Docker picks changes with every start of the container.
+  // Chooses the port itself, because a port that Docker picks changes with every start of the container.
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  // Without an init, the container's process is Chroma itself: it understands the image's stop signal, and SIGKILL
-  // reaches it.
+  // Without an init the container's process is Chroma itself. It understands the image's stop signal, and SIGKILL reaches it.
   const options = { Init: false, PortBindings: { "8000/tcp": [{ HostIp: "127.0.0.1", HostPort: String(port) }] } };
   const started = await new NamedContainer(image, `chroma-${port}`, options).start();
   const container = await containerOf(started.getId());

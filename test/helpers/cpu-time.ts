@@ -1,6 +1,6 @@
 /**
- * Measures work in processor time, for tests that compare two amounts of it: other processes do not count, except for the
- * caches they empty.
+ * Measures work in processor time, for tests that compare two amounts of work. Other processes do not count, except for the caches that
+ * they empty.
  */
 import { threadCpuUsage } from "node:process";
 
@@ -13,18 +13,18 @@ export function cpuTimeOf(work: () => unknown): number {
 }
 
 const GROWTH_ATTEMPTS = 8;
-/** More than work grows that is linear, and less than work that is quadratic, when its input grows tenfold. */
+/** Growth for tenfold input, between that of linear work and that of quadratic work. */
 export const GROWTH_MAX = 40;
 
 /**
- * Returns how many times longer `work` takes for ten times the size: about 10 if it is linear, about 100 if it is quadratic. A busy
- * machine gets several attempts, and the least counts.
+ * Returns how many times longer `work` takes for ten times the size: about 10 if it is linear, about 100 if it is quadratic. A busy machine
+ * gets several attempts, and the least counts.
  */
 export function growthOf(work: (size: number) => unknown, size: number): number {
   work(size);
   let growth = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < GROWTH_ATTEMPTS && growth >= GROWTH_MAX; attempt++) {
-    // One small piece of work is too short to be measured.
+    // One small piece of work is too short to measure.
     const small = cpuTimeOf(() => Array.from({ length: 10 }, () => work(size))) / 10;
     growth = Math.min(growth, cpuTimeOf(() => work(10 * size)) / Math.max(small, 0.001));
   }

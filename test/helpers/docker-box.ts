@@ -1,7 +1,6 @@
 /**
- * Makes containers through testcontainers. Their names are such that docker-run.ts removes them after a killed run: the
- * image of testcontainers' own reaper cannot be pulled everywhere. An agent's stdio goes through the `docker` command,
- * as users wire it.
+ * Makes containers through testcontainers. docker-run.ts knows them by their names and removes them after a killed run, because the image
+ * of testcontainers' own reaper cannot be pulled everywhere. An agent's stdio uses the `docker` command, as users wire it.
  */
 import type Dockerode from "dockerode";
 import { execa } from "execa";
@@ -30,16 +29,12 @@ export async function containerOf(name: string): Promise<Dockerode.Container> {
   return (await engine()).getContainer(name);
 }
 
-/**
- * `title` is unique within the process, as in `dockerName`. `options` is for engine options that this class has no
- * method for.
- */
+/** `title` is unique within the process, as in `dockerName`. `options` is for engine options that this class has no method for. */
 export class NamedContainer extends GenericContainer {
   constructor(image: string, title: string, options: Dockerode.HostConfig = {}) {
     super(image);
     Object.assign(this.hostConfig, { Init: true, ExtraHosts: ["host.docker.internal:host-gateway"], ...options });
-    // A running container is enough. The images' own health checks would ask for a broker every second, even where none
-    // runs.
+    // A running container is enough. The images' own health checks would ask for a broker every second, even without one.
     Object.assign(this.createOpts, { Healthcheck: { Test: ["NONE"] } });
     this.withName(dockerName(title)).withWaitStrategy(Wait.forListeningPorts()).withStartupTimeout(STARTUP_MAX_MS);
   }
@@ -62,8 +57,8 @@ export function openAgent(container: string, command: readonly string[]): Promis
 }
 
 /**
- * Pauses a container. On a busy machine the engine fails if a container starts processes all the time ("unable to
- * freeze"); this then tries once more.
+ * Pauses a container. On a busy machine the engine fails if a container starts processes all the time ("unable to freeze"), so this tries
+ * twice.
  */
 export async function pause(name: string): Promise<void> {
   const container = await containerOf(name);
@@ -75,7 +70,7 @@ export async function pause(name: string): Promise<void> {
     }
 }
 
-/** Builds the image as compose does; resolves to its name. */
+/** Builds the image as compose does, and resolves to its name. */
 export async function buildImage(project: string, service: string): Promise<string> {
   await sweepLeftovers();
   await execa("docker", ["compose", "build", service], { cwd: ROOT, env: { COMPOSE_PROJECT_NAME: project } });

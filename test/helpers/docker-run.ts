@@ -1,6 +1,6 @@
 /**
- * Names the things that a test makes in Docker. A name contains the process that made it, so two runs never use the
- * same name, and a name whose process is dead belongs to a killed run. A sweep removes only such leftovers.
+ * Names the things that a test makes in Docker. A name contains the process that made it, so two runs never use the same name, and a name
+ * of a dead process belongs to a killed run. A sweep removes only such leftovers.
  */
 import { readFileSync, readlinkSync } from "node:fs";
 import { execa } from "execa";
@@ -14,7 +14,7 @@ const LISTS = [
   { list: ["image", "ls", "--format", "{{.Repository}}:{{.Tag}}"], remove: ["image", "rm"] },
 ] as const;
 
-/** The namespace of process ids, because an id has a meaning within one namespace only. */
+/** Namespace of process ids, because an id has a meaning only within one namespace. */
 const namespace = /\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0] ?? "0";
 
 /** `what` is in lower case and unique within the process. */
@@ -22,9 +22,7 @@ export function dockerName(what: string): string {
   return [PREFIX, namespace, process.pid, startOf(process.pid), what].join("-");
 }
 
-/**
- * Returns a process's start time in clock ticks since boot. A process id is reused, but not with the same start time.
- */
+/** Returns a process's start time in clock ticks since boot. A process id may be reused, but not with the same start time. */
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -42,7 +40,7 @@ export function isLeftover(name: string): boolean {
 
 let swept: Promise<void> | undefined;
 
-/** Removes what dead processes left behind, once in a process. */
+/** Removes what dead processes left behind, once per process. */
 export function sweepLeftovers(): Promise<void> {
   return (swept ??= sweep());
 }

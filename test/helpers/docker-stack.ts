@@ -1,6 +1,6 @@
 /**
- * Runs the real compose stack under a project name, volumes and images of its own, and removes all of them when it is
- * disposed of. Talks to the product only through its commands and shims. For the topology tests.
+ * Runs the real compose stack under its own project name, volumes and images, and removes all of them when it is disposed of. Talks to the
+ * product only through its commands and shims. For the topology tests.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -17,7 +17,7 @@ export type Output = { exitCode: number; stdout: string; stderr: string };
 
 export type DockerStack = AsyncDisposable & {
   readonly project: string;
-  /** Runs `docker compose ARGS`. Throws if the command fails, with its output. */
+  /** Runs `docker compose ARGS`. Throws with the output if the command fails. */
   compose: (...args: string[]) => Promise<string>;
   /** Runs `docker compose ARGS` with these variables for this one command. */
   composeWith: (env: Record<string, string>, ...args: string[]) => Promise<string>;
@@ -52,8 +52,8 @@ export function composeFiles(...arrangement: string[]): string {
 }
 
 /**
- * `arrangement` is one of docs/topologies/arrangements.md. `isModelTiny` is for tests that write thousands of drawers
- * and do not search by meaning.
+ * `arrangement` is one of docs/topologies/arrangements.md. `isModelTiny` is for tests that write thousands of drawers and do not search by
+ * meaning.
  */
 export type StackOptions = { arrangement?: string; isModelTiny?: boolean };
 
@@ -67,7 +67,7 @@ export async function openStack(workspace: string, options: StackOptions = {}): 
     COMPOSE_PROJECT_NAME: project,
     COMPOSE_FILE: composeFiles(...arrangement),
     DEVBOX_WORKSPACE: workspace,
-    // Set here, so that a .env of this clone does not matter.
+    // Set here, so a .env of this clone has no effect.
     DEVBOX_UID: "1000",
     DEVBOX_GID: "1000",
     MEMPALACE_MODEL_DIR: modelFolder(folder, options.isModelTiny === true),
@@ -112,10 +112,7 @@ export async function openStack(workspace: string, options: StackOptions = {}): 
   };
 }
 
-/**
- * Returns the real model's folder if the shared folder is beside the clone. Otherwise makes a tiny model, which takes
- * the same path through the code.
- */
+/** Returns the real model's folder if the shared folder is beside the clone. Otherwise makes a tiny model, which uses the same code. */
 function modelFolder(folder: string, isTiny: boolean): string {
   const real = join(ROOT, "..", "shared", "models", "all-MiniLM-L6-v2");
   if (!isTiny && existsSync(join(real, "tokenizer.json"))) return real;

@@ -1,4 +1,4 @@
-/** Finds a port that nobody listens on; another process may take it before the caller does. */
+/** Finds a port on which no process listens. Another process may take it before the caller does. */
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 
@@ -11,14 +11,11 @@ export async function freePort(address = "127.0.0.1"): Promise<number> {
   return port;
 }
 
-/**
- * The first port that is tried. It is below the range that the system gives to outgoing connections, so no connection
- * takes one by chance.
- */
+/** First port that is tried. It is below the range that the system gives to outgoing connections, so no connection takes one by chance. */
 const QUIET_FROM = 12_000;
 const QUIET_COUNT = 18_000;
 
-/** Finds a port that nobody listens on and that no outgoing connection gets. */
+/** Finds a port on which no process listens and that no outgoing connection gets. */
 export async function quietPort(): Promise<number> {
   for (;;) {
     const port = QUIET_FROM + Math.floor(Math.random() * QUIET_COUNT);

@@ -1,7 +1,6 @@
 /**
- * Makes a newcomer's environment: a clone of HEAD in a folder of its own, an empty home, a Node that is too old, and a
- * network with nothing in it, or only a proxy. For the install tests; neither this checkout's node_modules nor this
- * machine's npm settings are visible.
+ * Makes a newcomer's environment: a clone of HEAD in its own folder, an empty home, a Node that is too old, and a network with nothing in
+ * it, or only a proxy. For the install tests. This checkout's node_modules and this machine's npm settings are not visible there.
  */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -20,13 +19,13 @@ export type Newcomer = AsyncDisposable & {
   readonly folder: string;
   readonly home: string;
   readonly clone: string;
-  /** The only socket that the network leads to, as `proxyUrl`. */
+  /** Only socket that the network leads to, as `proxyUrl`. */
   readonly proxySocket: string;
   readonly proxyUrl: string;
   /** Runs a command in that network with that home. */
   run: (command: readonly string[], more?: Variables) => Promise<Output>;
   shim: (command: readonly string[], more?: Variables) => Promise<StdioMcp>;
-  /** npm's machine-wide settings for the Node on its PATH; empty. */
+  /** npm's machine-wide settings for the Node on its PATH, which are empty. */
   readonly machineSettings: string;
   /** Lists files of the home, except below `but`. */
   filesOfHome: (...but: string[]) => string[];

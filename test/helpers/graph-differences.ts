@@ -3,8 +3,8 @@ import { PalaceError } from "../../src/base/errors.ts";
 import { type GraphPaths, GraphSide } from "../../src/mempalace/graph/side.ts";
 
 /**
- * Describes the differences between the ledger and upstream's graph files; empty when both hold the same. While
- * the broker runs, rows that wait to be sent count as differences. Errors: those of reading.
+ * Describes the differences between the ledger and upstream's graph files, and returns nothing if both are equal. While the broker runs,
+ * rows that wait to be sent count as differences. Errors: those of reading.
  */
 export function graphDifferences(paths: GraphPaths): string[] {
   const side = new GraphSide(paths);

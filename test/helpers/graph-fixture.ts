@@ -13,7 +13,7 @@ export type GraphFixture = Disposable & {
   writer: LedgerWriter;
   reader: SqliteLedgerReader;
   side: GraphSide;
-  /** Commits one write; returns the tool's value, or the error it answers with. */
+  /** Commits one write. Returns the tool's value or its error. */
   write(tool: string, params: Record<string, unknown>, options?: { atMs?: number; key?: string }): unknown;
   /** Does what the broker does soon after a write: adopts foreign rows, then sends the listed rows. */
   sync(): { taken: number; relisted: number; removed: number; sent: number; problem: string };
@@ -62,7 +62,7 @@ export function createGraphFixture(): GraphFixture {
         total.problem = problem || sent.problem;
         if (!sent.others && sent.rows.length === 0) return total;
       }
-      throw new Error("no end of it");
+      throw new Error("it does not end");
     },
     foreign(sql) {
       const database = new Database(paths.graphFile);

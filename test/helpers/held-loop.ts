@@ -1,22 +1,17 @@
 /**
- * Measures how long one call blocks the broker's event loop: a prober sends requests all the time, and its longest wait
- * is the result. Time in which the broker's main thread waited for a processor is subtracted, because a busy machine
- * causes it.
+ * Measures how long one call blocks the broker's event loop. A prober sends requests all the time, and its longest wait is the result. Time
+ * in which the broker's main thread waited for a processor is subtracted, because a busy machine causes it.
  */
 import { readFileSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Client } from "../../src/wire/client/client.ts";
 
 /**
- * Returns the longest time a call may block the loop beyond reading it, in ms: 100 ms, or four readings on a machine
- * that reads slowly.
+ * Returns the longest time, ms, that a call may block the loop beyond reading it: 100 ms, or four readings on a machine that reads slowly.
  */
 export const heldMaxMs = (readMs: number): number => Math.max(100, 4 * readMs);
 
-/**
- * Returns the prober's longest wait during the call, in ms, without the time other processes took. `broker` is the
- * broker's pid.
- */
+/** Returns the prober's longest wait, ms, during the call, without the time that other processes took. `broker` is the broker's pid. */
 export async function heldBy(broker: number, prober: Client, call: () => Promise<unknown>): Promise<number> {
   let answered = false;
   const waits = probesUntil(broker, prober, () => answered);
@@ -37,10 +32,7 @@ async function probesUntil(broker: number, prober: Client, ended: () => boolean)
   return waits;
 }
 
-/**
- * Returns for how many ms, in all, the broker's main thread was ready to run but had no processor. Linux counts it in
- * nanoseconds.
- */
+/** Returns the total time, ms, in which the broker's main thread was ready to run but had no processor. Linux counts it in nanoseconds. */
 function queuedMs(broker: number): number {
   const [, queued] = readFileSync(`/proc/${broker}/task/${broker}/schedstat`, "utf8").split(" ");
   return Number(queued) / 1e6;

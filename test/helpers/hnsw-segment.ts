@@ -1,5 +1,5 @@
 /**
- * Writes by hand a persisted index as Chroma's Rust core does, without a link in it. For tests that need no Chroma;
+ * Writes by hand a persisted index as Chroma's Rust core does, without a link in it. For tests that need no Chroma.
  * test/process/mempalace/adopt-python.test.ts reads one that the real core wrote.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 
 const VECTOR_AT = 132;
 const [LEVELS_AT, LINKS_AT] = [52, 60];
-/** The number of links on an upper level, and on the lowest. */
+/** Number of links on an upper level, and on the lowest. */
 const LINKS = [16, 32] as const;
 
 export type SegmentEntry = { id: string; vector: Float32Array; deleted?: boolean };

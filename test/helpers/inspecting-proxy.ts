@@ -1,8 +1,7 @@
 /**
- * Runs a proxy that inspects TLS, as companies do. It ends every connection with a certificate of its own new CA, and
- * asks the real server on its client's behalf. It lets requests through that `allows` accepts and refuses all others.
- * For the install tests. It trusts the same CAs as npm and Node on this machine, and uses the machine's own proxy if
- * there is one.
+ * Runs a proxy that inspects TLS, as companies do. It ends every connection with a certificate of its own new CA, and asks the real server
+ * on its client's behalf. It lets requests through that `allows` accepts and refuses all others. For the install tests. It trusts the same
+ * CAs as npm and Node on this machine, and uses the machine's own proxy if there is one.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -15,9 +14,9 @@ import { askNpm } from "./fresh-clone.ts";
 import { createSecureContext, getCACertificates, type SecureContext, TLSSocket } from "node:tls";
 
 export type InspectingProxy = AsyncDisposable & {
-  /** Its CA's certificate, PEM. */
+  /** Certificate of its CA, PEM. */
   readonly caFile: string;
-  /** Set when it listens on TCP. */
+  /** Set if it listens on TCP. */
   readonly port: number;
   /** HOST:PORT of each requested connection, in order, refused ones included. */
   readonly connections: string[];
@@ -26,9 +25,9 @@ export type InspectingProxy = AsyncDisposable & {
 };
 
 export type InspectingProxyOptions = {
-  /** An empty folder for its keys. */
+  /** Empty folder for its keys. */
   folder: string;
-  /** The path of a socket, or an address of this machine. */
+  /** Path of a socket, or an address of this machine. */
   listen: { path: string } | { host: string };
   allows: (host: string) => boolean;
 };

@@ -70,10 +70,7 @@ function bytesOf(array: Float32Array | Int8Array): Buffer {
   return Buffer.from(array.buffer, array.byteOffset, array.byteLength);
 }
 
-/**
- * Spreads drawers over several wings, rooms, sources and days, some of unknown age; each of MIXED_FILTERS selects some of
- * them.
- */
+/** Spreads drawers over several wings, rooms, sources and days, some of unknown age. Each of MIXED_FILTERS selects some of them. */
 export function mixedDrawers<T extends { text: string }>(drawers: readonly T[]): (T & FixtureDrawer)[] {
   return drawers.map((drawer, at) => ({
     ...drawer,

@@ -3,7 +3,7 @@ import type { StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
 
 const PAGE = 100;
 
-/** Returns one field of each drawer, of one wing or of all wings. */
+/** Returns one field of each drawer, in one wing or in all wings. */
 export async function listDrawers(
   mcp: StdioMcp,
   field: "drawer_id" | "content_preview",

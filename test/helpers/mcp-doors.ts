@@ -1,6 +1,4 @@
-/**
- * Sends raw bytes of MCP to each door: the shim's stdio, the broker's stream, Streamable HTTP. One request at a time.
- */
+/** Sends raw bytes of MCP to each door: the shim's stdio, the broker's stream, Streamable HTTP. Sends one request at a time. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { request } from "node:http";

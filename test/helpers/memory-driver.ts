@@ -1,5 +1,5 @@
 /**
- * A palace driver in memory, for tests of code that uses the port. It passes the same contract tests as chroma.ts
+ * Palace driver in memory, for tests of code that uses the port. It passes the same contract tests as chroma.ts
  * (test/contract/palace-driver.test.ts), so it refuses whatever a Chroma refuses.
  */
 import type { PlaceFilter } from "../../src/memory/port/drawer.ts";
@@ -69,12 +69,12 @@ export class MemoryDriver implements PalaceDriver {
     return Promise.resolve();
   }
 
-  /** The stored record, for tests. */
+  /** Returns the stored record, for tests. */
   read(id: string): PalaceRecord | undefined {
     return this.#records.get(id);
   }
 
-  /** Always asynchronous, so that no caller can rely on an answer within the same turn. */
+  /** Always asynchronous, so no caller can rely on an answer within the same turn. */
   #ready(): Promise<void> {
     if (this.#open) return Promise.resolve();
     return Promise.reject(new PalaceError("STORE_UNAVAILABLE", "the palace is not open", ""));

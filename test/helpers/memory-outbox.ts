@@ -1,12 +1,12 @@
 /**
- * Test doubles for the outbox: the ledger's durable list in memory, a clock that does not wait, and a driver that fails on
- * demand. Imported by tests of src/mempalace/outbox.ts.
+ * Test doubles for the outbox: the ledger's durable list in memory, a clock that does not wait, and a driver that fails on demand. Imported
+ * by tests of src/mempalace/outbox.ts.
  */
 import type { PlaceFilter } from "../../src/memory/port/drawer.ts";
 import type { OutboxEntry, OutboxSource, PalaceDriver, PalaceRecord } from "../../src/memory/port/public-palace.ts";
 import type { OutboxClock } from "../../src/mempalace/outbox.ts";
 
-/** Holds the drawers' entries for the outbox, under the ledger's rules. */
+/** The drawers' entries for the outbox, under the ledger's rules. */
 export class MemoryOutboxSource implements OutboxSource {
   readonly drawers = new Map<string, PalaceRecord>();
   readonly #list = new Map<string, { seq: number; atMs: number }>();
@@ -65,7 +65,7 @@ export class MemoryOutboxSource implements OutboxSource {
   }
 }
 
-/** A clock that does not wait: sleeping moves its time forward at once. */
+/** Clock that does not wait: sleeping moves its time forward at once. */
 export class QuickClock implements OutboxClock {
   readonly sleeps: number[] = [];
   #nowMs = 1_000_000;
@@ -86,11 +86,11 @@ export class QuickClock implements OutboxClock {
   }
 }
 
-/** The fault of one call: it does nothing, does all but loses the answer, or does half. */
+/** Fault of one call: it does nothing, does all but loses the answer, or does half. */
 export type Mishap = "before" | "after" | "half";
 export type Call = { op: "open" | "upsert" | "remove"; ids: string[] };
 
-/** Wraps a driver; `mishap` is called before each call and returns the error to fail with, if any. */
+/** Wraps a driver. `mishap` is called before each call and returns the error to fail with, if any. */
 export class FlakyDriver implements PalaceDriver {
   readonly kind = "memory";
   readonly calls: Call[] = [];

@@ -1,7 +1,4 @@
-/**
- * Reads the drawers of a palace with all their metadata, of the real MemPalace or of ours, in one shape, so that they
- * can be compared.
- */
+/** Reads the drawers of a palace with all their metadata, from the real MemPalace or from us, in one shape for comparisons. */
 import Database from "better-sqlite3";
 import type { TestPalace } from "./palace.ts";
 import { type MempalaceVersion, python } from "./python-mempalace.ts";

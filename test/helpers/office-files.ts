@@ -1,14 +1,11 @@
-/**
- * Writes office documents by hand: archives of XML, an RTF, a PDF. They are small, and the real programs' libraries read
- * them too.
- */
+/** Writes office documents by hand: archives of XML, an RTF, a PDF. They are small, and the real programs' libraries read them too. */
 import { crc32, deflateRawSync } from "node:zlib";
 
 export type Parts = Readonly<Record<string, string | Buffer>>;
 export type ZipOptions = {
-  /** Bits set in each entry's flags, as an encrypted archive has them. */
+  /** Bits in each entry's flags, as an encrypted archive has them. */
   flags?: number;
-  /** The unpacked size that the archive claims for an entry, when it is false. */
+  /** Unpacked size that the archive falsely claims for an entry. */
   claimed?: number;
 };
 
@@ -65,7 +62,7 @@ const types = (overrides: Readonly<Record<string, string>>): string =>
 
 const WORD = `xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:r="${OFFICE}"`;
 
-/** `body` is WordprocessingML; `more` holds parts beside it, by name. Relation r9 is https://example.org/there. */
+/** `body` is WordprocessingML. `more` has parts beside it, by name. Relation r9 is https://example.org/there. */
 export function docx(body: string, more: Parts = {}): Buffer {
   const known = Object.keys(more).map((name) => name.replace("word/", ""));
   return zip({
@@ -92,7 +89,7 @@ const shape = (text: string, kind: string): string =>
     .map((line) => `<a:p><a:r><a:t>${line}</a:t></a:r></a:p>`)
     .join("")}</p:txBody></p:sp>`;
 
-/** Writes slides in the order they are shown; the files are numbered the other way round. */
+/** Writes slides in the order of the show. The files are numbered the other way round. */
 export function pptx(slides: readonly { title: string; text: string; notes?: string }[]): Buffer {
   const file = (at: number): string => `slide${slides.length - at}.xml`;
   const parts: Record<string, string> = {
@@ -118,7 +115,7 @@ export function pptx(slides: readonly { title: string; text: string; notes?: str
 
 const SHEET = `xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="${OFFICE}"`;
 
-/** `cells` holds rows of `<c>` elements as SpreadsheetML. Cell style 1 is a date, 2 a date in a custom format, 0 none. */
+/** `cells` has rows of `<c>` elements as SpreadsheetML. Cell style 1 is a date, 2 a date in a custom format, 0 none. */
 export function xlsx(sheets: Readonly<Record<string, readonly string[]>>, strings: readonly string[] = []): Buffer {
   const names = Object.keys(sheets);
   return zip({
@@ -163,9 +160,7 @@ export function epub(title: string, chapters: readonly string[], more: Parts = {
   });
 }
 
-/**
- * Writes one page per list of lines, in Helvetica; with `isEncrypted` it claims an encryption whose password nobody has.
- */
+/** Writes one page per list of lines, in Helvetica. With `isEncrypted` it claims an encryption with an unknown password. */
 export function pdf(pages: readonly (readonly string[])[], { isEncrypted = false } = {}): Buffer {
   const objects: string[] = [
     "<< /Type /Catalog /Pages 2 0 R >>",
@@ -196,7 +191,7 @@ export function pdf(pages: readonly (readonly string[])[], { isEncrypted = false
   return Buffer.from(text, "latin1");
 }
 
-/** Writes a document with a password as Office does; such a file is not a zip archive. */
+/** Writes a document with a password as Office does. Such a file is not a zip archive. */
 export function lockedOffice(): Buffer {
   return Buffer.concat([
     Buffer.from("d0cf11e0a1b11ae1", "hex"),

@@ -1,7 +1,6 @@
 /**
- * Installs the package as of 2026-11-22 (commit 45666cd, ledger schema 6), broker and shim only. It contains that
- * commit's minified build, and the one package that has been dropped from the dependencies since. The other packages
- * are today's.
+ * Installs the package as of 2026-11-22 (commit 45666cd, ledger schema 6), broker and shim only. It contains that commit's minified build,
+ * and the one package that was dropped from the dependencies since. The other packages are today's.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
@@ -13,13 +12,13 @@ const CALL_TIMEOUT_MS = 120_000;
 export const OLDER_SCHEMA = 6;
 
 export type OlderBuild = {
-  /** The broker's file, for Node. */
+  /** File of the broker, for Node. */
   broker: string;
   /** Starts an agent's session, as before the upgrade. */
   shim(): Promise<StdioMcp>;
 };
 
-/** Unpacks it into the palace's home, as npm would. */
+/** Unpacks the build into the palace's home, as npm would. */
 export function installOlderBuild({ home, env }: TestPalace): OlderBuild {
   const place = join(home, "older/node_modules/palace-devbox");
   mkdirSync(place, { recursive: true });

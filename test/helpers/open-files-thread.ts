@@ -1,6 +1,6 @@
 /**
- * The thread that finds the processes with a palace's files open, by device and inode of every process's handles, so that
- * another mount, a container's path or a hard link hides none. Started by open-files.ts, which states the rules.
+ * Thread that finds the processes with a palace's files open. It compares device and inode of every process's handles, so another mount, a
+ * container's path or a hard link hides none. Started by open-files.ts, which states the rules.
  */
 import { readdirSync, readFileSync, readlinkSync, type Stats, statSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -9,17 +9,17 @@ import { parentPort, workerData } from "node:worker_threads";
 export type Part = "ledger" | "palace";
 export type Seen = {
   looks: number;
-  /** The number of looks in which a process had it open. */
+  /** Number of looks in which a process had it open. */
   held: Record<Part, number>;
   /** Pairs of processes that had it open together. */
   together: string[];
 };
 
-/** The pause after each look, as a multiple of its length: looking takes at most a twentieth of a processor. */
+/** Pause after each look, as a multiple of the look's length. Looking takes at most a twentieth of a processor. */
 const REST = 19;
 const REST_MIN_MS = 50;
 const TOGETHER_MAX = 20;
-/** Programs of the engine and of ssh: they hold most of the machine's handles, and open no database. */
+/** Programs of the engine and of ssh. They have most of the machine's handles, and open no database. */
 const PLUMBING = new Set([
   ...["dockerd", "containerd", "containerd-shim-runc-v2", "runc", "docker", "docker-compose", "docker-init"],
   ...["sshd", "sshd-session", "ssh"],
@@ -28,16 +28,16 @@ const PLUMBING = new Set([
 const WRITES = 0o3;
 
 type File = { part: Part; path: string };
-/** A process that has a part open; `from` and `to` are the moments of the first and last look that found it so. */
+/** Process that has a part open. `from` and `to` are the moments of the first and the last look that found it. */
 type Holding = { part: Part; process: string; pid: string; from: number; to: number; writes: boolean; path: string };
 
 const { home, server, leaveOut } = workerData as { home: string; server: boolean; leaveOut: number };
 const seen: Seen = { looks: 0, held: { ledger: 0, palace: 0 }, together: [] };
 const holdings = new Map<string, Holding>();
-/** Grows with each handle that is found: only the order matters. */
+/** Grows with each handle that is found. Only the order matters. */
 let moment = 0;
 
-/** Lists the files to watch; a later file is found by the next look. */
+/** Lists the files to watch. The next look finds later files. */
 function watchedFiles(): Map<string, File> {
   const files = new Map<string, File>();
   const add = (part: Part, path: string): void => {
@@ -69,7 +69,7 @@ function list(folder: string): string[] {
 function look(files: ReadonlyMap<string, File>, pids: readonly string[]): Map<string, number> {
   const found = new Map<string, number>();
   for (const pid of pids) {
-    // Threads of the kernel have none.
+    // Kernel threads have none.
     const handles = list(`/proc/${pid}/fd`);
     if (handles.length === 0 || PLUMBING.has(programOf(pid))) continue;
     for (const fd of handles) {
@@ -79,7 +79,7 @@ function look(files: ReadonlyMap<string, File>, pids: readonly string[]): Map<st
       if (process === undefined || !isStill(file as File, stat as Stats)) continue;
       const { part, path } = file as File;
       const info = quietly(() => readFileSync(`/proc/${pid}/fdinfo/${fd}`, "utf8")) ?? "";
-      // A pure reader of a database in WAL mode also writes its -shm, which holds the readers' marks.
+      // A process that only reads a database in WAL mode also writes its -shm, which contains the readers' marks.
       const writes = isForWriting(info) && !path.endsWith("-shm");
       const key = `${part} ${process}`;
       moment += 1;
@@ -91,7 +91,7 @@ function look(files: ReadonlyMap<string, File>, pids: readonly string[]): Map<st
   return found;
 }
 
-/** The inode of a deleted file is reused for the next new file. */
+/** The next new file may reuse a deleted file's inode. */
 function isStill({ path }: File, { dev, ino }: Stats): boolean {
   const now = statSync(path, { throwIfNoEntry: false });
   return now?.dev === dev && now.ino === ino;
@@ -101,7 +101,7 @@ function quietly<T>(ask: () => T): T | undefined {
   try {
     return ask();
   } catch {
-    // The process ended, or closed the file.
+    // The process ended or closed the file.
     return undefined;
   }
 }
@@ -111,7 +111,7 @@ function isForWriting(fdinfo: string): boolean {
   return (Number.parseInt(flags, 8) & WRITES) !== 0;
 }
 
-/** A pid is reused, but not with the same start time. */
+/** A pid may be reused, but not with the same start time. */
 function nameOf(pid: string): string | undefined {
   const stat = quietly(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
   return stat && `${pid}@${stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]}`;
@@ -127,8 +127,8 @@ function commandOf(pid: string): string {
 }
 
 /**
- * A look takes time: one process may have ended before another one opened the file. Processes found together are therefore
- * examined again, and count when one of them had the file open before and after the other was found.
+ * A look takes time, so one process may have ended before another one opened the file. Processes found together are therefore examined
+ * again. They count if one of them had the file open before and after the other was found.
  */
 function lookTwice(): void {
   const files = watchedFiles();
@@ -153,7 +153,7 @@ function report(key: string, at: number): void {
   }
 }
 
-/** The broker, which has the ledger open, may read what its Chroma server writes. */
+/** The broker, which has the ledger open, may read the files that its Chroma server writes. */
 function mayRead({ part, process, writes }: Holding): boolean {
   return server && part === "palace" && !writes && holdings.has(`ledger ${process}`);
 }

@@ -1,9 +1,8 @@
 /**
- * Watches which processes have a palace's files open: the ledger, and the public palace in the folder `palace` beside
- * it. It sees every process of the machine, also in containers, except the programs of the engine and of ssh; so it
- * needs root and a local engine. It reports two processes that have the ledger, or the public palace, open at the same
- * time. This process does not count, so that a test may read. A file that is open for less than the time between two
- * looks (0.1 s, or 0.5 s on a busy machine) may be missed.
+ * Watches which processes have a palace's files open: the ledger, and the public palace in the folder `palace` beside it. It sees every
+ * process of the machine, also in containers, except the programs of the engine and of ssh, so it needs root and a local engine. It reports
+ * two processes that have the ledger, or the public palace, open at the same time. This process does not count, so a test may read. The
+ * watch may miss a file that is open for less than the time between two looks (0.1 s, or 0.5 s on a busy machine).
  */
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
@@ -11,7 +10,7 @@ import { expect } from "vitest";
 import type { Seen } from "./open-files-thread.ts";
 
 export type OpenFiles = AsyncDisposable & {
-  /** Returns what was seen so far. */
+  /** Returns the findings so far. */
   seen(): Promise<Seen>;
   /**
    * Asserts that no two processes shared a file, and that the watch works: it saw a broker with the ledger open, and a
@@ -20,13 +19,13 @@ export type OpenFiles = AsyncDisposable & {
   expectOneAtATime(): Promise<void>;
 };
 
-/** Returns why there can be no watch here; undefined if there can. */
+/** Returns why a watch is impossible here, or undefined if it is possible. */
 export const openFilesMissing =
   process.platform === "linux" && process.getuid?.() === 0
     ? undefined
     : "to see whose files are open needs Linux and root";
 
-/** With `server`, a Chroma server writes the palace, and the broker, which has the ledger, may read it. */
+/** With `server` a Chroma server writes the palace, and the broker, which has the ledger, may read it. */
 export function watchOpenFiles(home: string, { server = false } = {}): OpenFiles {
   const workerData = { home, server, leaveOut: process.pid };
   const worker = new Worker(new URL("./open-files-thread.ts", import.meta.url), { workerData });

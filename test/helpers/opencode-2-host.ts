@@ -1,6 +1,6 @@
 /**
- * A host made from opencode 2's published plugin types: it takes `id` and `setup` of a default export, runs the session hooks in the
- * order in which opencode does, and stores messages as its database has them. The real opencode 2 was not run.
+ * Host made from opencode 2's published plugin types. It takes `id` and `setup` of a default export, runs the session hooks in opencode's
+ * order, and stores messages as its database has them. The real opencode 2 was not run.
  */
 import type { Context, SecondEvent, SessionHooks, StoredMessage } from "../../src/agents/opencode/generation-2.ts";
 
@@ -98,7 +98,7 @@ export class SecondHost {
     this.sessions.get(id)?.messages.push({ id: `msg_${(this.#messages += 1)}`, type: "user", ...message });
   }
 
-  /** The user sends a message. The hooks run before it is stored. */
+  /** Sends a message as the user. The hooks run before it is stored. */
   async prompt(id: string, text: string): Promise<void> {
     const event = { sessionID: id, messageID: `msg_${this.#messages + 1}`, prompt: { text }, delivery: "queue" };
     await this.#run("prompt", event);
@@ -116,7 +116,7 @@ export class SecondHost {
     return event;
   }
 
-  /** The agent answers with that content, and its execution ends. */
+  /** Ends the agent's execution with an answer of that content. */
   answer(
     id: string,
     content: StoredMessage["content"],

@@ -1,6 +1,6 @@
 /**
- * Writes databases as opencode 1.18.33 does: its tables and indexes, its way of opening, its JSON (harnesses.md 1.5 to
- * 1.7). For tests and benches; a writer can stay open, as opencode does, while the database is read.
+ * Writes databases as opencode 1.18.33 does: its tables and indexes, its way of opening, its JSON (harnesses.md 1.5 to 1.7). For tests and
+ * benches. A writer can stay open, as opencode does, while the database is read.
  */
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
@@ -53,9 +53,9 @@ export type OpencodeDatabase = {
   addSession(session: SessionFields): void;
   /** Returns the message's id. Parts are data in opencode's stored form. */
   addMessage(session: string, data: object, parts: readonly object[], atMs?: number): string;
-  /** Removes a session and what was said in it. */
+  /** Removes a session and its messages. */
   remove(session: string): void;
-  /** Changes the last part of a message and nothing else, as when a tool ends. */
+  /** Changes only the last part of a message, as when a tool ends. */
   endTool(message: string, state: object): void;
   close(): void;
 };
@@ -118,7 +118,7 @@ export function createOpencodeDatabase(file: string): OpencodeDatabase {
   };
 }
 
-/** The tables of opencode 2, as its published schema has them. */
+/** Tables of opencode 2, as its published schema has them. */
 const SECOND = `
 CREATE TABLE session_v2 (id text PRIMARY KEY, project_id text NOT NULL, parent_id text, slug text NOT NULL, directory text NOT NULL,
   title text NOT NULL, version text NOT NULL, time_created integer NOT NULL, time_updated integer NOT NULL);
@@ -180,7 +180,7 @@ export const called = (tool: string, input: object, output: string): object => (
   state: { status: "completed", input, output, title: tool, metadata: {}, time: { start: 1, end: 2 } },
 });
 
-/** Adds sessions with messages as agents write them, the same for the same seed. */
+/** Adds sessions with messages as agents write them. The same seed gives the same sessions. */
 export function fillOpencode(
   database: OpencodeDatabase,
   { sessions, messages, seed }: Record<"sessions" | "messages" | "seed", number>,

@@ -9,7 +9,7 @@ import { COMMIT_BATCH_MAX } from "../../src/protocol/limits.ts";
 
 type Call = Pick<WriteCall, "method" | "params" | "findings">;
 
-/** Writes as an agent does, while no broker runs. The times are `atMs` and later, one second a call. */
+/** Writes as an agent does, while no broker runs. The times begin at `atMs`, one second apart. */
 export function writeDirectly(ledgerFile: string, name: string, calls: readonly Call[], atMs: number): void {
   const writer = new LedgerWriter(ledgerFile, (tx, call) => applyWrite(tx, call));
   try {
@@ -25,7 +25,7 @@ export function writeDirectly(ledgerFile: string, name: string, calls: readonly 
   }
 }
 
-/** Calls of an agent that make a memory with something of every kind; `drawers` of them are notes. */
+/** Calls of an agent that make a memory with something of every kind. `drawers` of them are notes. */
 export function everyKind(name: string, drawers: number): Call[] {
   const calls: Call[] = [];
   for (let at = 0; at < drawers; at++) {
@@ -80,7 +80,7 @@ export function minedFile(sourceFile: string, content: string, mtime: number): C
   return { method: "source.replace", params: { wing: "docs", room: "general", sourceFile, content, mtime, sha256 } };
 }
 
-/** Tables and the columns that have the same meaning in every ledger. */
+/** Tables, and their columns that have the same meaning in every ledger. */
 const TABLES = {
   drawer: "id, wing, room, source_file, text, date_words, metadata FROM drawer",
   closet: "id, wing, room, source_file, text, metadata FROM closet",
@@ -109,7 +109,7 @@ export function drawersIn(file: string): number {
   }
 }
 
-/** Returns each table's number of rows and their digest. `only` selects rows by a text that they contain. */
+/** Returns each table's number of rows and their digest. `only` selects rows that contain a text. */
 export function contentsOf(ledgerFile: string, only = ""): Contents {
   const ledger = new Database(ledgerFile, { readonly: true });
   try {

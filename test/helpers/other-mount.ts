@@ -1,8 +1,8 @@
-/** Shows the same folder under another name, through a mount namespace of one process; a link would be resolved. */
+/** Shows the same folder under another name, through a mount namespace of one process, because a link would be resolved. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 
-/** Returns why there can be none here; undefined if there can. */
+/** Returns why that is impossible here, or undefined if it is possible. */
 export const otherMountMissing = ((): string | undefined => {
   try {
     execFileSync("unshare", ["--mount", "true"], { stdio: "ignore" });
@@ -12,7 +12,7 @@ export const otherMountMissing = ((): string | undefined => {
   }
 })();
 
-/** Returns the folder's other path, and the words to put before a command that shall see it there. */
+/** Returns the folder's other path, and the words to put before a command that must see it there. */
 export function throughOtherMount(folder: string, mount: string): { path: string; wrapper: string[] } {
   mkdirSync(mount, { recursive: true });
   const script = `mount --bind "$1" "$2" && shift 2 && exec "$@"`;

@@ -1,6 +1,6 @@
 /**
- * Makes a palace for one test: a temporary home, real broker processes, real shims. At the end it stops every process
- * it started and checks that none is left. Tests use it with `await using`.
+ * Makes a palace for one test: a temporary home, real broker processes, real shims. At the end it stops every process that it started and
+ * checks that none is left. Tests use it with `await using`.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,7 +16,7 @@ import { type Config, loadConfig } from "../../src/config/config.ts";
 import type { Env } from "../../src/config/env.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
-/** The real model, when the checkout has the shared folder beside it. */
+/** The real model, if the shared folder is beside the checkout. */
 const MODEL_DIR = join(ROOT, "../shared/models/all-MiniLM-L6-v2");
 export const realModelDir: string | undefined = existsSync(MODEL_DIR) ? MODEL_DIR : undefined;
 
@@ -27,9 +27,9 @@ export type TestPalace = AsyncDisposable & {
   home: string;
   env: Env;
   config: Config;
-  /** Starts a broker as a child of the test; resolves once it answers. */
+  /** Starts a broker as a child of the test, and resolves once it answers. */
   startBroker(more?: Env): Promise<ChildProcess>;
-  /** `cwd`: the folder that the agent works in. */
+  /** `cwd`: the folder in which the agent works. */
   shim(more?: Env, cwd?: string): Promise<StdioMcp>;
   client(): Promise<Client>;
   /** Returns the file of an executable, as the other methods start it. */
@@ -38,7 +38,7 @@ export type TestPalace = AsyncDisposable & {
   run(
     bin: string,
     args: string[],
-    /** `isOpen`: its stdin stays open behind the input. `cwd`: the folder that it is run in. */
+    /** `isOpen`: its stdin stays open after the input. `cwd`: the folder in which it runs. */
     options?: { env?: Env; input?: string; isOpen?: boolean; cwd?: string },
   ): Promise<{ code: number | null; stdout: string; stderr: string }>;
   log(): string;
@@ -47,7 +47,7 @@ export type TestPalace = AsyncDisposable & {
 export type TestPalaceOptions = {
   env?: Env;
   home?: string;
-  /** True: run the built files (dist), as users do; else the sources. ./scripts/test builds first and sets this. */
+  /** True: runs the built files (dist), as users do. False: runs the sources. ./scripts/test builds first and sets this. */
   built?: boolean;
 };
 
@@ -60,7 +60,7 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
     TMPDIR: process.env["TMPDIR"],
     HOME: home,
     LANG: "C.UTF-8",
-    // Node keeps compiled programs there; ./scripts/test names the folder.
+    // Node keeps compiled programs there. ./scripts/test names the folder.
     NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
     // scripts/mutate.ts asks which lines a test's processes run.
     NODE_V8_COVERAGE: process.env["PALACE_TEST_COVERAGE"],

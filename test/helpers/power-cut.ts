@@ -1,8 +1,8 @@
 /**
- * Simulates power cuts for a folder. The files are really written; beside that, this class tracks which bytes and names
- * were synced. At each sync, and whenever `cut` is called, it makes folders as a power cut may leave them, and passes
- * each to `look`. Such a state always has everything that was synced. Of the rest it has nothing, everything, one name,
- * all names but one, or a random part. A file that was renamed from one folder to another is in exactly one of them.
+ * Simulates power cuts for a folder. The files are really written, and this class tracks which bytes and names were synced. At each sync,
+ * and whenever `cut` is called, it makes folders as a power cut may leave them, and passes each to `look`. Such a state always has
+ * everything that was synced. Of the rest it has nothing, everything, one name, all names but one, or a random part. A file that was
+ * renamed from one folder to another is in exactly one of them.
  */
 import { createHash } from "node:crypto";
 import {
@@ -25,19 +25,19 @@ import { join } from "node:path";
 import { type Disk, exchangeDisk } from "../../src/base/folders.ts";
 import { seededRandom } from "./random.ts";
 
-/** The folder for states. It is in memory, because syncing them on a real disk would only cost time. */
+/** Folder for states. It is in memory, because syncing them on a real disk would only cost time. */
 const MEMORY = "/dev/shm";
 
-/** Name to inode. */
+/** Map from name to inode. */
 type Names = Map<string, number>;
 type Place = { folder: number; name: string };
-/** Inode to a file's bytes, a folder's names, or a link's target. */
+/** Map from inode to a file's bytes, a folder's names, or a link's target. */
 type Tree = Map<number, Buffer | Names | string>;
 
 export type PowerCutOptions = {
-  /** Checks one state; `what` describes it in a failure. */
+  /** Checks one state. `what` describes it in a failure. */
   look: (folder: string, what: string) => void;
-  /** Matches files that SQLite itself syncs before it relies on them; a state has them as written. */
+  /** Matches files that SQLite itself syncs before it relies on them. A state has them as written. */
   keptBySqlite?: RegExp;
   /** Matches files that never survive a power cut. */
   volatile?: RegExp;
@@ -47,9 +47,9 @@ export type PowerCutOptions = {
 };
 
 export class PowerCut implements Disposable {
-  /** How often something below the folder was synced. */
+  /** Number of syncs below the folder. */
   syncs = 0;
-  /** How many states were looked at. */
+  /** Number of states that were looked at. */
   states = 0;
   /** Makes the next sync fail with this error. */
   failure: Error | undefined;
@@ -57,10 +57,10 @@ export class PowerCut implements Disposable {
   readonly #options: PowerCutOptions;
   readonly #random: () => number;
   readonly #synced: Tree = new Map();
-  /** An open descriptor for each known inode. While it is open, no other file gets the same inode number. */
+  /** Open descriptor for each known inode. While it is open, no other file gets the same inode number. */
   readonly #held = new Map<number, number>();
   readonly #before: Disk;
-  /** The states of this moment that were looked at. */
+  /** States of this moment that were looked at. */
   readonly #looked = new Set<string>();
   #isLooking = false;
 
@@ -150,7 +150,7 @@ export class PowerCut implements Disposable {
   #state(now: Tree, what: string, chance: { moves: (inode: number) => boolean; bytes: () => number }): void {
     const { look, keptBySqlite } = this.#options;
     const names = this.#names(now, chance.moves);
-    /** Paths, with each folder before its files. A folder has the content undefined. */
+    /** Paths, each folder before its files. A folder has the content undefined. */
     const files = new Map<string, Buffer | string | undefined>();
     const gather = (inode: number, path: string): void => {
       const at = now.get(inode) ?? this.#synced.get(inode) ?? Buffer.alloc(0);
@@ -197,7 +197,7 @@ export class PowerCut implements Disposable {
       if (!left.delete(inode)) return;
       const to = is.get(inode) ?? [];
       for (const { folder, name } of to) {
-        // The folder must exist first, and the file that had this name must have been moved away.
+        // The folder must exist first, and the file with this name must have been moved away.
         move(folder);
         const before = namesIn(this.#synced, folder).get(name);
         if (before !== undefined && is.has(before)) move(before);
@@ -244,10 +244,7 @@ function reachable(names: ReadonlyMap<number, Names>, root: number): Set<number>
   return found;
 }
 
-/**
- * Mixes two states of a file. With `share` 0 it is as synced, with 1 as written; in between its first bytes are as
- * written.
- */
+/** Mixes two states of a file: as synced with `share` 0, as written with 1. In between, its first bytes are as written. */
 function mixed(synced: Buffer, current: Buffer, share: number): Buffer {
   if (share === 0) return synced;
   if (share === 1) return current;

@@ -1,6 +1,6 @@
 /**
- * Reads a palace through the real Chroma of a MemPalace version, and makes palaces of many rows through it. Uses that
- * version's Python without a server. python-mempalace.ts, in contrast, goes through the tools.
+ * Reads a palace through the real Chroma of a MemPalace version, and makes palaces of many rows through it. Uses that version's Python
+ * without a server. python-mempalace.ts uses the tools instead.
  */
 import { hash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -9,9 +9,9 @@ import { dirname, join } from "node:path";
 import { CI_CACHE, mempalaceEnv, type MempalaceVersion, python } from "./python-mempalace.ts";
 
 /**
- * The least share of rows that must be found by their own vectors. Chroma's index is approximate: of 1,000 rows that
- * MemPalace 3.3.6 itself filed into a palace, it finds 990. Of ours it finds between 984 and 998, differently each time
- * the index is built. Rows that are missing from the index would lower the share much more.
+ * Least share of rows that must be found by their own vectors. Chroma's index is approximate: of 1,000 rows that MemPalace 3.3.6 itself
+ * filed, it finds 990. Of ours it finds between 984 and 998, differently each time the index is built. Rows that are missing from the index
+ * would lower the share much more.
  */
 export const FOUND_BY_OWN_VECTOR_MIN = 0.95;
 
@@ -82,8 +82,8 @@ export async function cachedChroma(
 }
 
 /**
- * Copies a palace to `palace`. It is made once on a machine and kept beside the virtual environments. `name` describes
- * everything it is made from except the model: another name or model makes another palace.
+ * Copies a palace to `palace`. It is made once per machine and kept beside the virtual environments. `name` describes everything it is made
+ * from except the model. Another name or model makes another palace.
  */
 export async function cachedPalace(
   name: string,

@@ -26,7 +26,7 @@ const SERVER_MAX_S = 3_600;
 const READY_TIMEOUT_MS = 60_000;
 const run = promisify(execFile);
 
-/** The folder for everything that is made once on a machine: virtual environments, palaces. */
+/** Folder for everything that is made once per machine: virtual environments, palaces. */
 export const CI_CACHE =
   process.env["DEVBOX_CI_HOME"] ??
   join(process.env["XDG_CACHE_HOME"] ?? join(process.env["HOME"] ?? homedir(), ".cache"), "devbox-ci");
@@ -45,9 +45,9 @@ export function chromaOf(version: MempalaceVersion): string | undefined {
 }
 
 /**
- * Installs one version. Versions need the same 84 packages, which pip takes half a minute to write. So the packages of
- * an installed version are linked first, and pip adds what differs. pip installs the package itself last, so its
- * command exists only after a complete installation.
+ * Installs one version. Versions need the same 84 packages, which pip takes half a minute to write. So the packages of an installed version
+ * are linked first, and pip adds the others. pip installs the package itself last, so its command exists only after a complete
+ * installation.
  */
 const INSTALL = `
   [ ! -x "$1/bin/mempalace-mcp" ] || exit 0
@@ -66,15 +66,13 @@ const INSTALL = `
   "$1/bin/pip" install --quiet --disable-pip-version-check --no-compile "mempalace==$2"`;
 
 /**
- * Installs that version if needed. Returns why it cannot be used here, or undefined if it can. Throws that reason
- * instead if CI=true.
+ * Installs that version if needed. Returns why it cannot be used here, or undefined if it can. With CI=true it throws that reason instead.
  */
 export async function mempalaceMissing(version: MempalaceVersion): Promise<string | undefined> {
   const folder = join(CI_CACHE, `mempalace-${version}`);
   try {
     mkdirSync(CI_CACHE, { recursive: true });
-    // One installation at a time: a second test uses the first one's result, and another version links the packages
-    // that both need.
+    // Allows one installation at a time: a second test uses the first one's result, and another version links the packages that both need.
     const args = [join(CI_CACHE, "mempalace.lock"), "sh", "-euc", INSTALL, "sh", folder, version];
     await run("flock", args, { timeout: INSTALL_TIMEOUT_MS });
     return undefined;
@@ -87,7 +85,7 @@ export async function mempalaceMissing(version: MempalaceVersion): Promise<strin
   }
 }
 
-/** Returns an environment with a HOME of its own; variables of the test's own environment are not passed on. */
+/** Returns an environment with its own HOME, without the variables of the test's own environment. */
 export function mempalaceEnv(home: string, more: Record<string, string> = {}): Record<string, string> {
   const model = join(home, ".cache/chroma/onnx_models/all-MiniLM-L6-v2/onnx");
   if (!existsSync(model)) {
@@ -108,10 +106,7 @@ export function mempalaceEnv(home: string, more: Record<string, string> = {}): R
 
 export type Mempalace = AsyncDisposable & {
   pid: number;
-  /**
-   * Calls a tool and returns its text, parsed if it is JSON. An error of the server is thrown with its `code` and
-   * `data`.
-   */
+  /** Calls a tool and returns its text, parsed if it is JSON. Throws an error of the server with its `code` and `data`. */
   call(tool: string, args?: Record<string, unknown>): Promise<Record<string, unknown>>;
 };
 
@@ -122,8 +117,8 @@ export type MempalaceOptions = {
   /** Words to put before the command, for example to start it in another namespace. */
   wrapper?: readonly string[];
   /**
-   * Limit for an answer, or for a whole command, which is then killed. Without it, two Chromas on one palace could wait
-   * for each other for ever.
+   * Limit for an answer, or for a whole command, which is then killed. Without it, two Chromas on one palace could wait for each other for
+   * ever.
    */
   timeoutMs?: number;
 };
@@ -166,10 +161,7 @@ function forkedServer(version: MempalaceVersion, argv: readonly string[], env: R
   return { transport, pid: async () => (await asked?.pid) ?? 0 };
 }
 
-/**
- * Runs its command line to the end. With a wrapper it starts a new process; otherwise it forks one from a resident
- * Python.
- */
+/** Runs its command line to the end. With a wrapper it starts a new process, otherwise it forks one from a resident Python. */
 export async function runMempalace(
   version: MempalaceVersion,
   args: readonly string[],
@@ -202,10 +194,7 @@ async function runWrapped(
   return { code, output };
 }
 
-/**
- * Runs the code in that version's Python with `args` and returns its stdout. Throws its stderr if it ends with an error
- * or is killed.
- */
+/** Runs the code in that version's Python with `args` and returns its stdout. Throws its stderr if it ends with an error or is killed. */
 export async function python(
   version: MempalaceVersion,
   home: string,
@@ -220,10 +209,7 @@ export async function python(
   return stdout;
 }
 
-/**
- * Starts a process that holds the palace's lock by upstream's own function, as a long mine does. Disposing of it ends
- * the process.
- */
+/** Starts a process that holds the palace's lock by upstream's own function, as a long mine does. Disposing of it ends the process. */
 export async function holdMempalaceLock(
   version: MempalaceVersion,
   home: string,
@@ -256,10 +242,7 @@ export type PythonChroma = AsyncDisposable & {
   restart(): Promise<void>;
 };
 
-/**
- * Starts a Chroma server over a palace folder on this machine's disk. It is the server that MemPalace brings, with the
- * same engine.
- */
+/** Starts a Chroma server over a palace folder on this machine's disk. It is the server that MemPalace brings, with the same engine. */
 export async function startPythonChroma(
   version: MempalaceVersion,
   home: string,

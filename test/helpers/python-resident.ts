@@ -1,8 +1,7 @@
 /**
- * Runs a Python that has imported Chroma and forks a process for each question and each command of MemPalace. The
- * import costs seconds, a fork milliseconds. A forked process has no open palace, so it reads everything from disk like
- * a newly started Python, and it ends by leaving the interpreter like one. The other half is python-resident.py.
- * Imported by python-mempalace.ts and python-chroma.ts.
+ * Runs a Python that has imported Chroma and forks a process for each question and each command of MemPalace. The import costs seconds, a
+ * fork milliseconds. A forked process has no open palace, so it reads everything from disk like a newly started Python. It ends by leaving
+ * the interpreter like one. The other half is python-resident.py. Imported by python-mempalace.ts and python-chroma.ts.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Socket } from "node:net";
@@ -11,13 +10,13 @@ import { join } from "node:path";
 export type Question = {
   env: Record<string, string>;
   argv: readonly string[];
-  /** Time limit in seconds, after which the process is killed. */
+  /** Time limit, s, after which the process is killed. */
   seconds: number;
-  /** Path of a socket at which the caller listens; the process uses it as standard input and output. */
+  /** Path of a socket at which the caller listens. The process uses it as standard input and output. */
   socket?: string;
 } & ({ code: string } | { module: string });
 export type Ended = { status: number; stdout: string; stderr: string };
-/** A process that was started: its pid, and its end. */
+/** Started process: its pid and its end. */
 export type Asked = { pid: Promise<number>; ended: Promise<Ended> };
 
 type Message = { id: number } & ({ pid: number } | { status: number; sizes: [number, number] });
@@ -35,7 +34,7 @@ class Resident {
 
   constructor(python: string) {
     this.#child = spawn(python, [PROGRAM], {
-      // One BLAS thread, so that it has no threads of its own: a fork would not copy them.
+      // Limits BLAS to one thread, because a fork would not copy other threads.
       env: { PATH: process.env["PATH"], LANG: "C.UTF-8", OPENBLAS_NUM_THREADS: "1" },
       stdio: ["pipe", "pipe", "inherit"],
     }) as ChildProcessByStdio<Socket, Socket, null>;
@@ -44,7 +43,7 @@ class Resident {
     this.#child
       .on("error", (error) => this.#fail(python, error))
       .on("exit", (...how) => this.#fail(python, new Error(`it ended: ${how.join()}`)));
-    // It ends when its input ends, that is, with the tests' process, and does not keep that process alive.
+    // It ends when its input ends, which is with the tests' process, and does not keep that process alive.
     this.#child.unref();
     this.#child.stdin.unref();
     this.#child.stdout.unref();
@@ -63,7 +62,7 @@ class Resident {
   #take(chunk: Buffer): void {
     this.#received.push(chunk);
     this.#lacking -= chunk.length;
-    // The parts of a large answer are joined only once.
+    // Joins the parts of a large answer only once.
     while (this.#lacking <= 0) {
       const received = Buffer.concat(this.#received);
       this.#received = [received];

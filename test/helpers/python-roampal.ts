@@ -1,6 +1,6 @@
 /**
- * Runs the real Roampal from the package index, kept in the CI cache. Its rules need none of its models. The package,
- * and the packages of its two servers, are installed beside the real MemPalace's Python, which has Chroma.
+ * Runs the real Roampal from the package index, kept in the CI cache. Its rules need none of its models. The package, and the packages of
+ * its two servers, are installed beside the real MemPalace's Python, which has Chroma.
  */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,7 +10,7 @@ import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { CI_CACHE, mempalaceBin, mempalaceMissing } from "./python-mempalace.ts";
 
-/** The version that the specification describes, and the newest. */
+/** Version that the specification describes, and the newest one. */
 export const ROAMPAL_VERSIONS = ["0.3.6.1", "0.6.0"] as const;
 export type RoampalVersion = (typeof ROAMPAL_VERSIONS)[number];
 
@@ -24,15 +24,11 @@ const PYTHON = "3.11.0";
 const run = promisify(execFile);
 
 const folderOf = (version: RoampalVersion): string => join(CI_CACHE, `roampal-${version}`);
-/**
- * Folder of the servers' packages, for both versions. It has a name of its own, because older checkouts share the cache
- * and do not know it.
- */
+/** Folder of the servers' packages, for both versions. It has its own name, because older checkouts share the cache and do not know it. */
 const SERVERS_FOLDER = join(CI_CACHE, "roampal-servers-1");
 
 /**
- * Installs that version if needed. Returns why it cannot be used here, or undefined if it can. Throws that reason
- * instead if CI=true.
+ * Installs that version if needed. Returns why it cannot be used here, or undefined if it can. With CI=true it throws that reason instead.
  */
 export async function roampalMissing(version: RoampalVersion): Promise<string | undefined> {
   const missing = await mempalaceMissing(PYTHON);
@@ -104,7 +100,7 @@ export async function runRoampal(version: RoampalVersion, module: string, run: C
   return { code, stdout, stderr };
 }
 
-/** Runs one of our scripts that imports Roampal: JSON in, JSON out. Throws whatever the script writes to stderr. */
+/** Runs one of our scripts that imports Roampal: JSON in, JSON out. Throws everything that the script writes to stderr. */
 export async function askRoampal(version: RoampalVersion, script: string, asked: unknown): Promise<unknown> {
   // Makes sets have the same order in every run.
   const python = {

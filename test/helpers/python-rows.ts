@@ -18,7 +18,7 @@ export async function status(palace: TestPalace): Promise<StatusReport> {
   }
 }
 
-/** Waits until both sides hold the same: all rows are adopted, embedded and sent. */
+/** Waits until both sides are equal: all rows are adopted, embedded and sent. */
 export async function inStep(palace: TestPalace, timeoutMs = 120_000): Promise<StatusReport> {
   const deadline = Date.now() + timeoutMs;
   const client = await palace.client();
@@ -63,7 +63,7 @@ export function ledgerRowsIn(file: string): Map<string, ChromaRow> {
 /** Asserts that both have the same ids, texts and metadata, and vectors of the same direction. */
 export function expectSame(ours: Map<string, ChromaRow>, theirs: Map<string, ChromaRow>): void {
   expect([...ours.keys()].sort()).toEqual([...theirs.keys()].sort());
-  // This loop finds differing rows first: one expectation for each of thousands of rows would be slow.
+  // Finds differing rows in this loop first, because one expectation for each of thousands of rows would be slow.
   const differing = [...theirs].filter(([id, row]) => !isSame(ours.get(id), row)).map(([id]) => id);
   for (const id of differing.slice(0, 3)) {
     expect(ours.get(id)?.text, id).toBe(theirs.get(id)?.text);

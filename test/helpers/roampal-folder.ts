@@ -1,6 +1,5 @@
 /**
- * Makes a small data folder of a Roampal without running one: memories that a test files are in its Chroma as Roampal
- * would write them.
+ * Makes a small data folder of a Roampal without running one. Its Chroma has the memories that a test files, as Roampal would write them.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +11,7 @@ export type Filed = { id: string; text: string; metadata?: Metadata };
 
 export type RoampalData = Disposable & {
   dir: string;
-  /** `collection` is the name in Chroma. The text is in the metadata as well, as in Roampal. */
+  /** `collection` is the name in Chroma. The text is also in the metadata, as in Roampal. */
   file(collection: string, memories: readonly Filed[]): void;
   remove(collection: string, ids: readonly string[]): void;
 };

@@ -1,6 +1,6 @@
 /**
- * Sandboxes of coding agents, for tests: Claude Code's own (sandbox-runtime, fetched once into the cache), and a preloaded
- * library that refuses sockets as Codex's does.
+ * Sandboxes of coding agents, for tests: Claude Code's own (sandbox-runtime, fetched once into the cache), and a preloaded library that
+ * refuses sockets as Codex's does.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ const RUNTIME = "0.0.83";
 /** Programs that sandbox-runtime runs on Linux. */
 const PROGRAMS = ["bwrap", "socat", "rg"];
 
-/** Refuses with the errno in REFUSED_ERRNO the calls that Codex's filter refuses. */
+/** Refuses the calls that Codex's filter refuses, with the errno in REFUSED_ERRNO. */
 const LIBRARY = `
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ int bind(int fd, const struct sockaddr *address, socklen_t length) { return refu
 int listen(int fd, int backlog) { return refuse(); }
 `;
 
-/** Returns why neither sandbox can be had here; undefined when both can. Throws that reason instead if CI=true. */
+/** Returns why one of the sandboxes cannot run here, or undefined if both can. With CI=true it throws that reason instead. */
 export function sandboxMissing(): string | undefined {
   const reason = whyNot();
   if (reason !== undefined && process.env["CI"] === "true") throw new Error(reason);

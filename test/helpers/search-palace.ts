@@ -1,6 +1,6 @@
 /**
- * Makes a ledger with its search threads and no broker, for the tests of the search tool: real tables, real full text,
- * searched by words. Drawers are filed as by agents, or as by a feeder, with metadata of the test's choice.
+ * Makes a ledger with its search threads and no broker, for the tests of the search tool: real tables, real full text, searched by words.
+ * Files drawers as agents do, or as a feeder does, with any metadata.
  */
 import { outcomeAdjustments } from "../../src/learning/search/drawer-adjustment.ts";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -24,9 +24,9 @@ type Arguments = Record<string, unknown>;
 
 export type SearchPalace = AsyncDisposable & {
   write(method: string, params: Arguments, findings?: unknown): Arguments;
-  /** Files a text in w/r; returns the id. */
+  /** Files a text in w/r and returns the id. */
   file(content: string, more?: Arguments): string;
-  /** `more.mode`: that the command line asks for; `more.project`: names of the project that the client works in. */
+  /** `more.mode`: the mode that the command line asks for. `more.project`: names of the project in which the client works. */
   search(query: string, more?: Arguments): Promise<SearchAnswer>;
   /** Returns the texts of the hits, in order. */
   texts(query: string, more?: Arguments): Promise<string[]>;

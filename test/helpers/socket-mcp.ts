@@ -1,5 +1,5 @@
 /**
- * Exchanges lines of MCP over a socket that the server connects to and uses as its standard input and output. For
+ * Exchanges lines of MCP over a socket to which the server connects, and which it uses as its standard input and output. For
  * python-mempalace.ts.
  */
 import { once } from "node:events";
@@ -68,7 +68,7 @@ export class SocketTransport implements Transport {
     await promise;
   }
 
-  /** Ends the server's input, which ends the server. A server that does not end is killed. */
+  /** Ends the server's input, which ends the server. Kills a server that does not end. */
   async close(): Promise<void> {
     this.#socket?.end();
     const late = setTimeout(() => {

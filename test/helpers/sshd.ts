@@ -1,6 +1,4 @@
-/**
- * Runs a real sshd for one test on this machine: with its own port, host key and authorized_keys. Needs root, as sshd does.
- */
+/** Runs a real sshd for one test on this machine, with its own port, host key and authorized_keys. Needs root, as sshd does. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -11,7 +9,7 @@ import { freePort } from "./free-port.ts";
 
 const SSHD = "/usr/sbin/sshd";
 
-/** Tells why there can be no sshd here; undefined if there can. */
+/** Returns why no sshd can run here, or undefined if one can. */
 export const sshdMissing: string | undefined =
   process.getuid?.() !== 0
     ? "sshd needs root"
@@ -24,16 +22,16 @@ export type TestSshd = AsyncDisposable & {
   readonly authorizedKeys: string;
   readonly hostKeyFile: string;
   readonly log: () => string;
-  /** Configuration and key with which the `ssh` command gets in, as a user's own would. */
+  /** Configuration and key for the `ssh` command, as a user's own would be. */
   readonly sshConfig: string;
   start(): Promise<void>;
-  /** Sends SIGKILL to it and to the sessions that it serves. */
+  /** Kills it and the sessions that it serves with SIGKILL. */
   kill(): Promise<void>;
   /** Uses another host key from the next start on, as after a new installation. */
   renewHostKey(): void;
 };
 
-/** Serves a user whose home is `home`. `extra` holds lines for the user's own ssh configuration. */
+/** Serves a user whose home is `home`. `extra` has lines for the user's own ssh configuration. */
 export async function startSshd(home: string, address = "127.0.0.1", extra: string[] = []): Promise<TestSshd> {
   const folder = join(home, "sshd");
   for (const name of [folder, join(home, ".ssh")]) mkdirSync(name, { recursive: true, mode: 0o700 });

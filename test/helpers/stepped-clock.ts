@@ -1,10 +1,8 @@
-/**
- * A wall clock that a test steps while the product runs, in every process and thread that is started with its environment.
- */
+/** Wall clock that a test steps while the product runs, in every process and thread that is started with its environment. */
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The file is read again after this interval; performance.now() is unchanged, as it is under a stepped clock. */
+/** Interval after which the file is read again. performance.now() is unchanged, as under a real stepped clock. */
 const HOOK = `import { readFileSync } from "node:fs";
 const real = Date.now;
 let offset = 0;
@@ -29,7 +27,7 @@ globalThis.Date = class extends Date {
 export type SteppedClock = {
   /** Environment for the product's processes. */
   env: { NODE_OPTIONS: string; STEPPED_CLOCK_FILE: string };
-  /** Sets the clock ahead of the true time by this much from now on; a negative value sets it back. */
+  /** Sets the clock ahead of the true time by this much from now on. A negative value sets it back. */
   step(offsetMs: number): void;
 };
 

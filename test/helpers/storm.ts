@@ -1,6 +1,6 @@
 /**
- * Runs the storm of the kill tests: shims write, move and delete while their brokers are killed. Then it checks that
- * every acknowledged write is there once and that no write is half there.
+ * Runs the storm of the kill tests: shims write, move and delete while their brokers are killed. Then it checks that every acknowledged
+ * write exists once and that no write exists in part.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
@@ -19,7 +19,7 @@ export type StormOptions = {
   shims: number;
   rounds: number;
   random: () => number;
-  /** The wing for the drawers, when several storms share a palace. */
+  /** Wing for the drawers, for several storms in one palace. */
   wing?: string;
   /** Runs in each round, before its kill. */
   onRound?: (round: number) => Promise<void>;
@@ -28,7 +28,7 @@ export type StormOptions = {
 /** `changes` counts acknowledged updates. */
 export type StormResult = { present: ReadonlySet<string>; deleted: ReadonlySet<string>; changes: number };
 
-/** Only the shims start brokers: each kill is followed by a start on demand, as it is for users. */
+/** Only the shims start brokers, so each kill is followed by a start on demand, as for users. */
 export async function storm(palace: TestPalace, options: StormOptions): Promise<StormResult> {
   const { env, rounds, random, onRound, wing = "storm" } = options;
   const shims = await Promise.all(Array.from({ length: options.shims }, () => palace.shim(env)));
@@ -56,7 +56,7 @@ export async function storm(palace: TestPalace, options: StormOptions): Promise<
       if (index % 5 === 2) await change(id, { room: `moved${number}` });
       if (index % 7 === 3) await remove(id);
       else kept.push(id);
-      // An older drawer has been sent to the public palace too.
+      // An older drawer was sent to the public palace too.
       const [oldest, older] = kept;
       if (index % 9 === 8 && older !== undefined) await change(older, { content: `${name}, in place of another` });
       if (index % 11 === 10 && oldest !== undefined) await remove(kept.shift() ?? oldest);
@@ -80,8 +80,8 @@ export async function storm(palace: TestPalace, options: StormOptions): Promise<
 }
 
 /**
- * Returns the drawer's id. A write that finds no broker is spooled and acknowledged without an id; then this waits until
- * the ledger has it.
+ * Returns the drawer's id. A write that finds no broker is spooled and acknowledged without an id. It then waits until the ledger has the
+ * drawer.
  */
 export async function fileDrawer(
   palace: TestPalace,
@@ -102,7 +102,7 @@ export async function fileDrawer(
   return find() ?? "";
 }
 
-/** Sends SIGKILL, and ignores that the broker may just have ended by itself. */
+/** Sends SIGKILL, even to a broker that may just have ended by itself. */
 function killHard(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
@@ -111,7 +111,7 @@ function killHard(pid: number): void {
   }
 }
 
-/** Asserts that every acknowledged drawer is there once, no deleted one is, and the ledger's tables agree. */
+/** Asserts that every acknowledged drawer exists once, no deleted one exists, and the ledger's tables agree. */
 export async function assertWhole(
   palace: TestPalace,
   present: ReadonlySet<string>,

@@ -12,7 +12,7 @@ export const hasTerminal = ((): boolean => {
 })();
 
 export type TypeOptions = {
-  /** The executable to run; the default is `palace`. */
+  /** Executable to run. The default is `palace`. */
   executable?: "palace" | "mempalace";
   env?: Env;
   /** Keys to type when the command asks a question. */

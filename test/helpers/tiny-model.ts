@@ -1,7 +1,6 @@
 /**
- * Writes a small model with the real inputs, outputs and file layout, so that tokenizer, runtime, pooling and normalising
- * all run without the 90 MB. Its one layer looks up a seeded random vector for each token; texts that share pieces of words
- * get similar vectors.
+ * Writes a small model with the real inputs, outputs and file layout, so that tokenizer, runtime, pooling and normalising all run without
+ * the 90 MB. Its one layer looks up a seeded random vector for each token. Texts that share pieces of words get similar vectors.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,8 +29,8 @@ export function writeTinyModel(folder: string, seed = 1): string {
 }
 
 /**
- * Writes an equally small cross-encoder: its logit is the sum of the weights of the second text's pieces, one or two
- * letters at the start of a word. Returns `folder`.
+ * Writes an equally small cross-encoder. Its logit is the sum of the weights of the second text's pieces, which are one or two letters at
+ * the start of a word. Returns `folder`.
  */
 export function writeTinyReranker(folder: string, weights: Readonly<Record<string, number>>): string {
   const vocabulary = listPieces();

@@ -1,13 +1,13 @@
 /**
- * Types a page of the docs as a reader would: every command of its blocks, in one shell, in order. `console` blocks show what the
- * reader sees; `sh` blocks only what to type.
+ * Types a page of the docs as a reader would: every command of its blocks, in one shell, in order. `console` blocks show what the reader
+ * sees, `sh` blocks only what to type.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * `shown` holds the lines that the page shows under the command. `…` means any text, and a line of only `…` for
- * any lines. Undefined if the page shows no lines.
+ * `shown` has the lines that the page shows under the command. `…` means any text, and a line of only `…` means any lines. It is undefined
+ * if the page shows no lines.
  */
 export type Typed = Readonly<{ command: string; shown: readonly string[] | undefined }>;
 export type Said = Readonly<{ command: string; code: number; screen: string; shown: RegExp | undefined }>;
@@ -40,9 +40,8 @@ function shownCommands(text: string): Typed[] {
 }
 
 /**
- * Runs the commands in one bash on a terminal of 100 columns. Aliases work, and a failing command does not end the
- * shell. `run` runs a command to its end; `folder` is a place for the script. `screen` is what remains on the terminal,
- * without progress that was overwritten.
+ * Runs the commands in one bash on a terminal of 100 columns. Aliases work, and a failing command does not end the shell. `run` runs a
+ * command to its end. `folder` is a place for the script. `screen` is what remains on the terminal, without overwritten progress.
  */
 export async function typePage(
   typed: readonly Typed[],
@@ -53,7 +52,7 @@ export async function typePage(
   writeFileSync(file, ["stty cols 100 rows 40", "shopt -s expand_aliases", ...lines, ""].join("\n"));
   const { stdout } = await run(["script", "--quiet", "--echo", "never", "--command", `bash '${file}'`, "/dev/null"]);
   const parts = stdout.split(MARK);
-  // Each command makes three parts: before it, its output, its exit code.
+  // Each command makes three parts: the text before it, its output, its exit code.
   return typed.map(({ command, shown }, at) => {
     const [said, code] = parts.slice(3 * at + 1);
     if (code === undefined) throw new Error(`"${command}" did not end:\n${stdout}`);

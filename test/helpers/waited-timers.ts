@@ -1,6 +1,6 @@
 /**
- * Tells how long a process has waited by its own timers, whatever the machine: the delays of the timers that it let expire.
- * A test says with it that a command waits for nothing.
+ * Tells how long a process has waited by its own timers, on any machine: the delays of the timers that expired. A test uses it to show that
+ * a command waits for nothing.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ syncBuiltinESMExports();
 export type WaitedTimers = {
   /** Environment for the processes that are watched. */
   env: { NODE_OPTIONS: string; WAITED_TIMERS_FILE: string };
-  /** Returns the delays of all timers that have expired since the last call, in ms. */
+  /** Returns the delays, ms, of all timers that have expired since the last call. */
   take(): number[];
 };
 

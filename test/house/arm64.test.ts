@@ -1,4 +1,4 @@
-/** Every binary that the images need exists for linux/arm64 too, at the same version, so a build compiles nothing. */
+/** Checks that every binary in the images exists for linux/arm64 too, at the same version, so that a build compiles nothing. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { ROOT } from "../../scripts/main.ts";
 
 type Locked = { version: string; cpu?: string[]; os?: string[]; dev?: boolean };
 
-/** e_machine of an ELF file (Source: ELF-64, elf.h). */
+/** `e_machine` of an ELF file (source: ELF-64, elf.h). */
 const AARCH64 = 183;
 const MACHINE_AT = 18;
 

@@ -1,14 +1,14 @@
-/** Every page and section that a comment cites exists. */
+/** Checks that every page and section that a comment cites exists. */
 import { existsSync } from "node:fs";
 import { join, posix } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT, type SourceFile, sourceFiles } from "./source-files.ts";
 
 const code = ["src", "scripts", "test"].flatMap((folder) => sourceFiles(folder));
-/** Pages that are cited by their bare name: `palace.md 5.2`. */
+/** Pages that comments cite by their bare name: `palace.md 5.2`. */
 const cited = sourceFiles("docs/upstream", ".md");
 
-/** A page's name, and the section numbers after it: `palace.md 3.6–3.8, 5.2`. */
+/** Name of a page, and the section numbers after it: `palace.md 3.6–3.8, 5.2`. */
 const CITATION = /(?<![\w./-])([\w./-]+\.md)((?:(?:,| to| and|[–-])? ?\d+(?:\.\d+)*)*)/g;
 const COMMENT = /\/\*\*?[\s\S]*?\*\/|(?<=^|\s)\/\/ .*$/gm;
 
@@ -29,7 +29,7 @@ function pageOf({ at, page }: Citation): string | undefined {
   return places.find((place) => existsSync(join(ROOT, place)));
 }
 
-test("comments cite only pages that exist, and sections that are in them", () => {
+test("comments cite only existing pages and sections", () => {
   const all = code.flatMap(citations);
   expect(all.filter(({ sections }) => sections.length > 0).length).toBeGreaterThan(80);
   const missing = all.flatMap((citation) => {

@@ -1,4 +1,4 @@
-/** The command table: few verbs at the top, each with an example, and every name in it leads to a command. */
+/** Checks the command table: few verbs at the top, each with an example, and every name in it leads to a command. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { ALSO, type Command, COMMANDS, GROUPS, OLD_NAMES, VERBS_MAX } from "../.
 import { ROOT } from "./source-files.ts";
 
 const COLUMNS_MAX = 80;
-/** Words that are refused with what to do instead. */
+/** Words that are refused with a hint about what to type instead. */
 const REFUSED = ["sync"];
 const commands: [string, Command][] = Object.entries(COMMANDS);
 
@@ -44,7 +44,7 @@ test("each old name leads to a call that is in the table", () => {
   expect(names.length).toBe(new Set(names).size);
 });
 
-test("a synonym leads to a verb of the table, and is run only if that verb reads or adds", () => {
+test("a synonym leads to a verb of the table, and runs only a verb that reads or adds", () => {
   const harmless = ["add", "config", "doctor", "history", "ls", "mine", "search", "show", "status"];
   const taken = [...Object.keys(COMMANDS), ...Object.keys(OLD_NAMES), ...Object.keys(ALSO)];
   const synonyms: [string, Synonym][] = Object.entries(SYNONYMS);
@@ -74,7 +74,7 @@ test.each(
     doctor: ["health", "check"],
     backup: ["snapshot", "restore", "verify"],
   }).flatMap(([verb, words]) => words.map((word) => [word, verb])),
-)("a newcomer who types palace %s is led to palace %s", (word, verb) => {
+)("a newcomer who types palace %s gets palace %s as the answer", (word, verb) => {
   const led: Record<string, string> = {
     ...OLD_NAMES,
     ...Object.fromEntries(Object.entries(SYNONYMS).map(([one, { means }]) => [one, means])),
@@ -97,7 +97,7 @@ test("the completions of each shell have every verb, subverb and option", async 
   }
 });
 
-test("the table lists every subverb that is loaded or known to its verb", async () => {
+test("the table lists every subverb that is loaded or that its verb knows", async () => {
   for (const [name, { subs = {} }] of commands) {
     const own = Object.keys((await LOADERS[name as keyof typeof LOADERS]()).verb.subs ?? {});
     const loaded = Object.keys(SUB_LOADERS[name as keyof typeof SUB_LOADERS] ?? {});

@@ -1,7 +1,4 @@
-/**
- * The devbox's scripts run from the few files that Dockerfile.base copies for them, so each of their imports must be
- * copied too.
- */
+/** The devbox's scripts run from the few files that Dockerfile.base copies for them, so each of their imports must be copied too. */
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { expect, test } from "vitest";

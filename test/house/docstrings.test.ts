@@ -1,8 +1,8 @@
-/** Each export that others build on says what it is: a verb or a noun first, then shapes, units and errors. */
+/** Checks that each export that others build on has a docstring: a verb or a noun first, then shapes, units and errors. */
 import { expect, test } from "vitest";
 import { sourceFiles } from "./source-files.ts";
 
-/** Folders and files whose exported functions, classes and types have a docstring each. */
+/** Folders and files in which each exported function, class and type has a docstring. */
 const DOCUMENTED = [
   "src/wire/client/",
   "src/wire/transport/",
@@ -20,7 +20,7 @@ const files = sourceFiles("src").filter(({ path }) => DOCUMENTED.some((place) =>
 
 type Exported = { name: string; isFunction: boolean; docstring: string };
 
-/** Constants count when they are functions. An export without a docstring has an empty one. */
+/** Constants count if they are functions. An export without a docstring has an empty one. */
 function exportsOf(text: string): Exported[] {
   const lines = text.split("\n");
   return lines.flatMap((line, at) => {
@@ -38,12 +38,12 @@ function exportsOf(text: string): Exported[] {
   });
 }
 
-/** A verb before anything else, for a function: "Returns …", "True when …"; a noun for a type. */
+/** First words of a function's docstring, "Returns …" or "True when …"; a type's begins with a noun. */
 function isWell({ isFunction, docstring }: Exported): boolean {
   return (isFunction ? /^(?!Errors)(?:True|False|[A-Z][a-z]+s)\b/ : /^(?!Errors\b)[A-Z]/).test(docstring);
 }
 
-test("every exported function, class and type of these folders has a docstring, a verb or a noun first", () => {
+test("every exported function, class and type of these folders has a docstring that begins with a verb or a noun", () => {
   for (const place of DOCUMENTED)
     expect(
       files.filter(({ path }) => path.startsWith(place)),
@@ -57,7 +57,7 @@ test("every exported function, class and type of these folders has a docstring, 
   expect(silent).toEqual([]);
 });
 
-test("an export without a docstring is found, whatever it is", () => {
+test("an export without a docstring is found, whatever its kind", () => {
   const text = [
     "/** File. */",
     'import { x } from "x";',

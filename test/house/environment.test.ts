@@ -1,4 +1,4 @@
-/** The environment is read in one place, and what is read there is documented. */
+/** Checks that the environment is read in one place, and that each variable is documented. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -13,7 +13,7 @@ const names: string[] = variableNames();
 const documented = Object.entries(VARIABLES)
   .filter(([, { group }]) => group !== "spelling")
   .map(([name]) => name);
-/** Entry points hand the whole environment to the configuration. */
+/** Entry points pass the whole environment to the configuration. */
 const MAY_SEE_ENV = ["src/bin/", "src/cli/", "src/agents/pi/palace.ts", "src/agents/opencode/palace.ts"];
 
 test("docs/reference/settings.md is what scripts/docs.ts writes, so every key and variable is in it", () => {
@@ -30,7 +30,7 @@ test(`at most ${VARIABLES_MAX} environment variables are documented, and each ke
   expect(rows.filter(([, { meaning }]) => meaning.length < 10).map(([name]) => name)).toEqual([]);
 });
 
-test("nothing in src but the entry points touches the environment", () => {
+test("only the entry points of src read the environment", () => {
   const files = sourceFiles("src");
   expect(files.length).toBeGreaterThan(60);
   const readers = files
@@ -39,21 +39,21 @@ test("nothing in src but the entry points touches the environment", () => {
   expect(readers.map(({ path }) => path)).toEqual([]);
 });
 
-test("an entry point passes the environment on and picks nothing from it", () => {
+test("an entry point passes the whole environment on and reads none of it", () => {
   const picking = [...sourceFiles("src/bin"), ...sourceFiles("src/cli")].filter(({ text }) =>
     /process\.env\s*(\.|\[)/.test(withoutComments(text)),
   );
   expect(picking.map(({ path }) => path)).toEqual([]);
 });
 
-test("every variable of ours that code, scripts, compose or image name is in the table", () => {
+test("each of our variables in code, scripts, compose or image is in the table", () => {
   const files = [...sourceFiles("src"), ...sourceFiles("scripts"), ...rootFiles()];
   const used = new Set(files.flatMap(({ text }) => text.match(/\b(MEMPALACE|MEMPAL)_[A-Z][A-Z_]+[A-Z]\b/g) ?? []));
   expect(used.size).toBeGreaterThan(10);
   expect([...used].filter((name) => !names.includes(name))).toEqual([]);
 });
 
-test("every variable in the table is read somewhere", () => {
+test("the code reads every variable of the table", () => {
   const code = sourceFiles("src/config")
     .filter(({ path }) => !["src/config/env.ts", "src/config/settings-table.ts"].includes(path))
     .map(({ text }) => text)

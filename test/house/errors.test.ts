@@ -1,4 +1,4 @@
-/** Every error code is documented, and the code throws only documented ones. */
+/** Checks that every error code is documented, and that the code throws only documented ones. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -24,7 +24,7 @@ test("every code belongs to a family with an exit code", () => {
   expect(codes.filter((code) => !families.some((family) => code.startsWith(`${family}_`)))).toEqual([]);
 });
 
-test("a code that is spelled out in src is in the table", () => {
+test("a code that src spells out is in the table", () => {
   const families = Object.keys(EXIT_CODES).join("|");
   const spelled = sourceFiles("src").flatMap(
     ({ text }) => text.match(new RegExp(`"(${families})_[A-Z_]+"`, "g")) ?? [],

@@ -1,4 +1,4 @@
-/** JSON is checked where it is read: no file of src claims a type for the result of `JSON.parse`. */
+/** Checks that JSON is validated where it is read: no file of src claims a type for the result of `JSON.parse`. */
 import { expect, test } from "vitest";
 import { sourceFiles } from "./source-files.ts";
 
@@ -14,14 +14,14 @@ function casts(text: string): number[] {
   });
 }
 
-test("a cast is found over several lines and behind a default", () => {
+test("a cast over several lines or behind a default is found", () => {
   expect(casts('x;\nJSON.parse(\n  read(f("a")),\n) as {\n a: 1 }')).toEqual([2]);
   expect(casts("(JSON.parse(text) ?? {}) as Record<string, unknown>")).toEqual([1]);
   expect(casts("JSON.parse(text) as unknown; JSON.parse(text)")).toEqual([]);
   expect(casts("JSON.parse(text) as unknown[]")).toEqual([1]);
 });
 
-test("nothing in src casts what JSON.parse returns: parse-json.ts and memory/ledger/json-column.ts check it", () => {
+test("src casts no result of JSON.parse: parse-json.ts and memory/ledger/json-column.ts check it", () => {
   const found = sourceFiles("src").flatMap(({ path, text }) => casts(text).map((line) => `${path}:${line}`));
   expect(found).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** Imports follow the arrows and never return: the table of layers.ts against what the files really import. */
+/** Compares what the files really import with the table of layers.ts. Imports follow the arrows and never return. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -23,7 +23,7 @@ import {
 const files = sourceFiles("src");
 const WINGS = [...new Set(Object.keys(ROOMS).map((room) => room.split("/")[0] ?? ""))];
 
-/** Returns what is wrong with one import, or undefined. */
+/** Returns the fault of an import, or undefined. */
 function objection(file: SourceFile, { specifier, typesOnly }: Import): string | undefined {
   const path = file.path.slice("src/".length);
   const from = roomOf(path) ?? "";
@@ -46,7 +46,7 @@ test("every folder of src is in the table, and the table names no other", () => 
   expect(COMPOSITION_ROOTS.filter((file) => !existsSync(join(ROOT, "src", file)))).toEqual([]);
 });
 
-test("the picture in src/README.md has each folder once, above all that it may import", () => {
+test("the picture in src/README.md has each folder once, above everything that it may import", () => {
   const [picture = ""] = readFileSync(join(ROOT, "src/README.md"), "utf8").match(/(?<=^```\n)[^`]*/m) ?? [];
   const drawn = picture.split("\n").flatMap((line) => {
     const [floor = "", names = ""] = line.split(/ {2,}/);
@@ -63,7 +63,7 @@ test("the picture in src/README.md has each folder once, above all that it may i
   expect(upwards).toEqual([]);
 });
 
-test("the imports of all files were really seen", () => {
+test("the test sees the imports of all files", () => {
   expect(files.length).toBeGreaterThan(60);
   const seen = files.flatMap(importsOf);
   expect(seen.length).toBeGreaterThan(200);
@@ -78,7 +78,7 @@ test("the imports of all files were really seen", () => {
   expect(missing).toEqual([]);
 });
 
-test("no file imports what its folder may not see", () => {
+test("no file imports what its folder may not import", () => {
   const wrong = files.flatMap((file) =>
     importsOf(file).flatMap((one) => {
       const why = objection(file, one);
@@ -88,7 +88,7 @@ test("no file imports what its folder may not see", () => {
   expect(wrong).toEqual([]);
 });
 
-test("the rooms of memory import downwards only, and its README says so", () => {
+test("the rooms of memory import only downwards, and memory's README says so", () => {
   const lineOf = (path: string): number => MEMORY_ROOMS.findIndex((rooms) => rooms.includes(path.split("/")[2] ?? ""));
   const rules = files.filter(({ path }) => roomOf(path.slice("src/".length)) === "memory");
   expect(rules.filter(({ path }) => lineOf(path) < 0)).toEqual([]);
@@ -117,14 +117,14 @@ test("the page imports nothing of ours but types", () => {
   expect(wrong).toEqual([]);
 });
 
-test("nothing imports an entry point", () => {
+test("no file imports an entry point", () => {
   const wrong = files
     .filter(({ path }) => !path.startsWith("src/bin/"))
     .filter((file) => importsOf(file).some(({ specifier }) => /(^|\/)bin\//.test(specifier)));
   expect(wrong.map(({ path }) => path)).toEqual([]);
 });
 
-test("the shim starts without a single package, since its start is what every agent waits for", () => {
+test("the shim starts without any package, because every agent waits for its start", () => {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const reached = new Set<string>();
   const packages: string[] = [];
@@ -149,12 +149,12 @@ test("the shim starts without a single package, since its start is what every ag
   ).toEqual([]);
 });
 
-test("no folder has a file that only passes on what others export", () => {
+test("no folder has a file that only passes on other files' exports", () => {
   const barrels = files.filter(({ text }) => /^export \* from/m.test(text));
   expect(barrels.map(({ path }) => path)).toEqual([]);
 });
 
-test("what is copied into agents' folders is in need of nothing but Node, and exports one default", () => {
+test("files that are copied into agents' folders need only Node, and export one default", () => {
   const byPath = new Map(files.map((file) => [file.path, file]));
   for (const entry of ["src/agents/pi/palace.ts", "src/agents/opencode/palace.ts"]) {
     const reached = new Set<string>();
@@ -179,8 +179,8 @@ test("what is copied into agents' folders is in need of nothing but Node, and ex
   }
 });
 
-// Leaves out imports that are loaded on demand: the table of commands loads each command, and one of these lists the table.
-test("no file imports itself through others, types included", () => {
+// Leaves out imports that are loaded on demand. The table of commands loads each command, and one of these lists the table.
+test("no file imports itself through other files, types included", () => {
   const targets = new Map(
     files.map((file) => [
       file.path,

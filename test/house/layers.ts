@@ -1,15 +1,15 @@
 /**
- * One table of the imports that each room may have: imports follow the arrows and never return. oxlint.config.ts turns it into
- * lint rules for the editor; layers.test.ts reads the imports itself and holds the same table, dynamic imports included.
+ * One table of the imports that each room may have. Imports follow the arrows and never return. oxlint.config.ts turns the table into lint
+ * rules for the editor. layers.test.ts reads the imports itself, dynamic ones included, and checks them against it.
  */
 
-/** A room: a wing of src, or a folder in it that has rules of its own. The longest path that fits a file is its room. */
+/** Room: a wing of src, or a folder in it with its own rules. The longest path that fits a file is its room. */
 export type Room = {
-  /** Rooms it may import, besides itself. */
+  /** Rooms that it may import, besides itself. */
   mayImport: readonly string[];
-  /** Files of other rooms it may import, although the room as a whole is closed to it. */
+  /** Files of other rooms that it may import, although the room as a whole is closed to it. */
   mayImportFiles: readonly string[];
-  /** Node modules it may not touch. */
+  /** Node modules that it may not use. */
   closedNode: readonly string[];
 };
 
@@ -25,41 +25,41 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   "wire/client": room([...FOUNDATION, "wire/transport"]),
   // Between machines: an SSH connection on one side of it, the client's discovery on the other.
   "wire/bridge": room([...FOUNDATION, "wire/client", "wire/transport"]),
-  // The shim. `transport` is for the line framing: stdio is one more byte stream.
+  // The shim. It needs `transport` for the line framing, because stdio is one more byte stream.
   wire: room([...FOUNDATION, "wire/client", "wire/transport"]),
 
-  // Shapes and contracts that the rules, the broker and the stores share; no behaviour.
+  // Shapes and contracts that the rules, the broker and the stores share, without behaviour.
   "memory/port": room(FOUNDATION, { closedNode: NO_IO }),
-  // The one SQLite file, which makes an acknowledgement true.
+  // The one SQLite file, in which a write must be before its acknowledgement.
   "memory/ledger": room([...FOUNDATION, "memory/port"], { closedNode: ["node:net"] }),
-  // Words, vectors and the model: all that a search needs.
+  // Words, vectors and the model: everything that a search needs.
   "memory/index": room([...FOUNDATION, "memory/port", "memory/ledger"], { closedNode: ["node:net"] }),
-  // One file of everything that cannot be made again, and a palace put back from it.
+  // One file with everything that cannot be made again, and the restore of a palace from it.
   "memory/backup": room([...FOUNDATION, "memory/ledger"], { closedNode: ["node:net"] }),
-  // The rules of a palace: ports hand them all that they need from outside.
+  // The rules of a palace. Ports give them everything that they need from outside.
   memory: room([...FOUNDATION, "memory/port"], {
     closedNode: NO_IO,
   }),
 
-  // Settings of other programs on this machine; nothing of a palace.
+  // Settings of other programs on this machine, without anything of a palace.
   "agents/install": room(FOUNDATION, { closedNode: ["node:net", "node:http", "node:child_process"] }),
-  // Inside or beside the agents. What is copied into an agent's folder reads its few variables itself.
+  // Code inside or beside the agents. Files that are copied into an agent's folder read their few variables themselves.
   agents: room([...FOUNDATION, "wire/client"], {
     mayImportFiles: ["config/env.ts", "config/harness.ts"],
     closedNode: ["node:net", "node:http"],
   }),
 
-  // MemPalace's coordination log: one more file of its own, whose only keeper it is. Keys and refusals are as the ledger has them.
+  // MemPalace's coordination log, a separate file that only this wing writes. Keys and refusals are those of the ledger.
   "mempalace/logstream": room([...FOUNDATION, "memory/port", "memory/ledger"], { closedNode: ["node:net"] }),
   "mempalace/events": room([...FOUNDATION, "memory", "memory/port"], { closedNode: NO_IO }),
   "mempalace/aaak": room([...FOUNDATION, "memory", "memory/port"], { closedNode: NO_IO }),
-  // MemPalace's own files. Delete this folder and the memory is still whole.
+  // MemPalace's own files. The memory is still whole without this folder.
   mempalace: room([...FOUNDATION, "memory/port", "memory/ledger", "memory/index", "mempalace/aaak"], {
     closedNode: ["node:net"],
   }),
-  // Text as MemPalace's Python sees it: transcripts are cut into drawers before they are sent.
+  // Text as MemPalace's Python sees it. Transcripts are cut into drawers before they are sent.
   feeders: room([...FOUNDATION, "wire/client"], {
-    // `init` takes the same words for names as the memory.
+    // `init` takes the same words for names as the memory does.
     mayImportFiles: [
       "memory/text/text.ts",
       "memory/closet/common-words.ts",
@@ -68,7 +68,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     ],
     closedNode: ["node:net", "node:http"],
   }),
-  // The compose stack from outside, through the engine's own API; a copy of its memory is read through as any backup.
+  // The compose stack from outside, through the engine's own API. A copy of its memory is read like any backup.
   devbox: room([...FOUNDATION, "memory/backup"], { closedNode: ["node:net", "node:http"] }),
 
   // Reads and writes a Roampal's folder on the user's own machine, beside a broker.
@@ -80,12 +80,12 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   broker: room(
     [...FOUNDATION, "memory", "memory/port", "learning", "mempalace/events", "mempalace/aaak", "wire/transport"],
     {
-      // A restore that was killed is finished before anything is opened.
+      // Finishes a restore that was killed, before anything is opened.
       mayImportFiles: ["memory/backup/swap.ts", "wire/client/offline-rules.ts", "mempalace/tools.ts"],
     },
   ),
 
-  // Looks into a palace before adoption; marks matching words by the rules of the index; compares a spooled exchange with memories.
+  // Looks into a palace before adoption, marks matching words by the rules of the index, and compares a spooled exchange with memories.
   cli: room(
     [
       ...FOUNDATION,
@@ -104,11 +104,11 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   ),
   // The page in a browser: a client of the doors like any other. It knows the shapes of messages and nothing else.
   ui: room(["protocol"]),
-  // The executables: they hand process.env to the configuration and load one command.
+  // The executables. They pass process.env to the configuration and load one command.
   bin: room([...FOUNDATION, "wire", "wire/client", "config", "broker", "cli"]),
 };
 
-/** The rooms of `memory` with the rules of a palace, from above: a room imports those of later lines alone, and none beside it. */
+/** Rooms of `memory` with the rules of a palace, from the top. A room imports only rooms of later lines, and none beside it. */
 export const MEMORY_ROOMS: readonly (readonly string[])[] = [
   ["tools"],
   ["hygiene", "import", "search", "source"],
@@ -117,7 +117,7 @@ export const MEMORY_ROOMS: readonly (readonly string[])[] = [
   ["text"],
 ];
 
-/** Files that wire broker, rules and stores together; nothing else of broker sees an implementation of a store. */
+/** Files that connect broker, rules and stores. No other file of broker sees an implementation of a store. */
 export const COMPOSITION_ROOTS: readonly string[] = [
   "broker/palace/palace.ts",
   "broker/palace/ledger.ts",
@@ -139,10 +139,10 @@ export const COMPOSITION_ROOTS_MAY_IMPORT: readonly string[] = [
   "mempalace/logstream",
 ];
 
-/** Called by entry points alone; everybody else may import its types, which leave nothing behind at run time. */
+/** Files that only entry points call. All files may import their types, which do not exist at run time. */
 export const TYPES_FOR_ALL = "config";
 
-/** Returns the room of a file or folder, given by its path below src; undefined for what is in no room. */
+/** Returns the room of a file or folder, given by its path below src, or undefined if it is in no room. */
 export function roomOf(path: string): string | undefined {
   const parts = path.split("/");
   for (let length = parts.length; length > 0; length--) {

@@ -1,4 +1,4 @@
-/** Every link in the pages leads to an existing file and heading, and every test that they name exists. */
+/** Checks that every link in the pages leads to an existing file and heading, and that every named test exists. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { expect, test } from "vitest";
@@ -29,7 +29,7 @@ function anchorsOf(text: string): Set<string> {
   return anchors;
 }
 
-/** Returns the relative links of a page, each with its file's path from the root. */
+/** Returns a page's relative links, each with its file's path from the root. */
 function linksOf({ path, text }: SourceFile): { link: string; file: string; anchor: string }[] {
   const prose = text.replaceAll(FENCED, "").replaceAll(CODE, "");
   return [...prose.matchAll(LINK)]

@@ -1,4 +1,4 @@
-/** The tree has no unfinished work: no TODO comments, no focused or silently skipped tests, no paths of one machine. */
+/** Checks that the tree has no unfinished work: no TODO comments, no focused or silently skipped tests, no paths of one machine. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -36,13 +36,13 @@ test("src has no debugger statement and never blocks a thread with Atomics.wait"
   expect(findings(sourceFiles("src"), /\bdebugger\b|Atomics\.wait\(/)).toEqual([]);
 });
 
-test("every sync goes through base/folders.ts, where a test can simulate a power cut", () => {
+test("every sync uses base/folders.ts, where a test can simulate a power cut", () => {
   const others = sourceFiles("src").filter(({ path }) => path !== "src/base/folders.ts");
   expect(findings(others, /\bf(?:data)?sync(?:Sync)?\(|\b(?:handle|file|folder)\.(?:data)?sync\(/i)).toEqual([]);
 });
 
-test("no file names a folder of the machine it was written on, or a package registry", () => {
-  // Images and compose files have paths of their own, and /home/developer is in the image.
+test("no file names a folder of its author's machine, or a package registry", () => {
+  // Images and compose files have their own paths, and /home/developer is in the image.
   const machine = /[\s"'`(=:]\/(work|root|home\/(?!developer\b)\w+|tmp\/\w+)\//;
   const registry = /registry\.(npmjs|yarnpkg)\.(org|com)/;
   const ours = [...sourceFiles("src"), ...sourceFiles("scripts"), ...pages];

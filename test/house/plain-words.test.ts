@@ -1,6 +1,6 @@
 /**
- * Counts the marks of sentences that are hard to read; each count may only fall. A mark is a place to look, not a
- * verdict. If a count has fallen, lower its ceiling here.
+ * Counts the marks of sentences that are hard to read. Each count may only fall, and its ceiling here falls with it. A mark is a place to
+ * look, not a verdict.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ const code = (folder: string): string[] =>
   sourceFiles(folder).flatMap(({ text }) => [...comments(text), ...titles(text)]);
 const docs = sourceFiles("docs", ".md").filter(({ path }) => !/^docs\/(upstream|lab)\//.test(path));
 
-/** Number of marked sentences that each place may have. */
+/** Greatest number of marked sentences in each place. */
 const CEILINGS: readonly (readonly [name: string, texts: () => string[], ceiling: number])[] = [
   ["README.md", () => sentences(page("README.md").text), 0],
   ["docs", () => docs.flatMap(({ text }) => sentences(text)), 1],
@@ -62,7 +62,7 @@ test.each(CEILINGS)("%s has no more marked sentences than before", (_name, texts
   expect(found.length, found.slice(0, 20).join("\n")).toBeLessThanOrEqual(ceiling);
 });
 
-test("each mark finds its example, and a plain sentence has none", () => {
+test("each mark finds its example, and finds nothing in a plain sentence", () => {
   const riddles = [
     "What a log holds is taken in: the copy is ours.",
     "Who asks first gets what is there, and the rest goes by.",

@@ -1,4 +1,4 @@
-/** Each test file is in one vitest project, and `./scripts/test` runs each project under its name. */
+/** Each test file is in one vitest project, and `./scripts/test` runs each project by its name. */
 import { matchesGlob } from "node:path";
 import { expect, test } from "vitest";
 import { run } from "../../scripts/test.ts";
@@ -27,7 +27,7 @@ test("each test file is in exactly one project", () => {
   expect(wrong.map(({ path }) => path)).toEqual([]);
 });
 
-test("no test compares elapsed time with a constant: a loaded machine would fail it", () => {
+test("no test compares elapsed time with a constant, because a loaded machine would fail it", () => {
   const elapsed =
     /expect\([^;]*?(?:performance|Date)\.now\(\) - [^;]*?\.toBe(?:Less|Greater)Than(?:OrEqual)?\((?:[\d_]+|[A-Z_]+_MS)\)/u;
   const isElapsed = (code: string): boolean => elapsed.test(code.replaceAll(/Math\.abs\(/gu, ""));

@@ -5,7 +5,7 @@ import { importsOf, resolveImport, type SourceFile, sourceFiles } from "./source
 
 const INJECTION = "src/learning/turn/injection.ts";
 const outcome = sourceFiles("src/learning");
-/** Files that word the texts for an agent's prompt: `injection.ts`, and every file that imports a function of it. */
+/** Files that word the texts for an agent's prompt: `injection.ts`, and every file that imports a function from it. */
 const words = outcome.filter(
   (file) =>
     file.path === INJECTION ||
@@ -16,7 +16,7 @@ const words = outcome.filter(
 const HARMLESS = /^(?:quoted|said|plainId|percent|cut)\([^()]*(?:\([^()]*(?:\([^()]*\))?[^()]*\))*[^()]*\)$/;
 /** Names of constants, numbers and counts. */
 const OURS = /^(?:[A-Z][A-Z_]*(?:\[\w+\])?|at \+ 1|\w+\.length|[\w.]+\.toFixed\(\d\))$/;
-/** Other values, and why they cannot contain anybody else's words. */
+/** Other values, and why they cannot contain another person's words. */
 const KNOWN: Readonly<Record<string, readonly string[]>> = {
   "notes, ages and collections are made of numbers and of words of ours": [
     'injection.ts notes.join(", ")',
@@ -53,7 +53,7 @@ const KNOWN: Readonly<Record<string, readonly string[]>> = {
 };
 const known = new Set(Object.values(KNOWN).flat());
 
-/** Returns the text of each `${…}`, also of nested ones. */
+/** Returns the text of each `${…}`, including nested ones. */
 function holes(text: string): string[] {
   const found: string[] = [];
   for (let at = text.indexOf("${"); at !== -1; at = text.indexOf("${", at + 2)) {
@@ -71,7 +71,7 @@ function bypasses(file: SourceFile): string[] {
     .map((hole) => `${basename(file.path)} ${hole}`);
 }
 
-test("every value in a prompt goes through quoted or plainId", () => {
+test("every value in a prompt passes through quoted or plainId", () => {
   expect(words.map(({ path }) => path)).toContain("src/learning/turn/scoring-prompt.ts");
   const all = words.flatMap(bypasses);
   expect(all.filter((one) => !known.has(one))).toEqual([]);
@@ -82,7 +82,7 @@ test("every value in a prompt goes through quoted or plainId", () => {
   ]);
 });
 
-test("every text of a hook ends in its fence", () => {
+test("every text of a hook ends inside its fence", () => {
   const texts = sourceFiles("src/agents").flatMap(({ path, text }) =>
     [...text.matchAll(/^export async function \w+Text\([\s\S]*?^}/gm)].map(([body]) => ({ path, body })),
   );

@@ -1,4 +1,4 @@
-/** The package has no file in dist/ that nobody can reach: what `npm pack` would take now, against the files that it names. */
+/** Checks that every file in dist/ can be reached. Compares what `npm pack` would take now with the files that the package names. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
@@ -15,7 +15,7 @@ type Manifest = { bin: Record<string, string>; exports: Record<string, string> }
 const { bin, exports } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
 const entries = [...Object.values(bin), ...Object.values(exports)].map((file) => posix.normalize(file));
 
-/** The paths in a tarball of this moment; dist/ is not built again. */
+/** Paths in a tarball made now. dist/ is not built again. */
 const shipped = new Set(missing === undefined ? packed() : []);
 
 function packed(): string[] {
@@ -24,7 +24,7 @@ function packed(): string[] {
   return Object.values(document).flatMap(({ files }) => files.map(({ path }) => path));
 }
 
-/** Returns the relative imports of a built or declaring file, static or on demand. */
+/** Returns the relative imports of a built file or declaration file, static or on demand. */
 function importsOf(path: string): string[] {
   const imported = /(?:\bfrom|\bimport|\bimport\(|\brequire\()\s*["'`](\.[\w./-]+)["'`]/g;
   return [...readFileSync(join(ROOT, path), "utf8").matchAll(imported)].map(([, name = ""]) =>
@@ -33,8 +33,8 @@ function importsOf(path: string): string[] {
 }
 
 /**
- * Returns the files that a built file starts by their URL. The build writes down each module's place as
- * `new URL("PLACE", import.meta.url).href`, and a thread or process is named as seen from it, without its ending.
+ * Returns the files that a built file starts by their URL. The build writes each module's place as `new URL("PLACE",
+ * import.meta.url).href`. A thread or process is named relative to it, without its extension.
  */
 function startedBy(path: string): string[] {
   const code = readFileSync(join(ROOT, path), "utf8");
@@ -81,6 +81,6 @@ test.skipIf(missing)("every declaration in the package is reached from an export
   expect([...reached].filter((path) => !shipped.has(path))).toEqual([]);
 });
 
-test.skipIf(missing)("no source map is shipped", () => {
+test.skipIf(missing)("the package has no source map", () => {
   expect([...shipped].filter((path) => path.endsWith(".map"))).toEqual([]);
 });

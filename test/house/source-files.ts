@@ -1,4 +1,4 @@
-/** The files of the tree, for tests about the tree itself. */
+/** Files of the tree, for tests about the tree itself. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 
@@ -6,7 +6,7 @@ export const ROOT = join(import.meta.dirname, "../..");
 
 export type SourceFile = { path: string; text: string };
 
-/** Returns every file below a folder of the repository whose name has one of the endings; paths are relative to the root. */
+/** Returns every file below a folder of the repository whose name has one of the endings. Paths are relative to the root. */
 export function sourceFiles(folder: string, ...endings: string[]): SourceFile[] {
   const wanted = endings.length === 0 ? [".ts", ".tsx"] : endings;
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
@@ -21,10 +21,7 @@ export type Import = { specifier: string; typesOnly: boolean; dynamic: boolean }
 const STATIC = /^(?:import|export)\s+(type\s+)?(?:[^"';]*?\sfrom\s+)?"([^"]+)"/gms;
 const DYNAMIC = /\bimport\(\s*"([^"]+)"/g;
 
-/**
- * Returns a file's imports, read from its text. `import { type A }` counts as an import of values: the module is still
- * loaded.
- */
+/** Returns a file's imports, read from its text. `import { type A }` counts as an import of values, because the module is still loaded. */
 export function importsOf({ text }: SourceFile): Import[] {
   const code = text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "");
   const statics = [...code.matchAll(STATIC)].map(([, type, specifier = ""]) => ({
@@ -39,7 +36,7 @@ export function importsOf({ text }: SourceFile): Import[] {
   return [...statics, ...dynamics];
 }
 
-/** Returns the file that a relative import names, from the root, or undefined for packages and Node's modules. */
+/** Returns the path from the root of the file that a relative import names, or undefined for packages and Node's modules. */
 export function resolveImport(from: string, specifier: string): string | undefined {
   return specifier.startsWith(".") ? posix.join(posix.dirname(from), specifier) : undefined;
 }
@@ -56,10 +53,10 @@ export function circlesOf(edges: ReadonlyMap<string, readonly string[]>): string
   return [...groups.values()];
 }
 
-/** Returns the starts and all that they lead to. */
+/** Returns the starts and everything that they lead to. */
 export function reachedFrom(starts: readonly string[], edges: ReadonlyMap<string, readonly string[]>): Set<string> {
   const reached = new Set(starts);
-  // A set's iterator also visits what is added meanwhile.
+  // A set's iterator also visits values that are added meanwhile.
   for (const node of reached) for (const next of edges.get(node) ?? []) reached.add(next);
   return reached;
 }

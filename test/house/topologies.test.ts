@@ -1,4 +1,4 @@
-/** The pages on topologies name the test for each threat, and cover every topology of the grid. */
+/** Checks that the pages on topologies name the test for each threat, and cover every topology of the grid. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Each wing has a bound on its lines and a public face: the files that others may import. */
+/** Each wing has a limit on its lines and a public face: the files that others may import. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -16,7 +16,7 @@ test.each(Object.entries(LINES_MAX))("%s has at most %d lines", (wing, max) => {
   expect(lines).toBeLessThanOrEqual(max);
 });
 
-test("no import goes past the face of a wing, and each file of a face is imported", () => {
+test("no import reaches past the face of a wing, and each file of a face is imported", () => {
   const entered = new Map<string, string>();
   for (const file of files)
     for (const { specifier } of importsOf(file)) {
@@ -29,7 +29,7 @@ test("no import goes past the face of a wing, and each file of a face is importe
   expect([...open].filter((name) => !entered.has(name))).toEqual([]);
 });
 
-test("the table of wings in src/README.md has the bounds that are held", () => {
+test("the table of wings in src/README.md has the same limits", () => {
   const page = readFileSync(join(ROOT, "src/README.md"), "utf8");
   const rows = [...page.matchAll(/^\| \d+ +\| `([a-z]+)` +\|.*\| ([\d,]+) +\| [\d,]+ +\|$/gm)];
   const bounds = rows.map(([, wing = "", max = ""]) => [wing, Number(max.replaceAll(",", ""))]);

@@ -1,7 +1,4 @@
-/**
- * Installs the pinned agents as the image and the tests do: from the registry, with the pinned digests, and either
- * whole or not at all.
- */
+/** Installs the pinned agents as the image and the tests do: from the registry, with the pinned digests, and either whole or not at all. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -14,7 +11,7 @@ import { AGENTS, installAgents } from "../../scripts/agents.ts";
 import { ROOT } from "../../scripts/main.ts";
 
 const SCRIPT = join(ROOT, "scripts/agents.ts");
-/** Options for the smallest agent only; the tests hold for every agent. */
+/** Options for the smallest agent only. The tests hold for every agent. */
 const ONE = ["--without", "opencode", "--without", "claude"];
 
 describe("the coding agents", () => {
@@ -34,7 +31,7 @@ describe("the coding agents", () => {
     expect(await installAgents(options)).toBe(false);
   });
 
-  test("an install that is killed leaves the earlier state, and the next install leaves no other files", async () => {
+  test("whose install is killed keep their earlier state, and the next install leaves no other files", async () => {
     const folder = join(scene, "killed");
     mkdirSync(join(folder, "bin"), { recursive: true });
     writeFileSync(join(folder, "made-from"), "other pins");
@@ -50,7 +47,7 @@ describe("the coding agents", () => {
     expect(readdirSync(folder).sort()).toEqual(["bin", "made-from", "pi"]);
   });
 
-  test("an unknown agent is refused with a hint what to type", async () => {
+  test("with an unknown name are refused with a hint about what to type", async () => {
     const done = await execa(process.execPath, [SCRIPT, "--without", "nobody"], { reject: false });
     expect(done).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("node scripts/agents.ts --help") });
     expect(AGENTS).toHaveLength(3);

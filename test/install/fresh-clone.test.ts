@@ -1,7 +1,6 @@
 /**
- * Runs `scripts/up` in a fresh clone, as a newcomer does at work: the Node is too old, the home is empty, and the only
- * way out is a proxy that inspects TLS. Then the network is removed, and everything goes on. The tests build on each
- * other.
+ * Runs `scripts/up` in a fresh clone, as a newcomer does at work: the Node is too old, the home is empty, and the only way out is a proxy
+ * that inspects TLS. Then the network is removed, and everything still works. The tests build on each other.
  */
 import { mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,12 +16,12 @@ if (missing !== undefined) console.warn(`fresh clone left out: ${missing}`);
 /** Commands that need sessions of opencode, which test/agents/opencode-sessions.test.ts has. */
 const NEEDS_OPENCODE = ["palace mine sessions"];
 
-/** A host that does not exist: the test only looks at how it is requested. */
+/** Host that does not exist. The test only looks at how it is requested. */
 const MODELS = "models.test";
 /** Folders that README and docs/reference/files.md name, and npm's own cache. */
 const PLACES = [".mempalace", ".local/state/palace", ".cache/palace", ".npm"];
 
-/** Files that the README's reader makes, and settings of the agents that are wired. */
+/** Files that the README's reader makes, and settings of the wired agents. */
 const TYPED = [".cache/mempalace-docs", "project", "palace.tar", ".claude", ".claude.json", ".config/opencode", ".pi"];
 
 describe.skipIf(missing)("a fresh clone with an old Node", () => {
@@ -44,7 +43,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     await proxy?.[Symbol.asyncDispose]();
   });
 
-  /** Runs `palace doctor`, which must report no failure; returns its findings by name. */
+  /** Runs `palace doctor`, which must report no failure, and returns its findings by name. */
   const doctor = async (): Promise<Record<string, { state: string; detail: string }>> => {
     const { code, stdout, stderr } = await newcomer.run(["./scripts/palace", "doctor", "--json"]);
     const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string; detail: string }[] };
@@ -76,7 +75,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     expect(stderr).toMatch(/error: npm could not fetch Node 24\nhint: npm does not reach its registry: .*HTTPS_PROXY/);
   });
 
-  test("behind the proxy, if nobody has named its certificates, scripts/up says how to name them", async () => {
+  test("behind the proxy scripts/up says how to name its certificates if nobody named them", async () => {
     const { code, stderr } = await newcomer.run(["./scripts/up", "--native"], { HTTPS_PROXY: newcomer.proxyUrl });
     expect(code).toBe(1);
     expect(stderr).toMatch(/error: npm could not fetch Node 24\nhint: .* inspects TLS .*export NODE_EXTRA_CA_CERTS=/);
@@ -87,7 +86,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     expect(newcomer.filesOfHome(".npm")).toEqual([]);
   });
 
-  test("if npm's machine-wide settings name proxy and certificates, scripts/up brings Node, packages and the palace, and says what is next", async () => {
+  test("if npm's machine-wide settings name proxy and certificates, scripts/up brings Node, packages and the palace, and names the next step", async () => {
     writeFileSync(newcomer.machineSettings, `cafile=${proxy.caFile}\nhttps-proxy=${newcomer.proxyUrl}\n`);
     const { code, stdout, stderr } = await newcomer.run(["./scripts/up", "--native"]);
     expect(code, stderr).toBe(0);
@@ -97,7 +96,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     for (const next of ["palace status", "palace mine docs DIR", "palace search WORDS", "palace stop"])
       expect(stdout).toContain(`./scripts/${next}`);
     expect(entryIn(stdout)).toBe(`${newcomer.clone}/scripts/palace shim`);
-    // The build has the time of its start: a source that is edited during the build is newer.
+    // The build has the time of its start, so a source that is edited during the build is newer.
     const dateOf = (file: string): number => statSync(join(newcomer.clone, "dist/bin", file)).mtimeMs;
     expect(dateOf(".")).toBeLessThan(dateOf("roampal.js"));
     // Every package came through the proxy: npm's cache was empty, and there is no other way.
@@ -127,7 +126,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
   });
 
   test("every command that the README names for this machine works as written", async () => {
-    // The tutorial has made a file of that name.
+    // The tutorial has made a file with that name.
     rmSync(join(newcomer.home, "palace.tar"));
     for (const folder of ["project", ".claude", ".config/opencode", ".pi/agent"])
       mkdirSync(join(newcomer.home, folder), { recursive: true });
@@ -151,7 +150,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     await expect.poll(() => proxy.requests, { timeout: 120_000 }).toContain(`GET ${MODELS}/config.json`);
   });
 
-  test("with the network removed, build, broker, writes and search still work", async () => {
+  test("without a network, build, broker, writes and search still work", async () => {
     await proxy[Symbol.asyncDispose]();
     const stopped = await newcomer.run(["./scripts/palace", "stop"]);
     expect(stopped.code, stopped.stderr).toBe(0);

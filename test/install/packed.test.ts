@@ -1,6 +1,6 @@
 /**
- * Installs the package as users do: `npm pack`, then `npm i -g` of the tarball into a home of its own. Only the registry can be
- * reached; other downloads, which install scripts may ask for, are refused.
+ * Installs the package as users do: `npm pack`, then `npm i -g` of the tarball into its own home. Only the registry can be reached. Other
+ * downloads, which install scripts may ask for, are refused.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ import { writeTinyModel } from "../helpers/tiny-model.ts";
 const missing = networkMissing();
 if (missing !== undefined) console.warn(`packed install left out: ${missing}`);
 
-/** Folders and files that the test may make; the user of this test has told npm to install into `.npm-global`. */
+/** Folders and files that the test may make. Its user told npm to install into `.npm-global`. */
 const PLACES = [".mempalace", ".local/state/palace", ".cache/palace", ".npm", ".npm-global", ".npmrc"];
 
 const INSTALLED_MAX_MB = 160;
@@ -34,7 +34,7 @@ describe.skipIf(missing)("the packed package", () => {
 
   beforeAll(() => {
     registry = readRegistry();
-    // Packing builds into the clone, and other tests run the files that are built here.
+    // Packing builds into the clone, and other tests run the files that it builds.
     const clone = join(folder, "clone");
     cloneHead(clone);
     symlinkSync(join(ROOT, "node_modules"), join(clone, "node_modules"));
@@ -81,7 +81,7 @@ describe.skipIf(missing)("the packed package", () => {
     expect((await newcomer.run([palace, "stop"])).code).toBe(0);
   });
 
-  test("is small when installed, works, searches by words and meaning, and gets the model with one command", async () => {
+  test("is small, works, searches by words and meaning, and gets the model with one command", async () => {
     expect(megabytes(tarball)).toBeLessThan(PACKED_MAX_MB);
     const { newcomer, proxy } = await open();
     await using _newcomer = newcomer;

@@ -1,7 +1,4 @@
-/**
- * Pins error codes and exit codes: clients switch on them and scripts test for them. README.md says what a failing pin
- * means.
- */
+/** Pins error codes and exit codes, because clients switch on them and scripts test for them. README.md says what a failing pin means. */
 import { expect, test } from "vitest";
 import { ERROR_CODES, type ErrorCode, EXIT_CODES, PalaceError } from "../../src/base/errors.ts";
 import { RPC } from "../../src/protocol/spec.ts";

@@ -1,7 +1,4 @@
-/**
- * Pins names that users and agents type: environment variables, executables, entry points of the package. See
- * README.md.
- */
+/** Pins names that users and agents type: environment variables, executables, entry points of the package. See README.md. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { builtFile } from "../../src/cli/executable.ts";
@@ -16,7 +13,7 @@ const manifest = JSON.parse(readFileSync(new URL("../../package.json", import.me
   engines: Record<string, string>;
 };
 
-test("the environment variables are these, so that no set-up stops working", () => {
+test("the environment variables are these, so that no setup stops working", () => {
   expect(variableNames().sort()).toEqual(
     [
       "MEMPALACE_PATH",
@@ -174,7 +171,7 @@ test("our settings and the tests start the files that npm links", () => {
   for (const [name, file] of Object.entries(bin)) expect(file, name).toBe(`./dist/bin/${builtFile(name)}`);
 });
 
-test("the package exports its client and its protocol, and nothing of the broker", () => {
+test("the package exports its client and its protocol, but nothing of the broker", () => {
   expect(manifest.name).toBe("palace-devbox");
   expect(manifest.engines["node"]).toBe(">=24");
   expect(manifest.exports).toEqual({

@@ -1,4 +1,4 @@
-/** Peers of another version rely on these: method names, tools and their parameters, broker.json. See README.md. */
+/** Pins what peers of another version rely on: method names, tools and their parameters, broker.json. See README.md. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { PROMPTS } from "../../src/protocol/prompts.ts";
@@ -32,14 +32,14 @@ const spec = ["spec", "status"]
   .map((name) => readFileSync(new URL(`../../src/protocol/${name}.ts`, import.meta.url), "utf8"))
   .join("");
 
-/** Returns the keys of an object type from its source text: types do not exist at run time. */
+/** Returns the keys of an object type from its source text, because types do not exist at run time. */
 function keysOf(type: string): string[] {
   const [, body = ""] = new RegExp(`export type ${type} = \\{\\n([\\s\\S]*?)\\n\\};`).exec(spec) ?? [];
   return [...body.matchAll(/^ {2}"?([\w.]+)"?\??:/gm)].map(([, key = ""]) => key);
 }
 
 test("broker.json has these keys", () => {
-  // Checked twice: by the compiler against the type, and here against its text.
+  // The compiler checks the keys against the type, and this test against its text.
   const keys = {
     schema: true,
     instanceId: true,
@@ -131,7 +131,7 @@ test("our own methods are these", () => {
   expect(keysOf("Methods")).toEqual(Object.keys(methods));
 });
 
-/** Names and parameters by tool; * marks a required parameter. */
+/** Names and parameters by tool. * marks a required parameter. */
 function shapesOf(profile: ToolProfile): Record<string, string> {
   const tools = toolsOf(profile).map(({ name, inputSchema: { properties, required = [] } }) => [
     name,
@@ -265,7 +265,7 @@ test("each revision of MCP gets only the tool fields that it defines", () => {
   ]);
 });
 
-test("MCP 2026-07-28: its version, the addresses of resources and the names of prompts are these", () => {
+test("the version of MCP 2026-07-28, its addresses of resources and its names of prompts are these", () => {
   expect(MODERN_MCP_VERSION).toBe("2026-07-28");
   expect([...RESOURCES.map(({ uri }) => uri), ...RESOURCE_TEMPLATES.map(({ uriTemplate }) => uriTemplate)]).toEqual([
     ...["palace://wake-up", "palace://drawer/{drawer_id}"],

@@ -1,6 +1,6 @@
 /**
- * A drawer that was adopted without a usable vector (no model here, a damaged index) counted as never sent, so as ours and newer.
- * Later changes by others were skipped, and overwritten when the model came.
+ * An adopted drawer without a usable vector (no model here, a damaged index) counted as never sent, and therefore as ours and newer. Later
+ * changes by others were skipped, and overwritten when the model came.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -40,7 +40,7 @@ afterEach(() => {
 const write = (id: string, text: string, more: Metadata = {}): void =>
   palace.upsert([{ id, text, metadata: { wing: "w", room: "r", ...more }, vector: new Float32Array(8) }]);
 
-/** Returns what the watch would adopt after both sides agreed at `sinceSeq`; the palace's rows come without vectors. */
+/** Returns what the watch would adopt after both sides agreed at `sinceSeq`. The palace's rows come without vectors. */
 function look(sinceSeq: number): AdoptionBatch {
   const ledger = openForReading(join(folder, "ledger.sqlite3"));
   const database = openChroma(palaceDir, 1_000);
@@ -97,7 +97,7 @@ it("a change by others to an adopted drawer without a vector is adopted, and not
   write("a", "changed once more");
   write("b", "b, as it was", { room: "moved" });
   expect(adopt(5)).toBe(2);
-  // The palace still lacks the vector of b, and the vector of a's new text is not made yet.
+  // The palace still lacks the vector of `b`, and the vector of the new text of `a` is not made yet.
   expect(listed()).toEqual([["b", "b, as it was"]]);
   expect(reader.findDrawer("b")?.room).toBe("moved");
   embed();

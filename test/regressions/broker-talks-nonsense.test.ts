@@ -1,6 +1,6 @@
 /**
- * A line that is not a valid answer ended the client's whole process with an uncaught exception, and the length of an answer could be
- * negative. Found by the fuzzing of our own client.
+ * A line that is not a valid answer ended the client's whole process with an uncaught exception. The length of an answer could be negative.
+ * Found by the fuzzing of our own client.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Socket } from "node:net";

@@ -1,6 +1,6 @@
 /**
- * An update that makes a slice of a diary entry longer than a row cuts that slice again. The new slices name the slice first and the
- * entry second; reading the entry left them out, and deleting it left them behind.
+ * An update that makes a slice of a diary entry longer than a row cuts that slice again. The new slices name the slice first and the entry
+ * second. Reading the entry left them out, and deleting it left them behind.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 /**
- * Node's teardown could hang for ever after a command's last output, and output that a slow reader had not read by then was lost. Now
- * processes exit without the teardown, after all their output is read.
+ * Node's teardown could hang for ever after a command's last output, and a slow reader lost the output that it had not read. Now processes
+ * exit without the teardown, after all their output is read.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -34,7 +34,7 @@ test("a reader that starts late gets all of the output", async () => {
   expect(Number(await text(child.stdout))).toBe(BYTES);
 });
 
-test("a reader that has closed the pipe does not hold up the exit", async () => {
+test("a reader that closed the pipe does not delay the exit", async () => {
   const pipe = `"$0" --input-type=module -e "$1" | head -c 10`;
   const body = script(
     `process.stdout.on("error", () => {}); process.stdout.write("x".repeat(${BYTES})); await leave(0);`,
@@ -43,7 +43,7 @@ test("a reader that has closed the pipe does not hold up the exit", async () => 
   expect(await text(child.stdout)).toBe("xxxxxxxxxx");
 });
 
-test("a thread that never ends does not hold up the exit", async () => {
+test("a thread that never ends does not delay the exit", async () => {
   const { code } = await ending(`
     const { Worker } = await import("node:worker_threads");
     const hold = new Worker("const lock = new Int32Array(new SharedArrayBuffer(4)); Atomics.wait(lock, 0, 0);", { eval: true });

@@ -1,6 +1,6 @@
 /**
- * A folder of a project that was swapped for a symbolic link between the survey and the reading led the miner out of the project. An
- * agent that may mine that folder could file any file that the broker's user can read.
+ * Somebody swapped a project's folder for a symbolic link between the survey and the reading, and the link led the miner out of the
+ * project. An agent that may mine that folder could file any file that the broker's user can read.
  */
 import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

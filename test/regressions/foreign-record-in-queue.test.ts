@@ -1,6 +1,6 @@
 /**
- * The files driver set the metadata mark past a record that another process had queued but not applied yet. No Chroma looked at the
- * record again, so the row was only in the queue, and 3.11, which counts rows, never showed it.
+ * The files driver set the metadata mark past a record that another process had queued but not applied yet. No Chroma looked at the record
+ * again, so the row was only in the queue, and 3.11, which counts rows, never showed it.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -65,7 +65,7 @@ const found = (text: string): string[] =>
     .pluck()
     .all(text);
 
-it("a write first applies the records that a foreign writer has queued, in order, as Chroma would", async () => {
+it("a write first applies the records that a foreign writer queued, in order, as Chroma would", async () => {
   const foreign = '{"chroma:document":"the stray\'s words","wing":"x","ratio":1.0,"live":true,"count":7,"gone":null}';
   queue(OPERATION.upsert, "stray", foreign);
   queue(OPERATION.update, "a", '{"count":null,"topic":"changed"}');

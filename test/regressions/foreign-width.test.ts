@@ -1,6 +1,6 @@
 /**
- * A palace whose vectors have another width than our model's refused each record separately, 256 times, and then the pump reported an
- * error of the palace. Now the pump reports the width once.
+ * A palace whose vectors have another width than our model's refused each record separately, 256 times, and then the pump reported an error
+ * of the palace. Now the pump reports the width once.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ const record = (id: string, width: number): PalaceRecord => ({
   vector: new Float32Array(width).fill(0.1),
 });
 
-it("a palace of another vector width is reported once, and no drawer of ours is refused for good", async () => {
+it("a palace of another vector width is reported once, and none of our drawers is refused for good", async () => {
   const palaceDir = mkdtempSync(join(tmpdir(), "palace-width-"));
   const lines: string[] = [];
   const log = createLog((line) => lines.push(line), "warn");

@@ -1,6 +1,6 @@
 /**
- * `forget` wiped a text out of an index's files while a MemPalace had the palace. Rows that its Chroma added to the index meanwhile
- * could have been wiped as well.
+ * `forget` wiped a text out of an index's files while a MemPalace had the palace. It could also have wiped rows that MemPalace's Chroma
+ * added to the index meanwhile.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { PalaceError } from "../../src/base/errors.ts";
 import { createPalace } from "../../src/mempalace/driver/files/create.ts";
 import { startErasure } from "../../src/mempalace/erase/erasure.ts";
 
-test("forget leaves a palace that another process works on, and wipes the text when that process has ended", async () => {
+test("forget waits while another process works on a palace, and wipes the text when that process has ended", async () => {
   const dir = mkdtempSync(join(tmpdir(), "palace-erase-"));
   createPalace(dir);
   const before = readFileSync(join(dir, "chroma.sqlite3"));

@@ -1,6 +1,6 @@
 /**
- * Chroma writes an index with room for more elements than it has, and that room contains old memory of the server, including texts.
- * So `forget` sometimes said "It still stands in data_level0.bin".
+ * Chroma writes an index with room for more elements than it has, and that room contains old memory of the server, including texts. So
+ * `forget` sometimes said that the text was still in data_level0.bin.
  */
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -25,7 +25,7 @@ test("an unchanged drawer keeps its vector in the index; the old vectors of dele
     );
     const database = new Database(join(folder, "chroma.sqlite3"));
     database.exec(`INSERT OR REPLACE INTO max_seq_id VALUES ('${palace.vectorSegment}', 3)`);
-    // The row of one drawer is deleted; another has a newer text, whose vector is still in the queue.
+    // One drawer's row is deleted. Another drawer has a newer text, whose vector is still in the queue.
     palace.remove(["gone"]);
     database
       .prepare("INSERT INTO embeddings_queue (operation, topic, id, vector, encoding) VALUES (2, ?, ?, ?, 'FLOAT32')")

@@ -1,6 +1,6 @@
 /**
- * An older version made the ledger directly in its final place. So a file of one page without a table is either the beginning of a
- * killed broker, or a ledger whose log was removed, and the file does not show which. Beginning a new palace there hid the second case.
+ * An older version made the ledger directly in its final place. So a file of one page without a table is either the beginning by a killed
+ * broker, or a ledger whose log was removed, and the file does not show which. Beginning a new palace there hid the second case.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ const file = join(folder, "ledger.sqlite3");
 afterEach(() => rmSync(file, { force: true }));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-it("a file of one page without a table is refused with the next step, and stays as it is", () => {
+it("a file of one page without a table is refused with the next step, and stays unchanged", () => {
   const begun = new Database(file);
   begun.pragma("journal_mode = WAL");
   expect(begun.pragma("page_count", { simple: true })).toBe(1);
@@ -26,7 +26,7 @@ it("a file of one page without a table is refused with the next step, and stays 
   expect(readFileSync(file)).toEqual(before);
 });
 
-it("another program's database is also refused, and stays as it is", () => {
+it("another program's database is also refused, and stays unchanged", () => {
   const theirs = new Database(file);
   theirs.exec("CREATE TABLE notes (text)");
   theirs.close();

@@ -1,6 +1,6 @@
 /**
- * A ledger of schema version 1 indexed the words of a new drawer by a trigger. The current writer indexes them itself, so with the
- * trigger left in place each new drawer would have been in the index twice.
+ * A ledger of schema version 1 indexed the words of a new drawer by a trigger. The current writer indexes them itself, so with the old
+ * trigger each new drawer would have been in the index twice.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 /**
- * An adopted palace may be in a folder that other users can read. Its ledger was readable for everybody, and a repair opened a palace to
- * others that had been closed to them.
+ * An adopted palace may be in a folder that other users can read. Everybody could read its ledger, and a repair opened a closed palace to
+ * others.
  */
 import { chmodSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,7 +25,7 @@ test("only their user can read the ledger and its log, and a rebuilt palace keep
 
     const make = (place: string): void => {
       const writer = new PalaceWriter(place, DRAWERS);
-      // With a row: an empty palace is not kept.
+      // Has a row, because an empty palace is not kept.
       writer.upsert([{ id: "d", text: "t", metadata: { wing: "w" }, vector: Float32Array.of(1, 0) }]);
       writer.close();
     };

@@ -1,6 +1,6 @@
 /**
- * A long drawer whose last slice was deleted could not be filed again: its first slice was in the way, and the constraint
- * error rolled back the writes of every other agent in the same group.
+ * A long drawer whose last slice was deleted could not be filed again: its first slice was in the way. The constraint error rolled back the
+ * writes of every other agent in the same group.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -28,7 +28,7 @@ function openLedger(): { writer: LedgerWriter } & Disposable {
 
 const long = { wing: "w", room: "r", content: "abc ".repeat(500) };
 
-it("a drawer that lost a slice is filed again, and its neighbours in the group are filed too", () => {
+it("a drawer that lost a slice is filed again, and the rest of its group is filed too", () => {
   using ledger = openLedger();
   const { writer } = ledger;
   const [first] = writer.commit([call("add_drawer", long)]).outcomes;
@@ -42,7 +42,7 @@ it("a drawer that lost a slice is filed again, and its neighbours in the group a
   expect(outcomes[1]?.outcome).toMatchObject({ value: { success: true, chunks: 3 } });
 });
 
-it("a delete that found no drawer has the same answer when it is repeated after the drawer was filed", () => {
+it("a delete that found no drawer gives the same answer when it is repeated after the drawer was filed", () => {
   using ledger = openLedger();
   const { writer } = ledger;
   const note = { wing: "w", room: "r", content: "came later" };

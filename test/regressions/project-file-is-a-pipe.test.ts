@@ -34,7 +34,7 @@ test("a link that leads out of the project is refused, and a link inside it is f
   expect(await refusal()).toBe("own");
 });
 
-test("a folder and a large file in place of mempalace.yaml are refused, and a missing file is not", async () => {
+test("a folder or a large file in place of mempalace.yaml is refused, and a missing file is not", async () => {
   mkdirSync(join(folder, "project/mempalace.yaml"));
   expect(await refusal()).toBe("mempalace.yaml cannot be used: it is no regular file");
   rmSync(join(folder, "project/mempalace.yaml"), { recursive: true });

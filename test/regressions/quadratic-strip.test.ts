@@ -1,4 +1,4 @@
-/** Trimming looked at every run of spaces inside a text, in quadratic time: one legal drawer stopped all writes for a minute. */
+/** Trimming looked at every run of spaces inside a text, in quadratic time, so one legal drawer stopped all writes for a minute. */
 import { expect, it } from "vitest";
 import { sanitizeQuery } from "../../src/memory/search/query-sanitizer.ts";
 import { strip } from "../../src/memory/text/text.ts";
@@ -9,7 +9,7 @@ it.each([
   ["quotes around a query", (n: number) => sanitizeQuery('"'.repeat(n))],
 ])("%s is trimmed in linear time", (_name, work) => {
   cpuTimeOf(() => work(1000));
-  // Ten times the text: ten times the work, not a hundred times. The allowance is for a busy machine.
+  // Ten times the text must take ten times the work, not a hundred times. The allowance is for a busy machine.
   const small = Math.max(
     cpuTimeOf(() => work(20_000)),
     0.5,
@@ -17,7 +17,7 @@ it.each([
   expect(cpuTimeOf(() => work(200_000)) / small).toBeLessThan(50);
 });
 
-it("strips the same characters as Python, at both ends only", () => {
+it("strips the same characters as Python, only at both ends", () => {
   expect(strip("\u001c\u0085 a  b\u00a0\n")).toBe("a  b");
   expect(strip("\ufeffa")).toBe("\ufeffa");
   expect(strip(" \t ")).toBe("");

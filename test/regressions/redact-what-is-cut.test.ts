@@ -1,6 +1,6 @@
 /**
- * A preview that cut a token in its middle showed all but its last characters, because no pattern matched the rest. Text that only
- * looks like the beginning of a token stays as it is.
+ * A preview that cut a token in its middle showed all but its last characters, because no pattern matched the rest. Text that only looks
+ * like the beginning of a token stays unchanged.
  */
 import { describe, expect, test } from "vitest";
 import { redact } from "../../src/memory/text/redact.ts";

@@ -1,6 +1,6 @@
 /**
- * On a disk that fills up a write stores only a part and reports that by its return value alone. Half a file was renamed over the whole
- * one, and an agent was told that its write was safe.
+ * On a disk that fills up a write stores only a part and reports that only by its return value. Half a file replaced the whole one, and an
+ * agent heard that its write was safe.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
@@ -12,7 +12,7 @@ import { writeFileAtomic } from "../../src/base/atomic-file.ts";
 const why = process.getuid?.() === 0 && process.platform === "linux" ? undefined : "a small disk needs root on Linux";
 if (why !== undefined) console.log(`left out: short writes (${why})`);
 
-test.skipIf(why)("a file that does not fit is an error, and the old one stays as it was", () => {
+test.skipIf(why)("a file that does not fit is an error, and the old one stays unchanged", () => {
   const folder = mkdtempSync(join(tmpdir(), "short-"));
   execFileSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", folder]);
   try {

@@ -1,4 +1,6 @@
-/** A document whose sending took a day, the machine asleep between two parts, lost its first parts and was filed without them. */
+/**
+ * Sending a document took a day, because the machine slept between two parts. The document lost its first parts and was filed without them.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * ssh2 sometimes makes an ed25519 pair that cannot be read. A set-up that got such a pair failed for ever, with the exit code of a bug,
- * because the pair was kept.
+ * ssh2 sometimes makes an unreadable ed25519 pair. A setup that got such a pair failed for ever, with the exit code of a bug, because the
+ * pair was kept.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

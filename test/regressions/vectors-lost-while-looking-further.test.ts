@@ -1,4 +1,4 @@
-/** A search that looked for more hits behind copies, and lost its vectors meanwhile, dropped the good answer that it already had. */
+/** A search looked for more hits behind copies, lost its vectors meanwhile, and dropped the good answer that it already had. */
 import { expect, test } from "vitest";
 import type { Clock } from "../../src/base/clock.ts";
 import { createSearchPalace } from "../helpers/search-palace.ts";
@@ -7,9 +7,9 @@ const TIDES = Array.from({ length: 26 }, (_, at) => `tide${"abcdefghijklmnopqrst
 const COPIES = 130;
 const identity = { id: "test", dimensions: 384 };
 const close = (): Promise<void> => Promise.resolve();
-/** A clock whose waits never end, so that a busy machine makes no difference. */
+/** Clock whose waits never end, so a busy machine makes no difference. */
 const STILL: Clock = { now: () => 0, after: () => ({ clear: () => {} }) };
-/** A clock whose waits end at once. */
+/** Clock whose waits end at once. */
 const OVER: Clock = {
   now: () => 0,
   after: (_ms, call) => {
@@ -19,7 +19,7 @@ const OVER: Clock = {
 };
 const TEXT = `The harbour master keeps the tables of the ${TIDES.join(" ")} tides in the blue cabinet.`;
 
-test("hits found with vectors are kept when the search for more hits has no vector", async () => {
+test("hits found with vectors stay when the search for more hits has no vector", async () => {
   let questions = 0;
   const embed = (): Promise<Float32Array[]> =>
     (questions += 1) === 1
@@ -34,7 +34,7 @@ test("hits found with vectors are kept when the search for more hits has no vect
   expect(found).not.toHaveProperty("vector_disabled");
 });
 
-test("a query whose vector is late is answered by words only, and the answer says so", async () => {
+test("a query whose vector is late is answered only by words, and the answer says so", async () => {
   const embed = (): Promise<Float32Array[]> => new Promise(() => {});
   await using palace = await createSearchPalace(undefined, { embed, identity, close }, OVER);
   palace.file(TEXT);

@@ -1,4 +1,7 @@
-/** A ledger with an unreadable page ended its broker a moment after each start: the warm-up did not catch the error of its busy check. */
+/**
+ * A ledger with an unreadable page ended its broker a moment after each start, because the warm-up did not catch the error of its busy
+ * check.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { startWarmUp } from "../../src/broker/palace/warm-up.ts";

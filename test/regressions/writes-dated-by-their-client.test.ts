@@ -1,4 +1,4 @@
-/** A client cannot escape `undo` by dating its own writes: `undo` selects by their arrival, and shows the claimed dates. */
+/** A client cannot escape `undo` by dating its own writes. `undo` selects by their arrival, and shows the claimed dates. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { moment } from "../../src/base/uptime.ts";
 
 const DAY_MS = 86_400_000;
 
-test("a write dated twenty days back is taken back by an undo of the last hour, and told to be dated", () => {
+test("an undo of the last hour reverts a write dated twenty days back, and shows its date", () => {
   const folder = mkdtempSync(join(tmpdir(), "dated-"));
   const file = join(folder, "ledger.sqlite3");
   const writer = new LedgerWriter(file, applyWrite);
@@ -24,7 +24,7 @@ test("a write dated twenty days back is taken back by an undo of the last hour, 
     const call = { key: "k", isRepeatable: true, method: "add_drawer", params, peer, requestId: "r" };
     writer.commit([{ ...call, atMs: now - 20 * DAY_MS, arrivedAtMs: now }]);
     const [drawer] = reader.listDrawers({}, 1, 0).drawers;
-    // A write that was really kept so long has the true date.
+    // A write that was really spooled for so long has the true date.
     expect(Date.parse(String(drawer?.metadata["filed_at"]))).toBeLessThan(now - 19 * DAY_MS);
     const plan = previewUndo(writer.tx, { agent: "box", sinceMs: now - 3_600_000, untilMs: now }, LEARNING_TRACES);
     expect(plan).toMatchObject({
@@ -35,7 +35,7 @@ test("a write dated twenty days back is taken back by an undo of the last hour, 
     expect(previewUndo(writer.tx, { agent: "box", sinceMs: 0, untilMs: now - DAY_MS }, LEARNING_TRACES)).toMatchObject({
       writes: 0,
     });
-    // Pruning uses the time of arrival: young rows stay.
+    // Pruning uses the time of arrival, so young rows stay.
     writer.maintain(
       { journalRetentionMs: 30 * DAY_MS, undoMs: 10 * DAY_MS, imagesBytes: 1e9 },
       { ...moment(), wallMs: now },

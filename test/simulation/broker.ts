@@ -1,7 +1,4 @@
-/**
- * A broker of the simulation: the real queue and the real ledger behind linked sockets. A schedule can kill it and
- * start another one.
- */
+/** Broker of the simulation: the real queue and the real ledger behind linked sockets. A schedule can kill it and start another one. */
 import { WriteQueue } from "../../src/broker/palace/write-queue.ts";
 import type { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import type { WriteOutcome } from "../../src/memory/port/ledger.ts";
@@ -33,7 +30,7 @@ export class SimulatedBroker {
     this.#queue = new WriteQueue({
       commit: async (calls) => {
         await this.#later(0.2, 4);
-        // Killed before the commit: the ledger stays as it was, and no answer is sent.
+        // The kill comes before the commit: the ledger stays unchanged, and no answer is sent.
         if (!this.isAlive) return new Promise(() => {});
         const done = this.#ledger.commit(calls);
         await this.#later(0, 2);
@@ -58,7 +55,7 @@ export class SimulatedBroker {
     return client;
   }
 
-  /** Simulates SIGKILL: a commit under way may or may not happen, and no answer is sent after it. */
+  /** Simulates SIGKILL. A running commit may or may not happen, and no answer is sent after it. */
   kill(): void {
     this.isAlive = false;
     for (const socket of this.#sockets) socket.destroy();

@@ -1,7 +1,7 @@
 /**
- * Runs thousands of schedules of client, spool and broker, each from its seed. Brokers die and come back, networks
- * drop and cut, disks fill, agents are killed. Even so, an acknowledged write is there once, in its agent's order, and
- * each request is answered once. SIMULATION_SEED=n repeats one schedule, SIMULATION_COUNT=n runs that many.
+ * Runs thousands of schedules of client, spool and broker, each from its seed. Brokers die and return, networks drop and cut, disks fill,
+ * agents are killed. Even so, an acknowledged write exists once, in its agent's order, and each request is answered once. SIMULATION_SEED=n
+ * repeats one schedule, SIMULATION_COUNT=n runs that many.
  */
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { OFFLINE_RULES } from "../../src/broker/tools/offline.ts";
 import { expect, test, vi } from "vitest";
-// Loaded before the schedules, because a later import would take real time.
+// Loads the modules before the schedules, because a later import would take real time.
 import "../../src/wire/client/send-spooled.ts";
 import "../../src/wire/client/answer-offline.ts";
 import { Spool } from "../../src/wire/client/spool.ts";
@@ -27,7 +27,7 @@ vi.setConfig({ testTimeout: 1_200_000, hookTimeout: 1_200_000 });
 
 const COUNT = Number(process.env["SIMULATION_COUNT"] ?? 1_500);
 const ONLY = process.env["SIMULATION_SEED"];
-/** Schedules that share one ledger: making a ledger takes longer than running many of them. */
+/** Number of schedules that share one ledger. Making a ledger takes longer than running many of them. */
 const PER_LEDGER = 250;
 const AGENTS = 3;
 const WRITES = 6;
@@ -35,8 +35,8 @@ const WRITES = 6;
 type Answer = { id: number; result?: { content: { text: string }[] }; error?: { data: { code: string } } };
 
 /**
- * Results of one schedule: `kept` were acknowledged, `maybe` were sent. The key of a write is its text; the key of a
- * move names the room.
+ * Results of one schedule: `kept` were acknowledged, `maybe` were sent. The key of a write is its text, and the key of a move names the
+ * room.
  */
 type Told = {
   kept: Set<string>;
@@ -132,7 +132,7 @@ async function runSchedule(seed: number, ledger: LedgerWriter, home: string): Pr
       running -= 1;
     };
     void work();
-    // Some agents are killed and never return. Writes that were acknowledged to them must still be there.
+    // Some agents are killed and never return. Writes that were acknowledged to them must still exist.
     if (scheduler.random() < 0.2) {
       scheduler.after(scheduler.between(100, 2_000), () => {
         if (running === 0 || calm || isDead) return;
@@ -180,7 +180,7 @@ async function runSchedule(seed: number, ledger: LedgerWriter, home: string): Pr
   const isOver = await scheduler.run(() => running <= 0, 120_000);
   expect(isOver, `seed ${seed}: an agent waits for an answer for ever`).toBe(true);
   calm = true;
-  // No more faults from here: the next client delivers what is still spooled.
+  // No more faults come from here on. The next client delivers what is still spooled.
   await scheduler.run(() => false, 10_000);
   broker ??= new SimulatedBroker(scheduler, ledger);
   const last = new Link({
@@ -201,10 +201,7 @@ async function runSchedule(seed: number, ledger: LedgerWriter, home: string): Pr
   return { kept, maybe, order, moved, events: scheduler.events, faults };
 }
 
-/**
- * Returns a call of an agent. A drawer may be filed or moved twice without a trace, but a diary would have its entry
- * twice.
- */
+/** Returns a call of an agent. A drawer may be filed or moved twice without a trace, but a diary would have its entry twice. */
 function callOf(agent: string, index: number, content: string, target: string | undefined): object {
   if (target !== undefined)
     return { name: "mempalace_update_drawer", arguments: { drawer_id: target, room: roomOf(content) } };
@@ -216,10 +213,10 @@ function callOf(agent: string, index: number, content: string, target: string | 
 const roomOf = (key: string): string => key.replaceAll(" ", "-");
 
 test(
-  `${ONLY === undefined ? COUNT : 1} schedules: nothing acknowledged is lost or doubled, order is kept, every request is answered`,
+  `${ONLY === undefined ? COUNT : 1} schedules: no acknowledged write is lost or doubled, order is kept, every request is answered`,
   { timeout: 1_200_000 },
   async () => {
-    // In memory if the machine has /dev/shm: the spool syncs every file.
+    // Uses memory if the machine has /dev/shm, because the spool syncs every file.
     const home = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "simulation-"));
     const seeds = ONLY === undefined ? Array.from({ length: COUNT }, (_, index) => index + 1) : [Number(ONLY)];
     let [events, faults, moves] = [0, 0, 0];

@@ -1,6 +1,6 @@
 /**
- * A simulated world with its own clock. Events happen one at a time, in an order that the seed decides. Connections
- * are linked in memory and lose, delay and cut bytes as told. Client, spool, write queue and ledger are the real ones.
+ * Simulated world with its own clock. Events happen one at a time, in an order that the seed decides. Connections are linked in memory and
+ * lose, delay and cut bytes as told. Client, spool, write queue and ledger are the real ones.
  */
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
@@ -8,7 +8,7 @@ import type { Clock, Timer } from "../../src/base/clock.ts";
 
 type Event = { atMs: number; order: number; call: () => void; isOff: boolean };
 
-/** Runs the event that is due next, and lets everything that follows from it settle before the one after. */
+/** Runs the next due event, and lets everything that follows from it settle before the one after. */
 export class Scheduler implements Clock {
   readonly random: () => number;
   #nowMs = 0;
@@ -78,7 +78,7 @@ function settle(): Promise<void> {
 /** One end of a linked pair, with the members of a socket that a link to the broker uses. */
 export class LinkedSocket extends EventEmitter {
   destroyed = false;
-  /** Always 0: written bytes leave at once. The network delays or drops them later. */
+  /** Always 0, because written bytes leave at once. The network delays or drops them later. */
   readonly writableLength = 0;
   bytesWritten = 0;
   other: LinkedSocket | undefined;

@@ -1,7 +1,7 @@
 /**
- * A soak test: for some minutes brokers are killed and restarted, shims write, read and are killed, and clients hang
- * up in the middle of a line. Afterwards memory, threads and files have not grown, every process has ended, and the
- * palace holds each acknowledged write once. `npm run soak` lasts SOAK_MINUTES (2).
+ * Soak test. For some minutes brokers are killed and restarted, shims write, read and are killed, and clients hang up in the middle of a
+ * line. Afterwards memory, threads and files have not grown, every process has ended, and the palace has each acknowledged write once. `npm
+ * run soak` lasts SOAK_MINUTES (2).
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -19,15 +19,13 @@ import { assertWhole, storm } from "../helpers/storm.ts";
 
 const MINUTES = Number(process.env["SOAK_MINUTES"] ?? 2);
 const SEED = Number(process.env["SOAK_SEED"] ?? 1);
-/**
- * The storms take this part of the time; after them one broker runs to the end, and only its growth can be measured.
- */
+/** Share of the time for the storms. Afterwards one broker runs to the end, and only its growth can be measured. */
 const STORMY_PART = 0.4;
-/** Part of the calm time after which caches are full and the heap has settled. */
+/** Share of the calm time after which caches are full and the heap has settled. */
 const WARM_PART = 0.4;
 /** Pause between waves of visitors, so that other processes get most of the machine. */
 const WAVE_REST_MS = 300;
-/** Limits for V8's heap: with more room it collects late, which would look like a leak. */
+/** Limits for V8's heap. With more room it collects late, which would look like a leak. */
 const ENV = { NODE_OPTIONS: "--max-semi-space-size=4 --max-old-space-size=256" };
 
 type Written = { present: Set<string>; deleted: Set<string> };
@@ -107,7 +105,7 @@ async function keepDiary(
   await ended;
 }
 
-/** Rounds of visitors. Some are killed in the middle of a write, which may then be there once or be missing. */
+/** Runs rounds of visitors. Some are killed in the middle of a write, which may then exist once or be missing. */
 class Churn {
   readonly #palace: TestPalace;
   readonly #random: () => number;
@@ -148,7 +146,7 @@ class Churn {
     this.visits += 1;
   }
 
-  /** Is killed while a write is on its way. */
+  /** Is killed during a write. */
   async #shortLived(round: number): Promise<void> {
     const { env, executable } = this.#palace;
     const shim = spawn(process.execPath, [executable("mp-shim")], { env, stdio: ["pipe", "pipe", "ignore"] });
@@ -249,7 +247,7 @@ function zombiesOf(parents: readonly number[]): number {
     }).length;
 }
 
-/** Asserts that every text is there once: a write that was repeated over another connection was not done twice. */
+/** Asserts that every text exists once: a write that was repeated over another connection was not done twice. */
 function assertOnce(palace: TestPalace): void {
   const database = new Database(palace.config.paths.ledgerFile, { readonly: true });
   try {

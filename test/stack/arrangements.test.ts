@@ -1,6 +1,6 @@
 /**
- * Tests the arrangements that users choose with COMPOSE_FILE. For each, compose itself lists its services. The two
- * arrangements without Chroma's server are really started: a memory is still found after every container was recreated.
+ * Tests the arrangements that users choose with COMPOSE_FILE. For each, compose itself lists its services. The two arrangements without
+ * Chroma's server are really started: a memory is still found after every container was recreated.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -156,7 +156,7 @@ describe.skipIf(reason)("without Chroma's server", () => {
     );
   });
 
-  test("the engine's user is the owner: each of the owner's verbs works on the host, and an agent there has the role agent", async () => {
+  test("the engine's user counts as the owner: each of the owner's verbs works on the host, and an agent there has the role agent", async () => {
     const engine = Object.fromEntries(["DOCKER_HOST", "DOCKER_CONFIG"].map((name) => [name, process.env[name]]));
     await using host = createTestPalace({ env: engine });
     const container = `${stack.project}-broker-1`;
@@ -177,7 +177,7 @@ describe.skipIf(reason)("without Chroma's server", () => {
     expect(await palace("status")).toMatch(new RegExp(`door\\s+docker:${container}`));
     expect(await palace("status")).not.toContain("ENOENT");
 
-    // The broker's settings are in its volume: the owner sets them from the host, and the box cannot.
+    // The broker's settings are in its volume. The owner sets them from the host, and the devbox cannot.
     expect(await palace("config", "set", "audit-days", "60")).toMatch(/audit-days is 60 .*next start/);
     expect(await palace("config", "get", "audit-days")).toBe("60\n");
     expect(await stack.exec("devbox", 1, "palace", "config", "get", "audit-days")).toMatchObject({ stdout: "60" });
@@ -202,7 +202,7 @@ describe.skipIf(reason)("without Chroma's server", () => {
     expect(await palace("undo", "--client", "palace call", "--since", "1h", "--dry-run")).toContain("taken back");
     expect(await palace("forget", kept, "--yes")).toContain("Forgotten: 1 drawer row");
 
-    // A restore that was killed, or whose file is damaged, leaves the palace as it was; the same command then works.
+    // A restore that was killed, or whose file is damaged, leaves the palace unchanged. The same command then works.
     writeFileSync(join(host.home, "cut.tar"), readFileSync(file).subarray(0, 100_000));
     const cut = await host.run("palace", ["restore", join(host.home, "cut.tar"), "--yes"]);
     expect(cut).toMatchObject({ code: 7, stderr: expect.stringContaining("cut short") });
@@ -254,7 +254,7 @@ describe.skipIf(reason)("without Chroma's server", () => {
     await palace("bridge", "remove");
   });
 
-  test("the agents-only arrangement uses the same memory, through a broker that the first agent starts in the box", async () => {
+  test("the agents-only arrangement uses the same memory, through a broker that the first agent starts in the devbox", async () => {
     await stack.compose("down");
     await stack.composeWith(alone, "up", "-d", "--wait", "--wait-timeout", "120", "devbox");
     const palace = (...args: string[]): Promise<string> =>

@@ -1,7 +1,7 @@
 /**
- * Tests the compose topology as users run it: real images, real volumes, a real Chroma. Two containers with four shims
- * each write at once, and a third finds every drawer. Then containers are killed, recreated and restored, and no drawer
- * is lost. The tests build on each other: each must find what the earlier ones wrote.
+ * Tests the compose topology as users run it: real images, real volumes, a real Chroma. Two containers with four shims each write at once,
+ * and a third finds every drawer. Then containers are killed, recreated and restored, and no drawer is lost. The tests build on each other:
+ * each must find what the earlier ones wrote.
  */
 import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -29,7 +29,7 @@ const SERVICES = ["chroma", "broker", "devbox"];
 describe.skipIf(reason)("the compose stack", () => {
   let stack: DockerStack;
   let workspace: string;
-  /** Ids of every acknowledged drawer of the wing. */
+  /** Returns the ids of every acknowledged drawer of the wing. */
   const acknowledged = new Set<string>();
 
   const up = (...args: string[]): Promise<string> =>
@@ -128,14 +128,14 @@ describe.skipIf(reason)("the compose stack", () => {
     expect(found.stdout).toContain("tuned every spring");
   });
 
-  test("agents on the host share the memory without a port, also while the broker is recreated, and start no broker of their own", async () => {
+  test("agents on the host share the memory without a port, even while the broker is recreated, and start no broker themselves", async () => {
     const engine = Object.fromEntries(["DOCKER_HOST", "DOCKER_CONFIG"].map((name) => [name, process.env[name]]));
     await using host = createTestPalace({ env: engine });
     const doctor = async (): Promise<string> => (await host.run("palace", ["doctor", "--no-start", "--json"])).stdout;
     expect(await doctor()).toContain('"one memory"');
     const joined = await joinStack(host.config, `${stack.project}-broker-1`, host.env);
     expect(joined).toEqual({ state: "joined" });
-    // The environment of an agent may lack the engine's variables: the set-up has stored them.
+    // The environment of an agent may lack the engine's variables, but the setup has stored them.
     await using shim = await host.shim({ DOCKER_HOST: undefined, DOCKER_CONFIG: undefined });
     const written = await writeDrawers(shim, "host", DRAWERS_A_SHIM / 5, async () => {
       await stack.compose("up", "-d", "--wait", "--force-recreate", "--no-deps", "broker");
@@ -147,8 +147,7 @@ describe.skipIf(reason)("the compose stack", () => {
     expect(await doctor()).not.toContain('"one memory"');
     const removed = await host.run("palace", ["bridge", "remove"]);
     expect(removed.code, removed.stderr).toBe(0);
-    // Compose also recreates the devboxes, because they depend on the broker. This does it here, not during the next
-    // test.
+    // Compose also recreates the devboxes, because they depend on the broker. This does it here and not during the next test.
     await up();
     await expectEveryDrawer();
   });
@@ -163,7 +162,7 @@ describe.skipIf(reason)("the compose stack", () => {
     await expectEveryDrawer();
   });
 
-  test.each(SERVICES)("no acknowledged drawer is lost when %s is killed in the middle of writing", async (service) => {
+  test.each(SERVICES)("no acknowledged drawer is lost when %s is killed during writes", async (service) => {
     // The shim runs in a devbox that is not killed.
     await using shim = await stack.shim(2);
     const written = await writeDrawers(shim, `killed-${service}`, DRAWERS_A_SHIM, async () => {
@@ -200,7 +199,7 @@ describe.skipIf(reason)("the compose stack", () => {
     await expectEveryDrawer();
   });
 
-  test("in the end Chroma's own collection has exactly the ledger's ids", async () => {
+  test("at the end Chroma's own collection has exactly the ledger's ids", async () => {
     await using shim = await stack.shim(1);
     await until(async () => {
       const { lag, pending, state } = await driverOf(stack);
@@ -239,13 +238,10 @@ for (let page; page === undefined || page.ids.length > 0; ids.push(...page.ids))
 console.log(JSON.stringify(ids));
 `;
 
-/** Kills every process of its user, itself last; init then ends the container. Runs in the broker container. */
+/** Kills every process of its user, itself last. init then ends the container. Runs in the broker container. */
 const KILL_EVERYTHING = `process.kill(-1, "SIGKILL")`;
 
-/**
- * Files `count` drawers, several dozen at a time; resolves to their contents. Calls `halfway` once, and waits for it
- * too.
- */
+/** Files `count` drawers, several dozen at a time, and resolves to their contents. Calls `halfway` once, and waits for it too. */
 async function writeDrawers(
   mcp: StdioMcp,
   name: string,
@@ -273,8 +269,8 @@ async function writeDrawers(
 }
 
 /**
- * Runs commands in the last devbox while the broker is stopped: they report that, and a write is spooled. Returns the
- * content of that write.
+ * Runs commands in the last devbox while the broker is stopped. They report that, and a write is spooled. Returns the content of that
+ * write.
  */
 async function writeInOutage(stack: DockerStack): Promise<string> {
   const palace = (...args: string[]): ReturnType<DockerStack["exec"]> =>
@@ -307,6 +303,6 @@ async function writeProject(folder: string): Promise<void> {
       3,
     ),
   );
-  // The container's user, who has another uid, must read it.
+  // The container's user has another uid and must read it.
   await chmod(folder, 0o755);
 }

@@ -1,7 +1,6 @@
 /**
- * Tests devcontainers that the real CLI makes: another project with our Feature, whose memory outlives the container,
- * and this repository's own devcontainer. The CLI is downloaded once into the cache; the image gets npm packages from
- * there.
+ * Tests devcontainers that the real CLI makes: another project with our Feature, whose memory outlives the container, and this repository's
+ * own devcontainer. The CLI is downloaded once into the cache, and the image gets npm packages from there.
  */
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -25,15 +24,13 @@ const FEATURE = join(ROOT, ".devcontainer/palace");
 /** More than 3 times 30 s, the waits between them and a last look, but less than npm itself waits for one answer. */
 const STALLED_MAX_MS = 280_000;
 
-/**
- * The project's own image. It has an agent in it, but not the embedding runtime, which would take most of the build.
- */
+/** Image of the project. It has an agent, but not the embedding runtime, which would take most of the build. */
 const DOCKERFILE = `FROM node:24-trixie-slim
 ENV npm_config_omit=optional MEMPALACE_OFFLINE=1
 RUN install -d -o node -g node /home/node/.pi /home/node/.pi/agent
 `;
 
-/** Downloads the CLI into the cache, beside the coding agents; returns its path. */
+/** Downloads the CLI into the cache, beside the coding agents, and returns its path. */
 function fetchCli(): string {
   const cache = process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache");
   const folder = join(process.env["DEVBOX_CI_HOME"] ?? join(cache, "devbox-ci"), "devcontainers-cli-0.89.0");
@@ -71,7 +68,7 @@ describe.skipIf(reason)("a devcontainer", () => {
   const containers = (): string[] =>
     docker("ps", "--all", "--quiet", "--filter", `label=${label}`).split("\n").filter(Boolean);
 
-  /** Runs a Feature's install.sh without an archive; resolves to its stderr. */
+  /** Runs a Feature's install.sh without an archive, and resolves to its stderr. */
   const install = async (env: Record<string, string>): Promise<string> => {
     const options = { env: { PATH: process.env["PATH"] ?? "", ...env }, extendEnv: false, reject: false } as const;
     // Unlike execa's, this time limit also ends npm.
@@ -97,7 +94,7 @@ describe.skipIf(reason)("a devcontainer", () => {
       cwd: ROOT,
       stdio: "pipe",
     });
-    // The first file is what image builds get, wherever the engine's bootstrap found it.
+    // The first file is the one that image builds get, wherever the engine's bootstrap found it.
     const certificates = process.env["EXTRA_CA_CERTS"] ?? process.env["NODE_EXTRA_CA_CERTS"];
     if (certificates !== undefined) copyFileSync(certificates, join(config, "palace/ca.crt"));
     writeFileSync(join(config, "Dockerfile"), DOCKERFILE);
@@ -143,7 +140,7 @@ describe.skipIf(reason)("a devcontainer", () => {
     expect(await install({})).toMatch(/^1\n.*no palace-devbox-\*\.tgz.*\n.*npm pack/);
   });
 
-  test("if npm reaches no registry, or a proxy with a certificate of its own, the Feature says what to do", async () => {
+  test("if npm reaches no registry, or a proxy with its own certificate, the Feature says what to do", async () => {
     await using proxy = await startInspectingProxy({
       folder: join(folder, "proxy"),
       listen: { host: "127.0.0.1" },
@@ -158,7 +155,7 @@ describe.skipIf(reason)("a devcontainer", () => {
   });
 
   test("with a registry that never answers the Feature ends within minutes, not after a quarter of an hour", async () => {
-    // If the time limit had ended it, its exit code would be another.
+    // If the time limit had ended it, its exit code would be different.
     expect(await stalled).toMatch(
       /^1\n[^]*network timeout[^]*palace: npm could not install some-package\n.*does not reach/,
     );

@@ -1,7 +1,6 @@
 /**
- * Tests the first start of a devbox that shares the host's palace: the compose service as users start it, and a real
- * sshd as the host's. Until somebody on the host authorizes its key, agents work, their writes are spooled, and no
- * memory is made in the container.
+ * Tests the first start of a devbox that shares the host's palace: the compose service as users start it, and a real sshd as the host's.
+ * Until somebody on the host authorizes its key, agents work, their writes are spooled, and no memory is made in the container.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -78,8 +77,8 @@ async function open(): Promise<Scene> {
 
 const note = (content: string): Record<string, string> => ({ wing: "first", room: "start", content });
 
-describe.skipIf(missing)("a devbox that is to share the host's palace", () => {
-  test("says what to type on the host, keeps writes meanwhile, goes on by itself, and does nothing on the second run", async () => {
+describe.skipIf(missing)("a devbox that should share the host's palace", () => {
+  test("says what to type on the host, spools writes meanwhile, continues by itself, and does nothing on the second run", async () => {
     await using scene = await open();
     const { host, sshd, up, agent, says, inBox, fingerprint } = scene;
     await sshd.kill();
@@ -110,14 +109,14 @@ describe.skipIf(missing)("a devbox that is to share the host's palace", () => {
     expect(readFileSync(sshd.authorizedKeys, "utf8")).toBe(authorized);
     const second = await agent();
     expect(await second.call("mempalace_list_drawers", { wing: "first" })).toMatchObject({ total: 2 });
-    // No memory was ever made in the container.
+    // The container never got a memory.
     const begun = await inBox("sh", "-c", "ls -A ~/.mempalace /palace/palace 2>/dev/null; ls /palace");
     expect(begun.stdout).not.toMatch(/ledger|broker|chroma/);
     await second.close();
     await near.close();
   });
 
-  test("goes no further than the host's key if nobody has confirmed it, and shows its fingerprint", async () => {
+  test("stops at the host's key if nobody has confirmed it, and shows its fingerprint", async () => {
     await using scene = await open();
     const { host, sshd, up, agent, says, inBox, fingerprint } = scene;
     await up("SHA256:ofAnotherHost");
@@ -132,7 +131,7 @@ describe.skipIf(missing)("a devbox that is to share the host's palace", () => {
     const shim = await agent();
     expect(await shim.call("mempalace_add_drawer", note("kept"))).toMatchObject({ spooled: true });
     expect(existsSync(join(host.home, ".mempalace/ledger.sqlite3"))).toBe(false);
-    // It goes on as soon as somebody confirms the key.
+    // It continues as soon as somebody confirms the key.
     const vouched = await inBox("devbox-setup", "--once", "--host-key", fingerprint);
     expect(vouched, vouched.stderr).toMatchObject({ exitCode: 0 });
     expect(await shim.call("mempalace_list_drawers", { wing: "first" })).toMatchObject({ total: 1 });

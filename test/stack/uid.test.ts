@@ -1,7 +1,6 @@
 /**
- * Tests the compose stack with another uid than the image's: the workspace belongs to its owner, and the memory is
- * kept. The same stack shows that the box is a place to work in: its home, its tools, the certificates it trusts and
- * the ports it publishes.
+ * Tests the compose stack with another uid than the image's: the workspace belongs to its owner, and the memory is kept. The same stack
+ * shows that people can work in the devbox: its home, its tools, the certificates it trusts and the ports it publishes.
  */
 import { execFileSync } from "node:child_process";
 import {
@@ -43,7 +42,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     expect(exitCode, stderr).toBe(0);
     return stdout;
   };
-  /** Asserts that a person can work in the box and that the memory is still there. */
+  /** Asserts that a person can work in the devbox and that the memory still exists. */
   const expectAtHome = async (uid: number, name: string): Promise<void> => {
     expect(await box(`touch /workspace/by-${uid} ~/mine && id -u && id -un && cat ~/.pi/agent/mcp.json`)).toMatch(
       new RegExp(`^${uid}\n${name}\n[^]*mp-shim`),
@@ -75,7 +74,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     expect(await box("zsh -ic 'print completed by $_comps[palace]'")).toContain("completed by _palace");
   });
 
-  test("Tab completes a verb of palace in the box's zsh", async () => {
+  test("Tab completes a verb of palace in the devbox's zsh", async () => {
     await using screen = await openScreen(async (script) => ({ stdout: await box(script) }), "exec zsh -l");
     await screen.shows(/devbox \S+ .*%/);
     await screen.type("palace histo");
@@ -122,7 +121,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     { uid: 1001, name: "developer" },
     { uid: 0, name: "root" },
   ])(
-    "as uid $uid, after what was said to type, the workspace is writable and the memory is kept",
+    "as uid $uid, after the named command was typed, the workspace is writable and the memory is kept",
     async ({ uid, name }) => {
       chownSync(workspace, uid, uid);
       await as(uid, "down");
@@ -133,7 +132,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     },
   );
 
-  test("scripts/up writes the caller's uid down once, and never for a stack that has volumes already", async () => {
+  test("scripts/up stores the caller's uid once, and never for a stack that already has volumes", async () => {
     const folder = mkdtempSync(join(tmpdir(), "palace-clone-"));
     try {
       copyStack(folder);
@@ -171,7 +170,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     },
   );
 
-  test("on new volumes another uid works without any command typed", async () => {
+  test("on new volumes another uid works without typing any command", async () => {
     chownSync(workspace, 1001, 1001);
     await as(0, "down", "--volumes");
     await up(1001);
@@ -188,7 +187,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     expect(await said).toMatch(/is yours \(uid 1001\), and writing there is denied[^]*DEVBOX_MOUNT_FLAGS=z/);
   });
 
-  test("the box compiles C and C++, makes a Python environment, and installs a package of pip into the home", async () => {
+  test("the devbox compiles C and C++, makes a Python environment, and installs a package of pip into the home", async () => {
     const source = "#include <iostream>\nint main() { std::cout << 42; }\n";
     writeFileSync(join(workspace, "answer.cpp"), source);
     writeFileSync(join(workspace, "Makefile"), "/tmp/answer: answer.cpp\n\tg++ -o $@ $<\n");
@@ -204,7 +203,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     for (const tool of ["gh", "tree", "unzip", "pip"]) expect(await box(`command -v ${tool}`)).toContain(tool);
   });
 
-  test("git, curl, pip and Node in the box trust EXTRA_CA_CERTS, and this machine reaches a port of DEVBOX_PORTS", async () => {
+  test("git, curl, pip and Node in the devbox trust EXTRA_CA_CERTS, and this machine reaches a port of DEVBOX_PORTS", async () => {
     const port = String(await freePort());
     writeAuthority(workspace);
     writeFileSync(join(workspace, "https.cjs"), HTTPS_SERVER);
@@ -213,7 +212,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     await box(`node /workspace/https.cjs ${port} > /tmp/https.log 2>&1 &`);
     const address = `https://localhost:${port}`;
     await box(`curl --silent --fail --insecure --retry 60 --retry-delay 1 --retry-connrefused ${address}`);
-    // Runs the command without a shell, as an agent's programs are started by `docker exec`.
+    // Runs the command without a shell, as `docker exec` starts an agent's programs.
     const asked = async (...command: string[]): Promise<string> => {
       const { stdout, stderr } = await stack.exec("devbox", 1, ...command);
       return stdout + stderr;
@@ -237,7 +236,7 @@ function copyStack(folder: string): void {
   for (const name of ["docker-compose.yml", "scripts/ports.yml"]) cpSync(join(ROOT, name), join(folder, name));
 }
 
-/** A server that answers every request as a Git repository with one branch, and prints who asked. */
+/** Server that answers every request as a Git repository with one branch, and prints who asked. */
 const HTTPS_SERVER = `
 const { readFileSync } = require("node:fs");
 const [key, cert] = ["key.pem", "cert.pem"].map((name) => readFileSync("/workspace/" + name));
@@ -247,7 +246,7 @@ require("node:https").createServer({ key, cert }, ({ url, headers }, response) =
 }).listen(Number(process.argv[2]));
 `;
 
-/** Writes a new CA, which no program trusts yet, and a certificate of it for localhost. */
+/** Writes a new CA, which no program trusts yet, and its certificate for localhost. */
 function writeAuthority(folder: string): void {
   const made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"];
   const openssl = (...args: string[]): unknown =>

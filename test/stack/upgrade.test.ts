@@ -1,7 +1,6 @@
 /**
- * Tests an upgrade as a user makes it: `docker compose up --build` of this version on a stack of a really older one,
- * while idle, during writes and in the middle of a mine. The ledger has the older version's schema; this version's
- * broker migrates it while sessions run.
+ * Tests an upgrade as a user makes it: `docker compose up --build` of this version on a stack of a really older one, while idle, during
+ * writes and during a mine. The ledger has the older version's schema, and this version's broker migrates it while sessions run.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -94,7 +93,7 @@ describe.skipIf(reason)("a stack of an older version", () => {
     await expectFirst();
   });
 
-  test("under writes loses no acknowledged write, and its sessions go on", async () => {
+  test("during writes loses no acknowledged write, and its sessions continue", async () => {
     await begin();
     const acknowledged = new Set<string>();
     const shims = await Promise.all(Array.from({ length: WRITERS }, () => stack.shim(1)));
@@ -120,7 +119,7 @@ describe.skipIf(reason)("a stack of an older version", () => {
     await expectFirst();
   });
 
-  test("in the middle of a mine has each file once after the mine is repeated", async () => {
+  test("during a mine has each file once after the mine is repeated", async () => {
     await begin();
     const mine = ["palace", "mine", "docs", "/workspace/mined", "--wing", "mined", "--json"];
     let isEnded = false;

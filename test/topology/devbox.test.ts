@@ -1,6 +1,6 @@
 /**
- * Tests `palace devbox` on a real stack, from two clones with one project name. The tests build on each other: each must find
- * everything the earlier ones wrote, whatever step a recreate was killed at and whatever its new image did.
+ * Tests `palace devbox` on a real stack, from two clones with one project name. The tests build on each other: each must find everything
+ * the earlier ones wrote, whatever step a recreate was killed at and whatever its new image did.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -24,7 +24,7 @@ describe.skipIf(reason)("palace devbox", () => {
   let folder: string;
   let clone: string;
   let other: string;
-  /** A worktree of `repository`. */
+  /** Worktree of `repository`. */
   let workspace: string;
   let repository: string;
   let agent: SshAgent;
@@ -60,7 +60,7 @@ describe.skipIf(reason)("palace devbox", () => {
   };
   const arrangement = (name: string): string =>
     ["docker-compose.yml", `scripts/compose/${name}.yml`].map((file) => join(clone, file)).join(":");
-  /** Returns everything a person keeps there: files of the home and the workspace, drawers, facts. */
+  /** Returns everything that a person keeps there: files of the home and the workspace, drawers, facts. */
   const kept = async (more: Record<string, string> = {}): Promise<string> => {
     const files = await box("cat ~/notes.txt ~/.claude/settings.json; readlink ~/link; cat /workspace/plan.txt", more);
     const found = await box(
@@ -70,7 +70,7 @@ describe.skipIf(reason)("palace devbox", () => {
     return `${files}\n${found}`;
   };
 
-  /** Returns the pid of the bridge by which this machine's agents reach the stack's memory. */
+  /** Returns the pid of the bridge through which this machine's agents reach the stack's memory. */
   const bridgeOfHost = async (): Promise<number> => {
     const command = [join(clone, "src/bin/palace.ts"), "call", "mempalace_status", "{}"];
     await execa(process.execPath, command, { env: env({}), cwd: clone, stdin: "ignore" });
@@ -97,7 +97,7 @@ describe.skipIf(reason)("palace devbox", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test("up refuses settings that cannot work, says why, and does not write down a workspace that failed", async () => {
+  test("up refuses settings that cannot work, says why, and does not store a workspace that failed", async () => {
     const noCertificates = await run(clone, ["up"], { NODE_EXTRA_CA_CERTS: "/nowhere.pem", EXTRA_CA_CERTS: "" });
     expect(noCertificates).toMatchObject({ code: 2, stderr: expect.stringContaining("NODE_EXTRA_CA_CERTS names") });
     const colon = await run(clone, ["up", "--workspace", "../a:b"]);
@@ -105,7 +105,7 @@ describe.skipIf(reason)("palace devbox", () => {
     const failed = await run(clone, ["up", "--workspace", workspace], { BASE_IMAGE: "no:such:image" });
     expect(failed).toMatchObject({ code: 5, stderr: expect.stringMatching(/invalid reference format/) });
     expect(failed.stderr).not.toContain("a proxy inspects TLS");
-    // Compose writes its own progress to a terminal; the error must be seen there too.
+    // Compose writes its own progress to a terminal. The error must appear there too.
     const shown = await runOnTerminal(clone, ["up"], env({ BASE_IMAGE: "no:such:image" }));
     expect(shown).toMatch(/did not become healthy: .*invalid reference format/);
     expect(existsSync(join(clone, ".env"))).toBe(false);
@@ -131,7 +131,7 @@ describe.skipIf(reason)("palace devbox", () => {
     });
   });
 
-  test("git works in a worktree, also under plain docker compose, with the host's identity until the box sets another", async () => {
+  test("git works in a worktree, also under plain docker compose, with the host's identity until the devbox sets another", async () => {
     await box("git add plan.txt && git commit --quiet --message 'from the box'");
     expect(await git("log", "-1", "--format=%an <%ae> %s", "feature")).toBe("Ada <ada@example.org> from the box");
     await box("git config --global user.name Grace; git config --global --unset user.email");
@@ -155,7 +155,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await status()).toMatchObject({ up: true, madeFrom: null });
   });
 
-  test("a second shell has a window and a size of its own, and tmux knows what the terminals can do", async () => {
+  test("a second shell has its own window and size, and tmux knows what the terminals can do", async () => {
     const screens = async (): Promise<string> => {
       const { stdout } = await run(clone, ["shell", "--", "tmux", "list-windows", "-a", "-F", "#S:#I #{window_width}"]);
       return stdout;
@@ -200,7 +200,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await run(clone, ["shell"])).toMatchObject({ code: 2, stderr: expect.stringContaining("-- CMD") });
   });
 
-  test("a recreate that was killed at any of its steps is finished by the next one, and everything is kept", async () => {
+  test("the next recreate finishes one that was killed at any of its steps, and everything is kept", async () => {
     await box("echo mine > ~/notes.txt; ln -s notes.txt ~/link; rm -f ~/.zshrc; echo '# mine' > ~/.zshrc");
     await box(
       'palace call mempalace_add_drawer \'{"wing":"home","room":"kitchen","content":"The kettle is on shelf four"}\'',
@@ -323,7 +323,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("under a new project name, up asks where memory and home come from and moves them byte for byte, killed at any step", async () => {
+  test("under a new project name, up asks where memory and home come from and moves them byte for byte, even if it is killed", async () => {
     const before = await kept();
     const renamed = { COMPOSE_PROJECT_NAME: `${project}-2`, PALACE_REVISION: "two-again" };
     const asked = await run(clone, ["up"], renamed);
@@ -352,7 +352,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("if a workspace that was set once is left out, the box says so in its log and in each shell", async () => {
+  test("if a workspace that was set once is omitted, the devbox says so in its log and in each shell", async () => {
     const compose = (...args: string[]) =>
       execa("docker", ["compose", ...args], { cwd: clone, env: env({ DEVBOX_WORKSPACE: "" }) });
     await compose("up", "-d", "--wait", "devbox");
@@ -377,7 +377,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(erased, erased.stderr).toMatchObject({ code: 0 });
     const [, copy = ""] = /palace devbox up && \S*palace devbox restore (\S+)/.exec(erased.stdout) ?? [];
     expect(erased.stderr).toContain("the bridge to it is removed");
-    // A zombie has no command line, so this counts it as ended.
+    // A zombie has no command line, so it counts as ended.
     const command = (): string =>
       existsSync(`/proc/${resident}`) ? readFileSync(`/proc/${resident}/cmdline`, "utf8") : "";
     await expect.poll(command).toBe("");
@@ -393,7 +393,7 @@ describe.skipIf(reason)("palace devbox", () => {
     await good(["restore", copy]);
     expect(await kept()).toBe(before);
     expect(await status()).toMatchObject({ up: true });
-    // A memory that has drawers is replaced only after the project's name was given.
+    // A memory with drawers is replaced only after the user gave the project's name.
     expect((await run(clone, ["restore", join(copy, "palace.tar")])).stderr).toContain(`--yes ${project}`);
     expect(await kept()).toBe(before);
   });

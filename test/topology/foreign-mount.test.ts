@@ -1,7 +1,6 @@
 /**
- * Tests a palace that a container sees through a foreign mount (FUSE, which virtual machines use for shared folders). A
- * lock taken there is not the host's lock, so a process in the container must not open the palace. Uses real bindfs and
- * a real container.
+ * A container sees a palace through a foreign mount (FUSE, which virtual machines use for shared folders). A lock taken there is not the
+ * host's lock, so a process in the container must not open the palace. Uses real bindfs and a real container.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -26,10 +25,10 @@ const cannotBridge = sshdMissing ?? openFilesMissing;
 if (missing === undefined && cannotBridge !== undefined)
   console.warn(`foreign mount, bridged left out: ${cannotBridge}`);
 
-/** Opens a container that sees the palace's folder through bindfs; removes both when it is disposed of. */
+/** Opens a container that sees the palace's folder through bindfs, and removes both when it is disposed of. */
 async function openShared({ config: { paths } }: TestPalace, name: string): Promise<AsyncDisposable & { box: Box }> {
   const shared = mkdtempSync(join(tmpdir(), "palace-shared-"));
-  // The container's user owns everything there, so file permissions do not refuse it: only our check does.
+  // The container's user owns everything there, so file permissions do not refuse it. Only our check does.
   const options = ["allow_other", "--force-user=1000", "--force-group=1000", "--perms=0700"];
   execFileSync("bindfs", ["-o", ...options, paths.home, shared]);
   const unmount = (): void => {
@@ -54,7 +53,7 @@ async function openShared({ config: { paths } }: TestPalace, name: string): Prom
 describe.skipIf(missing)("a palace behind a shared folder", () => {
   beforeAll(buildImage);
 
-  test("is not opened from the container, whatever is tried; writes are spooled, and the host's memory stays whole", async () => {
+  test("is not opened from the container by any means; writes are spooled, and the host's memory stays whole", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     const client = await palace.client();

@@ -1,7 +1,7 @@
 /**
- * Tests the first minutes in a fresh clone on a machine with an engine, as a newcomer has them at work. The Node is too
- * old, the home is empty, and the only way out, for the shell and the image builds, is a proxy that inspects TLS. The
- * tests build on each other; the last one types the commands for the devbox from the README and the tutorial.
+ * Tests the first minutes in a fresh clone on a machine with an engine, as a newcomer has them at work. The Node is too old, the home is
+ * empty, and the only way out, for the shell and the image builds, is a proxy that inspects TLS. The tests build on each other. The last
+ * one types the commands for the devbox from the README and the tutorial.
  */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -88,10 +88,7 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
     writeFileSync(join(newcomer.clone, ".env.devbox"), lines.join(""));
   };
 
-  /**
-   * Makes a base image with unique files, so that no earlier layer is reused, and empties the npm cache of earlier
-   * builds.
-   */
+  /** Makes a base image with unique files, so that no earlier layer is reused, and empties the npm cache of earlier builds. */
   const forgetEarlierBuilds = (): void => {
     const base = `FROM ${BASE_IMAGE}\nRUN echo ${project} > /etc/palace-run\n`;
     execFileSync("docker", ["build", "--quiet", "--tag", `${project}-base`, "-"], { input: base });
@@ -114,7 +111,7 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
   const compose = (...args: string[]) => newcomer.run(["docker", "compose", ...args], environment());
   const type = (typed: string): Promise<Output> => newcomer.run(["sh", "-c", typed], environment());
 
-  test("if the build was not given the proxy's certificates, scripts/up says how to name them", async () => {
+  test("if the build lacks the proxy's certificates, scripts/up says how to name them", async () => {
     const { code, stdout, stderr } = await type("./scripts/up");
     expect({ code, stdout }, stderr).toEqual({ code: 5, stdout: "" });
     expect(stderr).toMatch(/hint: a proxy inspects TLS: EXTRA_CA_CERTS=\/path\/to\/its-certificates.pem/);
@@ -179,7 +176,7 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
       expect(await compose("exec", "-T", "devbox", "sh", "-c", script)).toMatchObject({ code: 0 });
   };
 
-  /** Asks an agent in words; the model makes the given call. */
+  /** Asks an agent in words, and the model makes the given call. */
   const ask = async (agent: "opencode" | "pi", [words, tool, args]: [string, string, object]): Promise<string> => {
     const run = runOf(agent, `${words}\n@@tool ${tool} ${JSON.stringify(args)}`, MODEL_URL);
     const command = [agent, ...run.args.map((arg) => (/^[\w/-]+$/.test(arg) ? arg : `'${arg}'`))].join(" ");

@@ -1,8 +1,8 @@
 /**
- * Runs the kill test with the chroma driver and a real Chroma server, which is killed too. The ledger must lose
- * nothing. In the end the public palace must hold exactly the ledger's drawers: ids, texts, metadata and vectors. Only
- * the outbox may achieve that. The watch on strays cannot read the server's files, so it sends nothing again; and one
- * collection is used throughout, so it is never filled from the start.
+ * Runs the kill test with the chroma driver and a real Chroma server, which is killed too. The ledger must lose nothing. At the end the
+ * public palace must have exactly the ledger's drawers: ids, texts, metadata and vectors. Only the outbox may achieve that. The watch on
+ * strays cannot read the server's files, so it sends nothing again. One collection is used throughout, so it is never filled from the
+ * start.
  */
 import { once } from "node:events";
 import Database from "better-sqlite3";
@@ -20,8 +20,8 @@ const OUTBOX_POINTS = ["outbox.before-send", "outbox.after-send", "outbox.after-
 const ROUNDS = 80;
 const SHIMS = 8;
 /**
- * Rounds of one cycle. One round kills Chroma while the broker sends, and then the broker. A later round starts Chroma.
- * Two more kill only the broker while it sends. All other rounds kill a broker that has mostly not sent yet.
+ * Rounds of one cycle. One round kills Chroma while the broker sends, and then the broker. A later round starts Chroma. Two more kill only
+ * the broker while it sends. All other rounds kill a broker that has mostly not sent yet.
  */
 const CYCLE = 16;
 const [KILLS_CHROMA, STARTS_CHROMA, KILLS_SENDING] = [1, 4, [8, 12]];
@@ -65,7 +65,7 @@ describe.skipIf(missing !== undefined)("with a public palace in Chroma", () => {
   );
 
   it(
-    `after ${ROUNDS} kills of the broker, and kills of Chroma, with ${SHIMS} shims writing, ledger and Chroma hold the same rows`,
+    `after ${ROUNDS} kills of the broker, and kills of Chroma, with ${SHIMS} shims writing, ledger and Chroma have the same rows`,
     { timeout: 3_600_000 },
     async () => {
       await using palace = createTestPalace();
@@ -100,7 +100,7 @@ describe.skipIf(missing !== undefined)("with a public palace in Chroma", () => {
   );
 });
 
-/** Resolves when Chroma's number of rows changes: then the broker is sending the shims' latest writes. */
+/** Resolves when Chroma's number of rows changes, because the broker is then sending the shims' latest writes. */
 async function sending(env: Env): Promise<void> {
   const before = await chromaCount(env);
   await expect.poll(() => chromaCount(env), { timeout: SYNC_MAX_MS, interval: 5 }).not.toBe(before);
@@ -114,10 +114,7 @@ function journaled({ config }: TestPalace): Record<string, number> {
   return Object.fromEntries(rows);
 }
 
-/**
- * Waits until the outbox is empty, compares Chroma's rows with the ledger's, and asserts that nothing but the outbox
- * sent rows.
- */
+/** Waits until the outbox is empty, compares Chroma's rows with the ledger's, and asserts that only the outbox sent rows. */
 async function assertSynced(palace: TestPalace, env: Env): Promise<void> {
   await using shim = await palace.shim(env);
   await shim.call("mempalace_list_wings", {});
@@ -142,7 +139,7 @@ async function collectionId(env: Env): Promise<string | undefined> {
   return ((await (await ask(env, "mempalace_drawers")).json()) as { id?: string }).id;
 }
 
-/** Returns the number of rows in Chroma; 0 before the collection exists. */
+/** Returns the number of rows in Chroma, which is 0 before the collection exists. */
 async function chromaCount(env: Env): Promise<number> {
   const id = await collectionId(env);
   return id === undefined ? 0 : ((await (await ask(env, `${id}/count`)).json()) as number);

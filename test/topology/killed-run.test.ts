@@ -1,4 +1,4 @@
-/** Tests that the leftovers of a killed test run in Docker are removed by the next run, before it makes anything. */
+/** Tests that the next run removes a killed test run's leftovers in Docker, before it makes anything. */
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, test } from "vitest";

@@ -1,7 +1,6 @@
 /**
- * The engine kills a container while an agent in it spools a write, at two steps of that. The spool is on a volume, and
- * the next container delivers it. Uses the built package only, in Node's own image; the broker starts later on this
- * machine and is reached over TCP.
+ * The engine kills a container while an agent in it spools a write, at two steps. The spool is on a volume, and the next container delivers
+ * it. Uses only the built package, in Node's own image. The broker starts later on this machine and is reached over TCP.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,10 +25,7 @@ const IMAGE = "node:24-trixie-slim";
 const STEPS = ["before-rename", "after-rename"];
 const KEPT = 4;
 
-/**
- * Pauses before or after a file of the spool is renamed to its final name, so that the engine can kill the process
- * there.
- */
+/** Pauses before or after a file of the spool is renamed to its final name, so that the engine can kill the process there. */
 const HOLD = `import fs from "node:fs";
 const [step, nth] = process.env.HOLD_AT.split(":");
 const rename = fs.renameSync;
@@ -56,7 +52,7 @@ async function write(shim: StdioMcp, name: string, index: number): Promise<strin
   return content;
 }
 
-describe.skipIf(reason)("a container that keeps writes on a volume", () => {
+describe.skipIf(reason)("a container that spools writes on a volume", () => {
   test("is killed while it spools a write: the next container delivers every acknowledged write exactly once", async () => {
     const port = await freePort(resolveListenHost("docker"));
     await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://docker:${port}` } });
@@ -112,7 +108,7 @@ describe.skipIf(reason)("a container that keeps writes on a volume", () => {
       expect(appliedTwice(ledger)).toEqual([]);
       const journaled = ledger.prepare("SELECT count(*) FROM journal WHERE arguments LIKE '%\"spool\"%'").pluck().get();
       ledger.close();
-      // The whole file is delivered although its write was not acknowledged; the half file is not.
+      // The whole file is delivered although its write was not acknowledged. The half file is not.
       const expected = [...acknowledged, ...asked.filter((one) => one.startsWith("after-rename"))];
       expect(texts.toSorted()).toEqual(expected.toSorted());
       expect(journaled).toBe(expected.length);

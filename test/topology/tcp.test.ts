@@ -1,6 +1,6 @@
 /**
- * The broker runs on this machine, and agents in a container reach it over TCP with an address and a token. The
- * container has the built package and no palace. The agent's command line is the same as anywhere.
+ * The broker runs on this machine, and agents in a container reach it over TCP with an address and a token. The container has the built
+ * package and no palace. The agent's command line is the same as anywhere.
  */
 import { existsSync } from "node:fs";
 import { connect } from "node:net";
@@ -19,7 +19,7 @@ const reason = engineMissing(process.env) ?? (existsSync(join(ROOT, "dist")) ? u
 if (reason !== undefined) console.warn(`TCP topology left out: ${reason}`);
 
 const IMAGE = "node:24-trixie-slim";
-/** Number of agents; half of them run in the container, half on the host. */
+/** Number of agents. Half of them run in the container, half on the host. */
 const AGENTS = 20;
 const WRITES = 15;
 
@@ -122,7 +122,7 @@ describe.skipIf(reason)("agents in a container, the broker outside, TCP between 
   });
   afterAll(async () => palace?.[Symbol.asyncDispose]());
 
-  test("twenty agents, on the host and in the container, write beside invalid requests: every write is there once for each of them, also after a kill", async () => {
+  test("twenty agents, on the host and in the container, write beside invalid requests: every write exists once for each of them, also after a kill", async () => {
     const secret = await token("box", "agent");
     const shims = await Promise.all(
       Array.from({ length: AGENTS }, (_, index) => (index % 2 === 0 ? inContainer(secret) : palace.shim())),
@@ -150,7 +150,7 @@ describe.skipIf(reason)("agents in a container, the broker outside, TCP between 
     ledger.close();
   });
 
-  test("a reader's token in a container reads and cannot write", async () => {
+  test("a reader's token in a container can read but not write", async () => {
     const shim = await inContainer(await token("eyes", "reader"));
     expect(JSON.stringify(await shim.call("mempalace_search", { query: "agent0 writes 7" }))).toContain("agent0");
     await expect(shim.call("mempalace_add_drawer", { wing: "tcp", room: "x", content: "no" })).rejects.toThrow(

@@ -1,7 +1,6 @@
 /**
- * Tests MEMPALACE_VECTORS=chroma through the whole product, with the Chroma server in a container of its own. Only that
- * server decides which drawers are near a question. The test shows it by deleting vectors there, and by stopping the
- * server.
+ * Tests MEMPALACE_VECTORS=chroma through the whole product, with the Chroma server in its own container. Only that server decides which
+ * drawers are near a question. The test shows it by deleting vectors there, and by stopping the server.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -11,12 +10,12 @@ import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
 import { seededRandom } from "../helpers/random.ts";
 import { writeTinyModel } from "../helpers/tiny-model.ts";
 
-/** More drawers than a search looks at: with fewer, any drawer would be a candidate without being near. */
+/** More drawers than a search looks at. With fewer, any drawer would be a candidate without being near. */
 const OTHERS = 250;
 const SYNC_MAX_MS = 120_000;
 /**
- * A text that has no word of the question, and by its static vector is farther from it than all others; the tiny model sees the
- * same pairs of letters in both.
+ * Text that has no word of the question, and is farther from it than all others by its static vector. The tiny model sees the same pairs of
+ * letters in both.
  */
 const TEXT = "corentinla mondisvera";
 const QUESTION = "colareinnt moisrandve";
@@ -46,7 +45,7 @@ describe.skipIf(missing !== undefined)("with MEMPALACE_VECTORS=chroma and Chroma
     await chroma[Symbol.asyncDispose]();
   });
 
-  it("a search finds the drawers that Chroma calls near and no others, and searches by words while Chroma is stopped", async () => {
+  it("a search finds exactly the drawers that Chroma calls near, and searches by words while Chroma is stopped", async () => {
     await using palace = createTestPalace();
     const database = await chroma.createDatabase();
     const env = {
@@ -71,13 +70,13 @@ describe.skipIf(missing !== undefined)("with MEMPALACE_VECTORS=chroma and Chroma
     for (const way of [{ wing: "far" }, { room: "w0" }, { wing: "near", room: "w0" }])
       expect(await isFound(way), JSON.stringify(way)).toBe(false);
 
-    // The ledger still has its own vector: an exact scan over it would still find the drawer.
+    // The ledger still has its own vector, and an exact scan over it would still find the drawer.
     const collection = await collectionOf(chroma.url, database);
     const held = (await collection("get", { ids: [id], include: ["embeddings"] })) as { embeddings: number[][] };
     const [vector = []] = held.embeddings;
     await collection("update", { ids: [id], embeddings: [vector.map((value) => -value)] });
     expect(await isFound()).toBe(false);
-    // Chroma searches within the room: the drawer that is farthest of all is the nearest there.
+    // Chroma searches within the room. The drawer that is farthest of all is the nearest there.
     expect(await isFound({ room: "door" })).toBe(true);
     await collection("update", { ids: [id], embeddings: [vector] });
     expect(await isFound()).toBe(true);
@@ -98,7 +97,7 @@ async function ask(shim: StdioMcp, more: Record<string, unknown>): Promise<Answe
   return (await shim.call("mempalace_search", { query: QUESTION, limit: 5, ...more })) as Answer;
 }
 
-/** Files OTHERS drawers without a letter of the question, and one that is near it; returns the id of that one. */
+/** Files OTHERS drawers without a letter of the question and one near drawer. Returns the near drawer's id. */
 async function fill(shim: StdioMcp): Promise<string> {
   const random = seededRandom(7);
   const word = (): string => Array.from({ length: 6 }, () => "bcdfghjkmpquvwxz"[Math.floor(random() * 16)]).join("");

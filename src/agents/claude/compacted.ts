@@ -11,7 +11,7 @@ import { removeOld } from "../../base/old-files.ts";
 
 const KEPT_MAX_MS = 30 * 24 * 3_600_000;
 
-/** Writes the mark. Never throws: without the mark, the only loss is that memories shown before are not shown again. */
+/** Writes the mark. Never throws: without the mark, the agent just does not see earlier memories again. */
 export function markCompacted(config: Config, session: string): void {
   try {
     const folder = folderOf(config);
@@ -32,7 +32,7 @@ export function unmarkCompacted(config: Config, session: string): void {
   try {
     rmSync(fileOf(config, session), { force: true });
   } catch {
-    // The folder is not ours.
+    // The folder belongs to another user.
   }
 }
 
@@ -40,7 +40,7 @@ function folderOf({ paths }: Config): string {
   return join(paths.cacheDir, "compacted");
 }
 
-/** Hashes the session's id: it comes from an agent and may not be usable as a file name. */
+/** Hashes the session's id: it comes from an agent and may not be a usable file name. */
 function fileOf(config: Config, session: string): string {
   return join(folderOf(config), createHash("sha256").update(session).digest("hex").slice(0, 32));
 }

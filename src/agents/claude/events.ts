@@ -1,6 +1,6 @@
 /**
- * Reads what Claude Code hands to a hook, and words the answer. Pure. Used by `palace hook claude-code` and `mempalace hook run`.
- * Source: hooks of Claude Code 2.1.330, seen in runs; Codex writes the same fields.
+ * Reads the document that Claude Code sends to a hook, and formats the answer. Pure. Used by `palace hook claude-code` and
+ * `mempalace hook run`. Source: hooks of Claude Code 2.1.330, seen in runs; Codex writes the same fields.
  */
 import { isRecord } from "../../base/is-record.ts";
 import { parseAs } from "../../base/parse-json.ts";
@@ -10,17 +10,17 @@ export type HookInput = Readonly<{
   event: string;
   session: string;
   source: string;
-  /** The user's words; empty if the host speaks. */
+  /** The user's text; empty if the host itself wrote the prompt. */
   prompt: string;
   cwd: string;
   transcript: string;
   lastAnswer: string;
-  /** True for events of a subagent; `isGoneOn`: true at the end of a turn that another hook made the agent continue. */
+  /** `isSubagent`: the event is a subagent's. `isGoneOn`: the turn ended after another hook had made the agent continue. */
   isSubagent: boolean;
   isGoneOn: boolean;
 }>;
 
-/** Undefined when stdin holds no hook's document. */
+/** Reads the document; returns undefined if stdin has none. */
 export function readInput(text: string): HookInput | undefined {
   const value = parseAs(text, isRecord);
   if (value === undefined) return undefined;
@@ -38,9 +38,7 @@ export function readInput(text: string): HookInput | undefined {
   };
 }
 
-/**
- * True for the start of a session with a new context. A resumed or forked session still has what it was told at its first start.
- */
+/** Returns true for a session that starts with an empty context, unlike a resumed or forked one. */
 export function isBeginning({ source }: HookInput): boolean {
   return ["startup", "clear", "compact"].includes(source);
 }

@@ -6,7 +6,7 @@ import { isRecord } from "../../base/is-record.ts";
 import { type Exchange, signalsOf } from "../signal/signals.ts";
 import { ToolUses } from "./tool-uses.ts";
 
-/** Tags that the host puts around a user's words, or in their place. */
+/** Tags that the host puts around a user's text, or in its place. */
 const HOST_TAGS = [
   ...["system-reminder", "task-notification", "command-name", "command-message", "command-args"],
   ...["local-command-stdout", "local-command-stderr", "local-command-caveat", "roampal-score-required"],
@@ -37,12 +37,12 @@ export function lastExchange(
   return { user, assistant: answers.join("\n"), signals, isWhole: tools.areAnswered() };
 }
 
-/** Removes the host's additions from a message. Empty if the host alone wrote it, as when a subagent in the background has ended. */
+/** Removes the host's additions from a message: all of it if the host wrote it, as when a subagent has ended. */
 export function saidByUser(text: string): string {
   return HOST_TAGS.reduce(withoutBlocks, text).trim();
 }
 
-/** Reads a line; the host's own entries, and those of a subagent, are skipped. */
+/** Reads a line; skips the host's own entries and a subagent's. */
 function readLine(line: string): { type: string; text: string; entry: Record<string, unknown> } {
   const nothing = { type: "", text: "", entry: {} };
   if (!line.startsWith("{")) return nothing;
@@ -76,7 +76,7 @@ function withoutBlocks(text: string, tag: string): string {
   for (let at = 0; ;) {
     const begin = text.indexOf(open, at);
     if (begin === -1) return rest + text.slice(at);
-    // Another tag's name may begin with this one. Only a real tag makes us look for an end.
+    // A longer tag name may begin with this name, so only a complete name starts a search for the end.
     const isTag = [">", " "].includes(text.charAt(begin + open.length));
     const end = isTag ? text.indexOf(close, begin) : begin + open.length;
     if (end === -1) return rest + text.slice(at);

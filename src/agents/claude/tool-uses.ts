@@ -1,4 +1,4 @@
-/** The tools that a turn of Claude Code has used, and how they ended, as its transcript has them. Source: Claude Code 2.1.330. */
+/** Reads from a transcript which tools a turn has used, and how they ended. Source: Claude Code 2.1.330. */
 import { isRecord } from "../../base/is-record.ts";
 import type { Ended } from "../signal/command.ts";
 import { type Step, stepOf } from "../signal/signals.ts";
@@ -11,7 +11,7 @@ const EXIT = /^Exit code (\d{1,3})(?:\n|$)/;
 export class ToolUses {
   readonly #uses = new Map<string, Use>();
 
-  /** `entry`: a line of the transcript. */
+  /** Reads one line of the transcript. */
   read({ message, toolUseResult }: Record<string, unknown>): void {
     const content = isRecord(message) ? message["content"] : undefined;
     for (const part of Array.isArray(content) ? (content as unknown[]) : []) {
@@ -26,7 +26,7 @@ export class ToolUses {
     }
   }
 
-  /** Returns true if each tool has a result, even if only the notice that it runs in the background. */
+  /** Returns true if each tool has a result, or a notice that it runs in the background. */
   areAnswered(): boolean {
     return this.#uses.values().every(({ isAnswered }) => isAnswered);
   }
@@ -37,13 +37,13 @@ export class ToolUses {
   }
 }
 
-/** Returns true for a tool that runs in the background, or was broken off. */
+/** Returns true for a tool that runs in the background or was interrupted. */
 function isOpen(input: unknown, result: unknown): boolean {
   if (isRecord(input) && input["run_in_background"] === true) return true;
   return isRecord(result) && (typeof result["backgroundTaskId"] === "string" || result["interrupted"] === true);
 }
 
-/** A tool that was refused, or not found, has no exit code. */
+/** Returns how a tool ended. A tool that was refused, or not found, has no exit code. */
 function endOf({ is_error: isError, content }: Record<string, unknown>): Ended | undefined {
   const first: unknown = Array.isArray(content) ? (content as unknown[])[0] : { text: content };
   const text = isRecord(first) ? String(first["text"]) : "";

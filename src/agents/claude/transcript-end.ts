@@ -2,14 +2,14 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { isAbsolute } from "node:path";
 
-/** Bytes read from the end of a transcript, where the last exchange is. */
+/** Number of bytes to read from the end of a transcript. */
 const TRANSCRIPT_READ_BYTES = 2 * 1024 ** 2;
 
-/** Reads the end of a file; empty if the path is not an absolute path of a file. */
+/** Reads the end of a file; returns an empty text if the path is not a file's absolute path. */
 export function readTranscriptEnd(path: string): string {
   if (!isAbsolute(path)) return "";
   try {
-    // Nobody may ever write into a pipe of that name.
+    // Opens without waiting: a pipe of that name may never have a writer.
     const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const stat = fstatSync(file);

@@ -9,7 +9,7 @@ import { Refused } from "./refused.ts";
 
 const run = promisify(execFile);
 
-/** Runner → the suffix of the agent names that it runs, and its command line. */
+/** Runner → its command line, and the suffix of its agents' names. */
 const RUNNERS: Readonly<Record<string, { suffix: string; command: (folder: string, prompt: string) => string[] }>> = {
   codex: { suffix: "-codex", command: (folder, prompt) => ["codex", "exec", "--cd", folder, prompt] },
   claude: { suffix: "-claude", command: (_folder, prompt) => ["claude", "--print", prompt] },
@@ -21,10 +21,10 @@ export function isRunner(name: string): boolean {
   return Object.hasOwn(RUNNERS, name);
 }
 
-/** `agent`: the name that the user has given. */
+/** `agent`: the name given by the user. */
 type Launch = { runner: string; workspace: string; agent: string | undefined; notice: (line: string) => void };
 
-/** Returns the agent's exit code. Errors: Refused, for an agent that is not addressed or a checkout that does not fit. */
+/** Runs the agent and returns its exit code. Errors: Refused for another agent's task, or an unsuitable checkout. */
 export async function launchTask(
   task: Task,
   { runner: name, workspace, agent: given, notice }: Launch,
@@ -68,7 +68,7 @@ function folderOf(workspace: string): string {
   return realpathSync(workspace);
 }
 
-/** Checks that the agent would begin on the task's branch and commit, and that no uncommitted work is in its way. */
+/** Checks that the agent would begin on the task's branch and commit, without uncommitted work. */
 async function assertCheckout(folder: string, { branch, base_commit: base }: Task): Promise<void> {
   const git = async (...args: string[]): Promise<string> => {
     try {
@@ -88,7 +88,7 @@ async function assertCheckout(folder: string, { branch, base_commit: base }: Tas
     throw new Refused("workspace has uncommitted changes; controlled launch requires a clean checkout");
 }
 
-/** Returns the exit code. */
+/** Runs a command and returns its exit code. */
 async function start(command: string, args: readonly string[], cwd: string): Promise<number> {
   const child = spawn(command, args, { cwd, stdio: "inherit" });
   try {

@@ -1,2 +1,2 @@
-/** A refusal by a tool of the coordination log, or invalid input. A command prints it as upstream does, exit code 1. */
+/** A tool of the coordination log refused a call, or the input is invalid. A command prints that and exits with 1. */
 export class Refused extends Error {}

@@ -1,8 +1,8 @@
-/** Starts processes that outlive this one and its agent. Part of the files that are copied into agents' folders. */
+/** Starts processes that outlive this process and its agent. `palace install` copies this file into agents' folders. */
 import { spawn } from "node:child_process";
 import type { Env } from "../../config/env.ts";
 
-/** Runs a command. `problem`: words for the log if it cannot start. Resolves when it has all of `input`; never throws. */
+/** Runs a command; resolves when it has read all of `input`. `problem`: log text if it cannot start. Never throws. */
 export function detach(
   [command = "", ...args]: readonly string[],
   { env, log, problem, input = "" }: { env: Env; log: (line: string) => void; problem: string; input?: string },

@@ -1,6 +1,6 @@
 /**
- * A checkpoint: whenever the user has said so much again, the agent's diary gets an entry with the last of it (palace.md 8.3).
- * Used by MemPalace's own hook and by `palace hook file`.
+ * Writes a checkpoint after every `CHECKPOINT_EVERY` messages of the user: an entry in the agent's diary with the last of them
+ * (palace.md 8.3). Used by MemPalace's own hook and by `palace hook file`.
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,25 +13,25 @@ import { checkpointOf, type Talk } from "./talk.ts";
 /** Messages of the user between two checkpoints. */
 export const CHECKPOINT_EVERY = 15;
 
-/** A session that goes on after that gets an entry at once. */
+/** Time that a session's count is kept. A session that continues after that gets an entry at once. */
 const COUNT_KEPT_MS = 90 * 24 * 3_600_000;
 const COUNT_ENDING = "_last_save";
 
-/** Agents give a stop hook 30 s. */
+/** Longest time to write an entry, ms. Agents give a stop hook 30 s. */
 const DIARY_MAX_MS = 20_000;
 
 export type Checkpoint = {
   config: Config;
-  /** The folder of the counts. */
+  /** Folder of the counts. */
   stateDir: string;
-  /** Whose diary it is. */
+  /** Owner of the diary. */
   agent: string;
-  /** The session's id; it is part of a file's name. */
+  /** Id of the session, which is part of a file's name. */
   session: string;
   wing: string;
 };
 
-/** Counts the user's messages since the last checkpoint. One is due from CHECKPOINT_EVERY on. */
+/** Counts the user's messages since the last checkpoint. From CHECKPOINT_EVERY on, a checkpoint is due. */
 export function countSinceLast({ stateDir, session }: Checkpoint, { count }: Talk): number {
   try {
     return count - Math.max(0, Number.parseInt(readFileSync(countFile(stateDir, session), "utf8"), 10) || 0);
@@ -40,7 +40,7 @@ export function countSinceLast({ stateDir, session }: Checkpoint, { count }: Tal
   }
 }
 
-/** Also removes the counts of sessions that ended long ago. */
+/** Stores the count, and removes counts of sessions that ended long ago. */
 export function noteCount({ stateDir, session }: Checkpoint, { count }: Talk): void {
   mkdirSync(stateDir, { recursive: true, mode: 0o700 });
   writeFileAtomic(countFile(stateDir, session), String(count));
@@ -48,7 +48,7 @@ export function noteCount({ stateDir, session }: Checkpoint, { count }: Talk): v
 }
 
 /**
- * Writes the entry, and its count afterwards: after a kill in between it is written again, and the broker recognises its key.
+ * Writes the entry, and then its count. After a kill in between it writes the entry again, and the broker recognises its key.
  * Errors: the broker's.
  */
 export async function writeCheckpoint(checkpoint: Checkpoint, talk: Talk): Promise<void> {

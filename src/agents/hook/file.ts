@@ -1,6 +1,6 @@
 /**
- * `palace hook file`: hands a session over for filing. One process per session mines it (`palace mine sessions`, which files only
- * what is new), and a process that comes meanwhile leaves a mark, so that the end of a session that is being mined is not lost.
+ * Implements `palace hook file`, which files a session. One process per session runs `palace mine sessions`, which files only what
+ * is new. A process that comes meanwhile leaves a mark, so that the session's end is not lost.
  */
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, mkdirSync, rmSync, writeFileSync, writeSync } from "node:fs";
@@ -12,14 +12,14 @@ import { saveSettings } from "./save-settings.ts";
 import type { Scene, Values } from "./scene.ts";
 import { hear, sessionName, type Talk } from "./talk.ts";
 
-/** Files a session. Never throws: the next hand-over tries again. */
+/** Files a session. Never throws: the next call tries again. */
 export async function fileHook(scene: Scene, { from = "", session = "" }: Values): Promise<void> {
   const { config, log, host } = scene;
   if (session === "" || !host.hasPalace(config) || !saveSettings(config).autoSave) return;
   const folder = join(config.paths.stateDir, "filing");
   const name = createHash("sha256").update(`${from}\0${config.paths.home}\0${session}`).digest("hex").slice(0, 32);
   try {
-    // The agent's own turn has priority.
+    // Gives priority to the agent's own turn.
     setPriority(10);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     await oneAtATime(join(folder, name), async () => {
@@ -31,11 +31,11 @@ export async function fileHook(scene: Scene, { from = "", session = "" }: Values
   }
 }
 
-/** Does the work again while other processes ask for it; returns at once if another process does it. Errors: those of the work. */
+/** Repeats the work while other processes ask for it; returns at once if another process does it. Errors: the work's. */
 async function oneAtATime(path: string, work: () => Promise<void>): Promise<void> {
   const [due, holder] = [`${path}.due`, `${path}.pid`];
   writeFileSync(due, "", { mode: 0o600 });
-  // The mark is checked again after the holder's file is gone, because it may come between the last check and the removal.
+  // Checks the mark again after removing the holder's file: it may appear between the last check and the removal.
   while (existsSync(due)) {
     const file = takePidFile(holder);
     if (file === undefined) return;
@@ -53,8 +53,8 @@ async function oneAtATime(path: string, work: () => Promise<void>): Promise<void
 }
 
 /**
- * Writes the checkpoint that MemPalace's hook writes for other agents: opencode has no such hook. In pi the user asks for an entry.
- * Never throws: the session is filed.
+ * Writes the checkpoint for opencode, which has no hook of MemPalace's; in pi the user asks for an entry. Never throws, because the
+ * session is filed.
  */
 async function keepDiary({ config, agent, log, host }: Scene, id: string): Promise<void> {
   try {

@@ -1,6 +1,6 @@
 /**
- * Answers `mempalace hook run`: coding agents call it when a session begins, when an answer is done and before they compact
- * (palace.md 8.3; words and names as 3.11 has them). It never fails an agent: errors go to hook_state/hook.log.
+ * Answers `mempalace hook run`, which agents call when a session begins, when an answer is done and before they compact
+ * (palace.md 8.3; the words and names are those of 3.11). It never fails an agent: errors go to hook_state/hook.log.
  */
 import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -22,14 +22,14 @@ import { readJsonObject } from "./stdin-object.ts";
 import { projectOf, readTalk, sessionName, themesOf } from "./talk.ts";
 
 export const HOOK_NAMES = ["session-start", "stop", "session-end", "precompact"] as const;
-/** Size of the smallest transcript that counts as a conversation. */
+/** Minimum size of a transcript that is a conversation. */
 const TRANSCRIPT_MIN_BYTES = 100;
-/** Agents give a pre-compaction hook 90 s. */
+/** Longest time to mine before a compaction, ms. Agents give that hook 90 s. */
 const PRECOMPACT_MAX_MS = 60_000;
 const PATH_SHOWN_MAX = 200;
 
 type Answer = Record<string, string>;
-/** `agent`: whose diary is written. `palace`: the command line of our executable. */
+/** `agent`: the diary's owner. `palace`: the command line of our executable. */
 type Asked = {
   config: Config;
   env: Env;
@@ -37,7 +37,7 @@ type Asked = {
   palace: readonly string[];
   openLog: (path: string) => (line: string) => void;
 };
-/** `transcript`: undefined without one. */
+/** `transcript`: undefined if there is none. */
 type Scene = Asked & {
   session: string;
   transcript: string | undefined;
@@ -69,7 +69,7 @@ export async function answerMempalace(asked: Asked, hook: string): Promise<Answe
     log(`${hook} of session ${session}`);
     if (hook === "session-start") return {};
     await mineTranscript(scene, undefined);
-    // Agents exit within 1.5 s of a session's end, so that mine goes on without them.
+    // Agents exit within 1.5 s of a session's end, so the mine then continues in its own process.
     await mineFolder(scene, hook === "precompact" ? PRECOMPACT_MAX_MS : undefined);
   } catch (error) {
     log(`${hook} failed: ${String(error)}`);
@@ -126,7 +126,7 @@ function isTranscript(path: string): boolean {
   return /\.jsonl?$/.test(path) && !path.split(/[/\\]/).includes("..");
 }
 
-/** Returns what is wrong with the document; empty without a fault. A session may have no transcript. */
+/** Returns the fault of the document; empty if it has none. A session may have no transcript. */
 function faultOf(text: string, input: HookInput | undefined): string {
   if (text.trim() === "") return "nothing came on stdin, a JSON document was expected";
   if (input === undefined) return `what came on stdin is no JSON document (${text.length} characters)`;

@@ -1,6 +1,6 @@
 /**
- * Does the work of `palace hook`: the text that a session begins with, the texts beside a prompt, the exchange that has ended, and
- * its judgment. Each hook returns its answer, which is empty without one; errors go to the log.
+ * Implements `palace hook`: the text at a session's start, the texts beside a prompt, the exchange that has ended, and its judgment. Each
+ * hook returns its answer, which may be empty; errors go to the log.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { isRecord } from "../../base/is-record.ts";
@@ -27,27 +27,27 @@ import { saveSettings } from "./save-settings.ts";
 import { type Scene, type Values, withClient } from "./scene.ts";
 import { readJsonObject } from "./stdin-object.ts";
 
-/** Reserved for writing the answer. */
+/** Time reserved to write the answer. */
 const LEAVING_MS = 50;
-/** How long a hook waits for a transcript that is still being written, and how often it looks. */
+/** Longest wait for a transcript that is still being written; the pause between two reads follows. */
 const LATE_MAX_MS = 300;
 const LATE_STEP_MS = 20;
-/** How long an exchange is offered to a broker before it is spooled; it begins while its transcript may still be written. */
+/** Time to offer an exchange to a broker before it is spooled. The offer begins while the transcript may be incomplete. */
 const OFFER_MAX_MS = LATE_MAX_MS + 300;
-/** Reserved for writing down an exchange that no broker has taken. */
+/** Time reserved to spool an exchange that no broker has taken. */
 const SPOOLING_MS = 100;
-/** A session is still filed on a machine where the start alone takes the second. */
+/** Minimum time for a hook: a session is filed even if starting the process alone takes a second. */
 const WORK_MIN_MS = 250;
-/** Nobody waits for this text: the agent goes on and gets it with its next prompt. */
+/** Longest time that `--within` allows. The agent does not wait for it: it gets the text with its next prompt. */
 const WITHIN_MAX_MS = 60_000;
-/** Nobody waits for it. */
+/** Longest time to store an exchange; no agent waits for it. */
 const EXCHANGE_MAX_MS = 30_000;
 
-/** `untilMs`: when the hook ends without an answer, since the start of the process. */
+/** `untilMs`: time from the start of the process until the hook ends without an answer. */
 type Timed = Scene & { untilMs: number };
 type Hook = (scene: Timed, values: Values) => Promise<string>;
 
-/** Hook → its work, and its time unless `--within` names one; without both it has a turn's. */
+/** Hook → its work and its time, unless `--within` gives a time. The default is a turn's time. */
 const HOOKS: Readonly<Record<string, readonly [work: Hook, usualMs?: number]>> = {
   "claude-code": [claudeCode],
   "wake-up": [wakeUp],
@@ -60,7 +60,7 @@ export function isHook(what: string): boolean {
   return Object.hasOwn(HOOKS, what);
 }
 
-/** Returns the hook's answer. Ends the process without one when its time, which counts from the start of the process, is over. Never throws. */
+/** Returns the hook's answer. Ends the process without one when its time is over, counted from the process's start. Never throws. */
 export async function runHook(what: string, scene: Scene, values: Values): Promise<string> {
   const [work = turn, usualMs] = HOOKS[what] ?? [];
   const named = /^\d{1,6}$/.test(values.within ?? "") ? Number(values.within) : usualMs;
@@ -114,7 +114,7 @@ async function besidePrompt(scene: Timed, input: HookInput): Promise<string> {
   const hasLost = isCompacted(scene.config, session);
   const told = await tell(scene, turnOf(input), { prompt, isCompacted: hasLost }, true);
   const { scoring = "", context = "", drawers = "" } = told ?? {};
-  // An answer that comes too late is empty, and says of nothing that it was shown.
+  // A late answer is empty, so the agent was not shown anything.
   if (hasLost && (scoring !== "" || context !== "")) unmarkCompacted(scene.config, session);
   return [scoring, context, drawers].filter(Boolean).join("\n");
 }
@@ -125,7 +125,7 @@ async function wakeUp(scene: Scene, { session, resumed, cwd = "" }: Values): Pro
   if (!settings.wakeUp) return "";
   if (resumed === true) return session === undefined ? "" : (keptText(config, session) ?? "");
   const names = projectNames(cwd, config.model.userHome);
-  // A diary has its project's name behind `wing_`.
+  // In a diary's wing, the project's name follows `wing_`.
   const project = names.flatMap((name) => [name, `wing_${name}`]);
   const text = (await withClient(scene, (client) => wakeUpText({ config, settings, client, project }))) ?? "";
   if (session !== undefined && text !== "") keepText(config, session, text);
@@ -137,7 +137,7 @@ function turnOf({ session, cwd }: HookInput): Turn {
 }
 
 /**
- * Asks for the texts beside a prompt: those of memory with outcomes, and with `canRecall` the drawers that match. Undefined if both
+ * Asks for the texts beside a prompt: those of memory with outcomes, and with `canRecall` the drawers that match. Returns undefined if both
  * are off or the palace does not exist.
  */
 async function tell(
@@ -162,8 +162,8 @@ async function tell(
 }
 
 /**
- * Reads the transcript's last exchange, for up to `LATE_MAX_MS` until it is whole. The host writes its transcript a
- * moment after it has called the hook: a tool's answer may still be missing.
+ * Reads the transcript's last exchange, and waits up to `LATE_MAX_MS` until it is whole: the host calls the hook a moment before it writes
+ * the transcript, so a tool's answer may still be missing.
  */
 async function exchangeOf({ config, untilMs }: Timed, { transcript, lastAnswer }: HookInput): Promise<Exchange> {
   const { testCommands } = readHarness(config.settings.env);
@@ -175,13 +175,13 @@ async function exchangeOf({ config, untilMs }: Timed, { transcript, lastAnswer }
   }
 }
 
-/** Spools an exchange that no broker takes in time; while time is left it is offered on. */
+/** Offers an exchange to a broker, and spools it if no broker takes it in time. The offer continues while time is left. */
 async function keep(scene: Timed, turn: Turn, say: () => Exchange | Promise<Exchange>): Promise<void> {
   const { outcomes, judge } = readHarness(scene.config.settings.env);
   const { config, agent, untilMs, log, host } = scene;
   if (outcomes === "off" || !host.hasPalace(config)) return;
   const [said, key, atMs] = [Promise.resolve(say()), newKey(), Date.now()];
-  // A rejection reaches those who await `said` below; this handler keeps it from being unhandled until then.
+  // The code that awaits `said` below handles a rejection. Until then, this handler keeps it from being unhandled.
   said.catch(() => {});
   const offer = withClient(scene, async (client) => {
     const exchange = await said;
@@ -202,7 +202,7 @@ async function keep(scene: Timed, turn: Turn, say: () => Exchange | Promise<Exch
   if ((await within(offer, untilMs - performance.now() - LEAVING_MS)) === "kept") waiting?.remove();
 }
 
-/** Has the judge model asked in a process of its own: it may take longer than anybody waits. */
+/** Asks the judge model in a process of its own, because the model may take longer than an agent waits. */
 function judgeBeside(scene: Scene, { conversation }: Turn, owed: OwedScore): Promise<void> {
   const { config, agent, host } = scene;
   const args = ["judge", ...config.handedOn().palace, "--session", conversation, "--agent", agent];
@@ -235,7 +235,7 @@ async function turnEnd(scene: Timed, { session = "" }: Values): Promise<string> 
   return "";
 }
 
-/** Files in a process of its own, which outlives the hook and the agent. */
+/** Files the session in a process that outlives the hook and the agent. */
 function fileBeside(scene: Scene, session: string): void {
   const { config, host } = scene;
   if (!isSessionId(session) || !host.hasPalace(config) || !saveSettings(config).autoSave) return;

@@ -1,4 +1,4 @@
-/** Reads whether hooks save automatically: `hooks` of upstream's config.json, which the environment overrides. */
+/** Reads whether hooks save automatically: `hooks` in upstream's config.json, unless the environment overrides it. */
 import { join } from "node:path";
 import { isRecord } from "../../base/is-record.ts";
 import { readRecord } from "../../base/parse-json.ts";

@@ -1,16 +1,16 @@
-/** Context of one run of a hook. */
+/** Defines the context of one run of a hook. */
 import type { Config } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { type Client, connectClient } from "../../wire/client/client.ts";
 
-/** Work of other wings, which the command line hands to a hook. */
+/** Functions of other wings, which the command line passes to a hook. */
 export type Host = Readonly<{
   /** The command line of `palace`. */
   palace: readonly string[];
   hasPalace: (config: Config) => boolean;
-  /** Files what is new in a session. Errors: whatever prevented it. */
+  /** Files what is new in a session. Errors: any that prevented it. */
   mineSession: (config: Config, harness: string, session: string) => Promise<void>;
-  /** Returns what the user has said in a session of opencode; undefined if it is gone. Errors: the source's. */
+  /** Returns the user's messages in a session of opencode; undefined if the session is deleted. Errors: the source's. */
   saidInOpencode: (config: Config, session: string) => Promise<{ texts: string[]; wing: string } | undefined>;
 }>;
 
@@ -20,10 +20,7 @@ export type Scene = Readonly<{ config: Config; env: Env; log: (line: string) => 
 export type Values = Partial<Record<"session" | "cwd" | "within" | "from", string | undefined>> &
   Partial<Record<"resumed" | "fresh" | "compacted", boolean | undefined>>;
 
-/**
- * Calls `ask` with a client, whose searches prefer `project`; returns undefined if the palace does not exist, since a look must not
- * begin one.
- */
+/** Calls `ask` with a client whose searches prefer `project`. Returns undefined without a palace, and creates none. */
 export async function withClient<T>(
   { config, agent, host }: Scene,
   ask: (client: Client) => Promise<T>,

@@ -1,10 +1,10 @@
 /**
- * Reads the JSON document that an agent hands to a hook. Some hosts never close the hook's stdin, so the end of the
- * document is the end of the input. Imported by the verbs hook of `palace` and `mempalace`.
+ * Reads the JSON document that an agent sends to a hook. Some hosts never close the hook's stdin, so the end of the document is
+ * the end of the input. Imported by the hook verbs of `palace` and `mempalace`.
  */
 import type { Readable } from "node:stream";
 
-/** Returns the first whole JSON object, or everything up to the end where the text does not begin with one. Reads no terminal. */
+/** Returns the first whole JSON object, or the whole text if it begins with something else. Does not read a terminal. */
 export async function readJsonObject(stdin: Readable & { isTTY?: boolean }): Promise<string> {
   if (stdin.isTTY === true) return "";
   stdin.setEncoding("utf8");
@@ -19,14 +19,14 @@ export async function readJsonObject(stdin: Readable & { isTTY?: boolean }): Pro
   return text;
 }
 
-/** Finds where an object ends, one chunk after another, each character once. */
+/** Finds the end of an object, one chunk after another, and reads each character once. */
 class WholeObject {
   #depth = 0;
   #isString = false;
   #isEscaped = false;
   #isOther = false;
 
-  /** Returns the offset behind the object in this chunk. */
+  /** Returns the offset after the object's end in this chunk; undefined if it does not end there. */
   take(chunk: string): number | undefined {
     for (let at = 0; at < chunk.length && !this.#isOther; at += 1) {
       const character = chunk.charAt(at);

@@ -1,6 +1,6 @@
 /**
- * Reads from a transcript what a hook needs (palace.md 8.3): how much the user has said, the last of it, and the project.
- * It reads Claude Code's lines and Codex's.
+ * Reads from a transcript what a hook needs (palace.md 8.3): the number of the user's messages, the last of them, and the
+ * project. It reads the transcripts of Claude Code and Codex.
  */
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
@@ -8,9 +8,9 @@ import { isRecord } from "../../base/is-record.ts";
 import { parseJson } from "../../base/parse-json.ts";
 
 export type Talk = {
-  /** The number of the user's messages. */
+  /** Number of the user's messages. */
   count: number;
-  /** The last of the user's messages, oldest first. */
+  /** Last messages of the user, oldest first. */
   texts: string[];
   /** Working directory of the session. */
   cwd: string | undefined;
@@ -18,14 +18,14 @@ export type Talk = {
 
 const TEXTS_KEPT = 30;
 const TEXT_LENGTH = 200;
-/** Longer than any usual word. */
+/** Length of a word that is longer than any usual word. */
 const WORD_LENGTH = 15;
 const RECENT = 10;
 const RECENT_LENGTH = 80;
-/** Lines within which the working directory is looked for. */
+/** Number of lines, from the first, in which to look for the working directory. */
 const CWD_WITHIN = 200;
 const THEMES = 3;
-/** Words without a topic; themes are other words of more than three letters. */
+/** Words without a topic. A theme is any other word of more than three letters. */
 const STOP_WORDS: ReadonlySet<string> = new Set(
   (
     "about after again also another because been before being both cannot could does doing done down each even every from " +
@@ -35,10 +35,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/**
- * Reads the user's texts from a transcript. Never throws: it skips lines that are not JSON and reads an unreadable file
- * as empty.
- */
+/** Reads the user's texts from a transcript. Never throws: it skips bad lines, and an unreadable file counts as empty. */
 export async function readTalk(file: string): Promise<Talk> {
   const talk: Talk = { count: 0, texts: [], cwd: undefined };
   let lines = 0;
@@ -57,7 +54,7 @@ export async function readTalk(file: string): Promise<Talk> {
   return talk;
 }
 
-/** Adds what the user has said. */
+/** Adds a text of the user. */
 export function hear(talk: Talk, text: string): void {
   talk.count += 1;
   if (text.trim() === "" || text.includes("<system-reminder>")) return;
@@ -65,12 +62,12 @@ export function hear(talk: Talk, text: string): void {
   if (talk.texts.length > TEXTS_KEPT) talk.texts.shift();
 }
 
-/** A session's id comes from an agent and is part of a file's name. */
+/** Makes a file name from a session's id, which comes from an agent. */
 export function sessionName(id: string): string {
   return id.replaceAll(/[^A-Za-z0-9_-]/g, "") || "unknown";
 }
 
-/** Avoids a cut within a long word, which may be a key: nothing recognises half of a key. */
+/** Cuts a text, but not inside a long word, which may be a key: no pattern recognises half of a key. */
 function cut(text: string, length: number): string {
   if (text.length <= length) return text;
   const start = text.slice(0, length);
@@ -85,7 +82,7 @@ export function checkpointOf(session: string, { texts }: Talk, date: string): st
   return `CHECKPOINT:${date}|session:${session}|msgs:${texts.length}|recent:${recent.join("|")}`;
 }
 
-/** Returns the most frequent words, at most three. */
+/** Returns the most frequent words, three at most. */
 export function themesOf({ texts }: Talk): string[] {
   const counts = new Map<string, number>();
   for (const [word] of texts
@@ -99,7 +96,7 @@ export function themesOf({ texts }: Talk): string[] {
     .map(([word]) => word);
 }
 
-/** Returns `my_app`, from the session's folder, or from the name that Claude Code gave to the transcript's. */
+/** Returns the project, such as `my_app`: from the session's folder, or from the name of the transcript's folder. */
 export function projectOf(cwd: string | undefined, transcript: string): string {
   const [, encoded] = /\/\.claude\/projects\/-([^/]+)/.exec(transcript) ?? [];
   const decoded = encoded

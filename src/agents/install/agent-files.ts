@@ -1,6 +1,6 @@
 /**
- * Lists the agents that we can wire, and the files of each. docs/how-to/agents.md says where they are and what they hold. Imported
- * by install.ts and detect.ts.
+ * Lists the agents that we can wire, and the files of each. docs/how-to/agents.md describes these files. Imported by install.ts and
+ * detect.ts.
  */
 import { existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -15,25 +15,25 @@ export const AGENTS = ["claude-code", "opencode", "pi"] as const;
 export type AgentName = (typeof AGENTS)[number];
 
 /**
- * The commands by which an agent starts us: the shim's argument vector, the command line of Claude Code's hooks, and the
- * argument vector that extensions run for a hook.
+ * Commands by which an agent starts us: the shim's argument vector, the command line of Claude Code's hooks, and the argument vector
+ * with which extensions run a hook.
  */
 export type Launch = { shim: readonly [string, ...string[]]; hook: string; extension: readonly string[] };
 
 export type Row =
-  /** A file of the agent's own, into which we merge an entry. `fresh` is the initial text of a new one. */
+  /** A file of the agent's own, into which we merge an entry. `fresh`: the initial text of a new file. */
   | { kind: "merge"; path: string; want: Want; fresh: string; note?: string | undefined }
-  /** A file that is entirely ours: a copy of a shipped one. A seed is written once and then belongs to the agent. */
+  /** A file that is entirely ours: a copy from the package. A seed is written once and then belongs to the agent. */
   | { kind: "own" | "seed"; path: string; content: Buffer }
   | { kind: "folder"; path: string }
   | { kind: "skip"; path: string; note: string };
 
-/** `shipped` is the package's folder of files to copy. */
+/** `shipped`: the package's folder with the files to copy. */
 export type RowParts = { places: AgentPlaces; launch: Launch; shipped: string };
 
 const MISSING = "not in this package; in a clone: npm run build";
 const SERVER = "mempalace";
-/** The permission rule for all tools of our server: without it a headless Claude Code is refused every call. */
+/** Permission rule for all tools of our server: a headless Claude Code refuses every call without it. */
 const CLAUDE_TOOLS = `mcp__${SERVER}`;
 const OPENCODE_NEW = '{\n  "$schema": "https://opencode.ai/config.json"\n}\n';
 const UNSURE = "the version of opencode is unknown: this is the form of opencode 1, which opencode 2 reads too";
@@ -44,15 +44,15 @@ export function configFile(agent: AgentName, places: AgentPlaces): string {
   return agent === "pi" ? join(places.piDir, "mcp.json") : opencodeFile(places);
 }
 
-/** Returns the existing file; of two, the one that opencode reads last. */
+/** Returns the existing file; of two files, the one that opencode reads last. */
 function opencodeFile({ opencodeDir }: AgentPlaces): string {
   const withComments = join(opencodeDir, "opencode.jsonc");
   return existsSync(withComments) ? withComments : join(opencodeDir, "opencode.json");
 }
 
 /**
- * Returns the generation of opencode whose settings are written. Undefined when nothing tells: its own installer's program has no
- * version in a file.
+ * Returns the opencode generation for which to write settings; undefined if it is unknown, because the program of opencode's own
+ * installer has no version in a file.
  */
 export function opencodeGeneration(places: AgentPlaces): 1 | 2 | undefined {
   const { version = "" } = findAgent("opencode", places);
@@ -61,7 +61,7 @@ export function opencodeGeneration(places: AgentPlaces): 1 | 2 | undefined {
   return hasSecondForm(opencodeFile(places)) ? 2 : undefined;
 }
 
-/** True for settings that only opencode 2 has: the object `mcp.servers`, which no server of 1.x is called, or the list `plugins`. */
+/** Returns true for settings that only opencode 2 has: `mcp.servers` as an object, or the list `plugins`. */
 function hasSecondForm(path: string): boolean {
   try {
     const content = contentOf(path);
@@ -75,7 +75,7 @@ function hasSecondForm(path: string): boolean {
   }
 }
 
-/** Names the agent, with its generation where that is known and makes a difference. */
+/** Returns the agent's name, with its generation if that is known and makes a difference. */
 export function labelOf(agent: AgentName, places: AgentPlaces): string {
   const generation = agent === "opencode" ? opencodeGeneration(places) : undefined;
   return generation === undefined ? agent : `${agent} ${generation}`;
@@ -98,7 +98,7 @@ export function rowsOf(agent: AgentName, parts: RowParts): Row[] {
     }
     case "pi": {
       const [command, ...args] = parts.launch.shim;
-      // Without "direct" a model sees a single tool that takes JavaScript instead of our tools.
+      // Without "direct", a model sees a single tool that takes JavaScript instead of our tools.
       const value = { command, args, exposure: "direct" };
       return [
         merge(join(places.piDir, "mcp.json"), { kind: "entry", keys: ["mcpServers", SERVER], value }),
@@ -109,7 +109,7 @@ export function rowsOf(agent: AgentName, parts: RowParts): Row[] {
   }
 }
 
-/** Lists files that may hold entries of ours besides those of rowsOf: another spelling existed when they were written. */
+/** Lists other files that may hold entries of ours, because agents had other file names when we wrote them. */
 export function formerRows(agent: AgentName, { places, launch }: RowParts): Row[] {
   if (agent !== "opencode") return [];
   const now = opencodeFile(places);
@@ -121,7 +121,7 @@ function folderOf(agent: AgentName, places: AgentPlaces): string {
   return { "claude-code": places.claudeDir, opencode: places.opencodeDir, pi: places.piDir }[agent];
 }
 
-/** True for a file of the profile that the places name: an agent may have several folders of settings. */
+/** Returns true for a file of the profile in `places`: an agent may have several folders of settings. */
 export function isOfProfile(agent: AgentName, places: AgentPlaces, path: string): boolean {
   const folder = folderOf(agent, places);
   return path === folder || path.startsWith(`${folder}/`) || (agent === "claude-code" && path === places.claudeFile);
@@ -135,8 +135,7 @@ export function profilesOf(agent: AgentName, paths: readonly string[]): string[]
 
 function claudeRows({ places, launch }: RowParts): Row[] {
   const [command, ...args] = launch.shim;
-  // This is the entry that `claude mcp add-json --scope user` writes. Without alwaysLoad the tools are hidden behind a
-  // search for tools.
+  // `claude mcp add-json --scope user` writes this entry too. Without alwaysLoad, a model must search for the tools.
   const value = { type: "stdio", command, args, alwaysLoad: true };
   const hook = { type: "command", command: launch.hook, timeout: HOOK_TIMEOUT_S };
   return [
@@ -146,7 +145,7 @@ function claudeRows({ places, launch }: RowParts): Row[] {
 }
 
 function opencodeRow(path: string, { shim }: Launch, generation: 1 | 2 | undefined): Row {
-  // With Code Mode a model of opencode 2 sees a single tool that takes JavaScript instead of our tools.
+  // With Code Mode, a model of opencode 2 sees a single tool that takes JavaScript instead of our tools.
   const second = { type: "local", command: shim, disabled: false, codemode: false };
   if (generation === 2)
     return merge(path, { kind: "entry", keys: ["mcp", "servers", SERVER], value: second }, OPENCODE_NEW);
@@ -166,8 +165,8 @@ function copyRow(from: string, path: string): Row {
 }
 
 /**
- * Returns the row of an extension, with the command that starts us: no file of ours is beside it, and the agent's PATH
- * may not have us.
+ * Returns the row of an extension with the command that starts us, because the extension's folder has no other file of ours, and the
+ * agent's PATH may lack us.
  */
 function extensionRow({ shipped, launch: { extension, shim } }: RowParts, name: string, path: string): Row {
   const row = copyRow(join(shipped, name), path);
@@ -185,9 +184,8 @@ function skillRows(shipped: string, to: string): Row[] {
 }
 
 /**
- * With a plugin, opencode installs its plugin package at start and waits for that, over a minute without a network. These
- * files make it skip the install. A folder that has packages of its own is left alone, because their install would be
- * skipped too.
+ * Lists files that make opencode skip an install. With a plugin, opencode installs its plugin package at start and waits for it,
+ * over a minute without a network. A folder with packages of its own is not changed, because opencode would skip their install too.
  */
 function seedRows(folder: string): Row[] {
   const packages = join(folder, "node_modules");

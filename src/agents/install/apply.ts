@@ -1,6 +1,6 @@
 /**
- * Carries a plan out: the record first, then file by file, each whole or not at all. A failure half-way is rolled back;
- * after a kill half-way the next run finishes from the record. Imported by install.ts.
+ * Carries out a plan: it writes the record first, and then each file, whole or not at all. It rolls back a failure
+ * half-way; after a kill the next run finishes from the record. Imported by install.ts.
  */
 import { mkdirSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -9,12 +9,12 @@ import { backUp, backupsWith, contentOf, putFile } from "./files.ts";
 import type { Change, Plan } from "./plan.ts";
 import type { AgentRecord, InstallState } from "./record.ts";
 
-/** Thrown when another process wrote the file after it was read: the caller plans again. */
+/** Thrown if another process wrote the file after it was read; the caller then plans again. */
 export class ChangedMeanwhile extends Error {}
 
 export type Applied = { backups: Map<string, string> };
 
-/** Errors: ChangedMeanwhile; STORE_DISK_FULL, STORE_READ_ONLY. After an error everything is as it was. */
+/** Writes the plan; undoes all of it after an error. Errors: ChangedMeanwhile; STORE_DISK_FULL, STORE_READ_ONLY. */
 export function apply(agent: string, plan: Plan, state: InstallState, nowMs: number): Applied {
   const former = state.read(agent);
   const backups = new Map<string, string>();
@@ -49,7 +49,7 @@ export function apply(agent: string, plan: Plan, state: InstallState, nowMs: num
   return { backups };
 }
 
-/** Writes the record and the originals, so that a kill from here on leaves on disk who wrote and what was there before. */
+/** Writes the record and the originals, so that a later run after a kill knows the writer and the former content. */
 function prepare(agent: string, plan: Plan, state: InstallState, former: AgentRecord | undefined): void {
   for (const original of plan.originals) {
     faultPoint("install.step");
@@ -82,21 +82,21 @@ function isContent(target: string, content: Buffer | undefined): boolean {
   return now === undefined || content === undefined ? now === content : content.equals(now);
 }
 
-/** Removes copies of the content that the file has again: nobody needs them. */
+/** Removes copies whose content the file has again. */
 function removeBackups({ target, next }: Change): void {
   const copies = next === undefined ? [] : backupsWith(target, next);
   for (const path of copies) rmSync(path, { force: true });
 }
 
 function putBack({ target, kind, current, next }: Change): void {
-  // An agent has written the file since, so it stays.
+  // An agent has written the file since, so the file stays.
   if (kind !== "folder" && !isContent(target, next)) return;
   try {
     if (kind === "folder") rmdirSync(target);
     else if (current === undefined) rmSync(target, { force: true });
     else putFile(target, current);
   } catch {
-    // The error that caused the rollback says more than this one.
+    // The error that caused the rollback is more useful.
   }
 }
 

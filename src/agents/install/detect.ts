@@ -1,13 +1,12 @@
 /**
- * Detects the agents on this machine, by their program on the PATH or by their folder. Starts no process. Imported by
- * install.ts.
+ * Detects agents by their program on the PATH or by their folder, without starting a process. Imported by install.ts.
  */
 import { accessSync, constants, existsSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { readRecord } from "../../base/parse-json.ts";
 import type { AgentPlaces } from "../../config/agents.ts";
 
-/** `version` is undefined when only running the program could tell it. */
+/** `version` is undefined if only the program itself could tell it. */
 export type Found = { program: string | undefined; version: string | undefined; hasFolder: boolean };
 
 const PROGRAMS = { "claude-code": "claude", opencode: "opencode", pi: "pi" } as const;
@@ -35,10 +34,7 @@ function isProgram(path: string): boolean {
   }
 }
 
-/**
- * Reads the version from the program's package, or from its file name: Claude Code's own installer names it
- * versions/2.1.330.
- */
+/** Reads the version from the program's package, or from its file name (Claude Code's installer: versions/2.1.330). */
 function versionOf(program: string): string | undefined {
   const file = realpathSync(program);
   if (/^\d+\.\d+\.\d+/.test(basename(file))) return basename(file);

@@ -1,7 +1,7 @@
 /**
- * Edits another program's JSON file: members are added, replaced and removed as cuts in the text, so that the comments,
- * order, indentation and line ends around them stay as they are. `modify` of jsonc-parser removes a member's comments with
- * it; this keeps them. Pure. Imported by plan.ts.
+ * Edits another program's JSON file. It adds, replaces and removes members as cuts in the text, so that the comments,
+ * order, indentation and line ends around them stay. `modify` of jsonc-parser would remove a member's comments with it.
+ * Pure. Imported by plan.ts.
  */
 import { type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
 import { PalaceError } from "../../base/errors.ts";
@@ -14,9 +14,7 @@ export class Draft {
   readonly #bom: string;
   #text: string;
 
-  /**
-   * Errors: CONFIG_BAD_VALUE with line and column, when the text is neither JSON nor JSON with comments, or not an object.
-   */
+  /** Parses the text. Errors: CONFIG_BAD_VALUE with line and column unless it is a JSON object; comments are allowed. */
   constructor(path: string, content: string) {
     this.path = path;
     this.#bom = content.startsWith(BOM) ? BOM : "";
@@ -25,12 +23,12 @@ export class Draft {
     if (root !== undefined && root.type !== "object") throw this.error(root.offset, "is no object");
   }
 
-  /** The file's text after all edits. */
+  /** Text of the file after all edits. */
   get content(): string {
     return this.#bom + this.#text;
   }
 
-  /** Undefined when the text holds only blanks and comments. */
+  /** Returns the root; undefined if the text holds only blanks and comments. */
   root(): Node | undefined {
     const errors: ParseError[] = [];
     let root: Node | undefined;
@@ -45,7 +43,7 @@ export class Draft {
     return root;
   }
 
-  /** Adds a member after the last one. `key` is undefined for an array, whose elements have none. */
+  /** Adds a member after the last one. `key` is undefined for an element of an array. */
   insert(parent: Node | undefined, key: string | undefined, value: unknown): void {
     if (parent === undefined) {
       const { eol, unit } = layoutOf(this.#text, undefined);
@@ -55,7 +53,7 @@ export class Draft {
     } else this.#apply(insertion(this.#text, parent, key, value));
   }
 
-  /** `child` is a property or an element of the parent. */
+  /** Removes a member. `child` is a property or an element of the parent. */
   remove(parent: Node, child: Node): void {
     this.#apply(cutsOf(this.#text, parent, child));
   }
@@ -64,7 +62,7 @@ export class Draft {
     this.#apply([{ from: value.offset, to: value.offset + value.length, put: source }]);
   }
 
-  /** Formats a value for the place of that node. */
+  /** Formats a value with the indentation of that node. */
   source(at: Node, value: unknown): string {
     const { eol, unit, base } = layoutOf(this.#text, at);
     return JSON.stringify(value, null, unit).replaceAll("\n", eol + base);
@@ -77,7 +75,7 @@ export class Draft {
   error(offset: number, problem: string): PalaceError {
     const before = this.#text.slice(0, offset).split(/\r\n|\n|\r/);
     const at = `line ${before.length}, column ${(before.at(-1) ?? "").length + 1}`;
-    return new PalaceError("CONFIG_BAD_VALUE", `${this.path} ${problem}: ${at}`, "mend it, then run this again");
+    return new PalaceError("CONFIG_BAD_VALUE", `${this.path} ${problem}: ${at}`, "correct it, then run this again");
   }
 
   #apply(cuts: readonly Cut[]): void {
@@ -86,7 +84,7 @@ export class Draft {
   }
 }
 
-/** Returns the value of a key; of several with one name the last, which every parser takes. */
+/** Returns the value of a key. If several have that name, returns the last, as every parser does. */
 export function valueOf(node: Node | undefined, key: string): Node | undefined {
   return propertyOf(node, key)?.children?.[1];
 }

@@ -1,6 +1,6 @@
 /**
- * Handles files of other programs: resolves links, checks that a file may be written, and writes so that mode, owner and
- * links stay. Imported by plan.ts and apply.ts.
+ * Reads and writes files of other programs: resolves links, checks that a file may be written, and keeps mode, owner and
+ * links. Imported by plan.ts and apply.ts.
  */
 import { accessSync, constants, existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
@@ -14,7 +14,7 @@ const NEW_FILE_MODE = 0o600;
 const BACKUP = ".palace-backup";
 const WRITE_BITS = 0o222;
 
-/** Resolves a path's links, also when the target does not exist yet. Errors: CONFIG_BAD_VALUE for a cycle of links. */
+/** Resolves a path's links, even if the target does not exist yet. Errors: CONFIG_BAD_VALUE for a cycle of links. */
 export function targetOf(path: string): string {
   let target = path;
   for (let links = 0; links < LINKS_MAX; links += 1) {
@@ -24,7 +24,7 @@ export function targetOf(path: string): string {
   throw new PalaceError("CONFIG_BAD_VALUE", `${path} is a link that leads to itself`, `ls -l ${path}`);
 }
 
-/** Undefined when the file does not exist. Errors: CONFIG_BAD_VALUE for a folder, a pipe or an unreadable file. */
+/** Returns the content; undefined without a file. Errors: CONFIG_BAD_VALUE for a folder, pipe or unreadable file. */
 export function contentOf(path: string): Buffer | undefined {
   try {
     return readRegularFile(path);
@@ -36,7 +36,7 @@ export function contentOf(path: string): Buffer | undefined {
   }
 }
 
-/** Errors: CONFIG_BAD_VALUE, which names the line that is not UTF-8. */
+/** Decodes the content. Errors: CONFIG_BAD_VALUE with the line that is not UTF-8. */
 export function textOf(path: string, content: Buffer): string {
   const text = content.toString("utf8");
   if (Buffer.from(text).equals(content)) return text;
@@ -47,14 +47,14 @@ export function textOf(path: string, content: Buffer): string {
       .toString("utf8")
       .indexOf("\uFFFD") + 1;
   const where = `line ${line + 1}, column ${column}`;
-  throw new PalaceError("CONFIG_BAD_VALUE", `${path} is not UTF-8: ${where}`, "mend it, then run this again");
+  throw new PalaceError("CONFIG_BAD_VALUE", `${path} is not UTF-8: ${where}`, "correct it, then run this again");
 }
 
 const isUtf8 = (bytes: Buffer): boolean => Buffer.from(bytes.toString("utf8")).equals(bytes);
 
 /**
- * Refuses a read-only file, whose mode says that it is to stay as it is, even for root. `madeHint` is the hint for a file that
- * another program has made (Nix, home-manager), which no chmod helps. Errors: STORE_READ_ONLY.
+ * Refuses a read-only file, even for root, because its mode says that it must not change. `madeHint`: hint for a file that
+ * another program generates (Nix, home-manager), where chmod does not help. Errors: STORE_READ_ONLY.
  */
 export function assertWritable(path: string, target: string, madeHint: string): void {
   const mode = statSync(target, { throwIfNoEntry: false })?.mode;
@@ -83,7 +83,7 @@ function nearestFolder(path: string): string {
   return existsSync(path) || path === dirname(path) ? path : nearestFolder(dirname(path));
 }
 
-/** `beforeRename` can veto the write by throwing. Errors: those of `beforeRename`; STORE_DISK_FULL, STORE_READ_ONLY. */
+/** Writes a file; `beforeRename` may throw to stop it. Errors: those of `beforeRename`; STORE_DISK_FULL, _READ_ONLY. */
 export function putFile(target: string, content: Buffer, beforeRename: () => void = () => {}): void {
   let veto: unknown;
   try {
@@ -103,9 +103,7 @@ export function putFile(target: string, content: Buffer, beforeRename: () => voi
   }
 }
 
-/**
- * Keeps the file's mode and owner; a new file is private to its user. An owner or group that we may not set becomes ours.
- */
+/** Keeps the file's mode and, if we may set it, its owner; a new file is private to its user. */
 function ownership(target: string): { mode: number; owner: Owner | undefined } {
   const stat = statSync(target, { throwIfNoEntry: false });
   if (stat === undefined) return { mode: NEW_FILE_MODE, owner: undefined };
@@ -115,9 +113,7 @@ function ownership(target: string): { mode: number; owner: Owner | undefined } {
   return { mode: stat.mode & 0o7777, owner: { uid: uid === 0 ? stat.uid : uid, gid } };
 }
 
-/**
- * Copies the content beside the file, once for each content. Returns the copy's path; undefined when one exists already.
- */
+/** Copies the content beside the file, once for each content. Returns the copy's path; undefined if there already is one. */
 export function backUp(target: string, content: Buffer, nowMs: number): string | undefined {
   if (backupsWith(target, content).length > 0) return undefined;
   const time = new Date(nowMs)

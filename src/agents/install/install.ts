@@ -1,6 +1,6 @@
 /**
- * Wires coding agents to the palace and unwires them: it plans everything first, then writes. This is the entry of the
- * folder, imported by the verbs install, uninstall and agents.
+ * Wires coding agents to the palace and unwires them: it plans everything first, then writes. Entry of the folder, imported by
+ * the verbs install, uninstall and agents.
  */
 import type { AgentPlaces } from "../../config/agents.ts";
 import type { PalaceError } from "../../base/errors.ts";
@@ -12,30 +12,27 @@ import { InstallState } from "./record.ts";
 export type Parts = {
   places: AgentPlaces;
   launch: Launch;
-  /** The package's folder of files to copy: dist/agents. */
+  /** The package's folder with the files to copy: dist/agents. */
   shipped: string;
   stateDir: string;
 };
 
-/**
- * `elsewhere` lists the folders of the agent's other profiles that stay wired. `blocked` is why a dry run's changes could not be
- * written.
- */
+/** `elsewhere`: folders of other profiles that stay wired. `blocked`: why a dry run's changes could not be written. */
 export type Outcome = {
   changes: Change[];
   backups: ReadonlyMap<string, string>;
   elsewhere: string[];
   blocked: PalaceError | undefined;
 };
-/** "read-only": something is missing, and the file that it belongs into cannot be written. */
+/** State of an agent. "read-only": something is missing, and the file for it cannot be written. */
 export type Wiring = "wired" | "drifted" | "not wired" | "read-only";
 
-/** Bounds the plans for an agent that writes its settings again and again. */
+/** Maximum number of plans for an agent that writes its settings again and again. */
 const TRIES = 5;
 
 /**
- * Errors: CONFIG_BAD_VALUE, which names file, line and column of what cannot be read; STORE_READ_ONLY, STORE_DISK_FULL.
- * After an error nothing of this agent is changed.
+ * Wires an agent. An error leaves all of its files unchanged. Errors: CONFIG_BAD_VALUE with file, line and column;
+ * STORE_READ_ONLY, STORE_DISK_FULL.
  */
 export function install(agent: AgentName, parts: Parts, isDryRun: boolean): Outcome {
   return carryOut(agent, parts, isDryRun, (state) =>
@@ -43,7 +40,7 @@ export function install(agent: AgentName, parts: Parts, isDryRun: boolean): Outc
   );
 }
 
-/** Takes us out of the profile in question; the agent's other profiles stay as they are. Errors: as install. */
+/** Removes our entries from this profile; the agent's other profiles stay wired. Errors: as `install`. */
 export function uninstall(agent: AgentName, parts: Parts, isDryRun: boolean): Outcome {
   const rows = [...rowsOf(agent, parts), ...formerRows(agent, parts)];
   const isHere = (path: string): boolean => isOfProfile(agent, parts.places, path);
@@ -75,7 +72,7 @@ function carryOut(agent: AgentName, parts: Parts, isDryRun: boolean, plan: (stat
   }
 }
 
-/** Returns how an agent is wired now. Errors: as install. */
+/** Returns an agent's present state. Errors: as `install`. */
 export function wiringOf(agent: AgentName, parts: Parts): Wiring {
   const { changes, blocked } = install(agent, parts, true);
   const files = changes.filter(({ action }) => action !== "skip");

@@ -1,13 +1,13 @@
-/** Finds where a member of a JSON text begins and ends, and how its neighbours are indented. Pure. Imported by draft.ts. */
+/** Finds where a member of a JSON text begins and ends, and its neighbours' indentation. Pure. Imported by draft.ts. */
 import { createScanner, type Node } from "jsonc-parser";
 
-/** Replaces the text between two offsets. */
+/** A replacement of the text between two offsets. */
 export type Cut = { from: number; to: number; put: string };
 
-/** `base` is the indentation of the line on which a node begins. */
+/** `base`: indentation of the line on which a node begins. */
 type Layout = { eol: string; unit: string; base: string };
 
-/** Kinds of tokens; jsonc-parser has them as a const enum, which code that is only stripped of its types cannot use. */
+/** Kinds of tokens. jsonc-parser has them as a const enum, which does not exist when types are only stripped. */
 const COMMA = 5;
 const LINE_COMMENT = 12;
 const BLOCK_COMMENT = 13;
@@ -19,7 +19,7 @@ export function layoutOf(text: string, node: Node | undefined): Layout {
   return { eol, unit, base: node === undefined ? "" : indentation(text, node.offset) };
 }
 
-/** Inserts after the last member and the comment on its line, and adds a comma where one is needed. */
+/** Inserts a member after the last one and the comment on its line, and adds a comma if needed. */
 export function insertion(text: string, parent: Node, key: string | undefined, value: unknown): Cut[] {
   const { eol, unit, base } = layoutOf(text, parent);
   const name = key === undefined ? "" : `${JSON.stringify(key)}:`;
@@ -43,7 +43,7 @@ export function insertion(text: string, parent: Node, key: string | undefined, v
   const comma = commaBehind(text, end);
   if (comma !== undefined) return [at(lineEnd(text, comma + 1), `${piece},`)];
   const closing = parent.offset + parent.length - 1;
-  // A closing brace on the last member's line stays after the insertion.
+  // A closing brace on the last member's line stays on that line.
   const tail = text.slice(lineEnd(text, end), closing).includes("\n") ? "" : `${eol}${base}`;
   const place = lineEnd(text, end);
   return place === end ? [at(end, `,${piece}${tail}`)] : [at(end, ","), at(place, `${piece}${tail}`)];
@@ -65,8 +65,8 @@ export function cutsOf(text: string, parent: Node, child: Node): Cut[] {
 }
 
 /**
- * Returns the offset where the blanks before a member begin. The line end of a preceding comment stays, unless another line
- * end follows.
+ * Returns the offset at which the blanks before a member begin. The line end of a preceding comment stays, unless another
+ * line end follows.
  */
 function gapBefore(text: string, floor: number, offset: number, stop: number): number {
   let from = offset;
@@ -87,14 +87,14 @@ function endsWithLineComment(text: string, from: number, to: number): boolean {
   return isComment;
 }
 
-/** Returns the offset of the next comma, past any comments. */
+/** Returns the offset of the next comma after any comments. */
 function commaBehind(text: string, offset: number): number | undefined {
   const scanner = createScanner(text, true);
   scanner.setPosition(offset);
   return (scanner.scan() as number) === COMMA ? scanner.getTokenOffset() : undefined;
 }
 
-/** Returns the offset after the comments on the same line, or the offset itself when there are none. */
+/** Returns the offset after the comments on the same line, or the same offset if there are none. */
 function lineEnd(text: string, offset: number): number {
   const scanner = createScanner(text, false);
   scanner.setPosition(offset);
@@ -109,7 +109,7 @@ function lineEnd(text: string, offset: number): number {
   }
 }
 
-/** True when members are on one line, or would be if there were any. */
+/** Returns true if members are on one line, or would be. */
 function isOneLine(text: string, node: Node): boolean {
   const last = node.children?.at(-1);
   if (last !== undefined) return !text.slice(node.offset, last.offset + last.length).includes("\n");

@@ -1,6 +1,6 @@
 /**
- * Plans what an install or uninstall of one agent writes, file by file, and finds every fault of a file before the first
- * one is touched. Reads, and writes nothing. Imported by install.ts.
+ * Plans what an install or uninstall of one agent writes, file by file. It finds every fault of a file before any file is
+ * written. Only reads. Imported by install.ts.
  */
 import { existsSync } from "node:fs";
 import type { Row } from "./agent-files.ts";
@@ -15,23 +15,23 @@ type CopyRow = Extract<Row, { kind: "own" | "seed" }>;
 
 export type Change = {
   path: string;
-  /** The path with its links resolved. */
+  /** Path with its links resolved. */
   target: string;
   kind: Row["kind"];
   action: "already" | "write" | "remove" | "skip";
   note: string | undefined;
-  /** The content now and after; undefined: no file. */
+  /** Content now and after; undefined means no file. */
   current: Buffer | undefined;
   next: Buffer | undefined;
-  /** True when it holds content of others that exists nowhere else. */
+  /** True if the file holds foreign content that exists nowhere else. */
   needsBackup: boolean;
-  /** True when it holds something of ours now. */
+  /** True if the file holds something of ours now. */
   isOurs: boolean;
 };
 
 /**
- * `record` is undefined when nothing of ours remains. `originals` must be saved before anything is written. `leaves` is true for
- * an uninstall.
+ * Plan for one agent. `record` is undefined if nothing of ours remains. `originals` must be saved before anything is written.
+ * `leaves` is true for an uninstall.
  */
 export type Plan = {
   changes: Change[];
@@ -39,11 +39,11 @@ export type Plan = {
   originals: Buffer[];
   folders: string[];
   leaves: boolean;
-  /** Why nothing can be written: a file is read-only. */
+  /** Error that explains why nothing can be written: a file is read-only. */
   blocked: PalaceError | undefined;
 };
 
-/** `lines` is the command that prints what would be written. */
+/** `lines`: command that prints what would be written. */
 type Known = { state: InstallState; record: AgentRecord | undefined; lines: string };
 type Step = { change: Change; file?: FileRecord | undefined; original?: Buffer | undefined };
 
@@ -58,7 +58,7 @@ function blockOf(writes: readonly Change[], lines: string): PalaceError | undefi
   return undefined;
 }
 
-/** Errors: CONFIG_BAD_VALUE, which names file, line and column. */
+/** Plans an install. Errors: CONFIG_BAD_VALUE with file, line and column. */
 export function planInstall(rows: readonly Row[], known: Known): Plan {
   const steps = rows.map((row) => installStep(row, known));
   const changes = steps.map(({ change }) => change);
@@ -103,7 +103,7 @@ function installStep(row: Row, known: Known): Step {
   return { change, file, original: isKnown ? undefined : base };
 }
 
-/** `base` is the file without our parts. `isKnown` is true when the record names this content. */
+/** Result of a merge. `base`: the file without our parts. `isKnown`: the record names this content. */
 type Merged = { next: Buffer; base: Buffer | undefined; isKnown: boolean; before: Before; isOurs: boolean };
 
 function mergeStep(
@@ -121,7 +121,7 @@ function mergeStep(
   const isOurs = isThere || hasMoved;
   const without = new Draft(path, draft.content);
   if (isThere) unwire(without, asRecorded(want, own), own);
-  // A file that we created and that holds nothing of others counts as no file.
+  // A file that we created and that holds no foreign content counts as no file.
   const isNone = current === undefined || (recorded?.before === null && isBare(without));
   const isKnown =
     current !== undefined &&
@@ -137,13 +137,13 @@ function originalOf(recorded: FileRecord | undefined, state: InstallState): Buff
   return typeof recorded?.before === "string" ? state.original(recorded.before) : undefined;
 }
 
-/** An older install wrote no permission rules: one that is there is the user's. */
+/** Drops the permission rules from our entry if an older install had none: existing rules are then the user's. */
 function asRecorded(want: Want, recorded: FileRecord | undefined): Want {
   const was = recorded?.want;
   return want.kind === "hooks" && was?.kind === "hooks" ? { ...want, allow: was.allow ?? [] } : want;
 }
 
-/** A file that is entirely ours keeps its first original, however it was changed since. */
+/** Plans the copy of a file of ours. The file keeps its first original, whatever changed it since. */
 function copyStep({ kind, content }: CopyRow, current: Buffer | undefined, recorded: FileRecord | undefined): Merged {
   const isOurs = kind === "own" && current !== undefined && (recorded !== undefined || current.equals(content));
   const before = { kept: [], was: null };
@@ -151,8 +151,8 @@ function copyStep({ kind, content }: CopyRow, current: Buffer | undefined, recor
 }
 
 /**
- * Errors: as planInstall. `rows` lists every file that may hold something of ours. `isHere` tells this profile's files from those
- * of the agent's other profiles, which stay wired.
+ * Plans an uninstall. `rows`: every file that may hold something of ours. `isHere`: true for this profile's files; other profiles
+ * stay wired. Errors: as planInstall.
  */
 export function planUninstall(rows: readonly Row[], known: Known, isHere: (path: string) => boolean): Plan {
   const paths = new Set(rows.map(({ path }) => path));
@@ -222,7 +222,7 @@ function withoutUs(path: string, want: Want, current: Buffer, recorded: FileReco
   return recorded?.before === null && isBare(draft) ? undefined : Buffer.from(draft.content);
 }
 
-/** True when it holds only the initial text of an agent's new file. */
+/** Returns true if the text is only the initial text of an agent's new file. */
 function isBare(draft: Draft): boolean {
   const members = draft.root()?.children ?? [];
   const isComment = draft.root() === undefined && draft.content.trim() !== "";

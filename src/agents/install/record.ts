@@ -1,7 +1,7 @@
 /**
- * Records what we have written where, and what was there before: one file per agent and one per original content, in our
- * own state folder. The record is written before anything else, so that a run after a kill knows as much. Imported by
- * plan.ts, apply.ts and install.ts.
+ * Records which files we wrote, and their former content: one file per agent and one per original, in our own state
+ * folder. The record is written before anything else, so that a run after a kill has it. Imported by plan.ts, apply.ts and
+ * install.ts.
  */
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -14,19 +14,19 @@ import { PalaceError } from "../../base/errors.ts";
 import type { Before, Want } from "./wire-entries.ts";
 
 /**
- * Record of a changed file. `before` is the hash of the original; null if the file did not exist. `after` lists the
- * hashes of what we made of that original.
+ * Record of a changed file. `before`: hash of the original; null if the file did not exist. `after`: hashes of what we
+ * made of that original.
  */
 export type FileRecord = Before & {
   path: string;
   kind: "merge" | "own" | "seed";
-  /** The wanted entry of a merged file; null for a copied one. */
+  /** Our entry in a merged file; null for a copied file. */
   want: Want | null;
   before: string | null;
   after: string[];
 };
 
-/** `pid` is the writer's, which names the temporary files that a kill leaves. `folders` lists those that we made. */
+/** Record of an agent. `pid`: in the names of temporary files that a kill leaves. `folders`: those that we made. */
 export type AgentRecord = { version: 1; pid: number; files: FileRecord[]; folders: string[] };
 
 const HASH = /^[0-9a-f]{64}$/;
@@ -36,13 +36,13 @@ export const hashOf = (content: Buffer): string => createHash("sha256").update(c
 export class InstallState {
   readonly #folder: string;
 
-  /** `stateDir` is our folder in the user's state. */
+  /** Opens the store. `stateDir`: our folder in the user's state. */
   constructor(stateDir: string) {
     this.#folder = join(stateDir, "install");
   }
 
   /**
-   * Lets one run in at a time: a second would take the first one's record for a killed run's. Returns the release. Errors:
+   * Allows one run at a time, because a second run would think that the first one was killed. Returns the release. Errors:
    * STORE_UNAVAILABLE, STORE_READ_ONLY.
    */
   lock(): () => void {
@@ -63,12 +63,12 @@ export class InstallState {
       const record: unknown = JSON.parse(readFileSync(this.#file(agent), "utf8"));
       if (isRecord(record) && record["version"] === 1 && Array.isArray(record["files"])) return record as AgentRecord;
     } catch {
-      // The record is missing or unreadable: our files are then recognised by their names.
+      // If the record is missing or unreadable, we recognise our files by their names.
     }
     return undefined;
   }
 
-  /** Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
+  /** Writes a record. Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
   write(agent: string, record: AgentRecord): void {
     this.#put(this.#file(agent), `${JSON.stringify(record, null, 2)}\n`);
   }
@@ -93,7 +93,7 @@ export class InstallState {
     if (!existsSync(file)) this.#put(file, original);
   }
 
-  /** Undefined when the original is gone. */
+  /** Returns an original; undefined if it was deleted. */
   original(hash: string): Buffer | undefined {
     const file = join(this.#folder, "originals", hash);
     if (!HASH.test(hash) || !existsSync(file)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Puts our entries into another program's JSON file (wire) and takes them out again (unwire). Ours are the server's entry,
- * by its name, and hooks, by their command. Pure. Imported by plan.ts.
+ * Adds our entries to another program's JSON file (wire) and removes them (unwire). We recognise the server's entry by its name,
+ * and hooks by their command. Pure. Imported by plan.ts.
  */
 import { getNodeValue, type Node } from "jsonc-parser";
 import { isRecord } from "../../base/is-record.ts";
@@ -9,28 +9,28 @@ import { type Draft, propertyOf, valueOf } from "./draft.ts";
 type Json = Record<string, unknown>;
 
 export type Want =
-  /** `keys`: the objects that hold the entry, from the outermost, and its name. */
+  /** `keys`: the objects around the entry, from the outermost, and then its name. */
   | { kind: "entry"; keys: readonly [string, string, ...string[]]; value: Json }
-  /** `allow`: permission rules that go beside the hooks; records of older installs have none. */
+  /** `allow`: permission rules beside the hooks; records of older installs have none. */
   | { kind: "hooks"; events: readonly string[]; hook: Hook; allow?: readonly string[] };
 type Hook = Json & { command: string };
 
-/** The file's state before us: containers that stay even when empty, and an entry that had our name. */
+/** State of the file before us: containers that stay even if they are empty, and a former entry with our name. */
 export type Before = { kept: string[]; was: string | null };
 
-/** A Node before our file, as an install names it. */
+/** Matches a Node program before our file, as an install writes it. */
 const NODE = String.raw`(?:(?:[^\s'"&;|<>]*\/)?node |'(?:[^']*\/)?node' )?`;
 /**
- * Matches a clone's launcher and an install's own file. `mempalace-mcp` is also the name of MemPalace's own server, which is ours
- * only when it equals the entry that we make.
+ * Matches a clone's launcher and an install's own file. `mempalace-mcp` is also the name of MemPalace's own server, so it is ours
+ * only if it equals the entry that we make.
  */
 const OUR_SERVER = /^(?:(?:.*\/)?palace shim|(?:.*\/)?node .*\/dist\/bin\/mp-shim\.cjs)(?: --palace .*)?$/;
-/** Matches a whole command, as this or another install of ours writes it; a command that somebody has wrapped is theirs. */
+/** Matches a whole command as any install of ours writes it; a command that somebody has wrapped is theirs. */
 const OUR_HOOK = new RegExp(
   String.raw`^${NODE}(?:(?:[^\s'"&;|<>]*\/)?palace(?:\.js)?|'(?:[^']*\/)?palace(?:\.js)?') hook claude-code(?: --palace (?:'[^']*'|[^\s'"&;|<>]+))?(?: \|\| :)?$`,
 );
 
-/** Errors: CONFIG_BAD_VALUE with line and column, when a list or object of the agent's has another type. */
+/** Adds our entries. Errors: CONFIG_BAD_VALUE with line and column if a list or object of the agent has another type. */
 export function wire(draft: Draft, want: Want): void {
   if (want.kind === "entry") return wireEntry(draft, want.keys, want.value);
   for (const event of want.events) wireHook(draft, event, want.hook);
@@ -49,7 +49,7 @@ function wireEntry(draft: Draft, keys: readonly string[], value: Json): void {
   const name = keys.at(-1) ?? "";
   const entry = valueOf(entries, name);
   if (entry === undefined) return draft.insert(entries, name, value);
-  // The keys of a remote server's entry contradict ours, so it is replaced; a local one keeps its other keys, above all its
+  // Replaces a remote server's entry, because its keys contradict ours. A local entry keeps its other keys, above all its
   // environment.
   const isLocal = entry.type === "object" && propertyOf(entry, "url") === undefined;
   if (!isLocal) return draft.replace(entry, draft.source(entry, value));
@@ -60,10 +60,10 @@ function nodeAt(draft: Draft, keys: readonly string[]): Node | undefined {
   return keys.reduce<Node | undefined>(valueOf, draft.root());
 }
 
-/** Names the first `depth` of the keys, as a record lists them. */
+/** Joins the first `depth` keys, as a record lists them. */
 const pathOf = (keys: readonly string[], depth: number): string => keys.slice(0, depth).join(".");
 
-/** Sets the members that differ, one after another, because each edit moves the next one. */
+/** Sets the members that differ, one by one, because each edit moves the members after it. */
 function settle(draft: Draft, find: () => Node | undefined, value: Json): void {
   for (const [key, wanted] of Object.entries(value)) {
     const node = find();
@@ -88,7 +88,7 @@ function wireHook(draft: Draft, event: string, hook: Hook): void {
   settle(draft, () => ourHook(draft, event, hook)?.hook, hook);
 }
 
-/** Adds the rule unless the user's own rules already decide about all of that server. */
+/** Adds the rule unless the user's own rules already decide about the whole server. */
 function allowRule(draft: Draft, rule: string): void {
   const root = draft.root();
   const permissions = valueOf(root, "permissions");
@@ -101,7 +101,7 @@ function allowRule(draft: Draft, rule: string): void {
   draft.insert(allowed, undefined, rule);
 }
 
-/** Lists the rules about a whole server: Claude Code knows two spellings. */
+/** Lists the rules about a whole server, in both spellings that Claude Code knows. */
 function rulesOf(permissions: Node | undefined, list: string, rule: string): Node[] {
   const rules = valueOf(permissions, list)?.children ?? [];
   return rules.filter(({ value }) => value === rule || value === `${rule}__*`);
@@ -122,22 +122,20 @@ function ourHook(draft: Draft, event: string, { command }: Hook): HookPlace | un
   return undefined;
 }
 
-/**
- * True when it holds something of ours. `isRecorded` says that we wrote an entry of that name, whatever it contains now.
- */
+/** Returns true if the file holds something of ours. `isRecorded`: we wrote an entry of that name, whatever it contains now. */
 export function holds(draft: Draft, want: Want, isRecorded: boolean): boolean {
   if (want.kind === "hooks") return want.events.some((event) => ourHook(draft, event, want.hook) !== undefined);
   const entry = nodeAt(draft, want.keys);
   return entry !== undefined && (isRecorded || looksOurs(getNodeValue(entry), want.value));
 }
 
-/** Returns the recorded entry when the agent's generation has its entries elsewhere now; undefined when it is in its place. */
+/** Returns the recorded entry if the agent's new generation keeps its entries elsewhere; undefined if it does not. */
 export function movedFrom(want: Want, was: Want | null | undefined): Want | undefined {
   if (want.kind !== "entry" || was?.kind !== "entry") return undefined;
   return was.keys.join(".") === want.keys.join(".") ? undefined : was;
 }
 
-/** True when an entry starts our shim, as this or another install of ours writes it. */
+/** Returns true if an entry starts our shim, as any install of ours writes it. */
 export function looksOurs(value: unknown, wanted: Json): boolean {
   if (!isRecord(value)) return false;
   const line = wordsOf(value).join(" ");
@@ -148,7 +146,7 @@ function wordsOf({ command, args }: Json): unknown[] {
   return [command, args].flat().filter((word) => typeof word === "string");
 }
 
-/** Returns what to restore when we leave; called before anything is put in. */
+/** Returns what an uninstall restores. Call it before anything is added. */
 export function lookBefore(draft: Draft, want: Want): Before {
   const root = draft.root();
   const kept: string[] = [];
@@ -167,7 +165,7 @@ export function lookBefore(draft: Draft, want: Want): Before {
   return { kept, was: entry === undefined ? null : draft.textOf(entry) };
 }
 
-/** Takes our entries out, and containers that are then empty and did not exist before us. */
+/** Removes our entries, and containers that are then empty and did not exist before us. */
 export function unwire(draft: Draft, want: Want, before: Before | undefined): void {
   const { kept, was } = before ?? { kept: [], was: null };
   if (want.kind === "entry") {
@@ -178,11 +176,11 @@ export function unwire(draft: Draft, want: Want, before: Before | undefined): vo
     if (entries === undefined || entry === undefined) return;
     if (was !== null) return draft.replace(entry, was);
     draft.remove(entries, entry.parent ?? entry);
-    // When several entries share the name all are ours: a remaining one would come into effect.
+    // If several entries share the name, all are ours: a remaining entry would become active.
     if (holds(draft, want, before !== undefined)) return unwire(draft, want, before);
     return prune(draft, containers, kept);
   }
-  // A rule names no command: without a record it is ours only where hooks of ours are.
+  // A rule has no command: without a record it is ours only if our hooks are there.
   const isOurs = before !== undefined || holds(draft, want, false);
   for (const event of want.events) unwireHook(draft, event, want.hook, kept);
   if (isOurs) for (const rule of want.allow ?? []) if (!kept.includes(rule)) disallow(draft, rule, kept);
@@ -216,7 +214,7 @@ function unwireHook(draft: Draft, event: string, ours: Hook, kept: readonly stri
   prune(draft, ["hooks"], kept);
 }
 
-/** Takes empty containers out, from the innermost; one that was there before us stays, and so does what holds it. */
+/** Removes empty containers, from the innermost. A container that existed before us stays, and so does everything around it. */
 function prune(draft: Draft, containers: readonly string[], kept: readonly string[]): void {
   const parent = nodeAt(draft, containers.slice(0, -1));
   const property = propertyOf(parent, containers.at(-1) ?? "");
@@ -226,10 +224,7 @@ function prune(draft: Draft, containers: readonly string[], kept: readonly strin
   if (containers.length > 1) prune(draft, containers.slice(0, -1), kept);
 }
 
-/**
- * True when the property's value has no member and no comment, and the name has no second property, which would come into
- * effect.
- */
+/** Returns true if the property has no member, no comment and no second property of its name. */
 function isBlank(draft: Draft, property: Node | undefined): boolean {
   const [key, value] = property?.children ?? [];
   const twins = property?.parent?.children?.filter((one) => one.children?.[0]?.value === key?.value) ?? [];

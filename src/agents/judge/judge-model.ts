@@ -1,6 +1,6 @@
 /**
- * A model of the user's own choice that judges exchanges which the agent has not scored, behind an endpoint of OpenAI's Chat Completions.
- * Nothing is sent anywhere unless the user has named one. Source: outcome-memory.md 7.5.
+ * Asks a model of the user's choice to judge exchanges that the agent has not scored, at an endpoint of OpenAI's Chat Completions. It sends
+ * nothing unless the user has named a model. Source: outcome-memory.md 7.5.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JudgeSettings } from "../../config/harness.ts";
@@ -13,7 +13,7 @@ const ATTEMPTS = 2;
 const WAIT_MAX_MS = 2_000;
 const REPLY_TOKENS = 800;
 
-/** Asks the model, for at most 20 s. Errors: Error, which says what the endpoint did. */
+/** Asks the model, for 20 s at most. Errors: an Error that says what the endpoint did. */
 export async function askJudge(settings: JudgeSettings, owed: OwedScore): Promise<Judgment> {
   const messages = [
     { role: "system", content: INSTRUCTIONS },
@@ -59,7 +59,7 @@ function waitOf(response: Response): number {
   return response.status === 429 ? Math.min(Math.max(seconds * 1000 || WAIT_MAX_MS, 0), WAIT_MAX_MS) : 0;
 }
 
-/** Returns the model's answer; empty without one. A model may put its answer into its thoughts; thoughts that were cut off do not count. */
+/** Returns the model's answer; empty if there is none. A model may put its answer into its thoughts; incomplete thoughts do not count. */
 function contentOf(completion: unknown): string {
   const choices = isRecord(completion) ? completion["choices"] : undefined;
   const first: unknown = Array.isArray(choices) ? choices[0] : undefined;

@@ -1,5 +1,5 @@
 /**
- * Builds the question to a judge model about an exchange that the agent has not scored, and reads the model's reply. Pure. Source:
+ * Builds the question to a judge model about an exchange that the agent has not scored, and reads the reply. Pure. Source:
  * outcome-memory.md 7.5.
  */
 import { isRecord } from "../../base/is-record.ts";
@@ -30,8 +30,8 @@ export function question({ exchange, reply, memories }: OwedScore): string {
 }
 
 /**
- * Parses a reply: the JSON from its first brace, after the model's thoughts, to its last. Undefined without a valid outcome. Ids that
- * were not asked about are left out.
+ * Parses a reply: the JSON from the first brace after the model's thoughts to the last brace. Returns undefined without a valid
+ * outcome. Skips ids that were not asked about.
  */
 export function readJudgment(reply: string, { memories }: OwedScore): Judgment | undefined {
   let given: unknown;

@@ -8,10 +8,10 @@ type Event = {
   properties?: { sessionID?: string; info?: Info & { parentID?: string }; part?: Part };
 };
 
-/** The part of opencode 1.18's client that is used here: it asks the server of the same process. */
+/** Part of opencode 1.18's client that we use: it asks the server in the same process. */
 export type Input = { client?: { session: { get(request: object): Promise<{ data?: { parentID?: string } }> } } };
 
-/** The part of opencode 1.18's hooks that is used here. */
+/** Part of opencode 1.18's hooks that we use. */
 export type Hooks = {
   event(input: { event: Event }): Promise<void>;
   "chat.message"(
@@ -24,7 +24,7 @@ export type Hooks = {
   dispose(): Promise<void>;
 };
 
-/** Matches the request for a title, which comes through the same hook. */
+/** Matches the request for a title, which uses the same hook. */
 const TITLE = /\btitle generator\b/i;
 
 export function firstHooks({ client }: Input, env: Env): Hooks {
@@ -62,7 +62,7 @@ export function firstHooks({ client }: Input, env: Env): Hooks {
     "experimental.chat.messages.transform": (_input, output) =>
       memory.safely("messages.transform", async () => {
         const id = output.messages.findLast(({ info }) => info.role === "user")?.info.sessionID ?? "";
-        // The summary must not keep the text that was shown, and cannot answer the question for scores.
+        // The summary must not keep the texts that were shown, and cannot answer the question for scores.
         if (compacting.delete(id)) return;
         await memory.asked(id);
         output.messages.splice(0, output.messages.length, ...turns.shown(output.messages));

@@ -1,6 +1,6 @@
 /**
- * The hooks and events of opencode 2, made from its published types: the real opencode 2 was not run. Used by palace.ts.
- * opencode 2 runs in a service for many projects, and calls `setup` once for each.
+ * The hooks and events of opencode 2, written from its published types: the real opencode 2 was not run. opencode 2 runs as a
+ * service for many projects, and calls `setup` once for each. Used by palace.ts.
  */
 import type { Env } from "../../config/env.ts";
 import { isRecord } from "../../base/is-record.ts";
@@ -12,7 +12,7 @@ import type { Part } from "./turns.ts";
 export type TextPart = { type: "text"; text: string };
 export type ModelMessage = { id?: string; role: string; content: readonly { type: string; text?: string }[] };
 
-/** Events of the session hooks. opencode sends the model each event as the hooks leave it. */
+/** Events of the session hooks. opencode sends each event to the model as the hooks leave it. */
 export type SessionHooks = {
   prompt: { sessionID: string; messageID: string; prompt: { text: string } };
   context: { sessionID: string; kind?: string; system: TextPart[]; messages: ModelMessage[] };
@@ -28,7 +28,7 @@ export type SecondEvent = {
   data?: { sessionID?: string; parentID?: string; location?: { directory?: string } };
 };
 
-/** The part of opencode 2's plugin context that is used here. */
+/** Part of opencode 2's plugin context that we use. */
 export type Context = {
   app?: { version?: string };
   location?: { directory?: string };
@@ -43,7 +43,7 @@ export type Context = {
   event: { subscribe(options: { signal: AbortSignal }): AsyncIterable<SecondEvent> };
 };
 
-/** True for what opencode 2 hands to `setup`. opencode 1.18 calls `setup` too, with neither session hooks nor events. */
+/** Returns true for the context of opencode 2. opencode 1.18 calls `setup` too, with neither session hooks nor events. */
 export function isSecond(value: unknown): value is Context {
   if (!isRecord(value)) return false;
   const { app, session, event } = value;
@@ -56,14 +56,14 @@ export function isSecond(value: unknown): value is Context {
   );
 }
 
-/** Ends an execution of the agent. The value is true when its answer was broken off. */
+/** Events that end an execution of the agent, with true if the answer was interrupted. */
 const ENDS: ReadonlyMap<string, boolean> = new Map([
   ["session.execution.succeeded", false],
   ["session.execution.failed", true],
   ["session.execution.interrupted", true],
 ]);
 
-/** `isServed` tells that the 1.x half of this file acts in this process. Returns the cleanup. Never throws. */
+/** Serves opencode 2; returns the cleanup. `isServed`: the 1.x half is active in this process. Never throws. */
 export async function serveSecond(context: Context, env: Env, isServed: () => boolean): Promise<() => Promise<void>> {
   const served = new Served(context, env);
   const { memory } = served;
@@ -97,9 +97,9 @@ export async function serveSecond(context: Context, env: Env, isServed: () => bo
 class Served {
   readonly memory: Memory;
   readonly #context: Context;
-  /** The last prompt of each session, by its message's id. */
+  /** Last prompt of each session, by its message's id. */
   readonly #prompts = new Map<string, string>();
-  /** Turns that have ended and are being read. */
+  /** Turns that have ended and are still being read. */
   readonly #settling = new Map<string, Promise<void>>();
 
   constructor(context: Context, env: Env) {
@@ -116,7 +116,7 @@ class Served {
     this.memory.prompted(sessionID, messageID, prompt.text.trim(), await isResumed);
   }
 
-  /** Adds the wake-up text to the system prompt, and the memory's texts in front of the user's messages. */
+  /** Adds the wake-up text to the system prompt, and the memory's texts before the user's messages. */
   async show({ sessionID, kind = "primary", system, messages }: SessionHooks["context"]): Promise<void> {
     if (kind !== "primary" || this.memory.isKnownChild(sessionID)) return;
     const text = await this.memory.wakeUp(sessionID);
@@ -124,7 +124,7 @@ class Served {
     await this.memory.asked(sessionID);
     for (const [at, message] of messages.entries()) {
       if (message.role !== "user" || message.id === undefined) continue;
-      // opencode hands over files, shell output and summaries as messages of the user, too: those were never told anything.
+      // opencode also sends files, shell output and summaries as messages of the user; those have no texts of ours.
       const told = this.memory.turns.before(message.id, message.id === this.#prompts.get(sessionID));
       if (told !== "") messages[at] = withText(message, told);
     }
@@ -134,7 +134,7 @@ class Served {
     if (sessionID === undefined) return;
     const isBroken = ENDS.get(type);
     if (isBroken !== undefined) this.#settle(sessionID, isBroken);
-    // Every project hears every event of the service: a session of another folder belongs to that project.
+    // Every project gets all events of the service, so each skips sessions of other folders.
     const isHere = location?.directory !== undefined && location.directory === this.#context.location?.directory;
     if (type === "session.created" && isHere) this.memory.begun(sessionID, parentID);
     if (type === "session.revert.committed") this.memory.turns.removed(sessionID);
@@ -170,7 +170,7 @@ class Served {
     for (const part of partsSince(messages, prompt)) turns.answer({ ...part, sessionID: id });
   }
 
-  /** True unless opencode returns an empty session. */
+  /** Returns true unless opencode returns an empty session. */
   async #wasUsed(sessionID: string): Promise<boolean> {
     let messages: readonly StoredMessage[] | undefined;
     await this.memory.safely("context", async () => {
@@ -180,7 +180,7 @@ class Served {
   }
 }
 
-/** Copies the message with the text in front of its first text. opencode's own stays as it is, and so does its class. */
+/** Copies the message with our text before its first text. opencode's own message keeps its text and its class. */
 function withText(message: ModelMessage, told: string): ModelMessage {
   const first = message.content.findIndex(({ type, text = "" }) => type === "text" && text !== "");
   if (first === -1) return message;
@@ -191,7 +191,7 @@ function withText(message: ModelMessage, told: string): ModelMessage {
   return Object.assign(copy, message, { content });
 }
 
-/** Returns the answer as parts of 1.x. A compaction within the turn takes the prompt away: then all after it is the answer. */
+/** Returns the answer as parts of 1.x: everything after the prompt, or all of it if a compaction removed the prompt. */
 function partsSince(messages: readonly StoredMessage[], prompt: string): Part[] {
   const own = messages.findIndex(({ id }) => id === prompt);
   const start = own === -1 ? messages.findLastIndex(({ type }) => type === "user" || type === "compaction") : own;
@@ -211,7 +211,7 @@ function partOf({ type, text, name, state }: StoredPart, messageID: string, at: 
     .join("\n");
   return {
     ...{ id, type, messageID },
-    // The shell has another name in opencode 2.
+    // opencode 2 has another name for the shell.
     tool: name === "shell" ? "bash" : (name ?? ""),
     state: { status: String(status), input, output, ...(isRecord(ended) && { metadata: ended }) },
   };

@@ -1,6 +1,6 @@
 /**
- * Manages the memory's part of opencode's sessions: the wake-up text, the texts of memory with outcomes for a prompt, and the filing.
- * Both generations of the plugin use it and report events to it.
+ * Adds the memory to opencode's sessions: the wake-up text, the texts of memory with outcomes for a prompt, and the filing. Both
+ * generations of the plugin report their events to it.
  */
 import type { Env } from "../../config/env.ts";
 import type { HarnessSettings } from "../../config/harness.ts";
@@ -18,19 +18,19 @@ import {
 } from "../extension/hook.ts";
 import { Turns } from "./turns.ts";
 
-/** Goes to the model that summarizes a session. */
+/** Text for the model that summarizes a session. */
 export const COMPACTING =
   "Say in the summary that the whole of this session is filed in the memory palace, and that mempalace_search finds what the summary leaves out.";
-/** opencode answers from its own process, whatever the memory does. */
+/** Longest wait for opencode's answer about a session; it comes from opencode's own process. */
 export const LOOK_MAX_MS = 500;
 
-/** Every call gets the text that the first one got, so that prompt caches hit. */
+/** Text of a session. Every call gets the text of the first call, so that prompt caches work. */
 type Told = { text: Promise<string>; isFixed: boolean };
 
-/** Asks opencode for a session; undefined when it knows none. */
+/** Asks opencode for a session; returns undefined for an unknown one. */
 export type Find = (id: string) => Promise<{ parentID?: string | undefined } | undefined>;
 
-/** `cwd`: the project's folder, where the process runs in another one. */
+/** `cwd`: the project's folder, if the process runs in another one. */
 export type MemoryParts = { env: Env; find?: Find | undefined; cwd?: string | undefined };
 
 const sessionOf = (id: string): Session => ({ harness: "opencode", id });
@@ -42,10 +42,10 @@ export class Memory {
   readonly #hook: Hook;
   readonly #find: Find | undefined;
   readonly #told = new Map<string, Told>();
-  /** Sessions that were begun, or looked up, here; `#children`: those of subagents. */
+  /** Sessions that began here, or were looked up here. `#children` has the sessions of subagents. */
   readonly #known = new Set<string>();
   readonly #children = new Set<string>();
-  /** Sessions with messages since their last hand-over. */
+  /** Sessions with messages since they were last filed. */
   readonly #unfiled = new Set<string>();
   readonly #asked = new Map<string, Promise<void>>();
   readonly #keeping = new Set<Promise<void>>();
@@ -59,7 +59,7 @@ export class Memory {
     this.#find = find;
   }
 
-  /** Runs the work and logs its error, so that opencode goes on. */
+  /** Runs the work and logs its error, so that opencode continues. */
   async safely(what: string, work: () => Promise<void> | void): Promise<void> {
     try {
       await work();
@@ -68,7 +68,7 @@ export class Memory {
     }
   }
 
-  /** A subagent gets what it needs from its caller, and is filed with the session that it belongs to. */
+  /** Notes a new session. A subagent gets what it needs from its caller, and is filed with its parent session. */
   begun(id: string, parentID: string | undefined): void {
     this.#known.add(id);
     if (parentID !== undefined) this.#children.add(id);
@@ -79,12 +79,12 @@ export class Memory {
     return this.#children.has(id);
   }
 
-  /** True until a wake-up text is asked for. */
+  /** Returns true until a wake-up text is requested. */
   isNew(id: string): boolean {
     return !this.#told.has(id);
   }
 
-  /** A subagent that is gone on with after a start of opencode was begun elsewhere. */
+  /** Returns true for a subagent's session, even if it began before opencode's last start. */
   async isChild(id: string): Promise<boolean> {
     if (!this.#known.has(id) && this.#find !== undefined) {
       const found = this.#find(id).catch((error: unknown) => void this.#log(`session: ${String(error)}`));
@@ -95,7 +95,7 @@ export class Memory {
     return this.#children.has(id);
   }
 
-  /** `isResumed`: the session was begun before, so it gets only the kept wake-up text. */
+  /** Prepares the texts for a prompt. `isResumed`: the session began earlier, so it gets only the stored wake-up text. */
   prompted(id: string, message: string | undefined, prompt: string, isResumed: boolean): void {
     this.#unfiled.add(id);
     if (this.#settings.outcomes !== "off" && prompt !== "" && message !== undefined) {
@@ -108,11 +108,11 @@ export class Memory {
           .catch((error: unknown) => this.#log(`turn: ${String(error)}`)),
       );
     }
-    // A request made here has its answer by the time the model is called.
+    // Asks early, so that the text is ready when opencode calls the model.
     if (this.#settings.wakeUp) this.#tell(id, isResumed);
   }
 
-  /** Returns the wake-up text of a session, the same bytes each time; empty when there is none in time. */
+  /** Returns the wake-up text of a session, always the same bytes; empty if it is not ready in time. */
   async wakeUp(id: string): Promise<string> {
     if (!this.#settings.wakeUp || this.#children.has(id)) return "";
     const kept = this.#tell(id, true);
@@ -126,14 +126,14 @@ export class Memory {
     await within(this.#asked.get(id), this.#settings.turnMaxMs);
   }
 
-  /** Files the session; the next prompt may be shown again what the summary drops. */
+  /** Files the session. The next prompt may show again what the summary drops. */
   compacting(id: string): void {
     this.turns.compacted(id);
     this.#unfiled.add(id);
     this.#file(id);
   }
 
-  /** Keeps the exchange, and files the session: its agent rests. */
+  /** Stores the exchange and files the session, because its agent is idle. */
   rested(id: string): void {
     this.#keep(id);
     this.#file(id);

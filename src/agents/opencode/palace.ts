@@ -1,13 +1,13 @@
 /**
- * The opencode plugin: it adds the wake-up text to a session's system prompt, what memory with outcomes says to the user's messages, and
- * files the session when the agent rests. opencode 1.18 calls `server`, opencode 2 calls `setup`.
- * Built into one file without imports, which opencode loads from its plugins folder in its embedded Bun. No failure in here
- * stops opencode; no turn waits longer than a second.
+ * The opencode plugin. It adds the wake-up text to a session's system prompt and the texts of memory with outcomes to the user's
+ * messages, and files the session when the agent is idle. opencode 1.18 calls `server`, opencode 2 calls `setup`. The build makes one
+ * file without imports, which opencode loads from its plugins folder in its embedded Bun. No failure here stops opencode; no turn waits
+ * longer than a second.
  */
 import { firstHooks, type Hooks, type Input } from "./generation-1.ts";
 import { isSecond, serveSecond } from "./generation-2.ts";
 
-/** Names the mark of a process in which `server` acts. opencode may load this file twice. */
+/** Key that marks a process in which `server` is active: opencode may load this file twice. */
 const SERVED = Symbol.for("palace-devbox.opencode-1");
 const marks = globalThis as { [SERVED]?: boolean };
 
@@ -20,7 +20,7 @@ export default {
     return Promise.resolve(firstHooks(input, process.env));
   },
 
-  /** Serves opencode 2. opencode 1.18 calls this as well, before or after `server`; then it does nothing. */
+  /** Serves opencode 2. opencode 1.18 calls this too, before or after `server`; then it does nothing. */
   setup(context: unknown): Promise<() => Promise<void>> {
     if (!isSecond(context)) return Promise.resolve(() => Promise.resolve());
     return serveSecond(context, process.env, () => marks[SERVED] === true);

@@ -1,6 +1,6 @@
 /**
- * Tracks opencode's turns for memory that learns from outcomes: the user's text, the agent's, and the texts that the memory adds to a
- * message. Each request has these texts in front of that message. The plugin does not change what opencode shows.
+ * Tracks opencode's turns for memory that learns from outcomes: the user's text, the agent's text, and the texts that the memory adds to
+ * a message. Each request has these texts before that message. The plugin does not change what opencode shows.
  */
 import type { HostSignal } from "../../protocol/outcome.ts";
 import type { Beside, Lost } from "../extension/hook.ts";
@@ -21,7 +21,7 @@ export type Info = { id?: string; role?: string; sessionID?: string; error?: unk
 export type Message = { info: Info; parts: Part[] };
 
 /**
- * State of a turn. `message`: the user's message, whose parts are not answers; `answers`, `steps`: by part, in the order in which they
+ * State of a turn. `message`: the user's message, whose parts are not answers. `answers`, `steps`: by part, in the order in which they
  * ended.
  */
 type Turn = {
@@ -32,20 +32,20 @@ type Turn = {
   isBroken: boolean;
 };
 
-/** Messages whose texts are kept; newer ones push out the oldest. */
+/** Maximum number of messages whose texts are kept; newer ones replace the oldest. */
 const MESSAGES_KEPT = 500;
 
 export class Turns {
-  /** The user's setting. */
+  /** The user's setting for test commands. */
   readonly #testCommands: readonly string[];
   readonly #turns = new Map<string, Turn>();
-  /** Keyed by the id of the user's message. */
+  /** Texts by the id of the user's message. */
   readonly #told = new Map<string, Beside & { session: string }>();
   /** Sessions whose agent still sees what it was shown. */
   readonly #seeing = new Set<string>();
   /** Sessions that were compacted and have not been shown anything since. */
   readonly #compacted = new Set<string>();
-  /** Sessions whose user has taken messages back since the last turn ended. */
+  /** Sessions whose user has reverted messages since the last turn ended. */
   readonly #reverted = new Set<string>();
 
   constructor(testCommands: readonly string[]) {
@@ -57,8 +57,8 @@ export class Turns {
   }
 
   /**
-   * Returns true if the agent sees nothing of what it was shown before. opencode does not store the texts in front of messages, so they
-   * are lost when opencode starts and when it compacts the session.
+   * Returns true if the agent sees nothing of what it was shown before. opencode does not store the texts before messages, so they are
+   * lost when opencode starts and when it compacts the session.
    */
   #isFresh(session: string): boolean {
     return !this.#seeing.has(session);
@@ -75,8 +75,8 @@ export class Turns {
   }
 
   /**
-   * Stores the texts for a message. It drops older ones if the agent is fresh: the new texts may repeat those in front of messages that a
-   * compaction has left.
+   * Stores the texts for a message. If the agent is fresh, drops older texts: the new ones may repeat those before messages that a
+   * compaction has kept.
    */
   tell(session: string, message: string, beside: Beside): void {
     // A late answer is empty, so the agent was not shown anything.
@@ -92,7 +92,7 @@ export class Turns {
     }
   }
 
-  /** Keeps a part, which contains its whole text so far. */
+  /** Stores a part, which contains its whole text so far. */
   answer(part: Part): void {
     const { id = "", type, text = "", synthetic, sessionID = "", messageID = "" } = part;
     const turn = this.#turns.get(sessionID);
@@ -101,18 +101,18 @@ export class Turns {
     if (type === "text" && synthetic !== true && turn?.message !== messageID) turn?.answers.set(id, text);
   }
 
-  /** Notes that messages were taken back: opencode removes them when the user goes on. */
+  /** Notes that the user reverted messages; opencode removes them when the user continues. */
   removed(session: string): void {
     this.#reverted.add(session);
   }
 
-  /** Marks a turn whose answer was broken off or failed: it is not stored. */
+  /** Marks a turn whose answer was interrupted or failed: it is not stored. */
   broke({ sessionID = "", role, error }: Info): void {
     const turn = this.#turns.get(sessionID);
     if (turn !== undefined && role === "assistant" && error !== undefined && error !== null) turn.isBroken = true;
   }
 
-  /** Returns the exchange of a turn that has ended, once; undefined without an answer. */
+  /** Returns the exchange of a turn that has ended, only once; undefined without an answer. */
   end(session: string): Exchange | undefined {
     const turn = this.#turns.get(session);
     if (turn === undefined || (turn.answers.size === 0 && !turn.isBroken)) return undefined;
@@ -134,7 +134,7 @@ export class Turns {
     this.#compacted.delete(session);
   }
 
-  /** Returns the text in front of a message; the question for scores only if it is the last. */
+  /** Returns the text before a message; it has the question for scores only if the message is the last. */
   before(message: string, isLast: boolean): string {
     const { scoring = "", context = "" } = this.#told.get(message) ?? {};
     return [isLast ? scoring : "", context].filter((text) => text !== "").join("\n");
@@ -146,8 +146,8 @@ export class Turns {
   }
 
   /**
-   * Returns the messages of a request, each with its texts in front. The originals are not changed, because opencode shows them. Only the
-   * last user message gets the question for scores: an earlier question was answered, or not, before the next message.
+   * Returns the messages of a request, each after its texts. The originals are not changed, because opencode shows them. Only the last
+   * user message gets the question for scores, because the time to answer an earlier question is over.
    */
   shown(messages: readonly Message[]): Message[] {
     const last = messages.findLast(({ info }) => info.role === "user");
@@ -163,7 +163,7 @@ export class Turns {
   }
 }
 
-/** Returns a tool's step; undefined for a tool that still runs, was broken off, or is not one that gives a signal. */
+/** Returns a tool's step; undefined for a tool that still runs, was interrupted, or gives no signal. */
 function stepIn({ tool, state }: Part): Step | undefined {
   if (state?.status !== "completed") return undefined;
   const exit = state.metadata?.exit;
@@ -175,7 +175,7 @@ function isTyped({ type, text, synthetic }: Part): boolean {
   return type === "text" && synthetic !== true && text !== undefined && text !== "";
 }
 
-/** Returns what the user has typed, from a message's parts. */
+/** Returns the user's typed text from a message's parts. */
 export function textOf(parts: readonly Part[]): string {
   return parts
     .filter(isTyped)

@@ -1,7 +1,4 @@
-/**
- * The part of pi's extension API that is used here, as versions 0.87 and 1.5 have it. It holds types alone, because pi
- * passes the object in.
- */
+/** Types for the part of pi's extension API that we use, as in versions 0.87 and 1.5. pi passes the object in. */
 export type PiContext = {
   cwd: string;
   ui?: { notify?: (text: string, kind?: string) => void };
@@ -10,7 +7,7 @@ export type PiContext = {
     getSessionFile(): string | undefined;
     getEntries(): readonly { type: string; customType?: string }[];
   };
-  /** False in print and JSON mode. */
+  /** False in print mode and in JSON mode. */
   hasUI?: boolean;
   isIdle?(): boolean;
   isProjectTrusted?(): boolean;
@@ -31,14 +28,14 @@ export type PiTool = {
 
 export type PiMessage = { customType: string; content: string; display: boolean };
 
-/** `prompt`: of before_agent_start; `messages`: of agent_end, those of the run. */
+/** Event of pi. `prompt`: in before_agent_start. `messages`: in agent_end, those of the run. */
 export type PiEvent = {
   reason?: string;
   prompt?: string;
   messages?: readonly PiRunMessage[];
 };
 
-/** `toolCallId`, `isError`: of a tool's result. */
+/** Message of a run. `toolCallId`, `isError`: in a tool's result. */
 export type PiRunMessage = {
   role?: string;
   content?: unknown;
@@ -56,6 +53,6 @@ export type Pi = {
   ): void;
   sendUserMessage(text: string, options?: { deliverAs: "followUp" }): void;
   getAllTools?(): readonly { name: string }[];
-  /** Present in 1.x, which speaks MCP itself. */
+  /** Present in 1.x, which has its own MCP client. */
   registerMcpServer?: unknown;
 };

@@ -1,7 +1,6 @@
 /**
- * Runs an MCP server as a child: starts it when it is needed, ends it when it stalls, restarts it within a budget.
- * Concurrency: calls may overlap; each belongs to the generation of the child that it was sent to and fails with it. Errors
- * are written for the model.
+ * Runs an MCP server as a child: starts it on demand, ends it if it stalls, restarts it a limited number of times. Calls
+ * may overlap; each belongs to one child and fails with that child. Errors are written for the model.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { McpChild } from "../../base/mcp-child.ts";
@@ -24,7 +23,7 @@ export class McpServer {
   readonly #options: McpServerOptions;
   #running: Promise<McpChild> | undefined;
   #generation = 0;
-  /** Consecutive starts without a single answer. */
+  /** Number of consecutive starts without an answer. */
   #failures = 0;
   #isClosed = false;
   #live: McpChild | undefined;
@@ -100,7 +99,7 @@ export class McpServer {
   }
 }
 
-/** A child that does not answer one call may answer none, so the next call gets a new process. */
+/** Gives up a child that does not answer, because it may not answer other calls either. The next call starts a new one. */
 function late(child: McpChild): (error: Error) => void {
   return ({ message }) => {
     child.process.kill("SIGKILL");

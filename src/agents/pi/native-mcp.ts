@@ -1,4 +1,4 @@
-/** Tells whether pi itself connects to the palace: 1.x reads mcp.json, and its tools must not appear twice. */
+/** Checks whether pi itself connects to the palace: 1.x reads mcp.json, and the tools must not appear twice. */
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { isRecord } from "../../base/is-record.ts";

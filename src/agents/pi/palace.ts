@@ -1,7 +1,7 @@
 /**
- * The pi extension: the palace's tools, the wake-up text of a new session, the texts of memory with outcomes for a prompt,
- * /mempalace-diary, and filing when the agent rests. Built into one file without imports, which pi loads from its extensions folder. No
- * failure in here stops pi; no turn waits longer than the setting `turn-max-ms`.
+ * The pi extension. It adds the palace's tools, the wake-up text of a new session, the texts of memory with outcomes for a prompt, and
+ * /mempalace-diary, and files the session when the agent is idle. The build makes one file without imports, which pi loads from its
+ * extensions folder. No failure here stops pi; no turn waits longer than the setting `turn-max-ms`.
  */
 import { basename } from "node:path";
 import { within } from "../../base/time-limit.ts";
@@ -16,12 +16,12 @@ const WAKE_UP = "mempalace-wake-up";
 const TURN = "mempalace-turn";
 
 const TURN_STARTS_MAX_MS = 10_000;
-/** The palace's own limit of a name. */
+/** Maximum length of a name in the palace. */
 const TOPIC_MAX_CHARS = 128;
 
 type Due = { text: Promise<string>; isAwaited: boolean };
 
-// The handlers share one session's state; as separate functions, each would need all of it as parameters.
+// The handlers share one session's state: separate functions would need all of it as parameters.
 // oxlint-disable-next-line max-lines-per-function
 export default function palace(pi: Pi): void {
   const settings = readSettings(process.env);
@@ -33,11 +33,11 @@ export default function palace(pi: Pi): void {
   let server: McpServer | undefined;
   let session = "";
   let due: Due | undefined;
-  /** True when the session has messages since its last hand-over. */
+  /** True if the session has messages since it was last filed. */
   let isUnfiled = false;
-  /** The user's words of the current turn, if memory with outcomes tracks it. */
+  /** The user's text of the current turn, if memory with outcomes tracks it. */
   let prompt = "";
-  /** The summary may have dropped what was said, and what the agent was shown. */
+  /** True if a summary may have dropped the conversation and what the agent was shown. */
   let isCompacted = false;
   let started = Promise.withResolvers<void>();
 
@@ -86,7 +86,7 @@ export default function palace(pi: Pi): void {
   const turn = async ({ prompt: said = "" }: PiEvent, ctx: PiContext): Promise<string> => {
     prompt = settings.outcomes === "off" ? "" : said.trim();
     if (prompt === "") return "";
-    // pi stores what it is given, so that a session that is resumed still has it.
+    // pi stores the texts, so a resumed session still has them.
     const lost = isCompacted ? "said" : "nothing";
     const asked = askTurn(hook, { harness: "pi", id: ctx.sessionManager.getSessionId() }, prompt, lost);
     const { scoring = "", context = "" } = (await within(asked, settings.turnMaxMs)) ?? {};
@@ -128,7 +128,7 @@ export default function palace(pi: Pi): void {
     handler: async (args, ctx) => {
       started = Promise.withResolvers();
       pi.sendUserMessage(diaryRequest(agent, args), ctx.isIdle?.() === false ? { deliverAs: "followUp" } : undefined);
-      // Without a UI, pi exits with the command, which therefore waits until the entry is written.
+      // Without a UI, pi exits with the command, so the command waits until the entry is written.
       if (ctx.hasUI === true) return;
       await within(started.promise, TURN_STARTS_MAX_MS);
       await ctx.waitForIdle?.();
@@ -136,13 +136,13 @@ export default function palace(pi: Pi): void {
   });
 }
 
-/** A resumed or forked session still holds what it was told at its start. */
+/** Returns true for a new context. A resumed or forked session still has the texts from its start. */
 function isFresh(reason: string | undefined, { sessionManager }: PiContext): boolean {
   if (reason === "resume" || reason === "fork") return false;
   return !sessionManager.getEntries().some(({ type, customType }) => type === "message" || customType === WAKE_UP);
 }
 
-/** Returns the agent's answer; empty for one that was broken off, or failed. */
+/** Returns the agent's answer; empty if it was interrupted or failed. */
 function answerIn(messages: NonNullable<PiEvent["messages"]>): string {
   const answers = messages.filter(({ role }) => role === "assistant");
   if (["aborted", "error"].includes(answers.at(-1)?.stopReason ?? "")) return "";
@@ -164,7 +164,7 @@ function diaryRequest(agent: string, args: string): string {
   );
 }
 
-/** Keeps of a user's words what the palace takes as a topic: letters, digits, and a few signs between them. */
+/** Makes a topic from a user's text: letters, digits, and a few signs between them. */
 function topicOf(words: string): string {
   const kept = words.match(/[\p{L}\p{N}]+(?:[_.'-][\p{L}\p{N}]+)*/gu)?.join(" ") ?? "";
   const topic = Array.from(kept).slice(0, TOPIC_MAX_CHARS).join("");

@@ -4,7 +4,7 @@ import type { Ended } from "../signal/command.ts";
 import { type Step, stepOf } from "../signal/signals.ts";
 import type { PiRunMessage } from "./host.ts";
 
-/** Last line that the tool writes after the output of a command that failed. */
+/** Beginning of the last line that the tool adds to the output of a failed command. */
 const EXIT = "Command exited with code ";
 
 /** Returns the steps in the order of the calls. */
@@ -19,7 +19,7 @@ export function stepsIn(messages: readonly PiRunMessage[]): Step[] {
   });
 }
 
-/** Returns how a tool ended. A tool that was refused, broken off, or took too long has no exit code. */
+/** Returns how a tool ended. A tool that was refused, interrupted or too slow has no exit code. */
 function endOf({ isError, content }: PiRunMessage): Ended | undefined {
   const last = listOf(content).findLast((part) => isRecord(part) && part["type"] === "text");
   const text = isRecord(last) ? String(last["text"]) : "";

@@ -1,18 +1,18 @@
-/** Decides which commands answer a question, so that their failure means "no". Pure. Used by `command.ts`. */
+/** Recognises commands that ask a question, so that their failure means "no". Pure. Used by `command.ts`. */
 import { type Command, commandOf } from "./shell.ts";
 
-/** Commands that answer no with exit code 1; another code is an error. */
+/** Commands for which exit code 1 means "no"; another code is an error. */
 const WITH_ONE =
   /^(?:[efz]?grep|rg|ag|ack|diff|cmp|comm|test|\[|which|type|pgrep|command|find|fd|expr|let|false|pkill|killall|printenv|read|cat|head|tail|wc)$/;
-/** Commands that answer no with a code of their own. */
+/** Commands for which any failure may mean "no". */
 const WITH_ANY =
   /^(?:kill|pidof|id|getent|nc|ncat|ping|curl|wget|lsof|fuser|ls|stat|file|readlink|realpath|xargs|jq|yq|mountpoint|tty|pg_isready|redis-cli|rpm|dpkg|host|dig|nslookup|ssh)$/;
-/** First or second words of any program that ask it. */
+/** First or second words with which any program asks a question. */
 const VERB =
   /^(?:(?:status|show|view|list|ls|get|inspect|info|describe|exists|has|search|outdated|whoami|ps|top|exec|show-ref|rev-parse|ls-files|ls-remote|ls-tree|check-ignore|check-attr|cat-file|symbolic-ref)$|is-|has-|get-)/;
 const OPTION = / (?:--is-\S*|--exit-code|--exit-status|-detailed-exitcode|--contains)(?: |$)/;
 const GIT_OPTION = / (?:--get|--quiet|--verify)(?: |$)/;
-/** A program of one line, which is not read, may ask as well. */
+/** Interpreters whose program on the command line is not read, so it may be a question too. */
 const INTERPRETER = /^(?:bash|sh|zsh|node|python3?|perl|ruby)$/;
 
 export function answersNo({ call }: Command, exit: number): boolean {

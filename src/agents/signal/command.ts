@@ -8,49 +8,49 @@ import { type TestCommand, testOf } from "./test-command.ts";
 export type Ended = Readonly<{ exit: number; output: string }>;
 
 export type Told = {
-  /** Result of the tests; undefined if the line runs none. `unclear` if the exit code is not, or not surely, that of the tests. */
+  /** Result of the tests; undefined if the line runs none. `unclear` if the exit code may not be the tests'. */
   tests: "passed" | "failed" | "unclear" | undefined;
   hasFailed: boolean;
   hasReverted: boolean;
 };
 
-/** Words that change how the line goes on: with them it is unknown which commands ran and whose exit code the line has. */
+/** Words of the shell's control flow: they make it unknown which commands ran, and whose exit code the line has. */
 const TURNS = [
   String.raw`!|\{|\}|\[\[|\]\]|if|then|elif|else|fi|for|while|until|do|done|case|esac|select|function|coproc|trap|eval|exec|exit`,
   "return|alias|unalias|shopt|break|continue|builtin|enable|hash|wait|logout|suspend|set|command(?! -[vV])",
 ].join("|");
 const TURN = new RegExp(`^(?:${TURNS})(?: |$)`);
 const LEADING_TURNS = new RegExp(`^(?:(?:${TURNS}) )+`);
-/** Options of the shell, which the start of a line switches on. */
+/** Matches the shell's options that the start of a line switches on. */
 const SETS = /^\s*(?:set(?: -[eux]*(?:o pipefail)?)+[ \t]*(?:;|&&|\n)\s*)*/;
 /** Exit codes that are not the command's own: timeout, not executable, not found, interrupted, killed, asked to end. */
 const NOT_THEIRS: ReadonlySet<number> = new Set([124, 125, 126, 127, 129, 130, 137, 141, 143]);
 const STOPPED: ReadonlySet<number> = new Set([124, 129, 130, 137, 141, 143]);
-/** Commands that never fail (an assignment has no name), without a file that may be missing, and those that print nothing either. */
+/** Commands that never fail unless a file is missing (an assignment has no name); then commands that print nothing. */
 const NEVER_FAILS = /^(?:(?:echo|printf|true|:|export)?(?: .*)?|tee(?: [^/ ]+)*|(?:tail|cat)(?: (?:-\S+|\d+))*)$/;
 const SPEECHLESS = /^(?:true|:|export)?$/;
 /** Commands that fail only with exit code 1 or 2. */
 const MOVES = /^(?:cd|pushd|mkdir)$/;
-/** Lines that the host itself adds to the output: pi and opencode, and Claude Code. */
+/** Lines that the host adds to the output: pi and opencode, and Claude Code. */
 const OF_THE_HOST = /^(?:\(no output\)|Shell cwd was reset to .*)$/gm;
-/** zoxide takes the place of `cd` in some shells. */
+/** Matches the names that a failed folder change prints; zoxide replaces `cd` in some shells. */
 const MOVING_NAMED = /\b(?:cd|pushd|mkdir|zoxide)\b/;
 
-/** `named`: the beginnings of commands that the user calls tests. */
+/** Reads the signals of a command line. `named`: beginnings of commands that the user calls tests. */
 export function readCommand(line: string, { exit, output }: Ended, named: readonly string[] = []): Told {
   const told: Told = { tests: undefined, hasFailed: false, hasReverted: false };
   const [options = ""] = SETS.exec(line) ?? [];
   const commands = readCommands(line.slice(options.length)) ?? [];
   const steps = commands.map((command) => ({ ...command, test: testOf(command, named) }));
   if (steps.some(({ call }) => TURN.test(call))) {
-    // `if npm test` runs tests, too.
+    // `if npm test` also runs tests.
     const hasTests = steps.some(({ call }) => testOf(commandOf(call.replace(LEADING_TURNS, "")), named)?.runs === true);
     return { ...told, tests: hasTests ? "unclear" : undefined };
   }
   if (steps.length === 0) return told;
   const end = steps.findLastIndex(({ after }, at) => at < steps.length - 1 && (after === ";" || after === "&"));
   const last = steps.slice(end + 1);
-  // The exit code of the line is that of these commands, if no other command may have replaced it.
+  // The line's exit code is that of these commands, unless another command replaced it.
   const isReplaced = last.some(({ after }) => after === "||" || after === "&");
   const deciders = isReplaced ? [] : last.filter(({ after }) => after !== "|" || options.includes("pipefail"));
   const enders = / -[ux]*e/.test(options) ? steps : last;
@@ -69,7 +69,7 @@ export function readCommand(line: string, { exit, output }: Ended, named: readon
 type Read = Step & { test: TestCommand | undefined };
 const runs = ({ test }: Read): boolean => test?.runs === true;
 
-/** Returns true if this command cannot be why the line ended with `exit`, failed tests aside. `isThere`: the line's folder changes have succeeded. */
+/** Returns true if this command cannot be the reason for `exit`, except by failed tests. `isThere`: all folder changes succeeded. */
 function hasNotEnded(one: Read, exit: number, isThere: boolean): boolean {
   if (one.mayNotStart) return false;
   if (runs(one)) return one.test?.codes.includes(exit) === false;
@@ -77,8 +77,8 @@ function hasNotEnded(one: Read, exit: number, isThere: boolean): boolean {
 }
 
 /**
- * Returns true if each folder change of the line has surely succeeded. A change that fails prints its own name, and no command after it
- * runs. So if the commands before print nothing, output without such a name comes from a command after the changes.
+ * Returns true if each folder change of the line has surely succeeded. A failed change prints its own name, and then no command runs. So if
+ * the commands before print nothing, output without such a name comes from a command after the changes.
  */
 function hasMoved(steps: readonly Step[], output: string): boolean {
   const last = steps.findLastIndex(({ name }) => MOVES.test(name));

@@ -1,10 +1,10 @@
-/** Recognises Git commands that go back: they revert a commit, restore files, or reset the tree. Pure. Used by `command.ts`. */
+/** Recognises Git commands that revert a commit, restore files, or reset the tree. Pure. Used by `command.ts`. */
 import type { Command } from "./shell.ts";
 
-/** Commit of this branch: taking the state of another branch is catching up, not going back. */
+/** Matches a commit of this branch; taking another branch's state is an update, not a revert. */
 const COMMIT = String.raw`(?:(?:HEAD|@)(?:[~^]\d*)*|[0-9a-f]{7,40})`;
 const GIT = /^(?: -[Cc] \S+| --no-pager| -P| --no-optional-locks| --literal-pathspecs)* ([a-z-]+)(?= |$)/;
-/** Commands that take something back. With an option that is not here, the effect is unknown. */
+/** Matches commands that revert. With an option that is not listed here, the effect is unknown. */
 const BACK = new RegExp(
   `^(?:${[
     String.raw`revert(?: (?:--no-edit|-e|--edit|-n|--no-commit|-s|--signoff|-m|--mainline|[^- ]\S*))*`,
@@ -13,11 +13,11 @@ const BACK = new RegExp(
     String.raw`reset(?: (?:-q|--quiet|${COMMIT}))* --hard(?: (?:-q|--quiet|${COMMIT}))*`,
   ].join("|")})$`,
 );
-/** Git commands that may come before, or after, the command that takes something back without changing its effect. */
+/** Matches Git commands that do not change the effect of a revert before or after them. */
 const BEFORE = /^(?:status|diff|log|show|clean)$/;
 const BEHIND = /^(?:status|diff|log|show|clean|add|commit|push)$/;
 
-/** Returns the command of a line that takes something back; undefined if another Git command of the line may undo it. */
+/** Returns the command of a line that reverts; undefined if another Git command of the line may undo it. */
 export function revertIn<T extends Command>(commands: readonly T[]): T | undefined {
   const gits = commands.flatMap((command) => {
     const [own = "", what = ""] = (command.name === "git" && GIT.exec(command.args)) || [];

@@ -1,21 +1,21 @@
-/** Splits a shell's command line into its commands, as far as its exit code requires. Linear in its length. Pure. Used by `command.ts`. */
+/** Splits a shell's command line into commands, as far as its exit code needs them. Takes linear time. Pure. */
 
 export type Command = Readonly<{
   /** Words that do not change what the program does: assignments, `timeout 60`, `npx`, `uv run`. */
   prefix: string;
-  /** The program and its arguments, with one space between them. A space in a quoted word is an underscore. */
+  /** Program and arguments, with one space between them. A space in a quoted word is an underscore. */
   call: string;
   /** Last part of the program's path; empty for an assignment. */
   name: string;
-  /** Each with a space before it. */
+  /** Arguments, each after a space. */
   args: string;
 }>;
-/** `after`: the operator after it, `;` at the end of a line. `mayNotStart`: a redirection needs a file or a folder that may be missing. */
+/** `after`: the operator after the command, `;` at the end. `mayNotStart`: a redirection needs a file that may be missing. */
 export type Step = Command & Readonly<{ after: string; mayNotStart: boolean }>;
 
-/** Longest line that is read, characters: a longer one is a program, not a command. */
+/** Longest line that is read, characters; a longer one is a program, not a command. */
 const LINE_MAX = 4_000;
-/** Whatever it does not match is too complex: substitutions, groups, texts of several lines (`<<`), quotes that do not end. */
+/** Matches one token. Text without a match is too complex: substitutions, groups, texts of several lines (`<<`), quotes without an end. */
 const TOKEN = new RegExp(
   [
     String.raw`(?:[ \t\r]|\\\n)+|#[^\n]*`,
@@ -26,10 +26,10 @@ const TOKEN = new RegExp(
   "gy",
 );
 const QUOTED = /'([^']*)'|"((?:[^"\\]|\\[^])*)"|\\([^])/g;
-/** Redirections that never fail: a file to write without a folder, or in a folder that is always there. */
+/** Redirections that never fail: to a file without a folder, or in a folder that always exists. */
 const SAFE = /^[\d&]*(?:>[>&|]?(?:[^/]*$|\/tmp\/)|[<>]+[&|]?\/dev\/)/;
 
-/** Matches words that begin so; those of `withWord` take another one. No text matches in two ways, so that a long one takes no time. */
+/** Makes a pattern for options; the ones in `withWord` have a value. It matches in one way only, in linear time. */
 export function options(withWord = "(?!)", start = "[-+]"): string {
   return String.raw`(?: (?:${withWord}) \S+| (?!(?:${withWord}) )${start}\S+)*`;
 }
@@ -45,11 +45,11 @@ const PREFIX = new RegExp(
   ].join("|")})(?: |$)`,
 );
 
-/** Returns the commands of a line; undefined if it is too complex. Redirections and comments are left out. */
+/** Returns the commands of a line without redirections and comments; undefined if it is too complex. */
 export function readCommands(line: string): Step[] | undefined {
   const steps: Step[] = [];
   let [words, redirect, mayNotStart, end]: [string[], string, boolean, number] = [[], "", false, 0];
-  // A line that is one group, `(cd x && y)`. A comment may contain the closing parenthesis.
+  // The line may be one group, `(cd x && y)`. A comment may contain the closing parenthesis.
   const text = line.length > LINE_MAX ? "" : `${line.trim().replace(/^\(([^#]*)\)$/, "$1")}\n`;
   for (const { 0: token, groups: { word, operator, ...more } = {} } of text.matchAll(TOKEN)) {
     end += token.length;

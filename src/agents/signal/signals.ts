@@ -6,7 +6,7 @@ import { isRecord } from "../../base/is-record.ts";
 import type { HostSignal } from "../../protocol/outcome.ts";
 import { type Ended, readCommand } from "./command.ts";
 
-/** One use of a tool that has ended, in the order of use: a command, or a change of a file. */
+/** Use of a tool that has ended, in order: a command, or a change of a file. */
 export type Step = ({ kind: "ran"; command: string } & Ended) | { kind: "edited" };
 
 /** Exchange of a turn, with the signals of its tools. */
@@ -14,10 +14,7 @@ export type Exchange = Readonly<{ user: string; assistant: string; signals: read
 
 const EDITORS: ReadonlySet<string> = new Set("edit write multiedit notebookedit patch apply_patch".split(" "));
 
-/**
- * Returns a tool use as a step. `ended`: undefined if the host does not know it. Undefined for other tools, and for a command that has
- * not ended by itself.
- */
+/** Returns a tool use as a step; undefined for other tools, and for a command without an end of its own. */
 export function stepOf(tool: unknown, input: unknown, ended: Ended | undefined): Step | undefined {
   const name = typeof tool === "string" ? tool.toLowerCase() : "";
   if (EDITORS.has(name)) return { kind: "edited" };
@@ -31,7 +28,7 @@ export function signalsOf(steps: readonly Step[], testCommands: readonly string[
   const told = steps.map((step) => (step.kind === "ran" ? readCommand(step.command, step, testCommands) : undefined));
   const tests = told.findLast((one) => one?.tests !== undefined)?.tests;
   const last = told.findLast((one) => one !== undefined);
-  // A revert after a change of the same turn may take back that very change.
+  // A revert after a change in the same turn may undo that very change.
   const firstEdit = steps.findIndex(({ kind }) => kind === "edited");
   const hasReverted = told.slice(0, firstEdit === -1 ? undefined : firstEdit).some((one) => one?.hasReverted === true);
   return [

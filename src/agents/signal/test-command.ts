@@ -1,18 +1,18 @@
 /** Recognises commands that run tests: those of a table, and those that the user has named. Pure. Used by `command.ts`. */
 import { type Command, commandOf, options } from "./shell.ts";
 
-/** Script of a package: `test:unit`, not `test:setup`. */
+/** Matches a package's test script: `test:unit`, not `test:setup`. */
 const NAME = String.raw`test(?!\S*[:-](?:${[
   "setup|install|prepare|build|compile|clean|types|typecheck|lint|format|watch|serve|server|list|init",
   "report|deps|seed|db|reset|up|down|start|stop|debug|ui|help",
 ].join("|")})(?:[ :-]|$))(?:[:-]\S*)?`;
-/** `./scripts/test`, `run_tests.sh`. `/usr/bin/test` is the shell's own, and `./test` or `test.py` somebody's program. */
+/** Matches `./scripts/test`, `run_tests.sh`; not the shell's `/usr/bin/test`, nor `./test`, which may be any program. */
 const FILE = [
   String.raw`(?:\S*/)?test(?:\.[^/ ]*)?\.sh`,
   String.raw`(?:\S*/|(?=\S*\.))(?:tests|run[_-]?tests)(?:\.[^/ ]*)?`,
   String.raw`(?!/\S*bin/test)(?:\S*/)?(?:scripts?|bin|tools|ci|dev|hack)/test(?:\.[^/ ]*)?`,
 ].join("|");
-/** `tox` alone, and `tox -p auto -e py312`, not `tox -e lint`. */
+/** Matches `tox` alone, and `tox -p auto -e py312`, not `tox -e lint`. */
 const TOX = String.raw`|--|(?:run|r|-p auto|-p \d+)(?!.* -e )|(?:(?:run|r|-p \S+) )*(?:-[es]|--sessions?) \S*(?:py|test|unit)\S*`;
 const after = (before: string, what: string): RegExp => new RegExp(`^${before} (?:${what})(?: |$)`);
 const OPTIONS = options(
@@ -21,8 +21,8 @@ const OPTIONS = options(
 const WORDS = options("-[CfjxpWoIl]|--directory|--file|--task", "");
 
 /**
- * Programs; the words after their options that run tests (none: any; after `...`: anywhere); options with which they run none (`-[hv]`:
- * all with one of these letters); exit codes that mean no failed test.
+ * Columns: programs; words after their options that run tests (none: any; after `...`: anywhere); options with which they run no tests
+ * (`-[hv]`: each with one of these letters); exit codes that do not mean a failed test.
  */
 const RUNNERS = [
   ["vitest jest rspec", "", "-[hv]"],
@@ -52,10 +52,10 @@ const RUNNERS = [
   shows: shows.split(" ").map((one) => new RegExp(one.endsWith("]") ? `^-\\w*${one.slice(1)}` : `^${one}$`)),
   codes: codes.split(" ").map(Number),
 }));
-/** First words with which a program that takes any runs no tests. */
+/** Matches first words with which a program that accepts any word runs no tests. */
 const OTHER = after(OPTIONS, "help|list|init|bench|related|debug|reset-cache");
 const IS_FILE = new RegExp(`^(?:${FILE})(?: |$)`);
-/** Options that list, show or prepare tests, or pass without running any: `--collect-only`, `--listTests`, `-run '^$'`. */
+/** Matches options that list, show or prepare tests, or pass without any test: `--collect-only`, `--listTests`, `-run '^$'`. */
 const SHOWS = new RegExp(
   `^(?:(?:-run=)?(?:\\^\\$|none)|-(?:[h?]|[dp].*(?:skip|ignore|failifno).*|-?markers|(?:[^=]*[-_.:])?(?:${[
     "help|versions?|lists?|listenvs|show|showconfig|print|describe|explain|tasks|dry|dryrun|just|recon|question|touch|what|where",
@@ -64,10 +64,10 @@ const SHOWS = new RegExp(
   ].join("|")})(?:[-_.:=].*)?))$`,
 );
 
-/** `runs`: false if the command only lists, shows or prepares tests. `codes`: exit codes that mean no failed test. */
+/** A test command. `runs`: false if it only lists, shows or prepares tests. `codes`: exit codes that do not mean a failed test. */
 export type TestCommand = Readonly<{ runs: boolean; codes: readonly number[] }>;
 
-/** Returns undefined for a command of no test runner. `named`: beginnings of commands that the user calls tests. */
+/** Returns the test command; undefined for other commands. `named`: beginnings of commands that the user calls tests. */
 export function testOf({ prefix, call, name, args }: Command, named: readonly string[]): TestCommand | undefined {
   const known = name.replace(/^python[\d.]+$/, "python");
   const runner = RUNNERS.find((one) => one.names.includes(known) && (one.hasAny || one.runs.test(`${args} `)));
@@ -76,7 +76,7 @@ export function testOf({ prefix, call, name, args }: Command, named: readonly st
   if (runner === undefined && !isNamed && !IS_FILE.test(call)) return undefined;
   const isOther = (runner?.hasAny === true && OTHER.test(args)) || / -\w*[hvV]/.test(` ${prefix}`);
   const isShown = args.split(" ").some((word) => runner?.shows.some((one) => one.test(word)));
-  // `--listTests` is `--list-tests`.
+  // `--listTests` becomes `--list-tests`.
   const dashed = `${prefix}${args}`.replaceAll(/(?<= --[^ =]*)[A-Z]/g, "-$&").toLowerCase();
   const isShowing = dashed.split(" ").some((word) => SHOWS.test(word));
   return { runs: !isOther && !isShown && !isShowing, codes: runner?.codes ?? [] };

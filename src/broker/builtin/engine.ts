@@ -1,6 +1,5 @@
 /**
- * The builtin engine: opens the palace, answers calls once it is open, and tells why it is not. Made by
- * life/lifecycle.ts.
+ * The builtin engine: opens the palace, answers calls once it is open, and until then says why it is not open. life/lifecycle.ts makes it.
  */
 import type { Config } from "../../config/config.ts";
 import type { Log } from "../../base/log.ts";
@@ -20,11 +19,11 @@ export type BuiltinOptions = EngineHost & {
   config: Config;
   metrics: Metrics;
   log: Log;
-  /** The command that mines for the tool `mine`. */
+  /** Command that mines for the tool `mine`. */
   miner: MinerCommand;
   /** Called when the palace is lost: the broker must end. */
   onFatal: (error: PalaceError) => void;
-  /** Resolves when the broker ends, for whatever reason. */
+  /** Resolves when the broker ends, for any reason. */
   ending: Promise<unknown>;
 };
 
@@ -68,7 +67,7 @@ export function startBuiltinEngine(options: BuiltinOptions): Engine {
   };
 }
 
-/** A palace from the moment its opening begins, with MemPalace's own lock beside it. */
+/** A palace that is opening or open, with MemPalace's own lock. */
 class OpeningPalace {
   readonly #options: BuiltinOptions;
   readonly #upstreamLock: UpstreamLock;
@@ -95,7 +94,7 @@ class OpeningPalace {
     return { ...(this.open?.status() ?? NOT_OPEN), upstreamLock: this.#upstreamLock.status() };
   }
 
-  /** Waits until the palace is open and an existing public palace is adopted. Errors: the reason why it is not open. */
+  /** Waits until the palace is open and an existing public palace is adopted. Errors: why it is not open. */
   async ready(): Promise<Palace> {
     if (this.isDraining)
       throw new PalaceError("BROKER_SHUTTING_DOWN", "the broker is shutting down", "repeat the call", {

@@ -1,7 +1,6 @@
 /**
- * The route table in front of a child engine: the broker answers MCP's handshake and ping itself, and forwards
- * everything else to the child under a request id of its own. It serves every door, as methods.ts does for the builtin
- * engine.
+ * Route table of a child engine. The broker itself answers MCP's handshake and ping, and forwards everything else to the child under its
+ * own request ids. All doors use it, as they use methods.ts for the builtin engine.
  */
 import { randomUUID } from "node:crypto";
 import { cut } from "../../base/shorten.ts";
@@ -32,7 +31,7 @@ import type { ToolBook } from "./tools.ts";
 export type ChildDispatchOptions = EngineHost & {
   queue: RequestQueue;
   tools: ToolBook;
-  /** The child's introduction; waits for the first one. Errors: ENGINE_UNAVAILABLE. */
+  /** Returns the child's introduction; waits for the first one. Errors: ENGINE_UNAVAILABLE. */
   introduced: () => Introduction | Promise<Introduction>;
   /** Pid of the child, which must not be a client of this broker. */
   childPid: () => number | undefined;
@@ -40,7 +39,7 @@ export type ChildDispatchOptions = EngineHost & {
   log: Log;
 };
 
-/** Methods that need the builtin engine → what to do instead. */
+/** Methods that need the builtin engine, with the command to use instead. */
 const UNSUPPORTED: Readonly<Partial<Record<string, string>>> = {
   "drawer.search": `palace call search '{"query":"WORDS"}'`,
   ...Object.fromEntries(
@@ -84,7 +83,7 @@ function MINE_INSTEAD(): string {
   return `use the engine's own miner: palace call mine '{"source":"DIR"}' (MemPalace 3.11), or palace stop, mempalace mine DIR, palace start`;
 }
 
-/** Methods that label the metrics by their own name. */
+/** Methods that the metrics count under their own names. */
 const METHODS = ["initialize", "server/discover", "ping", "tools/list", "tools/call", "palace.status", "broker.stop"];
 
 export class ChildDispatch {
@@ -96,7 +95,7 @@ export class ChildDispatch {
     this.#options = options;
   }
 
-  /** A connection has closed. */
+  /** Forgets a peer whose connection has closed. */
   leave(peerId: number): void {
     this.#listeners.delete(peerId);
     this.#options.queue.leave(peerId);
@@ -110,7 +109,7 @@ export class ChildDispatch {
   readonly dispatch: Dispatch = async (peer, message, sizeBytes, notify) => {
     if (!isRecord(message)) return failure(null, { code: RPC.INVALID_REQUEST, message: "Invalid Request" });
     const { method } = message;
-    // A response needs no handling: the broker sends peers no requests.
+    // A response needs no handling: the broker sends no requests to peers.
     if (typeof method !== "string") return undefined;
     const params = isRecord(message["params"]) ? message["params"] : {};
     if (method.startsWith("notifications/")) {
@@ -149,7 +148,7 @@ export class ChildDispatch {
     if (!isDiscovery && !isPassedOn(method))
       throw new RpcFailure({ code: RPC.METHOD_NOT_FOUND, message: `Unknown method: ${cut(method)}` });
     const introduction = this.#options.introduced();
-    // The call keeps its turn, as in #answer.
+    // Awaits only if needed, as in #answer, so that the call keeps its turn.
     const child = introduction instanceof Promise ? await introduction : introduction;
     const result = isDiscovery ? discoveredChild(child) : await this.#answer(peer, method, request);
     return asModern(method, result, child);
@@ -173,8 +172,8 @@ export class ChildDispatch {
       return { stopping: true };
     }
     assertSupported(method);
-    // Only the child's list of tools tells which call is a write. The call keeps its turn: the client's next message
-    // may be the cancellation of this very call.
+    // Only the child's list of tools says which calls are writes. An unconditional `await` would cost the call its turn, and the client's
+    // next message may cancel this call.
     const introduction = introduced();
     if (introduction instanceof Promise) await introduction;
     const isWrite = tools.isWrite(method, params);
@@ -187,7 +186,7 @@ export class ChildDispatch {
     const key = isWrite && method === "tools/call" ? keyOf(params) : undefined;
     const first = key === undefined ? undefined : this.#replays.find(key, params);
     if (first !== undefined) {
-      // The peer that came first may be gone: from now on the call belongs to this one.
+      // The first peer may be gone: from now on the call belongs to this peer.
       Object.assign(first.call, { peerId: peer.id, id: request.id } satisfies Partial<Call>);
       return markReplayed(await first.outcome);
     }
@@ -204,7 +203,7 @@ export class ChildDispatch {
   }
 }
 
-/** Errors: ENGINE_UNSUPPORTED, with what to do instead. */
+/** Refuses methods of the builtin engine. Errors: ENGINE_UNSUPPORTED, with the command to use instead. */
 function assertSupported(method: string): void {
   const instead = Object.hasOwn(UNSUPPORTED, method) ? UNSUPPORTED[method] : undefined;
   if (instead === undefined) return;
@@ -213,7 +212,7 @@ function assertSupported(method: string): void {
 
 type Request = { id: RequestId | null; params: Record<string, unknown>; sizeBytes: number; notify: Notify | undefined };
 
-/** Forwards the child's introduction as ours. Unknown fields of either side are passed on. */
+/** Forwards the child's introduction as ours, including unknown fields. */
 function introduce(child: Introduction, asked: unknown): object {
   const { capabilities, serverInfo, instructions } = child;
   return {
@@ -231,7 +230,7 @@ function negotiate(asked: unknown, spoken: string): string {
   return known === undefined || known > spoken ? spoken : known;
 }
 
-/** Removes the fields between the client and the broker; progress returns under the client's own token. */
+/** Removes fields that are only for the broker. Progress returns under the client's own token. */
 function forChild(params: Record<string, unknown>, notify: Notify | undefined): Pick<Call, "params" | "onProgress"> {
   if (!isRecord(params["_meta"])) return { params, onProgress: undefined };
   const { [IDEMPOTENCY_META]: _key, [WRITTEN_META]: _atMs, progressToken, ...more } = params["_meta"];

@@ -1,6 +1,6 @@
 /**
- * Assembles engine `command`: one child, the request queue before it, and the route table. Implements for a child what
- * palace.ts implements for the builtin engine.
+ * Assembles engine `command`: a child, the request queue in front of it, and the route table. It does for a child what builtin/engine.ts
+ * does for our own palace.
  */
 import type { CommandConfig } from "../../config/engine.ts";
 import type { Log } from "../../base/log.ts";
@@ -27,7 +27,7 @@ export type ChildEngineOptions = EngineHost & {
   metrics: Metrics;
 };
 
-/** A client waits this long for the first child's introduction. */
+/** Time that a client waits for the first child's introduction. */
 const INTRODUCTION_MAX_MS = 30_000;
 const DRAIN_MAX_MS = 5_000;
 
@@ -108,7 +108,7 @@ class ChildEngine implements Engine {
     const { depth, answeredWrites: acknowledged, refused } = this.#queue;
     return {
       ...NOT_OURS,
-      // The child takes that lock itself.
+      // The child takes MemPalace's lock itself.
       upstreamLock: { state: "none", detail: "the engine's own" },
       queue: { depth, depthMax: ENGINE_DEPTH_MAX, acknowledged, refused },
     };
@@ -133,7 +133,7 @@ class ChildEngine implements Engine {
   }
 }
 
-/** A promise that may reject before anybody awaits it. */
+/** Makes a promise that may reject before anybody awaits it. */
 function awaited(): PromiseWithResolvers<void> {
   const waited = Promise.withResolvers<void>();
   waited.promise.catch(() => {});
@@ -147,7 +147,7 @@ const UNKNOWN_CHILD: Identity = {
 };
 
 function identityOf(introduction: Introduction | undefined): Identity {
-  // Every child has tools; the first one has not said more yet.
+  // Every child has tools; the first child has not introduced itself yet.
   if (introduction === undefined) return UNKNOWN_CHILD;
   const { instructions } = introduction;
   return {
@@ -157,7 +157,7 @@ function identityOf(introduction: Introduction | undefined): Identity {
   };
 }
 
-/** The broker does not open a palace that belongs to the child. */
+/** Status of a palace that belongs to the child: the broker does not open it. */
 const NOT_OURS: Omit<PalaceStatus, "queue"> = {
   drawers: 0,
   wings: 0,

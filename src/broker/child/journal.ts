@@ -1,8 +1,7 @@
 /**
- * Rolls back the journal that a killed MemPalace leaves beside its database. SQLite does so for the next process that
- * opens the file for writing. MemPalace 3.11 first opens it read-only, fails ("attempt to write a readonly database"),
- * takes that for damage and refuses every call from then on. The broker therefore opens the file once between two
- * children, when nobody else writes.
+ * Rolls back the journal that a killed MemPalace leaves beside its database. SQLite does this when a process opens the file for writing.
+ * MemPalace 3.11 first opens it read-only, fails ("attempt to write a readonly database"), takes this for damage and refuses every call
+ * from then on. So the broker opens the file once between two children, when nobody else writes.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -10,10 +9,7 @@ import type { Log } from "../../base/log.ts";
 
 const BUSY_MAX_MS = 2_000;
 
-/**
- * Call it only while holding the child's lock. A palace of another kind has no such files; the child reports whatever
- * fails.
- */
+/** Rolls back both databases. Requires the child's lock. A palace of another kind has no such files; the child reports any failure. */
 export async function rollBackJournals(palaceDir: string, log: Log): Promise<void> {
   for (const name of ["chroma.sqlite3", "knowledge_graph.sqlite3"]) {
     const file = join(palaceDir, name);
@@ -22,7 +18,7 @@ export async function rollBackJournals(palaceDir: string, log: Log): Promise<voi
       const { default: Database } = await import("better-sqlite3");
       const database = new Database(file, { fileMustExist: true, timeout: BUSY_MAX_MS });
       try {
-        // Any write lock makes SQLite check the journal; the rollback keeps the file unchanged.
+        // Any write lock makes SQLite check the journal. The rollback does not change the file.
         database.exec("BEGIN IMMEDIATE; ROLLBACK");
       } finally {
         database.close();

@@ -1,7 +1,6 @@
 /**
- * The lock that a child holds as long as it lives: an flock on a file that is open in the child and nowhere else. The
- * kernel releases it when the child and all its descendants are gone, however they ended, so two children of one palace
- * never live at once, even if the broker between them was killed.
+ * Lock that a child holds while it lives: an flock on a file that only the child has open. The kernel releases it when the child and all
+ * its descendants are gone, however they ended. So two children of one palace never live at once, even if their broker was killed.
  */
 import {
   closeSync,
@@ -24,22 +23,22 @@ import { PalaceError } from "../../base/errors.ts";
 const LOCK_FD = 3;
 
 export type ChildLock = {
-  /** Pass it to the child as its descriptor LOCK_FD. */
+  /** Descriptor to pass to the child as LOCK_FD. */
   fd: number;
-  /** Records whose child it is, then closes the broker's copy: from now on the child alone holds the lock. */
+  /** Records the owner, then closes the broker's copy: from now on only the child holds the lock. */
   handOver(childPid: number): void;
   drop(): void;
 };
 
-/** A child whose broker died sees its stdin end; one that does not exit within this time is killed. */
+/** Time that a child has to exit after its broker died, which ends its stdin. Then it is killed. */
 const LEAVE_MAX_MS = 3_000;
 const TERM_MAX_MS = 2_000;
 const KILL_MAX_MS = 2_000;
 const POLL_MS = 25;
 
 /**
- * Waits until a former child of this broker's home is gone, and ends it if necessary. `home`: its lifetime lock is
- * held, so no other broker can have a living child of it. Errors: PALACE_LOCKED, STORE_READ_ONLY.
+ * Waits until a former child of this broker's home is gone, and ends it if necessary. The caller holds the lifetime lock of `home`, so no
+ * other broker can have a living child of it. Errors: PALACE_LOCKED, STORE_READ_ONLY.
  */
 export async function takeChildLock(file: string, home: string, log: Log): Promise<ChildLock> {
   const startedAtMs = performance.now();
@@ -71,12 +70,12 @@ export async function takeChildLock(file: string, home: string, log: Log): Promi
   }
 }
 
-/** A process that is gone already needs no signal. */
+/** Sends a signal; ignores a process that is already gone. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // The process is gone or not ours: the lock decides.
+    // The process is gone or not ours; the lock decides.
   }
 }
 
@@ -106,25 +105,23 @@ function heldLock(fd: number, home: string): ChildLock {
   };
 }
 
-/** On a full disk the lock still holds; only its owner is not recorded then. */
+/** Records the owner. On a full disk the lock works without that record. */
 function writeOwner(fd: number, owner: { pid: number; home: string }): void {
   try {
     ftruncateSync(fd, 0);
     writeSync(fd, JSON.stringify(owner));
   } catch {
-    // The comment above tells why.
+    // The lock works without the record.
   }
 }
 
-/** The last owner of the lock; undefined in the moment before it is written. */
+/** Returns the last owner of the lock, or undefined if it is not recorded yet. */
 function readOwner(file: string): { pid: number; home: string } | undefined {
   const { pid, home } = readRecord(file);
   return typeof pid === "number" && typeof home === "string" ? { pid, home } : undefined;
 }
 
-/**
- * The processes that have the lock file open at the child's descriptor. A recorded pid would not do: pids are reused.
- */
+/** Returns the processes that have the lock file open as LOCK_FD. A recorded pid is not enough, because pids are reused. */
 function holders(file: string): number[] {
   const path = realpathSync(file);
   let pids: string[];

@@ -1,7 +1,4 @@
-/**
- * A child as clients of MCP 2026-07-28 see it: the child itself speaks an older revision, and the broker says the rest. Pure; used
- * by dispatch.ts and engine.ts.
- */
+/** Shows a child to clients of MCP 2026-07-28. The child speaks an older revision, and the broker adds the rest. Pure. */
 import { isRecord } from "../../base/is-record.ts";
 import {
   type Capabilities,
@@ -13,7 +10,7 @@ import {
 import { type RpcError, RPC } from "../../protocol/spec.ts";
 import type { Introduction } from "./session.ts";
 
-/** Requests of that revision that a child may answer → the capability that it must have told. */
+/** Requests of that revision that the broker forwards, with the capability that the child must have announced. */
 const PASSED_ON: Readonly<Record<string, string>> = {
   "tools/list": "tools",
   "tools/call": "tools",
@@ -30,7 +27,7 @@ export function isPassedOn(method: string): boolean {
   return Object.hasOwn(PASSED_ON, method);
 }
 
-/** Without the bits that promise notifications: those of a child go to clients of older revisions alone. */
+/** Returns the child's capabilities without promises of notifications: only clients of older revisions get a child's notifications. */
 export function capabilitiesOf({ capabilities }: Introduction): Capabilities {
   const told = new Set(Object.values(PASSED_ON).filter((name) => isRecord(capabilities[name])));
   return Object.fromEntries([...told].map((name) => [name, {}]));
@@ -44,13 +41,13 @@ export function discoveredChild(child: Introduction): Record<string, unknown> {
   return discovered(capabilitiesOf(child), child.instructions);
 }
 
-/** Clients must not keep a child's lists: the child may change them at any time, and sends them no notice. */
+/** Makes the result. Clients must not cache a child's lists, because they may change at any time without notice. */
 export function asModern(method: string, result: unknown, child: Introduction): Record<string, unknown> {
   const ttlMs = method === "server/discover" ? LISTS_TTL_MS : 0;
   return modernResult(method, withoutExecution(result), { serverInfo: implementationOf(child), ttlMs });
 }
 
-/** The revision has no such field of a tool. */
+/** Removes a tool's field that this revision does not have. */
 function withoutExecution(result: unknown): unknown {
   if (!isRecord(result) || !Array.isArray(result["tools"])) return result;
   const tools = result["tools"].map((tool: unknown) => {

@@ -1,6 +1,6 @@
 /**
- * One child process that speaks newline-delimited JSON-RPC: its process group, its pipes, its end. It forwards messages
- * and reports the exit; it knows nothing of requests.
+ * One child process that speaks newline-delimited JSON-RPC: its process group, pipes and end. It forwards messages, reports the exit and
+ * knows nothing about requests.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
@@ -19,18 +19,18 @@ export type ProcessOptions = {
   onMessage: (message: unknown) => void;
   /** Called when a message over the frame limit was skipped. */
   onOversize: () => void;
-  /** Called once, after the last message; `why` is a clause for people. */
+  /** Called once, after the last message. `why` is a clause for people. */
   onGone: (why: string) => void;
 };
 
 /** Time between SIGTERM and SIGKILL. */
 const TERM_MAX_MS = 2_000;
-/** Time after the exit to read what the pipes still hold; a grandchild may keep them open for ever. */
+/** Time after the exit to read the rest of the pipes, which a grandchild may keep open for ever. */
 const LAST_WORDS_MS = 200;
 const LINE_MAX_CHARS = 500;
 const LINE_SIZE_MAX_BYTES = 64 * 1024;
 const LAST_LINES = 3;
-/** Lines of a child that the log repeats; further lines are only counted. */
+/** Lines of a child that are logged in a window; further lines are only counted. */
 const LOG_LINES_MAX = 50;
 const LOG_WINDOW_MS = 5_000;
 
@@ -47,8 +47,8 @@ export class ServerProcess {
     this.#options = options;
     const { config, lock } = options;
     const [program, ...args] = config.argv;
-    // The child gets a process group of its own: a wrapper's children end with it, and a Ctrl-C meant for the broker
-    // does not hit it before the broker has drained.
+    // The child gets its own process group. So a wrapper's children end with it, and a Ctrl-C for the broker does not hit the child before
+    // the broker has drained.
     this.#child = spawn(program, args, {
       env: config.env,
       cwd: "/",
@@ -69,27 +69,24 @@ export class ServerProcess {
     return this.#isGone ? undefined : this.#child.pid;
   }
 
-  /** The last lines on stderr, for an error message. */
+  /** Last lines on stderr, for an error message. */
   get lastWords(): string {
     return this.#lastLines.join(" | ");
   }
 
-  /** Needs no queue: the caller has one request under way at any time. */
+  /** Sends a message. It needs no queue, because the caller has only one open request. */
   send(message: object): void {
     if (!this.#isGone) this.#child.stdin.write(`${JSON.stringify(message)}\n`);
   }
 
-  /**
-   * Lets the child exit by itself, as its own clients would, by closing stdin; then proceeds as `kill`. Resolves when
-   * it is gone.
-   */
+  /** Closes stdin, so that the child can exit by itself; then does the same as `kill`. Resolves when the child is gone. */
   async end(leaveMaxMs: number): Promise<void> {
     this.#child.stdin.end();
     await this.#goneWithin(leaveMaxMs);
     await this.kill();
   }
 
-  /** Sends SIGTERM, then SIGKILL, which ends a stopped process too. Resolves when it is gone. */
+  /** Sends SIGTERM, then SIGKILL, which also ends a stopped process. Resolves when the child is gone. */
   async kill(): Promise<void> {
     this.#signal("SIGTERM");
     await this.#goneWithin(TERM_MAX_MS);
@@ -163,7 +160,7 @@ export class ServerProcess {
 
   #end(why: string): void {
     if (this.#isGone) return;
-    // Its descendants must not outlive it: they would hold the palace.
+    // The child's descendants must end with it, because they would hold the palace.
     this.#signal("SIGKILL");
     this.#isGone = true;
     for (const pipe of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) pipe.destroy();

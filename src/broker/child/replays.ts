@@ -1,6 +1,6 @@
 /**
- * Idempotency of a child's writes, in memory: a repeated key joins the running call or gets the first result. It is
- * bounded, and lost with the broker (docs/how-to/engine-command.md tells what that means).
+ * Idempotency of a child's writes, in memory: a repeated key joins the running call or gets the first result. The memory is bounded and
+ * lost with the broker (docs/how-to/engine-command.md explains the effect).
  */
 import { createHash } from "node:crypto";
 import { PalaceError } from "../../base/errors.ts";
@@ -12,7 +12,7 @@ type Entry<T> = {
   fingerprint: string;
   call: T;
   outcome: Promise<unknown>;
-  /** Size of the result; undefined while the call is running. */
+  /** Size of the result; undefined while the call runs. */
   sizeBytes: number | undefined;
 };
 
@@ -20,7 +20,7 @@ export class Replays<T> {
   readonly #entries = new Map<string, Entry<T>>();
   #sizeBytes = 0;
 
-  /** The first call with this key, if it is known. Errors: PROTOCOL_KEY_REUSED for other arguments. */
+  /** Returns the first call with this key, if known. Errors: PROTOCOL_KEY_REUSED for other arguments. */
   find(key: string, params: unknown): { call: T; outcome: Promise<unknown> } | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined || entry.fingerprint === fingerprintOf(params)) return entry;
@@ -32,8 +32,8 @@ export class Replays<T> {
   }
 
   /**
-   * Keeps a call's outcome: a result, or that it is unknown. A call that certainly was not done is forgotten, so that
-   * it can be tried again.
+   * Keeps the outcome of a call: a result, or that it is unknown. Forgets a call that was certainly not done, so that it can be tried
+   * again.
    */
   keep(key: string, params: unknown, call: T, outcome: Promise<unknown>): void {
     const entry: Entry<T> = { fingerprint: fingerprintOf(params), call, outcome, sizeBytes: undefined };
@@ -44,7 +44,7 @@ export class Replays<T> {
     );
   }
 
-  /** `sizeBytes` undefined = do not keep it. */
+  /** Settles a call; `sizeBytes` undefined means that it is not kept. */
   #settle(key: string, entry: Entry<T>, sizeBytes: number | undefined): void {
     if (sizeBytes === undefined) {
       this.#entries.delete(key);
@@ -54,7 +54,7 @@ export class Replays<T> {
     this.#sizeBytes += sizeBytes;
     for (const [oldKey, old] of this.#entries) {
       if (this.#entries.size <= KEYS_MAX && this.#sizeBytes <= SIZE_MAX_BYTES) return;
-      // The request queue bounds the calls that are running.
+      // The request queue limits the calls that run.
       if (old.sizeBytes === undefined) continue;
       this.#entries.delete(oldKey);
       this.#sizeBytes -= old.sizeBytes;
@@ -62,17 +62,17 @@ export class Replays<T> {
   }
 }
 
-/** A tool that reports failure changed nothing, by MCP's convention. */
+/** Returns true for the result of a failed tool. By MCP's convention a failed tool changed nothing. */
 function isFailure(result: unknown): boolean {
   return (result as { isError?: unknown } | undefined)?.isError === true;
 }
 
-/** The write may have been done: the same key must not do it again. */
+/** Returns true if the write may have been done: the same key must not do it again. */
 function isDoubtful(error: unknown): boolean {
   return error instanceof PalaceError && (error.code === "ENGINE_CALL_LOST" || error.code === "ENGINE_TIMEOUT");
 }
 
-/** Fingerprint of the arguments as the client wrote them, without the key itself. */
+/** Returns the hash of the arguments as the client wrote them, without the key. */
 function fingerprintOf(params: unknown): string {
   const { _meta, ...rest } = params as { _meta?: unknown };
   return createHash("sha256").update(JSON.stringify(rest)).digest("base64");

@@ -1,7 +1,7 @@
 /**
- * The request queue before the child: every request of every peer, in turns, one at a time, since MemPalace's server
- * serves one at a time anyway. So a time-out begins when the child really begins, a crash leaves one call in doubt and
- * no more, and a waiting call can be cancelled or sent to the next child.
+ * Queue of all peers' requests to the child: the peers take turns, and one request runs at a time, as MemPalace's server does. So a
+ * time-out begins when the child begins, a crash leaves only one call in doubt, and a waiting call can be cancelled or sent to the next
+ * child.
  */
 import { PalaceError } from "../../base/errors.ts";
 import { ENGINE_DEPTH_MAX, ENGINE_DEPTH_PEER_MAX, QUEUE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
@@ -11,7 +11,7 @@ import type { RequestOptions, Session } from "./session.ts";
 import type { Supervisor } from "./supervisor.ts";
 
 export type Call = {
-  /** The peer that waits for it; with an idempotency key another connection may have taken over. */
+  /** Peer that waits for the call. With an idempotency key, another connection may have taken it over. */
   peerId: number;
   /** The client's own request id, for notifications/cancelled. */
   id: RequestId | null;
@@ -28,7 +28,7 @@ type Waiting = {
   isRepeated: boolean;
 };
 
-/** A request waits at most this long for a child that is being started. */
+/** Time that a request waits for a child that is starting. */
 const READY_MAX_MS = 30_000;
 
 export class RequestQueue {
@@ -40,7 +40,7 @@ export class RequestQueue {
     sizeBytes: QUEUE_SIZE_MAX_BYTES,
     what: "requests",
   });
-  /** A read whose child died: it runs next, before all that wait. */
+  /** A read whose child died: it runs before all waiting calls. */
   #again: Waiting | undefined;
   #running: { waiting: Waiting; session: Session } | undefined;
   #overdue: NodeJS.Timeout | undefined;
@@ -61,7 +61,9 @@ export class RequestQueue {
     return this.#waiting.refused;
   }
 
-  /** The child's result. Errors: the child's own; BROKER_BUSY, BROKER_CANCELLED, BROKER_SHUTTING_DOWN, ENGINE_*. */
+  /**
+   * Queues a call and returns the child's result. Errors: the child's own; BROKER_BUSY, BROKER_CANCELLED, BROKER_SHUTTING_DOWN, ENGINE_*.
+   */
   submit(call: Call, sizeBytes: number): Promise<unknown> {
     if (this.#draining) throw shuttingDown();
     const { failed } = this.#supervisor;
@@ -75,7 +77,7 @@ export class RequestQueue {
     return promise;
   }
 
-  /** Sends the next request to the child, if there are both. */
+  /** Sends the next request if the child is free. */
   run(): void {
     if (this.#running !== undefined) return;
     const { session } = this.#supervisor;
@@ -92,9 +94,7 @@ export class RequestQueue {
     });
   }
 
-  /**
-   * A peer has disconnected: its waiting calls are dropped, a running read is cancelled, a running write may finish.
-   */
+  /** Handles a disconnected peer: drops its waiting calls and cancels its running read. A running write may finish. */
   leave(peerId: number): void {
     this.#reject(({ call }) => call.peerId === peerId, cancelled());
     if (this.#running?.waiting.call.peerId === peerId) this.#cancelRunning();
@@ -111,7 +111,7 @@ export class RequestQueue {
     this.#reject(() => true, error);
   }
 
-  /** Accepts no more calls; sends back those that have not begun, for the next broker; resolves when nothing runs. */
+  /** Accepts no more calls and returns those that have not begun, for the next broker. Resolves when nothing runs. */
   async drain(): Promise<void> {
     this.#draining = true;
     this.#reject(() => true, shuttingDown());
@@ -147,7 +147,7 @@ export class RequestQueue {
     if (this.#running !== undefined && !this.#running.waiting.call.isWrite) this.#running.session.cancel();
   }
 
-  /** Bounds the wait for a child that is being started. */
+  /** Limits the wait for a child that is starting. */
   #await(): void {
     if (this.#waiting.depth === 0 && this.#again === undefined) return this.#idle?.resolve();
     this.#supervisor.wake();

@@ -1,6 +1,6 @@
 /**
- * One child as an MCP server whose client is the broker: request ids, time-outs, the handshake. A session is one
- * generation: all its requests end with its process, and a late answer is dropped.
+ * One child as an MCP server, with the broker as its client: request ids, time-outs, the handshake. A session is one generation: all its
+ * requests end with its process, and late answers are dropped.
  */
 import { isRecord } from "../../base/is-record.ts";
 import type { LogFields } from "../../base/log.ts";
@@ -41,7 +41,7 @@ type Pending = {
 
 const TOOL_PAGES_MAX = 100;
 
-/** One counter for all sessions, so that no answer can match a request of another generation. */
+/** Id of the last request. All sessions share it, so no answer can match a request of another generation. */
 let lastId = 0;
 
 export class Session {
@@ -65,7 +65,7 @@ export class Session {
     });
   }
 
-  /** Errors: the child's own as RpcFailure; ENGINE_TIMEOUT, ENGINE_CALL_LOST, TRANSPORT_FRAME_TOO_LARGE. */
+  /** Sends one request. Errors: the child's own as RpcFailure; ENGINE_TIMEOUT, ENGINE_CALL_LOST, TRANSPORT_FRAME_TOO_LARGE. */
   request(method: string, params: object | undefined, { timeoutMs, onProgress }: RequestOptions): Promise<unknown> {
     const id = ++lastId;
     if (this.process.isGone) return Promise.reject(lost("is gone"));
@@ -87,8 +87,8 @@ export class Session {
   }
 
   /**
-   * Tells the child that the running call is cancelled. It may still answer, or never: an answer to a ping shows that
-   * it is free again.
+   * Tells the child to cancel the running call. The child may still answer it, or never. The answer to a ping shows that the child is free
+   * again.
    */
   cancel(): void {
     for (const [id, pending] of [...this.#pending]) {
@@ -104,7 +104,7 @@ export class Session {
     }
   }
 
-  /** Errors: those of `request`. */
+  /** Makes the handshake and lists the tools. Errors: as `request`. */
   async introduce(): Promise<Introduction> {
     const limits = { timeoutMs: ENGINE_START_TIMEOUT_MS };
     const answer = await this.request(
@@ -128,7 +128,7 @@ export class Session {
     };
   }
 
-  /** Errors: those of `request`. */
+  /** Lists the child's tools. Errors: as `request`. */
   async listTools(): Promise<ToolNote[]> {
     const tools: ToolNote[] = [];
     let cursor: unknown;
@@ -163,7 +163,7 @@ export class Session {
     else pending.resolve(message["result"] ?? {});
   }
 
-  /** The only request of the child that is answered is a ping. */
+  /** Answers the child's own requests; it accepts only a ping. */
   #answer(id: unknown, method: string): void {
     if (method === "ping") this.process.send({ jsonrpc: "2.0", id, result: {} });
     else
@@ -174,7 +174,7 @@ export class Session {
       });
   }
 
-  /** A child that reports progress is not stuck. */
+  /** Forwards progress and restarts the time-out: a child that reports progress is not stuck. */
   #onProgress(params: Record<string, unknown>): void {
     const { progressToken } = params;
     const pending = typeof progressToken === "number" ? this.#pending.get(progressToken) : undefined;

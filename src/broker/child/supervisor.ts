@@ -1,7 +1,6 @@
 /**
- * Keeps one child alive: starts it, performs the handshake, replaces one that died or is stuck after a growing pause,
- * and gives up for a while when none lives long enough to answer. Callers that need a child ask for `session`; nothing
- * else starts one.
+ * Keeps one child alive. It starts the child, makes the handshake, and replaces a dead or stuck child after a growing pause. It gives up
+ * for a while if no child lives long enough to answer. Only callers that ask for `session` start a child.
  */
 import { join } from "node:path";
 import type { CommandConfig } from "../../config/engine.ts";
@@ -21,16 +20,16 @@ export type SupervisorOptions = {
   tools: ToolBook;
   log: Log;
   onReady: () => void;
-  /** Called when no child will be there soon: waiting calls are answered with this error. */
+  /** Called when no child will be ready soon; waiting calls get this error. */
   onFailed: (error: PalaceError) => void;
   onNotification: (notification: Notification) => void;
 };
 
 const PAUSE_MS = 250;
 const PAUSE_MAX_MS = 30_000;
-/** After this many deaths in a row without an answered request, no call waits for the next start. */
+/** Deaths in a row without an answered request after which no call waits for the next start. */
 const FAILURES_PATIENT = 3;
-/** After this many, a child is started only on request, at most once in PAUSE_MAX_MS. */
+/** Deaths in a row after which a child starts only on request, at most once in PAUSE_MAX_MS. */
 const FAILURES_MAX = 8;
 const LEAVE_MAX_MS = 3_000;
 
@@ -43,7 +42,7 @@ export class Supervisor {
   #failures = 0;
   #lastError: { error: PalaceError; atMs: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** By the monotonic clock: a stepped wall clock must not delay a start. */
+  /** Time of the next start, by the monotonic clock: a changed wall clock delays no start. */
   #nextStartMs = 0;
   #closed = false;
   #attempt: Promise<void> | undefined;
@@ -57,7 +56,7 @@ export class Supervisor {
     return this.#state === "ready" ? this.#session : undefined;
   }
 
-  /** The last introduction of a child: the next child is the same program. */
+  /** Last introduction of a child; the next child is the same program. */
   get introduction(): Introduction | undefined {
     return this.#introduction;
   }
@@ -74,11 +73,11 @@ export class Supervisor {
     return this.#lastError?.error;
   }
 
-  /** The reason why no call waits; undefined while a child exists or will soon. */
+  /** Why no call waits; undefined while a child runs or will soon. */
   get failed(): PalaceError | undefined {
     if (this.#state !== "failed") return undefined;
     const { error } = this.#lastError ?? { error: undefined };
-    // A palace that somebody else holds needs a person, so the error is passed on unchanged.
+    // A person must free a palace that another process holds, so this error is passed on unchanged.
     if (error?.code === "PALACE_LOCKED" || error?.code === "CONFIG_BAD_VALUE") return error;
     return new PalaceError(
       "ENGINE_UNAVAILABLE",
@@ -90,14 +89,14 @@ export class Supervisor {
     );
   }
 
-  /** Starts a child unless one exists, is being started, or the pause is not over. */
+  /** Starts a child unless one exists or is starting, or the pause is not over. */
   wake(): void {
     if (this.#closed || this.#attempt !== undefined || this.#session !== undefined || this.#timer !== undefined) return;
     if (performance.now() < this.#nextStartMs) return;
     this.#attempt = this.#start().finally(() => (this.#attempt = undefined));
   }
 
-  /** A request was answered, so the child works. */
+  /** Resets the failures: the child has answered, so it works. */
   answered(): void {
     this.#failures = 0;
   }
@@ -144,7 +143,7 @@ export class Supervisor {
     await this.#attempt;
   }
 
-  /** For a broker that fails: kills the child at once. */
+  /** Kills the child at once, for a broker that fails. */
   abandon(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -191,7 +190,7 @@ export class Supervisor {
     } catch (error) {
       if (session !== undefined && this.#session === session) {
         this.#note(asUnavailable(error, config.argv[0], session.process.lastWords));
-        // The child's exit schedules the next one.
+        // The child's exit schedules the next child.
         await session.process.kill();
       } else if (session === undefined) {
         this.#note(asUnavailable(error, config.argv[0], ""));
@@ -209,7 +208,7 @@ export class Supervisor {
     this.#options.log.warn("engine ended", { generation, why });
     if (this.#closed) return;
     const known = asUnavailable(new Error(`its process ${why}`), this.#options.config.argv[0], words);
-    // A failed handshake or a stuck child has recorded why it had to go.
+    // A failed handshake or a stuck child has recorded its reason.
     if (wasReady || this.#lastError === undefined || this.#lastError.atMs < session.process.startedAtMs)
       this.#note(known);
     this.#schedule();

@@ -1,7 +1,4 @@
-/**
- * Decides which calls only read. A call that is not known to read counts as a write: it needs the role for writes and
- * is never sent twice.
- */
+/** Decides which calls only read. Any other call counts as a write: it needs the role for writes and is never sent twice. */
 
 export type ToolNote = { name: string; annotations?: { readOnlyHint?: unknown } };
 
@@ -16,7 +13,7 @@ const READS: ReadonlySet<string> = new Set([
   "completion/complete",
 ]);
 
-/** Read tools of MemPalace 3.3.6, which has no annotations. Source: palace.md 2.10. */
+/** Read tools of MemPalace 3.3.6, which sends no annotations. Source: palace.md 2.10. */
 const UPSTREAM_READS: ReadonlySet<string> = new Set(
   [
     "status list_wings list_rooms get_taxonomy get_aaak_spec search check_duplicate get_drawer list_drawers diary_read",
@@ -35,7 +32,7 @@ export class ToolBook {
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
   }
 
-  /** Serves labels that must stay few. */
+  /** Returns true for the child's tools; the metrics label only these. */
   has(name: string): boolean {
     return this.#tools.has(name);
   }

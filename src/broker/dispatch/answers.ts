@@ -1,6 +1,4 @@
-/**
- * Parts that every route table's answers share: failures, keys and times of calls, and their report in log and metrics.
- */
+/** Shared parts of all route tables' answers: failures, keys and times of calls, and reports to log and metrics. */
 import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/is-record.ts";
 import type { Log } from "../../base/log.ts";
@@ -17,7 +15,7 @@ import {
 import { type Peer, peerFields } from "../peer.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** An answer that is a JSON-RPC error with its own number and text: upstream's, or a child's. */
+/** JSON-RPC error with its own number and text: upstream's, or a child's. */
 export class RpcFailure extends Error {
   readonly error: RpcError;
   constructor(error: RpcError) {
@@ -36,7 +34,7 @@ export function failure(id: RequestId | null, error: RpcError): RpcResponse {
   return { jsonrpc: "2.0", id, error };
 }
 
-/** An error may quote what the peer sent, but never returns all of it. */
+/** Longest error text: an error may quote what the peer sent, but not all of it. */
 export const ERROR_TEXT_MAX = 4_000;
 
 export function toRpcError(error: unknown): RpcError {
@@ -48,7 +46,7 @@ export function toRpcError(error: unknown): RpcError {
   return { code: RPC.SERVER_ERROR, message: "Internal tool error", data };
 }
 
-/** The call's idempotency key, if it has one. Errors: PROTOCOL_BAD_PARAMS. */
+/** Returns the call's idempotency key, if any. Errors: PROTOCOL_BAD_PARAMS. */
 export function keyOf(params: Record<string, unknown>): string | undefined {
   const meta = isRecord(params["_meta"]) ? params["_meta"] : {};
   const given = meta[IDEMPOTENCY_META];
@@ -60,7 +58,7 @@ export function keyOf(params: Record<string, unknown>): string | undefined {
   );
 }
 
-/** The time of the call: now, or when its client spooled it. A time beyond what a spool can keep is ignored. */
+/** Returns the time of the call: now, or when its client spooled it. Ignores a time that no spool can have kept. */
 export function writtenAtMs(params: Record<string, unknown>, nowMs: number): number {
   const given = isRecord(params["_meta"]) ? params["_meta"][WRITTEN_META] : undefined;
   const isPossible = Number.isSafeInteger(given) && Number(given) <= nowMs && nowMs - Number(given) <= SPOOL_AGE_MAX_MS;
@@ -69,7 +67,7 @@ export function writtenAtMs(params: Record<string, unknown>, nowMs: number): num
 
 export type Handled = { peer: Peer; requestId: string; label: string; startedAt: number };
 
-/** `label` comes from a small set: it becomes a line of the metrics. */
+/** Reports a call to metrics and log. `label` is one of a few, because it becomes a line of the metrics. */
 export function report(
   { metrics, log }: { metrics: Metrics; log: Log },
   { peer, requestId: id, label, startedAt }: Handled,

@@ -1,4 +1,4 @@
-/** The arguments of a method's handler: the parts of the broker it works with, and the request. */
+/** Arguments of a method's handler: the parts of the broker, and the request. */
 import type { ReadContext } from "../tools/reads.ts";
 import type { RedactMode } from "../../memory/text/redact.ts";
 import type { Log } from "../../base/log.ts";
@@ -14,7 +14,7 @@ import type { Peer } from "../peer.ts";
 import type { Metrics } from "./metrics.ts";
 import type { ReadTurns } from "./read-turns.ts";
 
-/** The palace after it has opened. */
+/** An open palace. */
 export type OpenPalace = Readonly<{
   reads: ReadContext;
   queue: WriteQueue;
@@ -25,15 +25,15 @@ export type OpenPalace = Readonly<{
 }>;
 
 export type MethodsDependencies = {
-  /** Resolves when the palace is open. Errors: the reason why it is not. */
+  /** Resolves when the palace is open. Errors: why it is not. */
   ready: () => Promise<OpenPalace>;
-  /** Translates SQLite's errors of a read; other errors pass through. */
+  /** Translates SQLite's errors of a read; other errors pass unchanged. */
   typedError: (error: unknown) => unknown;
   mines: MineJobs;
   status: () => StatusReport;
   stop: () => void;
   pageLink: PageLink;
-  /** Thresholds for joining names and topics, by the settings of this machine. */
+  /** Thresholds for linking names and topics, from this machine's settings. */
   linkRules: () => { hallwayMin: number | undefined; topicsMin: number | undefined };
   /** Folders of this machine that other machines' agents may see. */
   openedRoots: readonly string[];
@@ -46,34 +46,28 @@ export type MethodsDependencies = {
 export type Call = {
   peer: Peer;
   params: Record<string, unknown>;
-  /** The request is one of MCP 2026-07-28. */
+  /** True for a request of MCP 2026-07-28. */
   isModern: boolean;
   requestId: string;
   sizeBytes: number;
   /** Aborted when the client cancels the request or it takes too long. */
   signal: AbortSignal;
   notify: Notify | undefined;
-  /**
-   * Writes that this peer sent before; reads and prepared writes wait for them, so that a client always sees its own
-   * writes.
-   */
+  /** This peer's earlier writes. Reads and prepared writes wait for them, so that a client always sees its own writes. */
   earlierWrites: Promise<unknown> | undefined;
-  /** Turns of all peers' reads: of the palace, and of the log. */
+  /** Turns of all peers' reads. `palace`: reads of the palace. `log`: reads of the coordination log. */
   turns: { palace: ReadTurns; log: ReadTurns };
 };
 
 export type Handler = (dependencies: MethodsDependencies, call: Call) => unknown;
 
-/**
- * The palace with this peer's earlier writes in it: the one place where a call waits for other calls. Errors: the
- * reason why it is not open.
- */
+/** Returns the palace with this peer's earlier writes in it. Calls wait for other calls only here. Errors: why the palace is not open. */
 export async function palaceAfterWrites({ ready }: MethodsDependencies, { earlierWrites }: Call): Promise<OpenPalace> {
   await earlierWrites;
   return ready();
 }
 
-/** Reads the palace in this peer's turn, after its earlier writes. Errors: those of palaceAfterWrites and of `answer`. */
+/** Reads the palace in this peer's turn, after its earlier writes. Errors: as palaceAfterWrites, and those of `answer`. */
 export async function inTurn<T>(
   dependencies: MethodsDependencies,
   call: Call,

@@ -1,7 +1,6 @@
 /**
- * The route table: one JSON-RPC message of a peer → its answer. It serves every door and knows no sockets. MCP's
- * methods are answered as upstream does (palace.md 2.2–2.4); those of a request with MCP 2026-07-28's envelope are in
- * modern-methods.ts, our own in own-methods.ts.
+ * Route table: answers one JSON-RPC message of a peer. All doors use it; it knows no sockets. It answers MCP's methods as upstream does
+ * (palace.md 2.2–2.4). Requests with MCP 2026-07-28's envelope are in modern-methods.ts, our own methods in own-methods.ts.
  */
 import { randomUUID } from "node:crypto";
 import { asTyped } from "../../memory/text/validate.ts";
@@ -50,7 +49,7 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
     if (!isRecord(message)) return failure(null, { code: RPC.INVALID_REQUEST, message: "Invalid Request" });
     const id = requestId(message["id"]);
     const method = typeof message["method"] === "string" ? message["method"] : "";
-    // With an id it is a request, whatever its name: somebody waits for the answer.
+    // A message with an id is a request, whatever its name: a client waits for the answer.
     if (method.startsWith("notifications/") && message["id"] === undefined) {
       if (method === "notifications/cancelled") cancel(underWay.get(peer), message["params"]);
       return undefined;
@@ -89,7 +88,7 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
     } catch (thrown) {
       const error = dependencies.typedError(thrown);
       report(dependencies, handled, error);
-      // By MCP a cancelled request gets no answer.
+      // By MCP's rule a cancelled request gets no answer.
       if (error instanceof Cancelled) return undefined;
       return failure(id, toRpcError(Object.hasOwn(OWN_METHODS, method) ? asTyped(error) : error));
     } finally {
@@ -99,7 +98,7 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
   };
 }
 
-/** Finds the handler in the table of the request's own MCP revision. */
+/** Finds the handler in the table of the request's MCP revision. */
 function handlerFor(
   peer: Peer,
   message: Record<string, unknown>,
@@ -131,7 +130,7 @@ function tooLate(method: string, timeoutMs: number): PalaceError {
   );
 }
 
-/** Waits for a write that is being committed: the client must not be told that a finished write was cancelled. */
+/** Ends the wait when the call is aborted, except for a write: a client must not hear that a finished write was cancelled. */
 function unlessAborted<T>(answering: Promise<T>, signal: AbortSignal, isWriting: boolean): Promise<T> {
   if (isWriting) return answering;
   const { promise, reject } = Promise.withResolvers<never>();

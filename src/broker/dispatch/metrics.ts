@@ -1,4 +1,4 @@
-/** Counters in Prometheus' text format. They are bounded: one line for each existing method. */
+/** Counters in Prometheus' text format, with one line for each existing method. */
 import type { StatusReport } from "../../protocol/spec.ts";
 
 type Counter = { ok: number; failed: number; seconds: number };
@@ -13,7 +13,6 @@ export class Metrics {
     this.#methods.set(method, counter);
   }
 
-  /** Renders the whole page. */
   render({
     drawers,
     closets,

@@ -1,6 +1,6 @@
 /**
- * The methods of MCP 2026-07-28, by name: `server/discover` in the place of the handshake, resources and prompts beside the tools.
- * Used by methods.ts, which has read the request's envelope.
+ * Methods of MCP 2026-07-28: `server/discover` instead of the handshake, and resources and prompts in addition to tools. methods.ts has
+ * read the request's envelope.
  */
 import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/is-record.ts";

@@ -1,6 +1,6 @@
 /**
- * Our own methods beside MCP's, named `noun.verb`: what our clients call, one row each. permissions.ts tells which role
- * a row needs; a `read` row sees the same peer's earlier writes, a `write` row goes through the journal.
+ * Our own methods besides MCP's, named `noun.verb`: one row for each. permissions.ts has the role that a row needs. A `read` row sees the
+ * same peer's earlier writes; a `write` row goes through the journal.
  */
 import { previewCompressed } from "../../mempalace/aaak/compress.ts";
 import { drawerPayload, findLogical } from "../../memory/drawer/logical.ts";
@@ -44,7 +44,7 @@ import {
 } from "./call.ts";
 import { submit } from "./submit.ts";
 
-/** Names that a project's wing may have. */
+/** Most names that a project's wing may have. */
 const WINGS_MAX = 20;
 
 export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
@@ -54,11 +54,11 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const { reader, adopting, isFounded } = reads;
     if (!isFounded()) return { story: adopting?.() ?? NO_PALACE };
     const wing = optionalString(params, "wing");
-    // Each drawer is masked alone: where the story cuts a secret in the middle, no pattern would recognise it.
+    // Masks each drawer alone: no pattern recognises a secret that the story cuts in the middle.
     const clean = (text: string): string => mask(text, redact).text;
     if (params["project"] !== undefined)
       return redactAnswer({ story: storyOfProject(reader, wingsOf(params["project"]), wing, clean) }, redact);
-    // Memory with outcomes decides itself what is shown of it, and when.
+    // Memory with outcomes selects what it shows itself, so its wings are left out here.
     const drawers = reader
       .newestDrawers(wing, WAKE_UP_ROWS_MAX)
       .filter((one) => one.wing === wing || !isMemoryWing(one.wing));
@@ -79,7 +79,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     redactAnswer(previewCompressed(reads.reader, params), redact),
   ),
   "closet.compress": write("closet.compress"),
-  // Settings that the miner's machine does not send come from this machine.
+  // Settings that the miner does not send come from this machine.
   "link.rebuild": async (dependencies, call) =>
     (await submit(dependencies, "link.rebuild", unwrapped(call), call, dependencies.linkRules())).value,
   "drawer.search": read(async ({ reads }, { params, peer }, { redact, openedRoots }) => {
@@ -110,7 +110,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   "job.list": async ({ ready }) => ({ jobs: await (await ready()).jobs.list() }),
   "job.cancel": async ({ ready }, { params }) => (await ready()).jobs.cancel(stringOf(params, "id")),
   "memory.forgetPreview": read(({ hygiene }, { params }) => hygiene.previewForget(readSelector(params).selector)),
-  // The selector goes beside the call, because the journal must not hold a text that is to be forgotten.
+  // The selector is passed beside the call, because the journal must not contain a text to forget.
   "memory.forget": async (dependencies, call) => {
     const { journalled, selector } = readSelector(call.params);
     const { value } = await submit(dependencies, "memory.forget", journalled, call, selector);
@@ -132,7 +132,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const { part, journalled } = readPart(unwrapped(call));
     return (await submit(dependencies, "memory.import", journalled, call, part)).value;
   },
-  // Neither the journal nor the answer that it keeps holds what the user said, or a memory.
+  // The journal and the answer in it contain neither the user's words nor a memory.
   "turn.begin": async (dependencies, call) => {
     const { params } = call;
     const { redact } = dependencies;
@@ -146,7 +146,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const profile = profileIn(params);
     const reads = apart(whole, profile);
     const { drawers, ...found } = await drawersToShow(reads, asked, clean, Date.now());
-    // An agent that waits no longer sees nothing, and what it has not seen counts as not shown.
+    // An agent that no longer waits sees nothing, so these memories count as not shown.
     const { withinMs } = params;
     if (typeof withinMs === "number" && performance.now() - startedAtMs > withinMs)
       return { context: "", scoring: "", plainScoring: "" };
@@ -161,7 +161,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   "turn.scored": read(({ reads }, { params }) => scoredIn(readerIn(reads, params), stringOf(params, "conversation"))),
   "turn.owed": read(({ reads }, { params }, { redact }) => {
     const asked = { conversation: stringOf(params, "conversation"), reply: optionalString(params, "reply") ?? "" };
-    // It goes to others than the agents that the broker serves.
+    // The answer goes to a judge outside of the broker's agents, so secrets are always masked.
     const mode = redact === "off" ? "recall" : redact;
     return redactAnswer(
       owedScore({ ...reads, reader: readerIn(reads, params) }, asked, (text) => mask(text, mode).text),
@@ -190,7 +190,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   ),
   "outcome.import": write("outcome.import"),
   "outcome.export": read(({ reads }, { params }) => carriedPage(readerIn(reads, params), params)),
-  // The journal holds no words of the entries.
+  // The journal does not contain the entries' words.
   "outcome.importGraph": async (dependencies, call) => {
     const { entries, journalled } = carriedEntries(call.params);
     return (await submit(dependencies, "outcome.importGraph", journalled, call, entries)).value;
@@ -227,7 +227,7 @@ function readerIn({ reader }: OpenPalace["reads"], params: Call["params"]): Memo
   return readerOf(reader, profileIn(params));
 }
 
-/** With `wing`, notes of that wing alone. */
+/** Returns the wake-up text for a project. With `wing`, it has only notes of that wing. */
 function storyOfProject(
   reader: LedgerReader,
   project: readonly string[],
@@ -241,13 +241,13 @@ function storyOfProject(
   return ownStory({ project: here.length === 0 ? [] : reader.newestNotes(here, false, NOTES_READ_MAX), others }, clean);
 }
 
-/** Errors: PROTOCOL_BAD_PARAMS. */
+/** Checks a list of wings. Errors: PROTOCOL_BAD_PARAMS. */
 function wingsOf(value: unknown): string[] {
   if (Array.isArray(value) && value.length <= WINGS_MAX && value.every((one) => typeof one === "string")) return value;
   throw new PalaceError("PROTOCOL_BAD_PARAMS", "project must be a list of wings", BAD_PARAMS_HINT);
 }
 
-/** Parameters without MCP's additions. */
+/** Returns the parameters without MCP's additions. */
 function unwrapped({ params: { _meta, ...params } }: Call): Record<string, unknown> {
   return params;
 }
@@ -256,7 +256,7 @@ function optionalString(params: Record<string, unknown>, key: string): string | 
   return params[key] === undefined ? undefined : stringOf(params, key);
 }
 
-/** Errors: PROTOCOL_BAD_PARAMS. */
+/** Returns a string parameter. Errors: PROTOCOL_BAD_PARAMS. */
 function stringOf(params: Record<string, unknown>, key: string): string {
   const value = params[key];
   if (typeof value === "string") return value;

@@ -1,19 +1,14 @@
-/**
- * Decides which role a method or a tool needs: reader, agent or admin. Both route tables ask before anything is done.
- */
+/** Decides which role a method or a tool needs: reader, agent or admin. Both route tables check it first. */
 import { isRecord } from "../../base/is-record.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { MethodName, Role } from "../../protocol/spec.ts";
 import type { Tool } from "../../protocol/tools/table.ts";
 import type { Peer } from "../peer.ts";
 
-/**
- * The role that each of our own methods needs. A tool's row in the table of tools says which one the tool needs; MCP's other
- * methods are for readers.
- */
+/** Role that each of our own methods needs. A tool's role is in its row of the tool table; MCP's other methods need a reader. */
 const METHOD_ROLES: Readonly<Record<MethodName, Role>> = {
-  // Only a person at the broker's machine, or an admin's token, may call these: they end the broker, start long work, tell
-  // what is masked, and change or remove memories in bulk.
+  // These end the broker, start long work, show masked text, or change or remove memories in bulk. So they need a person at the broker's
+  // machine, or an admin's token.
   "broker.stop": "admin",
   "drawer.reveal": "admin",
   "job.cancel": "admin",
@@ -30,7 +25,7 @@ const METHOD_ROLES: Readonly<Record<MethodName, Role>> = {
   "outcome.exportGraph": "admin",
   "outcome.import": "admin",
   "outcome.importGraph": "admin",
-  // These write, read all rows, or tell about the machine more than about the memory (its folders, its exports).
+  // These write, read all rows, or show more about the machine than about the memory (its folders, its exports).
   "book.ingest": "agent",
   "book.remove": "agent",
   "closet.compress": "agent",
@@ -76,7 +71,10 @@ export function roleFor(method: string): Role {
   return Object.hasOwn(METHOD_ROLES, method) ? METHOD_ROLES[method as MethodName] : "reader";
 }
 
-/** Some tools change things outside the ledger: the hooks' settings, a notice that is shown once. */
+/**
+ * Returns the role that a tool call needs. Some tools change things outside the ledger: the hooks' settings, or a notice that is shown
+ * once.
+ */
 export function roleForTool({ role }: Tool, given: unknown): Role {
   const isChange = role === "agent to change" && isRecord(given) && Object.keys(given).length > 0;
   return role === "agent" || isChange ? "agent" : "reader";
@@ -84,7 +82,7 @@ export function roleForTool({ role }: Tool, given: unknown): Role {
 
 const RANK: Readonly<Record<Role, number>> = { reader: 0, agent: 1, admin: 2 };
 
-/** Errors: BROKER_DENIED when the peer's role is less than the needed one. */
+/** Refuses a peer with a lower role than needed. Errors: BROKER_DENIED. */
 export function assertAllowed({ role, agent, door }: Peer, needed: Role): void {
   if (RANK[role] >= RANK[needed]) return;
   if (door === "gate")

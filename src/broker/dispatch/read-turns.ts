@@ -1,7 +1,6 @@
 /**
- * Lets reads begin one after another, the peers in turn: one in each turn of the event loop, few at a time, none of a
- * peer that leaves its answers unread. So one peer's hundred large reads neither hold the loop nor fill the memory.
- * Used by methods.ts.
+ * Starts reads in turns: one peer after the other, one read in each turn of the event loop, and few at the same time. A peer that does not
+ * read its answers gets no turn. So a hundred large reads of one peer neither block the loop nor fill the memory.
  */
 import { setImmediate as immediately } from "node:timers";
 import { READS_MAX, READS_PEER_MAX } from "../../protocol/limits.ts";
@@ -12,21 +11,21 @@ import { RpcFailure } from "./answers.ts";
 type Waiting = { peer: Peer; sinceMs: number; begin: () => void; refuse: (error: Error) => void };
 type Ticket = { peerId: number; sinceMs: number };
 
-/** A read that takes longer waits for something outside: it no longer counts. */
+/** Time after which a running read no longer counts: it waits for something outside. */
 const COUNTED_MS = 5_000;
-/** A read of a peer that reads its answers begins after this time, however much others leave unread. */
+/** Time after which a peer that reads its answers gets a turn, however much others leave unread. */
 const PATIENCE_MS = 2_000;
-/** How often peers that leave answers unread are looked at. */
+/** Time between looks at peers that leave answers unread. */
 const LOOK_MS = 10;
 
 export class ReadTurns {
-  /** Waiting reads by peer; the peer that is next in turn comes first. */
+  /** Waiting reads by peer, in the order of their turns. */
   readonly #waiting = new Map<number, Waiting[]>();
   readonly #underWay = new Set<Ticket>();
   #isArmed = false;
   #look: NodeJS.Timeout | undefined;
 
-  /** Resolves when the read may begin; call the result when its answer is made. Errors: RpcFailure, when the peer has left. */
+  /** Resolves when the read may begin; call the result when the answer is made. Errors: RpcFailure if the peer has left. */
   async begin(peer: Peer): Promise<() => void> {
     if (this.#isArmed || this.#waiting.size > 0 || !this.#mayBegin(peer, performance.now())) {
       const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -1,6 +1,4 @@
-/**
- * Prepares a write and puts it into the queue: what must be known before, who sends it, and when. Used by methods.ts.
- */
+/** Prepares a write and queues it, with its findings, sender and time. */
 import { randomUUID } from "node:crypto";
 import { isLogWrite } from "../../mempalace/events/log-tools.ts";
 import { FACT_WRITES } from "../../memory/tools/writes.ts";
@@ -19,7 +17,7 @@ export async function submit(
   method: ToolsWith<{ kind: "write" }> | WriteMethod,
   params: Record<string, unknown>,
   call: Call,
-  /** Values that the write needs and the journal must not hold. */
+  /** Values that the write needs and the journal must not contain. */
   beside?: unknown,
 ): Promise<{ value: unknown; replayed: boolean }> {
   const { peer, params: outer, requestId, sizeBytes, signal } = call;
@@ -29,7 +27,7 @@ export async function submit(
   if (needsFindings(method)) {
     const files = filesFor(peer, palace.reads.files, dependencies.openedRoots);
     const own = palace.reads.searches.of(peer.agent);
-    // A write whose preparation fails runs without it: a note filed twice is better than a lost one.
+    // If the preparation fails, the write runs without it: a duplicate note is better than a lost one.
     findings = await prepareWrite({ ...palace.reads, files, own }, method, params).catch(() => undefined);
   }
   const { agent, door, uid, pid } = peer;
@@ -52,7 +50,8 @@ export async function submit(
   faultPoint("admit.before-queue");
   const queue = isLogWrite(method) ? palace.logstream.queue : palace.queue;
   const { outcome, replayed } = await queue.submit(peer.id, write, sizeBytes, signal);
-  // A repeated write does not send: where sending ends the broker, its repetition must still be answered.
+  // A repeated write does not wait until its facts are in MemPalace's file. If sending the facts ends the broker, the repeated write must
+  // still get its answer.
   if (FACT_WRITES.has(method) && outcome.ok && !replayed && queue.depth === 0) await palace.reads.graph.sent();
   faultPoint("acknowledge.before-reply");
   if (!outcome.ok) throw new RpcFailure(outcome.error);

@@ -1,7 +1,4 @@
-/**
- * `tools/call`: checks a tool of the table, runs it in the part that owns it, and answers as upstream does (palace.md
- * 2.3, 2.4).
- */
+/** `tools/call`: checks the arguments, runs the tool in the part that owns it, and answers as upstream does (palace.md 2.3, 2.4). */
 import { redactAnswer } from "../../memory/text/redact.ts";
 import { checkArguments } from "../../protocol/tools/arguments.ts";
 import { runReadTool } from "../tools/reads.ts";
@@ -35,7 +32,7 @@ export async function callTool(dependencies: MethodsDependencies, call: Call): P
   if (typeof name !== "string" || (given !== undefined && given !== null && !isRecord(given)))
     throw refuse("'name' must be a string and 'arguments' an object");
   const tool = findTool(name);
-  // MCP 2026-07-28 asks for this number; MemPalace answers older clients with the other one.
+  // MCP 2026-07-28 requires the first number; MemPalace answers older clients with the second.
   const unknown = call.isModern ? RPC.INVALID_PARAMS : RPC.METHOD_NOT_FOUND;
   if (tool === undefined) throw new RpcFailure({ code: unknown, message: `Unknown tool: ${cut(name)}` });
   const checked = checkArguments(tool, given);
@@ -84,7 +81,7 @@ function progressOf({ params, notify }: Call): (done: number, total: number, nam
     notify("notifications/progress", { progressToken: token, progress, total, message });
 }
 
-/** A refusal may quote what it refuses. */
+/** Shortens a refusal, because it may quote a long argument. */
 function bounded(value: unknown): unknown {
   return isRecord(value) && typeof value["error"] === "string"
     ? { ...value, error: cut(value["error"], ERROR_TEXT_MAX) }

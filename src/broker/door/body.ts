@@ -1,4 +1,4 @@
-/** Reads the body of a request by the rules of a line on the stream: bounded in bytes and depth, UTF-8. Used by HTTP answers. */
+/** Reads the body of a request with the limits of a line on the stream: bytes, depth, UTF-8. */
 import type { IncomingMessage } from "node:http";
 import { PalaceError } from "../../base/errors.ts";
 import { FRAME_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
@@ -9,8 +9,8 @@ import type { HeldBytes, Holder } from "./held.ts";
 export type RefusedBody = { status: 400 | 413; error: PalaceError };
 
 /**
- * `message` is undefined for an empty body; the whole result is undefined where the peer disconnected midway. After a 413 the rest is
- * not read: the answer must close the connection.
+ * Reads the body. `message` is undefined for an empty body; the result is undefined if the peer disconnected midway. After a 413 the rest
+ * stays unread, so the answer must close the connection.
  */
 export async function readBody(
   request: IncomingMessage,
@@ -44,8 +44,8 @@ export async function readBody(
 }
 
 /**
- * Reads a body that nobody wants, up to a bound of bytes and of time. A connection that is closed with unread bytes is reset, and
- * its client may lose the answer.
+ * Reads an unwanted body, up to a limit of bytes and time. Closing a connection with unread bytes resets it, and the client may lose the
+ * answer.
  */
 export async function skipBody(request: IncomingMessage, timeoutMs: number): Promise<void> {
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();

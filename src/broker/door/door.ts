@@ -1,7 +1,6 @@
 /**
- * A door: HTTP/1.1 on a UNIX socket or a TCP port. It establishes who connects, upgrades to streams and routes the few
- * HTTP paths. It knows nothing of the palace. On the UNIX socket the kernel identifies the peer, over TCP a token does
- * (guard.ts).
+ * A door: HTTP/1.1 on a UNIX socket or a TCP port. It identifies the peer, upgrades to streams and routes the few HTTP paths. It knows
+ * nothing about the palace. On the UNIX socket the kernel identifies the peer, over TCP a token does (guard.ts).
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Server as NetServer, Socket } from "node:net";
@@ -31,14 +30,17 @@ import type { Starts } from "./starts.ts";
 import { Stream } from "./stream.ts";
 import { REVOKED_CHECK_MS } from "./tokens.ts";
 
-/** How the paths of the HTTP API of memory with outcomes begin. */
+/** Beginning of the paths of Roampal's HTTP API. */
 export const API_PATHS = "/api/";
 /** How the paths of the page begin. */
 export const PAGE_PATHS = "/ui/";
 
 /** Paths of Roampal's hooks. */
 const HOOK_PATHS = "/api/hooks/";
-/** Fields that Roampal's hooks and plugins read: no memory, no question, nothing stored. Source: outcome-memory.md 4.4–4.6. */
+/**
+ * Empty answer with the fields that Roampal's hooks and plugins read: no memory, no question, nothing stored. Source: outcome-memory.md
+ * 4.4–4.6.
+ */
 const NOTHING = {
   formatted_injection: "",
   scoring_prompt: "",
@@ -66,7 +68,7 @@ export type DoorOptions = {
     | {
         kind: "unix";
         path: string;
-        /** The user's own socket allows everything; the SSH gate's socket allows less. */
+        /** The user's own socket allows everything, the SSH gate's socket less. */
         role: Role;
         name: "unix" | "gate";
         credentials: (socket: Socket) => PeerCredentials | undefined;
@@ -76,7 +78,7 @@ export type DoorOptions = {
         guard: Pick<Guard, "admit" | "challenge" | "isValid">;
         /** The page's door has a name of its own. */
         name?: "ui";
-        /** The socket that connections to the port are passed on to, where another process holds the port. */
+        /** Socket that gets the port's connections if another process holds the port. */
         forwarded?: string;
       } & TcpAddress);
   instanceHeader: [name: string, value: string];
@@ -84,19 +86,22 @@ export type DoorOptions = {
   /** Shared by all doors. */
   held: Held;
   starts: Starts;
-  /** Path → answer. The route `/api/*` or `/ui/*` serves every other path that begins so. */
+  /** Answers by path. The routes `/api/*` and `/ui/*` serve every other path below them. */
   routes: ReadonlyMap<string, Route>;
   /** Called when a peer connects, sends a request or disconnects. */
   onPeers: () => void;
-  /** Called when a connection closes that had sent a request. */
+  /** Called when a connection that had sent a request closes. */
   onLeft: (peerId: number) => void;
   log: Log;
 };
 
 const HEADERS_TIMEOUT_MS = 10_000;
-/** Longer than clients keep an idle connection, so that they close it and never write into one that was just closed. */
+/**
+ * Time that the door keeps an idle connection: longer than clients do. So the client closes it, and never writes into one that was just
+ * closed.
+ */
 const KEEP_ALIVE_MS = 75_000;
-/** Time a refused peer gets to read the reason. */
+/** Time for a refused peer to read the reason. */
 const REFUSED_MAX_MS = 2_000;
 
 type Admitted = { peer: Peer; headers: Record<string, string>; tokenId: string | undefined };
@@ -105,8 +110,7 @@ type OpenStream = { stream: Stream; socket: Socket; tokenId: string | undefined 
 let lastPeer = 0;
 
 /**
- * Open the UNIX door only while holding the lifetime lock: it removes a leftover socket. Errors: STORE_READ_ONLY,
- * CONFIG_BAD_VALUE.
+ * Opens a door. The UNIX door requires the lifetime lock, because it removes a leftover socket. Errors: STORE_READ_ONLY, CONFIG_BAD_VALUE.
  */
 export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
   const door = new OpenDoor(options);
@@ -166,7 +170,7 @@ export class OpenDoor {
     return typeof address === "object" && address !== null ? address.port : 0;
   }
 
-  /** Accepts no more connections; answers running requests, then ends the streams. */
+  /** Accepts no more connections, answers running requests, then ends the streams. */
   async close(): Promise<void> {
     clearInterval(this.#revoked);
     const closed = new Promise((resolve) => this.#listener.close(resolve));
@@ -177,12 +181,12 @@ export class OpenDoor {
     if (this.#listener !== this.#server) this.#server.close();
   }
 
-  /** Identifies the user by the kernel; another user is cut off before a byte is read. False: it was. */
+  /** Asks the kernel for the user. Cuts off another user before reading a byte, and then returns false. */
   #identify(socket: Socket): boolean {
     const { at, log } = this.#options;
     const { uid, pid } = (at.kind === "unix" ? at.credentials(socket) : undefined) ?? { uid: -1, pid: 0 };
     const own = process.getuid?.() ?? -1;
-    // Root is admitted: it could read the files themselves.
+    // Root is admitted, because root could read the files anyway.
     if (uid !== -1 && own !== -1 && uid !== own && uid !== 0) {
       log.warn("foreign user refused", { uid, pid });
       socket.destroy();
@@ -192,7 +196,7 @@ export class OpenDoor {
     return true;
   }
 
-  /** Undefined: the connection was refused and is closed already. */
+  /** Admits a request or returns a refusal. Returns undefined if the connection was refused and is already closed. */
   #admit(request: IncomingMessage, fallback: string): Admitted | Refusal | undefined {
     const { at } = this.#options;
     const claimed = agentName(request.headers[AGENT_HEADER] ?? fallback);
@@ -237,7 +241,7 @@ export class OpenDoor {
     return this.#options.held.unread.isOver ? "others wait" : "goes on";
   }
 
-  /** One number for each connection, however many requests it carries. */
+  /** Returns the number of the connection, which is the same for all its requests. */
   #peerId(socket: Socket): number {
     const known = this.#peerIds.get(socket);
     if (known !== undefined) return known;
@@ -247,7 +251,7 @@ export class OpenDoor {
     return id;
   }
 
-  /** Limits the log lines of a peer that fails again and again. */
+  /** Logs a refusal, but not each failure of a peer that fails again and again. */
   #logRefusal(request: IncomingMessage, { status, why }: Refusal): void {
     if (status === 429) return;
     const { at, log } = this.#options;
@@ -298,7 +302,7 @@ export class OpenDoor {
     }
   }
 
-  /** Counts the part of the answer that is not read yet. */
+  /** Counts the unread part of the answer. */
   #holdAnswer({ socket }: IncomingMessage, response: ServerResponse): void {
     const { unread } = this.#options.held;
     const holder: Holder = { about: { address: socket.remoteAddress ?? "" }, cut: () => socket.destroy() };
@@ -343,8 +347,8 @@ export class OpenDoor {
 const BAD_UPGRADE: Refusal = { ok: false, status: 400, why: "only /mcp upgrades, to mcp", headers: {} };
 
 /**
- * Returns a refusal as its reader takes it. Clients of the API read JSON. Roampal's hooks, which have no token to send, kill the process
- * at the port after any error: they get an answer without content, and the reason in it.
+ * Returns a refusal in the form that its reader needs. Clients of the API read JSON. Roampal's hooks have no token, and after any error
+ * they kill the process at the port. So they get an empty answer that contains the reason.
  */
 function inItsForm(
   request: IncomingMessage,
@@ -373,7 +377,7 @@ function queryOf(request: IncomingMessage): URLSearchParams {
   return new URLSearchParams(query);
 }
 
-/** Node no longer handles the socket: without reading on, its end goes unnoticed, and a peer may never end it. */
+/** Refuses an upgrade. Node no longer handles the socket: we must read on to notice its end, and the peer may never end it. */
 function refuse(socket: Socket, refusal: Refusal): void {
   socket.end(refusalHead(refusal));
   socket.resume();

@@ -1,8 +1,8 @@
-/** Refuses a door that other machines can reach as long as no token was given to anybody. Used by life/doors.ts. */
+/** Refuses a door that other machines can reach while no token exists. */
 import { PalaceError } from "../../base/errors.ts";
 import { isLoopback, type TcpAddress } from "./listen.ts";
 
-/** `tokens`: how many there are. Errors: CONFIG_BAD_VALUE. */
+/** Checks the address. `tokens`: number of tokens. Errors: CONFIG_BAD_VALUE. */
 export function requireToken({ host, port }: TcpAddress, tokens: number): void {
   if (isLoopback(host) || tokens > 0) return;
   throw new PalaceError(

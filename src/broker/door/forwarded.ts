@@ -1,7 +1,4 @@
-/**
- * Takes connections that port-process.ts passes on: the first line names the client's address and port, and the rest is the
- * client's own. Used by door.ts.
- */
+/** Takes connections from port-process.ts. The first line names the client's address and port; the rest is the client's own. */
 import type { Server as HttpServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 
@@ -10,9 +7,9 @@ const LINE_MAX = 107;
 const LINE_TIMEOUT_MS = 10_000;
 const LINE = /^PROXY TCP4 ([\d.]+) [\d.]+ (\d{1,5}) \d{1,5}\r\n/;
 
-/** A server whose connections `http` answers. Their `remoteAddress` and `remotePort` are the client's. */
+/** Returns a server whose connections `http` answers. Their `remoteAddress` and `remotePort` are the client's. */
 export function forwardedServer(http: HttpServer): Server {
-  // The HTTP server watches its timeouts from here on.
+  // From here on the HTTP server watches its timeouts.
   const listens = (): void => void http.emit("listening");
   return createServer({ allowHalfOpen: true }, (socket) => takeLine(socket, http)).once("listening", listens);
 }

@@ -1,6 +1,6 @@
 /**
- * Decides who may come in over TCP, from a request's headers and its connection; it knows tokens, names and addresses,
- * and nothing of palaces. Every refusal is a status and one line of text, and counts against its address.
+ * Decides who may come in over TCP, from a request's headers and connection. It knows tokens, names and addresses, not palaces. Every
+ * refusal is a status and one line of text, and counts against its address.
  */
 import type { IncomingMessage } from "node:http";
 import { isIP, type Socket } from "node:net";
@@ -17,41 +17,38 @@ import { isLoopback, type TcpAddress } from "./listen.ts";
 import { socketOwner } from "./socket-owner.ts";
 import type { TokenBook, TokenRecord } from "./tokens.ts";
 
-/** `headers` go into the answer. */
+/** A refusal. `headers` go into the answer. */
 export type Refusal = { ok: false; status: number; why: string; headers: Record<string, string> };
-/** Whom a request is from. `id`: of a token, or OWNER's. */
+/** Sender of a request. `id`: the token's, or OWNER's. */
 export type Guest = Pick<TokenRecord, "id" | "name" | "role">;
 export type Admission = Refusal | { ok: true; token: Guest; headers: Record<string, string> };
 
-/** A program of the user whose broker this is, on this machine, without a token. */
+/** A program of the broker's own user on this machine, without a token. */
 const OWNER: Guest = { id: "owner", name: "local", role: "agent" };
 
-/** Paths and address of the loopback at which the owner's own programs need no token. */
+/** Loopback address and paths where the owner's own programs need no token. */
 export type OwnDoor = TcpAddress & { paths: string };
 
-/** Failures within the window after which further ones get no reason. */
+/** Most failures in the window that the door answers with a reason. */
 const FAILURES_MAX = 10;
 const WINDOW_MS = 60_000;
-/** Pairs of address and token that are remembered; beyond this the oldest is dropped. */
+/** Most pairs of address and token to remember; a further one drops the oldest. */
 const KEYS_MAX = 10_000;
 
-/**
- * Names under which containers and this machine reach the door; an IP address cannot be rebound, so it is always
- * accepted.
- */
+/** Names under which containers and this machine reach the door. An IP address is always accepted, because nobody can rebind it. */
 const HOST_NAMES = /^(?:localhost|(?:host|gateway)\.docker\.internal|host\.containers\.internal)$/i;
 
 export class Guard {
   readonly #tokens: TokenBook;
   readonly #isOurs: (host: string) => boolean;
   readonly #now: () => number;
-  /** The nonce of a connection; it serves for one proof. */
+  /** Nonce of a connection, for one proof. */
   readonly #nonces = new WeakMap<Socket, string>();
   readonly #failures = new Map<string, { count: number; sinceMs: number }>();
   readonly #own: OwnDoor | undefined;
   readonly #owners = new WeakMap<Socket, number | undefined>();
 
-  /** `hosts`: names besides the usual ones; `loopback`: those of this machine's loopback alone. */
+  /** `hosts`: names besides the usual ones; `loopback`: only names of this machine's loopback. */
   constructor(
     tokens: TokenBook,
     hosts: readonly string[] | "loopback",
@@ -63,7 +60,7 @@ export class Guard {
     this.#own = own;
   }
 
-  /** A nonce for the connection's next proof. The answer is the same whether or not the token exists. */
+  /** Returns a nonce for the connection's next proof. The answer does not depend on whether the token exists. */
   challenge(request: IncomingMessage): string {
     const nonce = makeNonce();
     this.#nonces.set(request.socket, nonce);
@@ -80,10 +77,9 @@ export class Guard {
       form ??
       (header === "" ? this.#admitOwner(request, path) : undefined) ??
       (bearer === undefined ? this.#admitProof(request, path, proof) : this.#admitBearer(id, bearer));
-    // A valid proof is accepted before failures are considered: failures of others, even under the same id, keep no
-    // valid token out.
+    // A valid proof is accepted before failures count: failures of others, even with the same id, do not lock out a valid token.
     if (admission?.ok === true) return admission;
-    // Failures are counted by address and token, because containers share an address.
+    // Failures count by address and token, because containers share an address.
     const key = `${request.socket.remoteAddress ?? ""} ${id}`;
     const failures = this.#failuresOf(key);
     if (failures !== undefined && failures.count >= FAILURES_MAX) {
@@ -104,15 +100,15 @@ export class Guard {
     return undefined;
   }
 
-  /** False once the token is revoked or expired. */
+  /** Returns false once the token is revoked or expired. */
   isValid(id: string): boolean {
     return this.#tokens.find(id) !== undefined;
   }
 
-  /** Root is not admitted unless it is the owner: root's programs forward connections of others. */
+  /** Admits the owner's own programs. Root is admitted only as the owner: root's programs forward connections of others. */
   #admitOwner({ socket, headers }: IncomingMessage, path: string): Admission | undefined {
     if (this.#own === undefined || !path.startsWith(this.#own.paths)) return undefined;
-    // The owner's browser sends this header, and shows pages of others.
+    // The owner's browser sends this header, and may show other people's pages.
     if (headers["sec-fetch-site"] !== undefined) return undefined;
     const { remoteAddress: address = "", remotePort: port = 0 } = socket;
     if (!this.#owners.has(socket)) {
@@ -171,7 +167,7 @@ export function refusal(status: number, why: string, headers: Record<string, str
   return { ok: false, status, why, headers };
 }
 
-/** Returns `Host` without its port, IPv6 without its brackets. */
+/** Returns the `Host` without its port, an IPv6 address without brackets. */
 export function hostName(header: string | undefined): string | undefined {
   return /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+))(?::\d{1,5})?$/
     .exec(header ?? "")

@@ -1,4 +1,4 @@
-/** Starts the process that holds a TCP port (port-process.ts), and tells when it has ended. Used by life/outcome-door.ts. */
+/** Starts the process that holds a TCP port (port-process.ts), and reports its end. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -16,12 +16,12 @@ export type HeldPort = {
 const OPEN_MAX_MS = 20_000;
 const END_MAX_MS = 4_000;
 
-/** `path`: the socket that connections are passed on to. Errors: with the system's code, as `listen` has them. */
+/** Starts the process. `path`: socket that it passes connections to. Errors: the system's code, as for `listen`. */
 export async function holdPort({ host, port }: TcpAddress, path: string): Promise<HeldPort> {
   const file = fileURLToPath(threadFile(import.meta.url, "port-process"));
   const child = spawn(process.execPath, [file, host, String(port), path], {
     cwd: "/",
-    // Secrets of the broker's environment stay with the broker.
+    // The broker's environment may contain secrets, so the process gets none of it.
     env: {},
     stdio: ["pipe", "pipe", "ignore"],
   });

@@ -1,26 +1,26 @@
 /**
- * Bounds the bytes that the broker keeps for connections that do not go on: requests that do not end, and answers that
- * are not read. All connections of all doors share each bound. Made by lifecycle.ts, used by stream.ts and body.ts.
+ * Limits the bytes that the broker keeps for stalled connections: requests that do not end, and unread answers. All connections of all
+ * doors share each limit. lifecycle.ts makes it.
  */
 import type { Log, LogFields } from "../../base/log.ts";
 import { SLOW_PEER_MS, UNFINISHED_MAX_BYTES, UNREAD_MAX_BYTES } from "../../protocol/limits.ts";
 
-/** A connection as the log names it. `cut` ends it and must not call back. */
+/** A connection. `about`: its fields in the log. `cut` ends it and must not call back. */
 export type Holder = { about: LogFields; cut: () => void };
 
-/** How often connections are looked at while the bound is exceeded, ms. */
+/** Time between looks at the connections while the limit is exceeded, ms. */
 const LOOK_MS = 100;
 
 export class HeldBytes {
   readonly #maxBytes: number;
   readonly #patienceMs: number;
   readonly #onCut: (about: LogFields) => void;
-  /** The holder that has waited longest comes first. */
+  /** Holders, the longest waiting first. */
   readonly #held = new Map<Holder, { bytes: number; sinceMs: number }>();
   #totalBytes = 0;
   #look: NodeJS.Timeout | undefined;
 
-  /** A holder that went on within `patienceMs` is not cut. */
+  /** A holder that made progress within `patienceMs` is not cut. */
   constructor(maxBytes: number, patienceMs: number, onCut: (about: LogFields) => void) {
     this.#maxBytes = maxBytes;
     this.#patienceMs = patienceMs;
@@ -31,7 +31,7 @@ export class HeldBytes {
     return this.#totalBytes > this.#maxBytes;
   }
 
-  /** Says how much a holder has now. `wentOn`: it sent or read something just now, so its wait begins again. */
+  /** Records a holder's bytes. `wentOn`: the holder has just sent or read something, so its wait begins again. */
   set(holder: Holder, bytes: number, wentOn: boolean): void {
     const before = this.#held.get(holder);
     this.#totalBytes += bytes - (before?.bytes ?? 0);
@@ -41,7 +41,7 @@ export class HeldBytes {
     if (this.isOver) this.#makeRoom(holder);
   }
 
-  /** Cuts holders, the longest wait first, until the rest fits. `newest` has just arrived and is never cut. */
+  /** Cuts holders, the longest waiting first, until the rest fits. Never cuts `newest`, which has just arrived. */
   #makeRoom(newest?: Holder): void {
     const nowMs = performance.now();
     for (const [holder, { bytes, sinceMs }] of this.#held) {

@@ -1,4 +1,4 @@
-/** Makes a server listen: on a socket file in a private folder, or on a TCP port. Used by door.ts. */
+/** Makes a server listen on a socket file in a private folder, or on a TCP port. */
 import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import type { Server } from "node:net";
 import { dirname } from "node:path";
@@ -9,14 +9,11 @@ import { PalaceError } from "../../base/errors.ts";
 
 export type TcpAddress = { host: string; port: number };
 
-/** Stands for the address that containers reach as host.docker.internal; nothing outside this machine reaches it. */
+/** Name for the address that containers reach as host.docker.internal and no other machine reaches. */
 const DOCKER = "docker";
 const DOCKER_BRIDGE = "docker0";
 
-/**
- * Call it only while holding the lifetime lock: it removes a leftover socket. Errors: STORE_READ_ONLY,
- * CONFIG_BAD_VALUE.
- */
+/** Listens on a socket. Requires the lifetime lock, because it removes a leftover socket. Errors: STORE_READ_ONLY, CONFIG_BAD_VALUE. */
 export async function listenUnix(server: Server, socketPath: string): Promise<void> {
   const folder = dirname(socketPath);
   try {
@@ -44,7 +41,7 @@ export async function listenUnix(server: Server, socketPath: string): Promise<vo
   }
 }
 
-/** Errors: CONFIG_BAD_VALUE for an address that is in use or not this machine's. */
+/** Listens on a port. Errors: CONFIG_BAD_VALUE for an address that is in use or not this machine's. */
 export async function listenTcp(server: Server, { host, port }: TcpAddress): Promise<void> {
   try {
     await listening(server, () => server.listen({ host, port }));
@@ -59,8 +56,8 @@ export async function listenTcp(server: Server, { host, port }: TcpAddress): Pro
 }
 
 /**
- * Turns `docker` into the Docker bridge's own address, which `host-gateway` resolves to, where there is one; Docker
- * Desktop resolves host.docker.internal to the loopback.
+ * Turns `docker` into the Docker bridge's own address, which `host-gateway` resolves to. Without a bridge it returns the loopback: Docker
+ * Desktop resolves host.docker.internal to it.
  */
 export function resolveListenHost(host: string): string {
   if (host !== DOCKER) return host;
@@ -74,8 +71,8 @@ export function resolveListenHost(host: string): string {
 }
 
 /**
- * Reads the bridge's own address from the kernel's tables: os.networkInterfaces() omits a bridge that no container is
- * attached to. Source: proc(5); /proc/net/route has addresses and masks as little-endian hex.
+ * Reads the bridge's own address from the kernel's tables: os.networkInterfaces() omits a bridge without containers. Source: proc(5);
+ * /proc/net/route has addresses and masks as little-endian hex.
  */
 export function bridgeAddress(routes: string, trie: string): string | undefined {
   const route = routes
@@ -94,21 +91,21 @@ export function bridgeAddress(routes: string, trie: string): string | undefined 
 }
 
 /**
- * The address of the last TCP door. Whichever client needs a broker starts the next one, mostly without the environment
- * that asked for the door. Undefined where there was none, or its file is invalid.
+ * Returns the address of the last TCP door; undefined if there was none or its file is invalid. The client that starts the next broker
+ * usually lacks the environment that asked for the door.
  */
 export function recallAddress(file: string): TcpAddress | undefined {
   const { host, port } = readRecord(file);
   return typeof host === "string" && Number.isInteger(port) ? { host, port: port as number } : undefined;
 }
 
-/** Undefined deletes the record. */
+/** Records the address; undefined deletes the record. */
 export function rememberAddress(file: string, address: TcpAddress | undefined): void {
   if (address === undefined) rmSync(file, { force: true });
   else if (!isDeepStrictEqual(recallAddress(file), address)) writeFileAtomic(file, `${JSON.stringify(address)}\n`);
 }
 
-/** True when only this machine reaches the address. */
+/** Returns true if only this machine reaches the address. */
 export function isLoopback(host: string): boolean {
   return /^localhost$/i.test(host) || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }

@@ -1,7 +1,6 @@
 /**
- * `/mcp` for standard clients: MCP's Streamable HTTP by the official SDK, both protocol eras, without sessions. Every
- * call goes through the same route table as the streams'. It is loaded at the first such request: the SDK is large, and
- * most brokers never get one.
+ * `/mcp` for standard clients: MCP's Streamable HTTP by the official SDK, both protocol eras, without sessions. Every call goes through the
+ * same route table as a stream's. The first such request loads this file: the SDK is large, and most brokers never get one.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
@@ -27,7 +26,7 @@ const OLDER_CAPABILITIES: Capabilities = { tools: {} };
 
 export type McpHttp = (request: IncomingMessage, response: ServerResponse, peer: Peer) => Promise<void>;
 
-/** An error whose number and text cross the wire unchanged. */
+/** Error whose number and text cross the wire unchanged. */
 class WireError extends Error {
   readonly code: number;
   readonly data: unknown;
@@ -38,9 +37,9 @@ class WireError extends Error {
   }
 }
 
-/** Methods that the SDK answers or refuses itself; it cannot even build a request of others. */
+/** HTTP methods that the SDK answers or refuses itself. It cannot even build a request of another method. */
 const METHODS = ["POST", "GET", "DELETE"];
-/** Capability → its requests. */
+/** Requests of each capability. */
 const METHODS_OF = {
   tools: ["tools/list", "tools/call"],
   resources: ["resources/list", "resources/templates/list", "resources/read"],
@@ -62,7 +61,7 @@ export function createMcpHttp(
       method === "POST" ? await readBody(request, ONE_MESSAGE, { peer, unfinished }) : { message: undefined };
     if (body === undefined) return;
     if ("error" in body) return refuse(response, body);
-    // The door has checked the host name; the SDK only builds a URL from it that nobody reads, and fails on some names.
+    // The door has checked the host name. The SDK only builds an unused URL from it, and fails on some names.
     request.headers.host = "localhost";
     const header = request.headers[IDEMPOTENCY_HEADER];
     const handler = createMcpHandler(
@@ -77,7 +76,7 @@ export function createMcpHttp(
       },
     );
     try {
-      // The SDK's types were written without exactOptionalPropertyTypes.
+      // The SDK's types do not support exactOptionalPropertyTypes.
       const serve = toNodeHandler(handler, { maxRequestBodySize: FRAME_SIZE_MAX_BYTES });
       await serve(request as Parameters<typeof serve>[0], response, body.message);
     } finally {
@@ -86,7 +85,7 @@ export function createMcpHttp(
   };
 }
 
-/** Closes the connection: the rest of an oversized body is not read. */
+/** Refuses and closes the connection, because the rest of an oversized body stays unread. */
 function refuse(response: ServerResponse, { status, error }: RefusedBody): void {
   const code = status === 413 ? RPC.INVALID_REQUEST : RPC.PARSE_ERROR;
   const body = JSON.stringify({
@@ -120,7 +119,7 @@ function createServer(dispatch: Dispatch, peer: Peer, identity: Identity, key: s
     for (const method of methods)
       server.setRequestHandler(method, ({ params }, { mcpReq: { envelope } }) => {
         const { _meta, ...rest } = (params ?? {}) as { _meta?: object };
-        // The SDK has taken the envelope out; the route table reads it as from a stream.
+        // The SDK has removed the envelope; the route table expects it as on a stream.
         const named = method === "tools/call" && key !== undefined ? { [IDEMPOTENCY_META]: key } : undefined;
         const meta = { ...envelope, ...named, ..._meta };
         return forward(method, { ...rest, ...(Object.keys(meta).length > 0 && { _meta: meta }) }) as never;

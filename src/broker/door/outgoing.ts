@@ -1,7 +1,4 @@
-/**
- * Messages on their way to one peer. They are written in slices, as the peer reads them. Waiting messages are
- * Buffers, outside V8's heap, and each slice that the peer reads is noticed. Used by stream.ts.
- */
+/** Messages to one peer, written in slices as the peer reads them. Waiting messages are Buffers, outside V8's heap. */
 import type { Socket } from "node:net";
 
 const SLICE_BYTES = 256 * 1024;
@@ -9,7 +6,7 @@ const SLICE_BYTES = 256 * 1024;
 export class Outgoing {
   readonly #socket: Socket;
   readonly #onWritten: () => void;
-  /** Whole messages, but for the first, which may be partly written. */
+  /** Waiting messages; the first may be partly written. */
   readonly #waiting: Buffer[] = [];
   #waitingBytes = 0;
 
@@ -22,12 +19,12 @@ export class Outgoing {
     };
   }
 
-  /** Bytes that the peer has not read; those in the kernel's buffer do not count. */
+  /** Bytes that the peer has not read, without those in the kernel's buffer. */
   get bytes(): number {
     return this.#waitingBytes + this.#socket.writableLength;
   }
 
-  /** True when the socket has everything. */
+  /** True if the socket has everything. */
   get isEmpty(): boolean {
     return this.#waitingBytes === 0;
   }

@@ -1,6 +1,6 @@
 /**
- * Shares one door's connections out. A connection that has proven nothing has little time, and the oldest makes way for
- * the newest; a peer that was admitted has a share, so that it shuts nobody else out. Used by door.ts.
+ * Shares the connections of one door among its peers. A connection that has not proven who it is gets little time, and the oldest of these
+ * is dropped for a new one. An admitted peer has a limited share, so it locks nobody out.
  */
 import type { Socket } from "node:net";
 import type { Log, LogFields } from "../../base/log.ts";
@@ -8,20 +8,20 @@ import { PEER_CONNECTIONS_MAX, PEERS_KEPT, PEERS_MAX, UNPROVEN_MAX } from "../..
 import { REFUSED_HEADER } from "../../protocol/spec.ts";
 import type { Refusal } from "./guard.ts";
 
-/** The owner of connections: `key` counts them, `name` is for people. `isOwner`: the owner's own command line. */
+/** Owner of connections: `key` counts them, `name` is for people. `isOwner`: the owner's own command line. */
 export type Claimant = { key: string; name: string; isOwner: boolean };
 
-/** A connection has to prove who it is within this time, ms: the shorter one while many have not. */
+/** Time in which a connection must prove who it is, ms. The shorter time applies while many have not. */
 const PROVEN_WITHIN_MS = 10_000;
 const PROVEN_WITHIN_MANY_MS = 2_000;
 const MANY = UNPROVEN_MAX / 4;
 const LOOK_MS = 500;
-/** The log gets at most one line in this time, ms. */
+/** Least time between two lines in the log, ms. */
 const TOLD_EVERY_MS = 10_000;
 
 export class Places {
   readonly #log: Log;
-  /** Connections that have proven nothing and the time of their arrival, the oldest first. */
+  /** Connections without proof, by the time of their arrival, oldest first. */
   readonly #unproven = new Map<Socket, number>();
   #look: NodeJS.Timeout | undefined;
   readonly #admitted = new Map<Socket, string>();
@@ -41,7 +41,7 @@ export class Places {
     this.#lookLater();
   }
 
-  /** Gives the connection a place among its peer's, once; or says why there is none. */
+  /** Gives the connection a place in its peer's share, once. Returns a refusal if there is none. */
   admit(socket: Socket, { key, name, isOwner }: Claimant): Refusal | undefined {
     if (this.#admitted.has(socket)) return undefined;
     const own = this.#counts.get(key) ?? 0;
@@ -57,7 +57,7 @@ export class Places {
   }
 
   #lookLater(): void {
-    // The loop reads first, so that a loop that was held up cuts nobody.
+    // The loop reads first, so that a blocked loop drops nobody.
     this.#look ??= setTimeout(() => setImmediate(() => this.#dropOld()), LOOK_MS).unref();
   }
 

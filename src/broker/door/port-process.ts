@@ -1,13 +1,12 @@
 /**
- * A process of its own that holds a TCP port for the broker and passes each connection on to a socket of the broker, byte for byte.
- * Programs that kill the process at their port hit this one, and never the palace's writer. Started and watched by held-port.ts.
- *
- * Arguments: host, port, the broker's socket. The first line to the broker names the client's address and port (PROXY protocol, version 1).
- * It writes one line to stdout: `open`, or the error's code. It ends with the broker, whose end it sees on its stdin.
+ * Process that holds a TCP port for the broker and passes each connection to a socket of the broker, byte for byte. A program that kills
+ * the process at its port hits this process, never the palace's writer. held-port.ts starts and watches it. Arguments: host, port, the
+ * broker's socket. The first line to the broker names the client's address and port (PROXY protocol, version 1). It writes one line to
+ * stdout: `open`, or the error's code. It ends with the broker, which closes its stdin.
  */
 import { connect, createServer, type Socket } from "node:net";
 
-/** Time open connections get to read their last bytes after the broker has ended, ms. */
+/** Time that open connections get to read their last bytes after the broker has ended, ms. */
 const LEAVE_MAX_MS = 2_000;
 const [host = "127.0.0.1", port = "0", path = ""] = process.argv.slice(2);
 
@@ -20,7 +19,7 @@ const server = createServer({ allowHalfOpen: true }, (client) => {
   join(broker, client);
 });
 
-/** `pipe` stops reading from a side while the other side does not take what it has read. */
+/** Passes bytes from one side to the other. `pipe` stops reading while the other side does not take them. */
 function join(from: Socket, to: Socket): void {
   from.pipe(to);
   from.on("error", () => to.destroy());

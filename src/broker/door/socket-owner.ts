@@ -1,7 +1,4 @@
-/**
- * Tells which user owns the other end of a connection over the loopback, from the kernel's table of TCP sockets. Linux only. Used by
- * guard.ts. Source: proc(5).
- */
+/** Finds the user at the other end of a loopback connection in the kernel's table of TCP sockets. Linux only. Source: proc(5). */
 import { existsSync, readFileSync } from "node:fs";
 import { endianness } from "node:os";
 import { isIPv4 } from "node:net";
@@ -9,16 +6,18 @@ import { isIPv4 } from "node:net";
 export type Connection = { client: { address: string; port: number }; server: { address: string; port: number } };
 
 const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
-/** State code of an established connection. Others are ignored: the kernel may show such a socket as root's after its owner has ended. */
+/**
+ * State code of an established connection. Other states are ignored: the kernel may show such a socket as root's after its owner has ended.
+ */
 const ESTABLISHED = "01";
 const UID_COLUMN = 7;
 
-/** True where the system has such a table. */
+/** Returns true if the system has such a table. */
 export function canTellOwners(): boolean {
   return existsSync("/proc/net/tcp");
 }
 
-/** Returns the uid of the client's socket. Undefined where the system does not tell. */
+/** Returns the uid of the client's socket; undefined if the system does not tell. */
 export function socketOwner(connection: Connection): number | undefined {
   for (const table of TABLES) {
     const uid = ownerIn(textOf(table), connection);
@@ -27,7 +26,7 @@ export function socketOwner(connection: Connection): number | undefined {
   return undefined;
 }
 
-/** Reads one table. Pure. */
+/** Finds the uid in one table. Pure. */
 export function ownerIn(
   table: string,
   { client, server }: Connection,
@@ -47,7 +46,7 @@ export function ownerIn(
   return undefined;
 }
 
-/** The kernel prints each 32 bits of an address in the machine's byte order. */
+/** Formats an address as the kernel does: 32 bits in the machine's byte order. */
 function ipv4(address: string, isLittle: boolean): string {
   const bytes = address.split(".").map(Number);
   return Buffer.from(isLittle ? bytes.toReversed() : bytes)
@@ -55,7 +54,7 @@ function ipv4(address: string, isLittle: boolean): string {
     .toUpperCase();
 }
 
-/** The first 96 bits of an IPv4 address in an IPv6 socket. */
+/** Returns the first 96 bits of an IPv4 address in an IPv6 socket. */
 function mapped(isLittle: boolean): string {
   return `0000000000000000${isLittle ? "FFFF0000" : "0000FFFF"}`;
 }

@@ -1,20 +1,20 @@
 /**
- * Spreads the starts of requests over turns of the event loop: a few in each, the streams in turn, so that a thousand
- * requests of one peer let others' in between. Used by stream.ts.
+ * Spreads the starts of requests over turns of the event loop. Each turn starts a few, and the streams take turns, so a thousand requests
+ * of one peer do not block the others.
  */
 
-/** `startNext` starts one request and says whether it has more to start. */
+/** `startNext` starts one request and returns true if it has more. */
 export type Starter = { startNext: () => boolean };
 
 const STARTS_A_TURN = 32;
 
 export class Starts {
-  /** The next in turn comes first. */
+  /** Waiting streams in the order of their turns. */
   readonly #waiting = new Set<Starter>();
   #left = STARTS_A_TURN;
   #isArmed = false;
 
-  /** True: start one now. False: `startNext` is called in a later turn. */
+  /** Returns true if a request may start now. Otherwise `startNext` is called in a later turn. */
   take(starter: Starter): boolean {
     if (!this.#isArmed) setImmediate(() => this.#turn());
     this.#isArmed = true;

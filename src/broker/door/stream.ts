@@ -1,6 +1,6 @@
 /**
- * One upgraded connection: newline-delimited JSON-RPC of one peer. Requests are answered as they finish. A peer that
- * does not read its answers is not read from, and is disconnected after a while, so that memory stays bounded.
+ * One upgraded connection: newline-delimited JSON-RPC of one peer. Requests are answered as they finish. If a peer does not read its
+ * answers, the broker stops reading from it and later disconnects it, so that memory stays bounded.
  */
 import type { Socket } from "node:net";
 import type { Log } from "../../base/log.ts";
@@ -22,7 +22,7 @@ import type { Held, Holder } from "./held.ts";
 import { Outgoing } from "./outgoing.ts";
 import type { Starts } from "./starts.ts";
 
-/** Interval at which a silent client with open requests is probed. */
+/** Time between probes of a silent client with open requests. */
 const PROBE_MS = 1_000;
 
 export type StreamOptions = {
@@ -43,7 +43,7 @@ export class Stream {
   readonly #outgoing: Outgoing;
   #inFlight = 0;
   #inFlightBytes = 0;
-  /** Expires when the peer does not read what is written to it. */
+  /** Timer that cuts the connection when the peer does not read the broker's output. */
   #stall: NodeJS.Timeout | undefined;
   #probe: NodeJS.Timeout | undefined;
   /** Resolves after the last answer. */
@@ -62,14 +62,14 @@ export class Stream {
     if (head.length > 0) this.#take(head);
   }
 
-  /** Lets running requests be answered, then ends the connection. */
+  /** Waits for the answers to running requests, then ends the connection. */
   async end(): Promise<void> {
     if (this.#inFlight > 0 || !this.#outgoing.isEmpty) await (this.#quiet = Promise.withResolvers()).promise;
     clearInterval(this.#probe);
     this.#options.socket.end();
   }
 
-  /** Starts the next request when its turn has come. True: another one waits for a turn. */
+  /** Starts the next request in its turn. Returns true if another one waits for a turn. */
   startNext(): boolean {
     this.#startOne();
     this.#pauseOrResume();
@@ -82,7 +82,7 @@ export class Stream {
     this.#pump();
   }
 
-  /** The connection has closed. */
+  /** Cleans up after the connection has closed. */
   #forget(): void {
     const { held } = this.#options;
     clearTimeout(this.#stall);
@@ -95,8 +95,8 @@ export class Stream {
   }
 
   /**
-   * A client that closed its sending side still gets its answers. A client that vanished looks the same until something
-   * is written to it; an empty line carries no message.
+   * Answers a client that has closed its sending side. A client that vanished looks the same until we write to it, so we write empty lines,
+   * which are not messages.
    */
   #finish(): void {
     if (this.#inFlight > 0) {
@@ -172,7 +172,7 @@ export class Stream {
     this.#send({ jsonrpc: "2.0", id, error: { code, message: error.message, data: error.toWire() } });
   }
 
-  /** Notifications are dropped for a peer that does not read. */
+  /** Sends a notification; drops it if the peer does not read. */
   #notify(method: string, params: Record<string, unknown> | undefined): void {
     if (this.#stall === undefined) this.#send({ jsonrpc: "2.0", method, ...(params !== undefined && { params }) });
   }
@@ -185,7 +185,7 @@ export class Stream {
     if (this.#outgoing.bytes > PEER_UNREAD_MAX_BYTES) this.#stall ??= setTimeout(() => this.#cut(), PEER_STALL_MAX_MS);
   }
 
-  /** The peer has read some of its answers. */
+  /** Notes that the peer has read some of its answers. */
   #onRead(): void {
     this.#options.held.unread.set(this.#holder, this.#outgoing.bytes, true);
     if (this.#outgoing.bytes > PEER_UNREAD_MAX_BYTES) this.#stall?.refresh();
@@ -204,7 +204,7 @@ export class Stream {
   }
 }
 
-/** Returns the message as JSON, or the error in its place when no client reads one that long. */
+/** Returns the message as JSON, or an error in its place if it is too long for a client. */
 function fitting(message: RpcResponse | RpcNotification): string {
   const json = JSON.stringify(message);
   if (Buffer.byteLength(json) <= FRAME_SIZE_MAX_BYTES || !("id" in message)) return json;

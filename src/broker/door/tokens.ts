@@ -1,7 +1,6 @@
 /**
- * The tokens of the TCP door: a file of names, roles and keys, written by `palace bridge token`, read by the broker whenever
- * it changes. It holds no secret that opens the door (protocol/proof.ts); an unreadable file means no token, never an
- * open door.
+ * Tokens of the TCP door: a file of names, roles and keys. `palace bridge token` writes it; the broker reads it whenever it changes. It
+ * contains no secret that opens the door (protocol/proof.ts). An unreadable file means that no token is valid, never that the door is open.
  */
 import { closeSync, openSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -18,18 +17,18 @@ export type TokenRecord = TokenKeys & {
   name: string;
   role: Role;
   createdAtMs: number;
-  /** null = never. */
+  /** null means never. */
   expiresAtMs: number | null;
 };
 
 type TokenFile = { schema: 1; tokens: TokenRecord[] };
 
-/** Interval at which the door cuts the streams of revoked and expired tokens. */
+/** Time between checks for streams of revoked and expired tokens. */
 export const REVOKED_CHECK_MS = 500;
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
-/** All records, also expired ones. Errors: STORE_CORRUPT for a file of another format. */
+/** Returns all records, including expired ones. Errors: STORE_CORRUPT for a file of another format. */
 export function readTokens(file: string): TokenRecord[] {
   let text: string;
   try {
@@ -43,10 +42,7 @@ export function readTokens(file: string): TokenRecord[] {
   throw new PalaceError("STORE_CORRUPT", `${file} is no token file`, `move it away and add the tokens again`);
 }
 
-/**
- * Returns the token itself, which is shown only this once. Errors: CONFIG_BAD_VALUE for a name that is taken or
- * invalid.
- */
+/** Adds a token and returns it; it is shown only this once. Errors: CONFIG_BAD_VALUE for a name that is taken or invalid. */
 export function addToken(
   file: string,
   { name, role, expiresAtMs = null }: { name: string; role: Role; expiresAtMs?: number | null },
@@ -67,7 +63,7 @@ export function addToken(
   });
 }
 
-/** False if none has that name. */
+/** Removes a token; returns false if none has that name. */
 export function revokeToken(file: string, name: string): boolean {
   return change(file, (tokens) => {
     const left = tokens.filter((token) => token.name !== name);
@@ -75,7 +71,7 @@ export function revokeToken(file: string, name: string): boolean {
   });
 }
 
-/** Reads, changes and writes under a lock, so that two commands at once lose no change. */
+/** Reads, changes and writes the file under a lock, so that two commands at once lose no change. */
 function change<T>(file: string, edit: (tokens: TokenRecord[]) => { tokens: TokenRecord[]; result: T }): T {
   keepFolder(dirname(file));
   const lock = openSync(`${file}.lock`, "w", 0o600);
@@ -96,7 +92,7 @@ function isRecord(value: unknown): value is TokenRecord {
   return areTexts && ROLES.includes(role as Role) && (expiresAtMs === null || typeof expiresAtMs === "number");
 }
 
-/** The broker's view of the file, read again after it changes. */
+/** The broker's view of the file, read again after each change. */
 export class TokenBook {
   readonly #file: string;
   readonly #now: () => number;
@@ -110,7 +106,7 @@ export class TokenBook {
     this.#now = now;
   }
 
-  /** Finds a token that is neither revoked nor expired. */
+  /** Returns a token that is neither revoked nor expired. */
   find(id: string): TokenRecord | undefined {
     this.#refresh();
     const record = this.#tokens.get(id);
@@ -136,7 +132,7 @@ export class TokenBook {
     }
   }
 
-  /** A file that cannot even be inspected admits nobody, and must not end the broker. */
+  /** Returns the version of the file. An unreadable file admits nobody and must not end the broker. */
   #look(): string {
     try {
       const stat = statSync(this.#file, { throwIfNoEntry: false, bigint: true });

@@ -1,7 +1,4 @@
-/**
- * broker.json tells where this broker is. It is a hint that proves nothing; only a handshake does, and none outlives the
- * machine's start. Written by lifecycle.ts.
- */
+/** broker.json says where this broker is. It is only a hint: the proof is a handshake, and no broker survives the machine's restart. */
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { readRecord } from "../../base/parse-json.ts";
 import type { Config } from "../../config/config.ts";
@@ -34,16 +31,16 @@ export function publish(
     replaceFile(paths.brokerFile, text);
   } catch (error) {
     if (!isDiskFull(error) || !existsSync(paths.brokerFile)) throw error;
-    // A broker that died has left its file: overwriting it works on a full disk.
+    // A dead broker left its file: overwriting it works even on a full disk.
     overwriteFile(paths.brokerFile, text);
   }
 }
 
-/** Removes only this broker's file: a broker that started since may have written its own. */
+/** Removes this broker's file. Leaves the file of a broker that has started since. */
 export function unpublish({ paths }: Config, instanceId: string): void {
   try {
     if (readRecord(paths.brokerFile)["instanceId"] === instanceId) rmSync(paths.brokerFile, { force: true });
   } catch {
-    // The file is gone already, perhaps with its folder.
+    // The file is already gone, perhaps with its folder.
   }
 }

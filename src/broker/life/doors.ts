@@ -1,7 +1,4 @@
-/**
- * The doors of one broker: its user's socket, the socket behind the SSH gate, TCP and the port of memory with outcomes where they were
- * asked for. Opened by lifecycle.ts.
- */
+/** Doors of one broker: its user's socket, the socket behind the SSH gate and, if asked for, TCP and the port of Roampal's HTTP API. */
 import type { Config } from "../../config/config.ts";
 import { peerCredentials } from "../../base/libc.ts";
 import type { Log } from "../../base/log.ts";
@@ -57,12 +54,12 @@ export class Doors {
     return this.#open.reduce((total, door) => total + door.peers, (this.#outcome?.peers ?? 0) + this.page.peers);
   }
 
-  /** Returns true without a TCP door, whose clients could not start the next broker. */
+  /** True without a TCP door. Only then the broker may exit when idle: clients of a TCP door could not start the next broker. */
   get isSocketOnly(): boolean {
     return this.published.length === 1 && this.#outcome === undefined;
   }
 
-  /** Undefined: that door was not asked for. */
+  /** Returns undefined if that door was not asked for. */
   outcomeDoor(): OutcomeDoorReport | undefined {
     return this.#outcome?.report();
   }
@@ -75,10 +72,10 @@ export class Doors {
       this.published.push(door);
     };
     await publish({ kind: "unix", path: socketPath });
-    // The gate's socket is not published: only `palace gate` leads there, for keys of other machines.
+    // The gate's socket is not published: only `palace gate` uses it, for keys of other machines.
     await this.#openAt({ kind: "unix", path: gatePath, role: "agent", name: "gate", credentials: peerCredentials });
     await openTcp(config, publish, log);
-    // Finding the process that has its port may take a while, so this is not awaited.
+    // Not awaited: finding the process that has the port may take a while.
     void this.#outcome?.open();
   }
 
@@ -100,8 +97,8 @@ export class Doors {
 }
 
 /**
- * Returns the port that the environment, the settings file or the last broker asked for, in that order. Only the
- * environment's is remembered: whichever client needs a broker starts the next one, mostly without that variable.
+ * Returns the port from the environment, the settings file or the last broker, in that order. The broker remembers the environment's port,
+ * because the client that starts the next broker usually lacks that variable.
  */
 function outcomePort({
   outcomePort: asked,
@@ -117,8 +114,8 @@ function outcomePort({
 }
 
 /**
- * Opens the TCP door that the environment asks for, and fails if it cannot; or the door of the settings file or the last
- * run, whose failure leaves the socket usable.
+ * Opens the TCP door. If the environment asked for it, a failure is an error. If the settings file or the last run did, a failure leaves
+ * the socket usable.
  */
 async function openTcp(
   { paths, listen, lastingDoors }: Config,

@@ -1,6 +1,6 @@
 /**
- * A broker's life on one page: take the lock, make the engine, open the doors, write broker.json, wait for an ending
- * (signal, request, idle, failure), drain, leave. Called by bin/mempalace-broker.
+ * A broker's life: take the lock, make the engine, open the doors, write broker.json, wait for an ending (signal, request, idle, failure),
+ * drain, leave.
  */
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
@@ -28,30 +28,26 @@ export type LifecycleOptions = {
   log: Log;
   /** Called once the door answers. */
   onListening: () => void;
-  /**
-   * Asked after the lock is taken and every second from then on: returns the reason why this broker must leave, if any.
-   */
+  /** Returns why this broker must leave, if it must. Called after the lock is taken, then every second. */
   mustStayAway: () => string | undefined;
-  /** The command that mines for the tool `mine`. */
+  /** Command that mines for the tool `mine`. */
   miner: MinerCommand;
-  /** True for a broker that a client started on demand: it makes way for one that is meant to stay. */
+  /** True for a broker that a client started on demand: it ends when a permanent one asks for the palace. */
   isOnDemand: boolean;
-  /** True: a palace that existed and vanished may be started again, empty. */
+  /** True if the broker may start with an empty palace when the old one has vanished. */
   startAnew: boolean;
 };
 
 const WATCH_MS = 1_000;
-/** Bound of each step of an ending; the container's grace period covers them all. */
+/** Limit of each step of an ending; the container's grace period is longer than all of them. */
 const DRAIN_MAX_MS = 8_000;
-/** Covers three steps, each bounded by the engine itself. */
+/** Limit of three steps, each of which the engine limits itself. */
 const ENGINE_DRAIN_MAX_MS = 3 * DRAIN_MAX_MS;
 
 type Ending = { why: string; failed: boolean };
 type EngineConfig = NonNullable<Config["engine"]>;
 
-/**
- * Returns the exit code after the broker's life, or who holds the palace's lock. Errors: PALACE_GONE, STORE_READ_ONLY.
- */
+/** Runs a broker to its end and returns its exit code, or the holder of the palace's lock. Errors: PALACE_GONE, STORE_READ_ONLY. */
 export async function runBroker(options: LifecycleOptions): Promise<number | { heldBy: string }> {
   const { config, log, mustStayAway, startAnew } = options;
   const { paths } = config;
@@ -70,7 +66,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
     rememberEngine(paths, engineConfig.kind === "command" ? engineConfig.text : undefined);
 
   const broker = new Broker(options, engineConfig);
-  // Before broker.json names this process: whoever reads it may end it at once.
+  // Must come before broker.json names this process: a reader of that file may end the broker at once.
   broker.endOnSignals();
   try {
     await broker.open();
@@ -123,22 +119,19 @@ class Broker {
     });
   }
 
-  /** Closes what is open after a door failed: no client knows of this broker yet. */
+  /** Closes everything after a door failed; no client knows this broker yet. */
   async closeUnopened(): Promise<void> {
     await this.#engine.opened;
     await this.#engine.close();
     await this.#doors.close();
   }
 
-  /**
-   * Ends the broker on SIGTERM and SIGINT, until the process exits. A broker that gets one while it opens finishes
-   * opening, and then ends in order.
-   */
+  /** Ends the broker on SIGTERM and SIGINT. A broker that gets one while it opens finishes opening and then ends in order. */
   endOnSignals(): void {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => this.#end(signal));
   }
 
-  /** Returns the function that ends the watching. Our own bugs are handled until the process exits. */
+  /** Watches for reasons to end, and returns a function that ends the watch. Our own bugs are handled until the process exits. */
   watchForEnding(lock: LifetimeLock): () => void {
     const { mustStayAway, log } = this.#options;
     const leaveIfUnwanted = (): void => {
@@ -147,7 +140,7 @@ class Broker {
     };
     leaveIfUnwanted();
     this.#doors.lastUsedMs = performance.now();
-    // Our own bugs end the broker in order: acknowledged writes are committed, and the next broker starts from there.
+    // Our own bugs end the broker in order: acknowledged writes are committed, and the next broker continues with them.
     for (const event of ["uncaughtException", "unhandledRejection"] as const) {
       process.on(event, (error: unknown) => {
         log.error("broken invariant", { why: error instanceof Error ? (error.stack ?? error.message) : String(error) });
@@ -162,7 +155,7 @@ class Broker {
     return () => clearInterval(timer);
   }
 
-  /** Returns the exit code. */
+  /** Drains, closes everything and returns the exit code. */
   async leave({ why, failed }: Ending): Promise<number> {
     const { config, log } = this.#options;
     log.info("draining", { why });

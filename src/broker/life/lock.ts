@@ -1,6 +1,6 @@
 /**
- * The lifetime lock: one broker for each palace. It is a flock on the palace's own lock file; the kernel releases it
- * when the process dies, so a leftover file means nothing.
+ * Lifetime lock: one broker for each palace. It is a flock on a file in the palace. The kernel releases it when the process dies, so a
+ * leftover file means nothing.
  */
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
@@ -10,19 +10,19 @@ import { tryFlock } from "../../base/libc.ts";
 import { PalaceError } from "../../base/errors.ts";
 
 export type LifetimeLock = {
-  /** False once the file was removed or replaced: another broker could then lock the new one. */
+  /** Returns false once the file was removed or replaced: another broker could then lock the new one. */
   isHeld(): boolean;
   release(): void;
 };
 
 const ON_DEMAND = ", started on demand";
 
-/** True for a holder that makes way for a broker that is meant to stay. */
+/** Returns true if the holder makes way for a permanent broker. */
 export function makesWay(heldBy: string): boolean {
   return heldBy.endsWith(ON_DEMAND);
 }
 
-/** Reads what the lock's last holder wrote; the caller must find out whether it still holds the lock. */
+/** Reads the text of the lock's last holder. The caller must find out whether it still holds the lock. */
 export function isHeldOnDemand(file: string): boolean {
   try {
     return makesWay(readFileSync(file, "utf8").trim());
@@ -31,13 +31,13 @@ export function isHeldOnDemand(file: string): boolean {
   }
 }
 
-/** The lock, or its holder as it describes itself, for a message. Errors: STORE_READ_ONLY. */
+/** Takes the lock. Returns the holder's text for a message if another broker has it. Errors: STORE_READ_ONLY. */
 export function takeLock(file: string, isOnDemand: boolean): LifetimeLock | { heldBy: string } {
   let fd: number;
   try {
     // Acknowledged writes are in this folder.
     keepFolder(dirname(file));
-    // Creates the file if absent, and never truncates it before the lock is ours.
+    // Creates the file if absent, and never truncates it before we have the lock.
     fd = openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600);
   } catch (error) {
     throw new PalaceError(
@@ -67,7 +67,7 @@ export function takeLock(file: string, isOnDemand: boolean): LifetimeLock | { he
   };
 }
 
-/** Writes in place, which needs no space on a full disk. Without a text the lock is held all the same. */
+/** Overwrites the text in place, which works on a full disk. The lock does not depend on the text. */
 function describeHolder(fd: number, text: string): void {
   try {
     ftruncateSync(fd, writeSync(fd, text, 0));
@@ -76,7 +76,7 @@ function describeHolder(fd: number, text: string): void {
   }
 }
 
-/** Errors: STORE_READ_ONLY where nothing can be locked: a palace without its lock could have two brokers. */
+/** Tries the lock. Errors: STORE_READ_ONLY if the file system has no locks, because a palace without a lock could have two brokers. */
 function lockable(fd: number, file: string): boolean {
   try {
     return tryFlock(fd);

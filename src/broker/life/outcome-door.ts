@@ -1,8 +1,8 @@
 /**
- * The broker's door at Roampal's port, for programs that speak Roampal's HTTP API. It listens on this machine's loopback only and is not
- * published to our own clients. Roampal's clients kill the process at their port when it answers with an error. So a separate process holds
- * the port (door/held-port.ts), and this door starts that process again. The door stays shut while another program has the port, or while
- * a token is needed and none exists. It then logs the reason and tries again. Opened by doors.ts.
+ * The broker's door at Roampal's port, for programs that speak Roampal's HTTP API. It listens only on this machine's loopback, and
+ * broker.json does not list it. Roampal's clients kill the process at their port when it answers with an error. So a separate process holds
+ * the port (door/held-port.ts), and this door restarts that process. The door stays shut while another program has the port, or while a
+ * token is needed and none exists. It then logs the reason and tries again.
  */
 import { request } from "node:http";
 import { isRecord } from "../../base/is-record.ts";
@@ -16,20 +16,20 @@ import { SERVICE } from "../outcome-api/health.ts";
 
 export type OutcomeDoorOptions = {
   port: number;
-  /** The socket behind the port. */
+  /** Socket that gets the port's connections. */
   path: string;
   /** Opens the door at the socket. Errors: any. */
   open: () => Promise<OpenDoor>;
-  /** Programs of the broker's own user need no token. */
+  /** True if programs of the broker's own user need no token. */
   isLocal: boolean;
   tokens: () => number;
   log: Log;
 };
 
-/** This machine alone reaches it. */
+/** Address that only this machine reaches. */
 export const OUTCOME_HOST = "127.0.0.1";
 const AGAIN_MS = 5_000;
-/** A process at the port that was killed sooner is not started again at once. */
+/** Least lifetime of the process at the port before it is restarted at once. */
 const LIVED_MIN_MS = 1_000;
 const ASK_MAX_MS = 2_000;
 const BODY_MAX = 64 * 1024;
@@ -56,12 +56,12 @@ export class OutcomeDoor {
     return this.#door?.peers ?? 0;
   }
 
-  /** Never rejects: the broker goes on without this door, which is tried again. */
+  /** Opens the door. Never rejects: the broker runs without this door and tries again. */
   open(): Promise<void> {
     return (this.#trying ??= this.#try().finally(() => (this.#trying = undefined)));
   }
 
-  /** The port's process ends last: it still passes the last answers on. */
+  /** Closes the door. The port's process ends last, because it passes the last answers on. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#again);
@@ -84,7 +84,7 @@ export class OutcomeDoor {
     if (!this.#isClosed) this.#again = setTimeout(() => void this.open(), AGAIN_MS).unref();
   }
 
-  /** Undefined: it is open. */
+  /** Opens the door; returns why it stays shut, if it does. */
   async #listen(): Promise<{ why: string; hint: string } | undefined> {
     const { port, path, open } = this.#options;
     try {
@@ -126,7 +126,7 @@ function makeWay(port: number): string {
   return `ss -ltnp 'sport = :${port}' names the process; end it, and the door opens by itself; or: MEMPALACE_OUTCOME_PORT=${other} palace restart`;
 }
 
-/** Tells what listens on the port, by its answer to `GET /api/health`. The request carries no token. Never rejects. */
+/** Returns what listens on the port, by its answer to `GET /api/health`. The request has no token. Never rejects. */
 async function whoListens(port: number): Promise<string> {
   const answer = await ask(port).catch(() => undefined);
   if (answer === undefined) return "a process that does not answer as an HTTP server does";

@@ -1,4 +1,4 @@
-/** Plain HTTP answers of every door: health, readiness, metrics, MCP, memory with outcomes. Made by lifecycle.ts. */
+/** Plain HTTP answers of every door: health, readiness, metrics, MCP, Roampal's API. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { DoorName, Health, StatusReport } from "../../protocol/spec.ts";
 import type { Metrics } from "../dispatch/metrics.ts";
@@ -16,7 +16,7 @@ export type RoutesOptions = {
   roampalSettings: string;
 };
 
-/** Path → answer. */
+/** Returns the answers by path. */
 export function createRoutes({
   engine,
   held,
@@ -45,7 +45,7 @@ export function createRoutes({
     [
       "/mcp",
       async (request: IncomingMessage, response: ServerResponse, peer) => {
-        // Loaded with the first request: our own clients do not need the SDK.
+        // The first request loads this: our own clients do not need the SDK.
         mcpHttp ??= import("../door/mcp-http.ts").then(({ createMcpHttp }) =>
           createMcpHttp(engine.dispatch, held, () => engine.identity?.()),
         );

@@ -1,19 +1,16 @@
-/**
- * The answer of the tool `mine`: upstream's fields, its summary as `output`, and our own figures beside them. Pure.
- * Used by jobs.ts.
- */
+/** Answer of the tool `mine`: upstream's fields, its summary as `output`, and our own figures. Pure. */
 import { isRecord } from "../../base/is-record.ts";
 import { parseAs } from "../../base/parse-json.ts";
 import type { JobEnd, Step } from "./job.ts";
 import type { MineRequest, Refusal } from "./request.ts";
 
-/** The bound is upstream's. */
+/** Longest `output`, as in upstream. */
 const OUTPUT_MAX = 4_000;
 const FAILED_SHOWN_MAX = 20;
 const RULE = "=".repeat(55);
 const EXIT_PARTIAL = 8;
 
-/** The fields that are read of the JSON document of `palace mine … --json`. */
+/** Fields that we read in the JSON of `palace mine … --json`. */
 type Document = {
   wing?: string;
   files?: number;
@@ -26,7 +23,7 @@ type Document = {
   error?: { code: string; message: string; hint: string };
 };
 
-/** The answer for a mine that still runs: the same call again waits for its end. */
+/** Returns the answer for a mine that still runs; the same call again waits for its end. */
 export function running({ mode, dryRun }: MineRequest, steps: readonly Step[]): Record<string, unknown> {
   const last = steps.at(-1);
   return {
@@ -89,7 +86,7 @@ function lineOf({ done, total, name, drawers }: Step): string {
   return drawers === undefined ? `  = [${done}/${total}] ${name}` : `  + [${done}/${total}] ${name} +${drawers}`;
 }
 
-/** Keeps the end, which tells the outcome. */
+/** Keeps the end of the output, which has the outcome. */
 function clipped(output: string): Record<string, unknown> {
   const points = Array.from(output);
   if (points.length <= OUTPUT_MAX) return { output };

@@ -1,33 +1,32 @@
 /**
- * One running mine: our own `palace mine` as a child process, which files through the door like any client and so
- * blocks nobody. It ends when it is silent for too long, when it takes too long altogether, when it is stopped, and
- * with the broker, whose end it sees on its standard input. Used by jobs.ts.
+ * One running mine: our own `palace mine` as a child process. It files through the door like any client, so it blocks nobody. The broker
+ * ends it if it is silent or runs for too long, and on request. It also ends with the broker, which closes its stdin.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants, setPriority } from "node:os";
 import { isRecord } from "../../base/is-record.ts";
 import { parseAs } from "../../base/parse-json.ts";
 
-/** The command that starts a miner, before its arguments, and its environment. */
+/** Command that starts a miner, without its own arguments, and its environment. */
 export type MinerCommand = { command: string; args: readonly string[]; env: NodeJS.ProcessEnv };
 
 export type JobEnd = {
   code: number | null;
   signal: NodeJS.Signals | null;
   stdout: string;
-  /** The end of its output other than progress. */
+  /** End of its output, without progress. */
   stderr: string;
-  /** The reason why the broker ended it. */
+  /** Why the broker ended it. */
   ended: string | undefined;
 };
 
 export type Step = { done: number; total: number; name: string; drawers?: number };
 
-/** A report lists what was skipped, one line each. */
+/** Most bytes of stdout: a report has one line for each skipped file. */
 const STDOUT_MAX_BYTES = 32 * 1024 * 1024;
 const STDERR_KEPT = 4_000;
 const STEPS_KEPT = 60;
-/** A step is one file; filing the largest takes seconds. */
+/** Time without a step after which the mine is ended. A step is one file; the largest file takes seconds. */
 const SILENT_MAX_MS = 15 * 60_000;
 const JOB_MAX_MS = 12 * 3_600_000;
 /** Time between the request to end and the kill. */
@@ -35,7 +34,7 @@ const LEAVE_MAX_MS = 5_000;
 
 export class Job {
   readonly end: Promise<JobEnd>;
-  /** The last steps, oldest first. */
+  /** Last steps, oldest first. */
   readonly steps: Step[] = [];
   onStep: ((step: Step) => void) | undefined;
   readonly #child: ChildProcess;
@@ -76,7 +75,7 @@ export class Job {
     this.#stepBack();
   }
 
-  /** Asks it to finish what is in flight, then kills it. */
+  /** Asks the mine to finish its current work, then kills it. */
   stop(why: string): void {
     if (this.#ended !== undefined || this.#child.exitCode !== null) return;
     this.#ended = why;
@@ -85,13 +84,13 @@ export class Job {
     void this.end.then(() => clearTimeout(kill));
   }
 
-  /** Lowers its priority, so that other calls go first. */
+  /** Lowers its priority, so that other calls come first. */
   #stepBack(): void {
     const { pid } = this.#child;
     try {
       if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
     } catch {
-      // The process is gone already, or the system does not allow it.
+      // The process is gone, or the system does not allow it.
     }
   }
 

@@ -1,7 +1,6 @@
 /**
- * The tool `mine`: one mine at a time, as in upstream, in the background. The caller is answered when it is over or,
- * for a long one, after a while with its progress; the same call again waits for the same mine. Called by the route
- * table.
+ * The tool `mine`: one mine at a time, in the background, as in upstream. The caller gets the result, or after a while the progress of a
+ * long mine. The same call again waits for the same mine.
  */
 import type { Log } from "../../base/log.ts";
 import type { Peer } from "../peer.ts";
@@ -13,12 +12,12 @@ import { argumentsOf, type MineRequest, readRequest, refusal } from "./request.t
 export type MineJobsOptions = {
   miner: MinerCommand;
   places: MinePlaces;
-  /** A mine that takes longer is answered with its progress. */
+  /** Time after which the broker answers with the progress of a mine that still runs. */
   waitMs: number;
   log: Log;
 };
 
-/** The result of a mine that nobody waited for is kept this long. */
+/** Time that a result is kept if nobody waited for it. */
 const RESULT_KEPT_MS = 3_600_000;
 
 type Mine = {
@@ -40,7 +39,7 @@ export class MineJobs {
     this.#options = options;
   }
 
-  /** `onStep` is called for each file until the answer is given. */
+  /** Mines a source. `onStep` is called for each file until the answer is given. */
   async mine(
     values: Record<string, unknown>,
     peer: Peer,
@@ -107,7 +106,7 @@ export class MineJobs {
     job.onStep = ({ done, total, name }) => onStep(done, total, name);
     try {
       const result = await Promise.race([mine.result, cut]);
-      // A result is returned once; the next call of the kind starts a new mine.
+      // A result is returned once; the next such call starts a new mine.
       if (result !== undefined && this.#current === mine) this.#current = undefined;
       return result ?? running(mine.request, job.steps);
     } finally {

@@ -1,4 +1,4 @@
-/** Decides whether a client may have a folder of this machine mined; the rule is that of file-access.ts. Used by jobs.ts. */
+/** Decides whether a client may mine a folder of this machine, by the rule of file-access.ts. */
 import { realpathSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { canBePath } from "../../base/path-size.ts";
@@ -7,19 +7,19 @@ import { isOpened, isReallyOpened, seesAll } from "../file-access.ts";
 import { type MineRequest, notFound, type Refusal, refusal } from "./request.ts";
 
 export type MinePlaces = {
-  /** Expands `~`. */
+  /** Folder that replaces `~`. */
   userHome: string;
-  /** Folders that agents of other machines may have mined. */
+  /** Folders that agents of other machines may mine. */
   roots: readonly string[];
 };
 
-/** The real path, or the reason why there is nothing to mine. */
+/** Returns the real path, or the refusal. */
 export function placeOf(request: MineRequest, peer: Peer, { userHome, roots }: MinePlaces): string | Refusal {
   const { source, mode } = request;
   if (!canBePath(source)) return notFound(source);
   const path = source === "~" || source.startsWith("~/") ? join(userHome, source.slice(1)) : source;
   const isOpen = seesAll(peer);
-  // Checked before the file system is touched: other machines must not learn what exists here.
+  // This check comes before any access to the file system: other machines must not learn what exists here.
   if (!isOpen && !isOpened(path, roots)) return closed(roots);
   if (!isAbsolute(path) || path.includes("\0"))
     return { ...notFound(source), hint: "give an absolute path on the broker's machine" };
@@ -38,7 +38,7 @@ export function placeOf(request: MineRequest, peer: Peer, { userHome, roots }: M
 function closed(roots: readonly string[]): Refusal {
   const what = roots.length === 0 ? "no folder" : `nothing outside of ${roots.join(", ")}`;
   return refusal(
-    `agents of other machines may have ${what} of the broker's machine mined`,
+    `agents of other machines may mine ${what} on the broker's machine`,
     "PermissionError",
     "mine where the files are: palace mine projects DIR; or there: palace config set mine-roots DIR, then palace restart",
   );

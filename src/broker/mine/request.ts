@@ -1,6 +1,6 @@
 /**
- * Checks the arguments of the tool `mine` in upstream's order and with its words, and builds the miner's command line.
- * Pure. Used by jobs.ts. Source: upstream 3.11's tool_mine (upstream-latest.md 2.1).
+ * Checks the arguments of the tool `mine` in upstream's order and words, and builds the miner's command line. Pure. Source: upstream 3.11's
+ * tool_mine (upstream-latest.md 2.1).
  */
 import { pythonRepr } from "../../memory/text/python-repr.ts";
 import { asText } from "../../memory/text/validate.ts";
@@ -8,7 +8,7 @@ import { asText } from "../../memory/text/validate.ts";
 export type Refusal = { success: false; error: string; error_class?: string; hint?: string };
 
 export type MineRequest = {
-  /** The path as the client wrote it. */
+  /** Path as the client wrote it. */
   source: string;
   mode: "projects" | "convos" | "extract";
   wing: string | undefined;
@@ -22,7 +22,7 @@ export type MineRequest = {
 
 const MODES = ["projects", "convos", "extract"];
 const EXTRACTS = ["exchange", "general"];
-/** Half of what Linux takes for one argument of a process (MAX_ARG_STRLEN). */
+/** Half of the size that Linux allows for one argument (MAX_ARG_STRLEN). */
 const WORDS_MAX_BYTES = 64 * 1024;
 
 export function refusal(error: string, errorClass?: string, hint?: string): Refusal {
@@ -73,7 +73,7 @@ export function notFound(source: unknown): Refusal {
   );
 }
 
-/** The arguments after the executable. `source` is the real path. */
+/** Returns the arguments after the executable. `source` is the real path. */
 export function argumentsOf(request: MineRequest, source: string): string[] {
   const { mode, wing, agent, limit, dryRun, extract, includeIgnored, includeSubagents } = request;
   return [

@@ -1,6 +1,6 @@
 /**
- * Answers `/api/`: finds the row of routes.ts, reads and checks the request, and lets the row answer through the route table that every
- * door has. Loaded at the first such request.
+ * Answers `/api/`: finds the row in routes.ts, reads and checks the request, and lets the row answer through the route table of all doors.
+ * The first such request loads this file.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Profile } from "../../learning/memory/profiles.ts";
@@ -21,7 +21,7 @@ export type OutcomeApiOptions = {
   held: Held;
   health: (peer: Peer) => Health;
   status: () => StatusReport;
-  /** Folder of Roampal's settings, which need not be there. */
+  /** Folder of Roampal's settings, which may not exist. */
   roampalSettings: string;
 };
 
@@ -37,17 +37,17 @@ export function createOutcomeApi(options: OutcomeApiOptions): Route {
       sendJson(response, 200, await route.answer(askerFor(options, request, peer, profile), values as never));
     } catch (error) {
       const { status, detail, fields, headers } = error instanceof Refused ? error : unforeseen(error);
-      // The rest of an oversized body is not read.
+      // The rest of an oversized body stays unread.
       const more = status === 413 ? { connection: "close" } : {};
       sendJson(response, status, { ...fields, detail }, { ...headers, ...more });
     }
   };
 }
 
-/** Tells of the server, whatever the profile. */
+/** Path that describes the server, whatever the profile. */
 const HEALTH = "/api/health";
 
-/** Errors: Refused. */
+/** Finds the row. Errors: Refused. */
 function routeOf(request: IncomingMessage): ApiRoute {
   const { pathname } = urlOf(request);
   const route = Object.hasOwn(API_ROUTES, pathname) ? API_ROUTES[pathname] : undefined;
@@ -56,10 +56,10 @@ function routeOf(request: IncomingMessage): ApiRoute {
   throw new Refused(405, "Method Not Allowed", { headers: { allow: route.method } });
 }
 
-/** The peer has disconnected midway. */
+/** Result for a peer that has disconnected midway. */
 const GONE = Symbol("gone");
 
-/** Whatever type it says it has. An empty body holds no fields. Errors: Refused. */
+/** Reads the body, whatever its content type. An empty body has no fields. Errors: Refused. */
 async function bodyOf(
   request: IncomingMessage,
   peer: Peer,
@@ -72,7 +72,7 @@ async function bodyOf(
   throw new Refused(422, [{ loc: ["body"], msg: body.error.message.replace("line", "body"), type: "value_error" }]);
 }
 
-/** Errors: Refused. */
+/** Checks the fields. Errors: Refused. */
 function checked({ fields, needs }: ApiRoute, given: unknown): Values {
   const result = checkFields(fields, given);
   if ("wrong" in result) throw new Refused(422, result.wrong);
@@ -82,7 +82,10 @@ function checked({ fields, needs }: ApiRoute, given: unknown): Values {
   return result.values;
 }
 
-/** The call's key is the request's, as each route writes once at most. */
+/**
+ * Returns the functions through which a row calls the route table. The request's idempotency key is the call's key, because each route
+ * writes at most once.
+ */
 function askerFor(
   { dispatch, health, status }: OutcomeApiOptions,
   request: IncomingMessage,

@@ -1,7 +1,7 @@
-/** Fields of the API's requests: their types and limits, and the error of a field that does not fit. Pure. */
+/** Fields of the API's requests: their types and limits, and the error for a bad field. Pure. */
 import { isRecord } from "../../base/is-record.ts";
 
-/** `low`, `high`: of a number, of the characters of a text, of the entries of a list. Null counts as not given. */
+/** A field. `low` and `high` limit a number, the characters of a text, or the entries of a list. Null counts as absent. */
 export type Field = Readonly<{
   type: "text" | "integer" | "number" | "yes or no" | "texts" | "object";
   low?: number;
@@ -12,10 +12,10 @@ export type Field = Readonly<{
 export type Fields = Readonly<Record<string, Field>>;
 export type Values = Readonly<Record<string, unknown>>;
 
-/** One thing that is wrong, as FastAPI words it. */
+/** One error, in FastAPI's words. */
 export type Wrong = { loc: ["body", ...string[]]; msg: string; type: "missing" | "value_error" };
 
-/** Fields that the route does not know are left out. */
+/** Checks the fields of a request. Ignores fields that the route does not know. */
 export function checkFields(fields: Fields, given: unknown): { values: Values } | { wrong: Wrong[] } {
   if (!isRecord(given)) return { wrong: [{ loc: ["body"], msg: "must be a JSON object", type: "value_error" }] };
   const known = Object.entries(fields).flatMap(([name, field]) => {
@@ -34,7 +34,7 @@ export function checkFields(fields: Fields, given: unknown): { values: Values } 
   return wrong.length > 0 ? { wrong } : { values: Object.fromEntries(known.map(({ name, value }) => [name, value])) };
 }
 
-/** Sizes are held against the field's limits. */
+/** Returns what is wrong with a value, if anything; the limits apply to its size. */
 function problem({ type, low, high, oneOf }: Field, value: unknown): string | undefined {
   const size = sizeOf(type, value);
   if (size === undefined) return `must be ${NOUNS[type]}`;
@@ -54,7 +54,7 @@ const NOUNS = {
   object: "an object",
 } as const satisfies Record<Field["type"], string>;
 
-/** Undefined for a value of another type. */
+/** Returns the size of a value; undefined for a value of another type. */
 function sizeOf(type: Field["type"], value: unknown): number | undefined {
   if (type === "text") return typeof value === "string" ? value.length : undefined;
   if (type === "number") return typeof value === "number" ? value : undefined;

@@ -1,13 +1,13 @@
-/** `GET /api/health`: whose server this is, and whether its memory is open. Pure. Source: outcome-memory.md 4.12. */
+/** `GET /api/health`: which server this is, and whether its memory is open. Pure. Source: outcome-memory.md 4.12. */
 import type { Health, StatusReport } from "../../protocol/spec.ts";
 import { Refused } from "./refused.ts";
 
-/** Tells this server from whatever else may listen at the port; other brokers look for it (life/outcome-door.ts). */
+/** Name that distinguishes this server from others at the port; other brokers look for it (life/outcome-door.ts). */
 export const SERVICE = "palace-devbox";
 
 /**
- * Describes the memory's health. Without a model the memory is found by words and static vectors; that is not a failure. Errors:
- * Refused, with the same fields.
+ * Returns the memory's health. A missing model is not a failure: words and static vectors find the memory. Errors: Refused, with the same
+ * fields.
  */
 export function healthOf(health: Health, { pid, home, search }: StatusReport): Record<string, unknown> {
   const { status, error, engine } = health;

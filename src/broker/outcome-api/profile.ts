@@ -1,6 +1,6 @@
 /**
- * Finds which of Roampal's profiles a request is for. Refuses a profile that Roampal does not know. Roampal's files are only read. Source:
- * roampal 0.6.0, `_resolve_profile_name` in its server/main.py.
+ * Finds the Roampal profile of a request, and refuses a profile that Roampal does not know. Only reads Roampal's files. Source: roampal
+ * 0.6.0, `_resolve_profile_name` in its server/main.py.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { realpathSync } from "node:fs";
@@ -12,13 +12,13 @@ import { Refused } from "./refused.ts";
 
 const DEFAULT = "default";
 const REGISTRY = "profiles.json";
-/** The key of the registry that maps folders to profiles. */
+/** Key of the registry that maps folders to profiles. */
 const BINDINGS = "bindings";
 const NAME_SHOWN = 60;
 
 /**
- * Returns the key of the profile. `folder`: Roampal's folder of settings. Errors: Refused, 404 for an unknown profile, 503 for a registry
- * that cannot be read.
+ * Returns the key of the profile. `folder`: Roampal's folder of settings. Errors: Refused, 404 for an unknown profile, 503 for an
+ * unreadable registry.
  */
 export function profileOf(headers: IncomingHttpHeaders, folder: string): Profile {
   const named = headerOf(headers, "x-roampal-profile");
@@ -46,7 +46,7 @@ function headerOf(headers: IncomingHttpHeaders, name: string): string | undefine
   return text === "" ? undefined : text;
 }
 
-/** Finds the profile of the closest bound folder. `given`: percent-encoded. */
+/** Finds the profile of the closest bound folder. `given` is percent-encoded. */
 function boundProfile(given: string | undefined, folder: string): string | undefined {
   if (given === undefined) return undefined;
   const { [BINDINGS]: bindings } = registry(folder);
@@ -64,7 +64,7 @@ function activeProfile(folder: string): string | undefined {
   return name === "" ? undefined : name;
 }
 
-/** A missing registry has no profiles. Errors: Refused, 503. */
+/** Reads the registry; a missing one has no profiles. Errors: Refused, 503. */
 function registry(folder: string): Record<string, unknown> {
   const file = join(folder, REGISTRY);
   const text = textOf(file);
@@ -73,12 +73,12 @@ function registry(folder: string): Record<string, unknown> {
     const read: unknown = JSON.parse(text);
     if (isRecord(read)) return read;
   } catch {
-    // Falls through to the refusal below.
+    // The refusal is below.
   }
   throw new Refused(503, `${file} is no whole JSON object: look at it, or repeat the request if Roampal is writing it`);
 }
 
-/** Undefined for a missing file. Errors: Refused, 503. */
+/** Reads a file; undefined if it is missing. Errors: Refused, 503. */
 function textOf(file: string): string | undefined {
   try {
     return readRegularFile(file).toString("utf8");

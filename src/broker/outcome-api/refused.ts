@@ -1,4 +1,4 @@
-/** Refusals of the API: a status, and `detail`, which says why. Also turns a failed call of ours into one. Pure. */
+/** Refusals of the API: a status, and a reason in `detail`. Also turns the error of a failed call into a refusal. Pure. */
 import { isRecord } from "../../base/is-record.ts";
 import { BAD_PARAMS_HINT, isErrorCode } from "../../base/errors.ts";
 import type { RpcError } from "../../protocol/spec.ts";
@@ -9,7 +9,7 @@ export type RefusalStatus = 400 | 403 | 404 | 405 | 413 | 422 | 500 | 503;
 export class Refused extends Error {
   readonly status: RefusalStatus;
   readonly detail: string | readonly Wrong[];
-  /** More of the body, and of the head, of the answer. */
+  /** Further fields of the answer's body, and further headers. */
   readonly fields: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, string>>;
 
@@ -33,10 +33,7 @@ const OF_CODE: Readonly<Partial<Record<string, RefusalStatus>>> = {
   TRANSPORT_FRAME_TOO_LARGE: 413,
 };
 
-/**
- * Turns a failed call into a refusal. An error that the request did not cause, and that may be over the next time, is
- * 503.
- */
+/** Turns a failed call into a refusal. It is 503 if the request did not cause the error and a repetition may succeed. */
 export function refusalOf({ message, data }: RpcError): Refused {
   const { code, hint, retryAfterMs, message: inner } = isRecord(data) ? data : {};
   if (!isErrorCode(code)) return new Refused(500, typeof inner === "string" ? inner : message);

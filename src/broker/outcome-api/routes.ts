@@ -1,6 +1,6 @@
 /**
- * Roampal's HTTP API, a row a route: method, path, fields of the request with their limits, and the function that answers. Each puts
- * its question to the methods that every door has, and words their answer as Roampal does. Source: outcome-memory.md 4.4–4.13.
+ * Roampal's HTTP API, one row for each route: method, path, fields with their limits, and the function that answers. The functions call the
+ * methods that every door has, and word the answers as Roampal does. Source: outcome-memory.md 4.4–4.13.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { BOOK_MAX_BYTES, CONVERSATION_ID_MAX } from "../../protocol/limits.ts";
@@ -12,7 +12,7 @@ import { healthOf } from "./health.ts";
 import { Refused } from "./refused.ts";
 
 export type Asker = {
-  /** Errors: Refused. */
+  /** Calls a method. Errors: Refused. */
   call: <M extends MethodName>(method: M, params: Methods[M]["params"]) => Promise<Methods[M]["result"]>;
   health: () => Health;
   status: () => StatusReport;
@@ -21,14 +21,14 @@ export type Asker = {
 export type ApiRoute = Readonly<{
   method: "GET" | "POST";
   fields: Fields;
-  /** A required text whose absence has a status of its own; said by its name. */
+  /** Required text whose absence has its own status. */
   needs?: "content" | "title";
   answer: (asker: Asker, given: never) => unknown;
 }>;
 
 const COLLECTIONS: readonly string[] = ["working", "history", "patterns", "memory_bank", "books"];
 const OUTCOMES = ["worked", "failed", "partial", "unknown"];
-/** An answer's scores may still be under way when its turn ends. */
+/** Number of tries, and pause between them, at the end of a turn whose scores may still be arriving. */
 const UNDER_WAY = { times: 10, everyMs: 50 };
 const HINT_CHARACTERS = 60;
 
@@ -120,7 +120,7 @@ function get<V extends Values>(fields: Fields, answer: (asker: Asker, given: V) 
   return { method: "GET", fields, answer };
 }
 
-/** Returns the conversation's id, `default` for a client that names none. */
+/** Returns the conversation's id; `default` if the client names none. */
 function talk({ conversation_id: id }: InConversation): string {
   return id === undefined || id === "" ? "default" : id;
 }
@@ -162,7 +162,7 @@ async function stop({ call }: Asker, given: Stopped): Promise<unknown> {
   return { stored: id !== null, doc_id: id ?? "", scoring_complete: scored, should_block: false, block_message: null };
 }
 
-/** 0.6.0 names the fact by its id alone, and sends null for what stays. */
+/** Replaces a fact. Roampal 0.6.0 sends only the fact's id, and null for unchanged fields. */
 async function updateFact(
   { call }: Asker,
   given: { old_content?: string; id?: string; new_content: string },

@@ -1,6 +1,6 @@
 /**
- * Memories that learn from outcomes grow old: when a broker has started, and every hour, those that are due are moved or removed by a
- * write of its own, which the journal has as any other. Started by palace.ts.
+ * Ages memories that learn from outcomes. After a broker's start and then every hour, a write moves or removes the due memories. The
+ * journal records it like any other write.
  */
 import { randomUUID } from "node:crypto";
 import { type Profile, profilesIn, readerOf } from "../../learning/memory/profiles.ts";
@@ -21,18 +21,18 @@ export type AgeingOptions = {
   log: Log;
 };
 
-/** The name under which the journal has it, for `palace history undo --client`. */
+/** Name in the journal, for `palace history undo --client`. */
 const AGENT = "palace ageing";
-/** No connection has this number. */
+/** Peer number that no connection has. */
 const PEER = 0;
-/** Requests right after a start go first. */
+/** Pause after the start, so that the first requests come first. */
 const BEGIN_MS = 2_000;
-/** Interval at which a jump of the clock is noticed, and the number of such intervals between two looks at the memories. */
+/** Time between checks for a jump of the clock, and the number of such checks between two looks at the memories. */
 const TICK_MS = 60_000;
 const TICKS_A_LOOK = 60;
 const TRUE_TIME = "memories_true_time";
 
-/** Returns the function that ends it. */
+/** Starts ageing and returns a function that ends it. */
 export function startAgeing({ reader, writer, queue, log }: AgeingOptions): () => void {
   let isEnded = false;
   let timer: NodeJS.Timeout | undefined;
@@ -69,7 +69,7 @@ export function startAgeing({ reader, writer, queue, log }: AgeingOptions): () =
     }
     if (!isEnded) timer = setTimeout(() => void next(nth + 1), nth === 0 ? BEGIN_MS : TICK_MS).unref();
   };
-  // Before the first write: the machine's clock may be another one than that of the last start.
+  // Runs before the first write, because the machine's clock may differ from that of the last start.
   void next(0);
   return () => {
     isEnded = true;

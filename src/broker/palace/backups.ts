@@ -1,7 +1,7 @@
 /**
- * Backups that the broker makes: the job, asked for or due. A composition root: the job meets the backup's thread here.
- * Due backups are made in a pause of the writing, into MEMPALACE_BACKUP_DIR, and the oldest of them are removed. Their
- * results are in the list beside the ledger, where `palace doctor` reads them.
+ * Backups that the broker makes, on request or when due. A composition root: here the job meets the backup's thread. Due backups are made
+ * in a pause between writes, into MEMPALACE_BACKUP_DIR, and the oldest are removed. Results are in the list beside the ledger, which
+ * `palace doctor` reads.
  */
 import { mkdirSync, rmSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
@@ -24,7 +24,7 @@ type Scheduled = { scheduled: boolean; passphrase: string | undefined };
 
 const ASKED: Scheduled = { scheduled: false, passphrase: undefined };
 
-/** `settle` waits until others' rows are in the ledger, and says why not where that takes too long. */
+/** Makes the job. `settle` waits until others' rows are in the ledger, and returns a reason if that takes too long. */
 export function beginBackup(
   config: Config,
   request: BackupRequest,
@@ -49,7 +49,7 @@ export function beginBackup(
       try {
         if (isCancelled) await thread.call("cancel");
         const report = await thread.call("make", { source, file, replace, passphrase, note });
-        // A devbox, which sees the home read-only, cannot remove what it has taken away; it has that open by then.
+        // A devbox sees the home read-only, so it cannot remove the file after it has copied it. The devbox has opened the file by then.
         if (file === null) setTimeout(() => removeStaged(home), STAGED_KEPT_MS).unref();
         return { ...report, unsettled: unsettled ?? null } as JsonObject;
       } finally {
@@ -70,11 +70,11 @@ function removeStaged(home: string): void {
   try {
     removeDrafts(home, STAGED_KEPT_MS);
   } catch {
-    // Nobody waits for it.
+    // Nobody waits for this.
   }
 }
 
-/** Errors: PROTOCOL_BAD_PARAMS; BROKER_DENIED for one that does not come through the socket: it names a file of this machine. */
+/** Checks the request. Errors: PROTOCOL_BAD_PARAMS; BROKER_DENIED outside the socket, because the request names a file of this machine. */
 export function readBackupRequest(params: Record<string, unknown>, { door }: Pick<Peer, "door">): BackupRequest {
   const { file = null, goesTo = null, replace, encrypted } = params;
   for (const path of [file, goesTo])
@@ -92,28 +92,28 @@ export function readBackupRequest(params: Record<string, unknown>, { door }: Pic
 }
 
 const HOUR_MS = 3_600_000;
-/** Part of the interval after which a backup that failed, or that another job was in the way of, is tried again. */
+/** Part of the interval after which a failed or blocked backup is tried again. */
 const RETRY_PART = 1 / 8;
 const RETRY_MAX_MS = HOUR_MS;
 const POLL_MS = 100;
-/** A pause in the writing is waited for so long. */
+/** Longest wait for a pause between writes. */
 const QUIET_WAIT_MAX_MS = 60_000;
-/** Longest that a timer of Node's takes. */
+/** Longest time that a timer of Node can have. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
-/** Another job is in the way, somebody has cancelled it, the broker ends: it is due still. */
+/** Errors that do not count as a failure: another job runs, somebody cancelled the backup, or the broker ends. The backup is still due. */
 const NO_FAILURE: ReadonlySet<string> = new Set(["BROKER_BUSY", "BROKER_CANCELLED", "BROKER_SHUTTING_DOWN"]);
 
 export type BackupSchedule = {
   config: Config;
   jobs: Jobs;
   begin: (request: BackupRequest, scheduled: Scheduled) => JobWork;
-  /** Writes wait. */
+  /** True while writes wait. */
   isBusy: () => boolean;
   log: Log;
 };
 
-/** Returns what ends it. */
+/** Starts the schedule and returns a function that ends it. */
 export function startSchedule({ config, jobs, begin, isBusy, log }: BackupSchedule): () => void {
   const { home, tag } = config.paths;
   const { dir, hours, keep } = config.backup;
@@ -136,7 +136,7 @@ export function startSchedule({ config, jobs, begin, isBusy, log }: BackupSchedu
     try {
       if (untilDue() <= 0) await make();
       note(null);
-      // A clock that is put back makes nothing wait for longer than the interval.
+      // A clock that is set back delays the next backup by at most one interval.
       nextMs = Math.min(untilDue(), everyMs);
     } catch (error) {
       const { message, hint = "palace logs" } = error as PalaceError;
@@ -173,7 +173,7 @@ export function startSchedule({ config, jobs, begin, isBusy, log }: BackupSchedu
   };
 }
 
-/** The last folder alone: one above it that is missing is a disk that is not mounted. */
+/** Makes the folder, but not its parents: a missing parent is a disk that is not mounted. */
 function makeFolder(dir: string): void {
   if (statSync(dir, { throwIfNoEntry: false })?.isDirectory() === true) return;
   try {
@@ -188,7 +188,7 @@ function makeFolder(dir: string): void {
   }
 }
 
-/** Writes the list of backups; only logs a failure, since a home that takes no file is reported elsewhere. */
+/** Writes the list of backups. It only logs a failure, because a home that accepts no file is reported elsewhere. */
 function noteQuietly(work: () => void, log: Log): void {
   try {
     work();

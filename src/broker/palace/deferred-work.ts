@@ -1,11 +1,11 @@
-/** Runs deferrable work in the pauses between writes. Used by palace.ts. */
+/** Runs deferrable work in the pauses between writes. */
 import type { Log } from "../../base/log.ts";
 
-/** Maintenance waits for a pause of this length between writes, but not for ever. */
+/** Pause between writes that maintenance waits for, and the longest wait for it. */
 const QUIET_MS = 500;
 const QUIET_WAIT_MAX_MS = 10_000;
 
-/** Runs `step` in pauses between writes, again while it returns that there is more. */
+/** Runs `step` in pauses between writes, and again while it returns true. */
 export function whenQuiet(step: () => Promise<boolean>, log: Log): { wake(): void; stop(): void } {
   let timer: NodeJS.Timeout | undefined;
   let wokenAtMs: number | undefined;

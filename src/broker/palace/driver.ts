@@ -1,7 +1,4 @@
-/**
- * Chooses the driver that writes the public palace, and tells what is known of foreign writers. Used by
- * public-palace.ts.
- */
+/** Chooses the driver that writes the public palace, and describes foreign writers. */
 import type { Config } from "../../config/config.ts";
 import type { SqliteLedgerReader } from "../../memory/ledger/read/reader.ts";
 import type { Log } from "../../base/log.ts";
@@ -12,7 +9,7 @@ import { createFilesDriver } from "../../mempalace/driver/files.ts";
 import { CLOSETS } from "../../mempalace/format/chroma-file.ts";
 import { CountedDriver } from "../../mempalace/reconcile/counted-driver.ts";
 import type { UpstreamLock } from "./upstream-lock.ts";
-/** Opens the driver of the drawers, or `beside` it that of the closets. */
+/** Opens the driver of the drawers; with `beside`, the driver of the closets. */
 export function openDriver(
   config: Config,
   log: Log,
@@ -45,13 +42,13 @@ export function adoptionError({ state, read, rows, detail, hint }: AdoptionRepor
   return new PalaceError("PALACE_LOCKED", `the public palace is read-only until its own rows are adopted${far}`, "");
 }
 
-/** The collection that this or an earlier broker's driver wrote, from the target's name. */
+/** Returns the collection that this or an earlier broker's driver wrote, from the target's name. */
 export function writtenCollection(reader: SqliteLedgerReader): string | undefined {
   const id = (reader.meta("driver_target") ?? "").split("#").at(-1);
   return id === "" ? undefined : id;
 }
 
-/** Guesses who wrote foreign rows: the lock tells which writers it could not keep out, and who held it before. */
+/** Guesses who wrote foreign rows: a MemPalace that our lock cannot keep out, or the lock's previous holder. */
 export function guessWriter(recent: boolean, lock: Pick<UpstreamLock, "status" | "formerHolder">): string {
   if (recent && lock.status().state === "held")
     return "a MemPalace that our lock cannot reach: of another HOME, or one that sees the palace at another mount point";

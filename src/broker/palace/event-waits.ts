@@ -1,21 +1,17 @@
 /**
- * Calls that wait for an event of the coordination log. A wait is a promise and a timer: it holds no thread and does
- * not block the broker's loop. Our own commits wake waits at once; while there are any, other processes' commits are
- * polled.
+ * Calls that wait for an event of the coordination log. A wait is a promise and a timer: it uses no thread and does not block the event
+ * loop. Our own commits wake waits at once; commits of other processes are polled while waits exist.
  */
 import { PalaceError } from "../../base/errors.ts";
 import { EVENT_WAITS_MAX, EVENT_WAITS_PEER_MAX } from "../../protocol/limits.ts";
 
-/** Other processes' commits are seen at most this late. */
+/** Time between polls for other processes' commits. */
 const LOOK_MS = 250;
 
 export type Wait = Disposable & {
-  /** Read it before a look; whatever is committed afterwards counts as a change. */
+  /** Returns a mark. Take it before a look: later commits count as a change. */
   mark(): number;
-  /**
-   * Resolves true when something was committed since that mark, false when the time is over. Errors: the reason why the
-   * wait ended.
-   */
+  /** Resolves to true if something was committed since that mark, false if the time is over. Errors: why the wait ended. */
   change(mark: number): Promise<boolean>;
 };
 
@@ -34,7 +30,7 @@ export class EventWaits {
     this.#version = version;
   }
 
-  /** Errors: BROKER_BUSY, BROKER_SHUTTING_DOWN. */
+  /** Begins a wait. Errors: BROKER_BUSY, BROKER_SHUTTING_DOWN. */
   begin(peerId: number, timeoutMs: number, signal: AbortSignal): Wait {
     if (this.#isOver) throw shuttingDown();
     const own = [...this.#waiters].filter((waiter) => waiter.peerId === peerId).length;
@@ -60,7 +56,7 @@ export class EventWaits {
           });
         if (waiter.ended !== undefined) throw waiter.ended;
         if (isLast) return false;
-        // Events of the last moment are looked for once more.
+        // Looks once more for events of the last moment.
         isLast = performance.now() >= deadline;
         return this.#commits !== mark;
       },
@@ -72,7 +68,7 @@ export class EventWaits {
     };
   }
 
-  /** Something was committed. */
+  /** Wakes all waits after a commit. */
   wake(): void {
     this.#commits += 1;
     for (const waiter of this.#waiters) waiter.wake();
@@ -94,7 +90,7 @@ export class EventWaits {
     const look = async (): Promise<void> => {
       if (isLooking) return;
       isLooking = true;
-      // A file that cannot be read now is read again later; the wait's own look reports the error.
+      // A file that is unreadable now is read again later; the wait's own look reports the error.
       const version = await this.#version().catch(() => undefined);
       isLooking = false;
       if (version === undefined || version === this.#seen) return;

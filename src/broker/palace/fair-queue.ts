@@ -1,7 +1,6 @@
 /**
- * A bounded round-robin fair queue: each peer's items stay in order, and the peers take turns, so that one with a
- * thousand requests does not delay one with a single request. Both request queues use it: the ledger's write queue and
- * a child's.
+ * Bounded round-robin queue: each peer's items stay in order, and the peers take turns. So a peer with a thousand requests does not delay a
+ * peer with one. The ledger's write queue and a child's request queue use it.
  */
 import { PalaceError } from "../../base/errors.ts";
 
@@ -11,7 +10,7 @@ const RETRY_AFTER_MS = 100;
 
 export class FairQueue<T> {
   readonly #bounds: QueueBounds;
-  /** Peers with waiting items, the next in turn first. */
+  /** Peers with waiting items, in the order of their turns. */
   readonly #peers = new Map<number, { item: T; sizeBytes: number }[]>();
   #depth = 0;
   #sizeBytes = 0;
@@ -25,7 +24,7 @@ export class FairQueue<T> {
     return this.#depth;
   }
 
-  /** Errors: BROKER_BUSY with a retry hint. */
+  /** Adds an item. Errors: BROKER_BUSY with a retry hint. */
   push(peerId: number, item: T, sizeBytes: number): void {
     const { depth, depthPeer, sizeBytes: sizeMax, what } = this.#bounds;
     const lane = this.#peers.get(peerId) ?? [];
@@ -41,7 +40,7 @@ export class FairQueue<T> {
     this.#sizeBytes += sizeBytes;
   }
 
-  /** The next item in turn; its peer goes to the end. */
+  /** Returns the next item in turn; its peer goes to the end. */
   shift(): { item: T; sizeBytes: number } | undefined {
     const [first] = this.#peers;
     if (first === undefined) return undefined;
@@ -55,7 +54,7 @@ export class FairQueue<T> {
     return next;
   }
 
-  /** Removes the items that match, or all. */
+  /** Removes and returns the items that match. */
   take(isWanted: (item: T) => boolean): T[] {
     const taken: T[] = [];
     for (const [peerId, lane] of this.#peers) {

@@ -1,12 +1,12 @@
 /**
- * Gives memory back to the system when heavy work is over: SQLite keeps the pages it has read, and the C library what was
- * freed. Keeps V8's heap from growing far beyond what is in use. Started by palace.ts.
+ * Returns memory to the system after heavy work: SQLite keeps the pages it has read, and the C library keeps freed memory. Also keeps V8's
+ * heap from growing far beyond its use.
  */
 import { setFlagsFromString } from "node:v8";
 import type { Log } from "../../base/log.ts";
 
 export type MemoryOptions = {
-  /** Frees what can be read again. */
+  /** Frees memory whose content can be read again. */
   release: () => Promise<void>;
   /** Processor time that this process has used so far, ms. */
   cpuMs: () => number;
@@ -16,28 +16,28 @@ export type MemoryOptions = {
 };
 
 const TICK_MS = 5_000;
-/** Processor time in one tick with which the broker counts as quiet. */
+/** Processor time in one tick up to which the broker counts as quiet. */
 const QUIET_CPU_MS = 250;
 /**
- * Processor time between two releases. A release and the reads that fill the caches again take some dozens of
- * milliseconds, which is less than 1 % of that.
+ * Processor time between two releases. A release, and the reads that fill the caches again, take some dozens of milliseconds: less than 1 %
+ * of it.
  */
 const HEAVY_CPU_MS = 10_000;
-/** Growth of the resident memory since the last release that is worth one, too. */
+/** Growth of the resident memory since the last release after which another release is worth it. */
 const GROWN_BYTES = 96 * 1024 ** 2;
 
 /**
- * How far V8's heap may grow between two collections, in percent of what is in use. Ten refused checkpoints of
- * 100,000 items took 430 MB with V8's own growth, and take 380 MB with this. Searches cost 3 % more processor time.
+ * Growth of V8's heap between two collections, in percent of its use. Ten refused checkpoints of 100,000 items took 430 MB with V8's own
+ * growth and take 380 MB with this. Searches need 3 % more processor time.
  */
 const HEAP_GROWTH_PERCENT = 150;
 
-/** Must be called once all modules are loaded: V8 rejects compiled code that was cached under other flags. */
+/** Limits the heap's growth. Call it after all modules are loaded: V8 rejects compiled code that was cached under other flags. */
 export function boundHeapGrowth(): void {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
 }
 
-/** Returns the function that ends it. */
+/** Starts the releases and returns a function that ends them. */
 export function startMemoryRelease({ release, cpuMs, residentBytes, log }: MemoryOptions): () => void {
   let releasedAtMs = cpuMs();
   let lastMs = releasedAtMs;
@@ -49,10 +49,10 @@ export function startMemoryRelease({ release, cpuMs, residentBytes, log }: Memor
     const isGrown = residentBytes() - keptBytes >= GROWN_BYTES;
     if (!isQuiet || !(isGrown || nowMs - releasedAtMs >= HEAVY_CPU_MS)) return;
     releasedAtMs = nowMs;
-    // A release that is still under way is not begun a second time.
+    // This keeps the next tick from starting a second release.
     keptBytes = residentBytes();
     await release().catch((error: unknown) => log.warn("memory was not given back", { why: String(error) }));
-    // The memory that is left is in use, so it does not count as growth.
+    // The remaining memory is in use and does not count as growth.
     keptBytes = residentBytes();
   };
   const timer = setInterval(() => void tick(), TICK_MS).unref();

@@ -1,7 +1,4 @@
-/**
- * The parts that a search uses: words, vectors, the model, and the backlog of texts without a vector. Opened by
- * palace.ts.
- */
+/** Parts that a search uses: words, vectors, the model, and the backlog of texts without a vector. */
 import type { Config } from "../../config/config.ts";
 import { Backlog } from "../../memory/index/embedding/backlog.ts";
 import type { LocalEmbedder } from "../../memory/index/embedding/embedder.ts";
@@ -19,14 +16,14 @@ import type { Wakes } from "./wake-up-calls.ts";
 export type OpenIndexes = {
   lexical: LexicalIndex;
   vectors: VectorIndex;
-  /** Place in which vectors are searched. */
+  /** Place where vectors are searched. */
   vectorsAt: "local" | "chroma";
   model: Model;
-  /** Resolves when the model is loaded, which may be never. */
+  /** Resolves when the model is loaded; perhaps never. */
   embedder: Promise<LocalEmbedder>;
-  /** Undefined until there is a model. */
+  /** Undefined until the model is ready. */
   backlog: () => Backlog | undefined;
-  /** Ends model and backlog, and releases their waiters. Idempotent. */
+  /** Ends model and backlog, and releases those who wait for them. May be called twice. */
   endModel(): Promise<void>;
 };
 
@@ -34,12 +31,12 @@ export type IndexOptions = {
   config: Config;
   log: Log;
   ledger: OpenLedger;
-  /** The public palace's driver of drawers, which answers vector queries if MEMPALACE_VECTORS says so. */
+  /** Driver of drawers of the public palace, which answers vector queries if MEMPALACE_VECTORS says so. */
   driver: PalaceDriver | undefined;
   wakes: Wakes;
 };
 
-/** `closing` collects what must be closed at the end. */
+/** Opens the indexes. `closing` collects what must be closed at the end. */
 export function openIndexes(options: IndexOptions, closing: AsyncDisposableStack): OpenIndexes {
   const { config, log, ledger, wakes } = options;
   const { reader, writer } = ledger;

@@ -1,6 +1,6 @@
 /**
- * Long work that the caller need not wait for: one job at a time, with progress, cancelled on request or when the
- * broker ends. The caller supplies the work. A killed broker forgets its job, which can be requested again.
+ * Long work for which the caller need not wait. One job runs at a time, with progress; it is cancelled on request or when the broker ends.
+ * The caller supplies the work. A killed broker forgets its job, which can be requested again.
  */
 import { randomUUID } from "node:crypto";
 import type { Log } from "../../base/log.ts";
@@ -10,7 +10,7 @@ import type { JobKind, JobReport, JsonObject } from "../../protocol/spec.ts";
 
 export type JobProgress = { step: string; done: number; total: number };
 
-/** `run` ends early, with BROKER_CANCELLED, after `cancel`. */
+/** Work of a job. After `cancel`, `run` ends early with BROKER_CANCELLED. */
 export type JobWork = {
   run(): Promise<JsonObject>;
   progress(): Promise<JobProgress>;
@@ -19,7 +19,7 @@ export type JobWork = {
 
 type Job = { report: JobReport; work: JobWork; params: string; ended: Promise<void> };
 
-/** Longest wait for a job's progress or for its cancellation: its thread may be inside one long step of SQLite's. */
+/** Longest wait for a job's progress or cancellation: its thread may be inside a long step of SQLite. */
 const ANSWER_MAX_MS = 1_000;
 const END_MAX_MS = 4_000;
 
@@ -39,10 +39,7 @@ export class Jobs {
     return this.#running !== undefined;
   }
 
-  /**
-   * Starts a job, or returns the running one if the same work is requested again. Errors: BROKER_BUSY while another job
-   * runs.
-   */
+  /** Starts a job, or returns the running one if it does the same work. Errors: BROKER_BUSY while another job runs. */
   start(kind: JobKind, params: object, begin: () => JobWork): JobReport {
     const asked = JSON.stringify([kind, params]);
     const running = this.#running;
@@ -77,7 +74,7 @@ export class Jobs {
     return this.#jobs.map(({ report }) => ({ ...report }));
   }
 
-  /** How it ended. */
+  /** Resolves with the report when the job has ended. */
   async ended(id: string): Promise<JobReport> {
     const job = this.#jobs.find(({ report }) => report.id === id);
     if (job === undefined) throw new PalaceError("PROTOCOL_BAD_PARAMS", `there is no job ${id}`, "palace status jobs");
@@ -85,7 +82,7 @@ export class Jobs {
     return job.report;
   }
 
-  /** Answers at once; the job ends at its next safe point. Errors: PROTOCOL_BAD_PARAMS. */
+  /** Cancels a job and returns at once; the job ends at its next safe point. Errors: PROTOCOL_BAD_PARAMS. */
   cancel(id: string): JobReport {
     const job = this.#jobs.find(({ report }) => report.id === id);
     if (job === undefined) throw new PalaceError("PROTOCOL_BAD_PARAMS", `there is no job ${id}`, "palace status jobs");
@@ -93,9 +90,7 @@ export class Jobs {
     return { ...job.report };
   }
 
-  /**
-   * Cancels the running job and waits for its clean-up, unless that takes too long: then the next run of it cleans up.
-   */
+  /** Cancels the running job and waits for its clean-up. If that takes too long, the next run of that job cleans up. */
   async close(): Promise<void> {
     this.#closing = true;
     const running = this.#running;

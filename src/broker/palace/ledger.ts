@@ -1,7 +1,4 @@
-/**
- * The ledger in the broker: one thread that writes, one connection that reads. palace.ts opens it before everything
- * else.
- */
+/** The ledger in the broker: one thread that writes, one connection that reads. palace.ts opens it first. */
 import type { Config } from "../../config/config.ts";
 import { translateError } from "../../memory/ledger/open.ts";
 import { SqliteLedgerReader } from "../../memory/ledger/read/reader.ts";
@@ -18,7 +15,7 @@ export type OpenLedger = {
 };
 
 /**
- * `closing` collects what must be closed at the end. Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH.
+ * Opens the ledger. `closing` collects what must be closed at the end. Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH.
  */
 export async function openLedger(config: Config, log: Log, closing: AsyncDisposableStack): Promise<OpenLedger> {
   const { paths } = config;
@@ -28,7 +25,7 @@ export async function openLedger(config: Config, log: Log, closing: AsyncDisposa
     undoMs: UNDO_KEPT_MS,
     imagesBytes: UNDO_SIZE_MAX_BYTES,
   };
-  // The settings hold for the broker's whole life, as in upstream's server.
+  // The settings apply for the broker's whole life, as in upstream's server.
   const settings = { drawerSize: config.filing().cut.size };
   const data: WriterData = { ledgerFile, retention, settings, fault: config.fault };
   const writer = await startThread<WriterMethods>(threadFile(import.meta.url, "writer-thread"), data);
@@ -47,7 +44,7 @@ export async function openLedger(config: Config, log: Log, closing: AsyncDisposa
   return { reader, writer, settings };
 }
 
-/** Translates SQLite's errors of a read on `reader`, which is not the writer's thread; other errors pass through. */
+/** Translates SQLite's errors of a read on `reader`. Other errors pass unchanged. */
 export function readError(error: unknown, ledgerFile: string): unknown {
   return translateError(error, ledgerFile);
 }

@@ -1,6 +1,6 @@
 /**
- * Entry of the coordination log's thread, a composition root: it joins the engine's rules and logstream.sqlite3.
- * logstream.ts starts it at the first use; others import only its types.
+ * Entry of the coordination log's thread, a composition root: it joins the engine's rules and logstream.sqlite3. logstream.ts starts it at
+ * the first use; other files import only its types.
  */
 import { workerData } from "node:worker_threads";
 import type { EventLookup } from "../../mempalace/events/events.ts";
@@ -23,9 +23,9 @@ export type LogMethods = {
   read: (method: LogRead, values: Record<string, unknown>) => unknown;
   look: (values: Record<string, unknown>, seenSeq: number) => EventLookup;
   replicaState: () => ReplicaState;
-  /** The version changes with other processes' commits. */
+  /** Returns a version that changes with other processes' commits. */
   version: () => string;
-  /** Errors: PALACE_GONE, STORE_* when the file's write-ahead log vanished. */
+  /** Checks the file. Errors: PALACE_GONE, STORE_* if its write-ahead log vanished. */
   assertPresent: () => void;
   close: () => void;
 };

@@ -1,6 +1,6 @@
 /**
- * The coordination log in the broker: one thread that has logstream.sqlite3 open, a bounded queue of writes before it,
- * and calls that wait for events. Nothing is started or created before the first use. Made by palace.ts.
+ * The coordination log in the broker: a thread that has logstream.sqlite3 open, a bounded queue of writes, and calls that wait for events.
+ * The first use starts and creates it.
  */
 import { arch, hostname, release, type } from "node:os";
 import { waited, waitTimeout } from "../../mempalace/events/events.ts";
@@ -21,13 +21,13 @@ type Values = Record<string, unknown>;
 
 export type LogstreamOptions = {
   paths: LogPaths;
-  /** Folder in which MemPalace's hubs publish their state. */
+  /** Folder where MemPalace's hubs publish their state. */
   serversDir: string;
   /** Time that idempotency keys are kept, ms. */
   keptMs: number;
   fault: string | undefined;
   log: Log;
-  /** Called when the log's file, or the palace, is lost: the broker must end. */
+  /** Called when the log's file or the palace is lost: the broker must end. */
   onFatal: (error: PalaceError) => void;
 };
 
@@ -56,10 +56,7 @@ export class Logstream {
     return meshPeers(await this.#call("replicaState"), about, Date.now());
   }
 
-  /**
-   * Resolves when a matching event exists, or the time is over. Errors: BROKER_BUSY, BROKER_SHUTTING_DOWN, the signal's
-   * reason.
-   */
+  /** Resolves when a matching event exists or the time is over. Errors: BROKER_BUSY, BROKER_SHUTTING_DOWN, the signal's reason. */
   async wait(peerId: number, values: Values, signal: AbortSignal): Promise<unknown> {
     let timeoutMs: number;
     try {
@@ -78,18 +75,18 @@ export class Logstream {
     }
   }
 
-  /** Looks whether the file's write-ahead log is still there; starts no thread. Errors: PALACE_GONE, STORE_*. */
+  /** Checks that the file's write-ahead log exists; starts no thread. Errors: PALACE_GONE, STORE_*. */
   async assertPresent(): Promise<void> {
     const thread = await this.#thread?.catch(() => undefined);
     await thread?.call("assertPresent");
   }
 
-  /** A connection has closed. */
+  /** Forgets a peer whose connection has closed. */
   leave(peerId: number): void {
     this.#waits.leave(peerId);
   }
 
-  /** Accepts no more waits, and ends the present ones. */
+  /** Accepts no more waits and ends the present ones. */
   endWaits(): void {
     this.#waits.end();
   }
@@ -106,8 +103,8 @@ export class Logstream {
     try {
       return await this.#call("commit", calls);
     } catch (error) {
-      // Either the file could not be opened, so the log has no event of these; or the thread ended, and clients repeat
-      // the calls with their keys.
+      // Either the file could not be opened, so the log has none of these events. Or the thread ended, and clients repeat the calls with
+      // their keys.
       const known =
         error instanceof PalaceError
           ? error

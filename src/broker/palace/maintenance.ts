@@ -1,6 +1,6 @@
 /**
- * Work on a whole palace: export, rebuild, verification. A composition root: it joins the jobs and the stores. The
- * route table (methods.ts) calls it through the open palace.
+ * Work on a whole palace: export, rebuild, verification. A composition root: it joins the jobs and the stores. The route table (methods.ts)
+ * calls it through the open palace.
  */
 import { isAbsolute } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,20 +17,20 @@ import type { WriterMethods } from "./writer-thread.ts";
 
 export type MaintenanceParts = {
   config: Config;
-  /** Row of the newest drawer. */
+  /** Returns the row of the newest drawer. */
   lastRow: () => number;
-  /** Waits for the vectors of drawers up to that row; true when they exist, or will not come. */
+  /** Waits for the vectors of drawers up to that row; true if they exist, or will not come. */
   embedded: (lastRow: number, timeoutMs: number) => Promise<boolean>;
-  /** The reason why the ledger does not hold the whole palace yet: foreign rows are still being adopted. */
+  /** Returns why the ledger does not have the whole palace yet: foreign rows are still being adopted. */
   adopting: (kind: JobKind) => PalaceError | undefined;
-  /** Error that names another process that writes the public palace. */
+  /** Returns an error that names another process which writes the public palace. */
   lockedBy: () => PalaceError | undefined;
   writer: Pick<Thread<WriterMethods>, "call">;
-  /** Lets the indexes outside the ledger load what was rebuilt in it. */
+  /** Makes the indexes outside the ledger load the ledger's rebuilt rows. */
   onReindexed: (rows: number[]) => Promise<void>;
-  /** Keeps our own writers off the public palace while `work` runs; then looks at what became of it. */
+  /** Keeps our own writers off the public palace while `work` runs, then checks the palace. */
   exclusively: <T>(work: () => Promise<T>) => Promise<T>;
-  /** The drawers' collection in the public palace, where one is kept. */
+  /** Returns the drawers' collection in the public palace, if one is kept. */
   collectionId: () => string | undefined;
 };
 
@@ -41,14 +41,14 @@ export type Maintenance = {
   lookThrough(): Promise<PalaceHealthReport>;
 };
 
-/** The step that is shown as long as the thread reports none. Errors: BROKER_CANCELLED. */
+/** Sets the step that is shown while the thread reports none. Errors: BROKER_CANCELLED. */
 type Say = (step: string) => void;
 type Work = (thread: Thread<RebuildMethods>, say: Say) => Promise<object>;
 
-/** Waiting is split into pieces of this length, so that it can be cancelled. */
+/** Length of one piece of waiting; between pieces the job can be cancelled. */
 const POLL_MS = 200;
 const SETTLE_MAX_MS = 60_000;
-/** An export should have all its vectors; a caller that does not want to wait omits them. */
+/** Longest wait of an export for all its vectors; `partial` skips it. */
 const VECTORS_WAIT_MAX_MS = 10 * 60_000;
 
 export function createMaintenance(parts: MaintenanceParts): Maintenance {
@@ -94,12 +94,12 @@ export function createMaintenance(parts: MaintenanceParts): Maintenance {
       };
       return onThread(config, work);
     },
-    // It reads both files from end to end: concurrent callers share one answer.
+    // This reads both files from end to end, so concurrent callers share one answer.
     lookThrough: () => (looking ??= lookThrough().finally(() => (looking = undefined))),
   };
 }
 
-/** A broker that has just started first compares the palace. Errors: PALACE_LOCKED. */
+/** Waits for the adoption: a broker that has just started first compares the palace. Errors: PALACE_LOCKED. */
 async function whenAdopted({ adopting }: MaintenanceParts, kind: JobKind, say: Say): Promise<void> {
   for (const deadline = performance.now() + SETTLE_MAX_MS; ; await sleep(POLL_MS)) {
     const why = adopting(kind);
@@ -129,15 +129,15 @@ async function repair(parts: MaintenanceParts, thread: Thread<RebuildMethods>, s
   return { ledger: { placesCorrected: places, codesCorrected: codes.length, queuedAgain: forgotten }, ...palace };
 }
 
-/** Compacts the ledger alone: the public palace's next writers reuse its free pages. */
+/** Compacts only the ledger: the public palace's next writers reuse its free pages. */
 async function compact({ writer }: MaintenanceParts, say: Say): Promise<object> {
   const { sizeBytes: beforeBytes } = await writer.call("ledgerSpace");
   say("writing the ledger anew");
   await writer.call("rewriteLedger");
   faultPoint("compact.after-rewrite");
-  // Cancelling has no effect from here on: the work is done.
+  // From here on a cancellation has no effect: the work is done.
   const { sizeBytes: afterBytes } = await writer.call("ledgerSpace");
-  // A running search still reads the log; the next checkpoint moves the log's content into the file.
+  // If a running search still reads the log, the next checkpoint moves its content into the file.
   const isLogCut = await writer.call("cutLog");
   return { beforeBytes, afterBytes, isLogCut };
 }
@@ -149,8 +149,8 @@ async function migrate(parts: MaintenanceParts, thread: Thread<RebuildMethods>, 
 }
 
 /**
- * Rebuilds the public palace. Only the files driver has files to build: if the palace is on a server, the rows are sent
- * again, and if none is kept, nothing has to be done.
+ * Rebuilds the public palace. Only the files driver has files to build. With a Chroma server, the rows are sent again. Without a public
+ * palace, there is nothing to do.
  */
 async function rebuildPublic(parts: MaintenanceParts, thread: Thread<RebuildMethods>, why: string): Promise<object> {
   const { config, writer, exclusively } = parts;
@@ -172,7 +172,7 @@ function startRebuild(config: Config): Promise<Thread<RebuildMethods>> {
   return startThread<RebuildMethods>(threadFile(import.meta.url, "../../mempalace/rebuild/rebuild-thread"), data);
 }
 
-/** Runs the work on a thread of its own. */
+/** Runs the work on its own thread. */
 function onThread(config: Config, work: Work): JobWork {
   let thread: Thread<RebuildMethods> | undefined;
   let step = "starting";
@@ -203,15 +203,14 @@ function onThread(config: Config, work: Work): JobWork {
   };
 }
 
-/** Errors: PROTOCOL_BAD_PARAMS; BROKER_DENIED for an export that does not come through the socket. */
+/** Checks a request. Errors: PROTOCOL_BAD_PARAMS; BROKER_DENIED for an export outside the socket. */
 export function readJobRequest(params: Record<string, unknown>, { door }: Pick<Peer, "door">): JobRequest {
   const refuse = (why: string): PalaceError => new PalaceError("PROTOCOL_BAD_PARAMS", why, BAD_PARAMS_HINT);
   const { kind, dir, chroma, partial } = params;
   if (kind === "export") {
     if (typeof dir !== "string" || !isAbsolute(dir)) throw refuse("dir must be an absolute path");
     if (chroma !== undefined && chroma !== null && typeof chroma !== "string") throw refuse("chroma must be a path");
-    // The request names a program and a folder of this machine, and an admin of the memory may not be allowed to run or
-    // write here.
+    // The request names a program and a folder of this machine. An admin of the memory may not be allowed to run or write here.
     if (door !== "unix")
       throw new PalaceError(
         "BROKER_DENIED",

@@ -1,7 +1,6 @@
 /**
- * The embedding model's life in the broker, where its runtime is installed: found on disk, else downloaded, else looked for again;
- * opened; compared with the model that the palace was embedded with. Until it is ready the palace works in lexical
- * mode.
+ * The embedding model in the broker, if its runtime is installed. The broker finds it on disk, else downloads it, else looks again later.
+ * It opens the model and compares it with the palace's recorded model. Until the model is ready, the palace works in lexical mode.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ModelConfig } from "../../config/config.ts";
@@ -19,7 +18,7 @@ type RerankerState = NonNullable<StatusReport["search"]["reranker"]>;
 
 export type ModelOptions = {
   config: ModelConfig;
-  /** Model of the palace's present vectors, if there are any. */
+  /** Returns the model of the palace's present vectors, if any. */
   recorded: () => string | undefined;
   onReady: (embedder: LocalEmbedder) => void;
   log: Log;
@@ -29,7 +28,7 @@ const LOOK_AGAIN_MS = 10_000;
 const DOWNLOAD_AGAIN_MS = 10 * 60_000;
 const SETTLED_POLL_MS = 50;
 const CLOSE_MAX_MS = 1_000;
-/** onnxruntime's own threads; a small machine has two cores. */
+/** Threads of onnxruntime; a small machine has two cores. */
 const THREADS = 2;
 
 export class Model {
@@ -50,7 +49,7 @@ export class Model {
     this.#looking = this.#look();
   }
 
-  /** Resolves when the model is ready, or will not be for now, or after the timeout. */
+  /** Resolves when the model is ready, when it will not be for now, or after the timeout. */
   async ready(timeoutMs: number): Promise<void> {
     const deadline = performance.now() + timeoutMs;
     const isComing = (): boolean => ["loading", "downloading"].includes(this.state.modelState);
@@ -113,7 +112,10 @@ export class Model {
     }
   }
 
-  /** A palace that has the model's vectors needs the model, and so does a user who named its folder. For others it is an extra. */
+  /**
+   * Sets the state without a runtime. It is a fault if the palace has the model's vectors or the user named a model's folder; otherwise the
+   * model is an extra.
+   */
   #withoutRuntime(): undefined {
     const { config, recorded } = this.#options;
     this.state =
@@ -156,7 +158,7 @@ export class Model {
     this.#options.log.error("model mismatch", { recorded, found });
   }
 
-  /** Looked for once: a model that is added later needs a restart of the broker. */
+  /** Looks for the cross-encoder once; one that is added later needs a restart of the broker. */
   async #openReranker(beside: LocalEmbedder): Promise<void> {
     const { config, log } = this.#options;
     const folder = rerankerFolder(config);
@@ -176,7 +178,7 @@ export class Model {
   }
 }
 
-/** A mistyped folder is reported before anything else. */
+/** Returns a message about the user's model folder; it comes before any other message. */
 function emptyPlace({ dir }: ModelConfig): string {
   return dir === undefined ? "" : `model-dir ${dir} holds no model (tokenizer.json, onnx/model.onnx); `;
 }

@@ -1,6 +1,6 @@
 /**
- * An open palace: ledger, indexes, public palace, graph and write path, opened in this order and closed in reverse. The
- * composition root of everything behind the queue.
+ * An open palace: ledger, indexes, public palace, graph and write path. They open in this order and close in reverse. The composition root
+ * of everything behind the queue.
  */
 import { dirname, join } from "node:path";
 import type { Config } from "../../config/config.ts";
@@ -56,7 +56,7 @@ export type Palace = {
   abandon(): Promise<void>;
 };
 
-/** Previews for a person beside the tools; the writes themselves go through the queue. */
+/** Previews for a person; the writes themselves go through the queue. */
 export type Hygiene = {
   previewForget(selector: ForgetSelector): Promise<Record<string, unknown>>;
   previewUndo(params: Record<string, unknown>): Promise<Record<string, unknown>>;
@@ -67,14 +67,14 @@ export type Hygiene = {
 
 export type PalaceOptions = {
   config: Config;
-  /** While another process holds it, the public palace is not written. */
+  /** While another process holds this lock, the broker does not write the public palace. */
   upstreamLock: Omit<UpstreamLock, "release">;
   log: Log;
   /** Called when the ledger is lost or a thread of ours has died: the broker must end. */
   onFatal: (error: PalaceError) => void;
 };
 
-/** The parts, as the functions below wire them. */
+/** The parts, as the functions below connect them. */
 type Parts = PalaceOptions & {
   ledger: OpenLedger;
   indexes: OpenIndexes;
@@ -85,12 +85,11 @@ type Parts = PalaceOptions & {
 
 const WARM_UP_TEXTS = 20;
 
-/** A palace without writes is pruned, too. */
+/** Time between prunings of a palace without writes. */
 const PRUNE_MS = 3_600_000;
 
 /**
- * If a later part fails to open, the earlier ones are closed again. Errors: STORE_CORRUPT, STORE_READ_ONLY,
- * PROTOCOL_VERSION_MISMATCH.
+ * Opens a palace. If a part fails to open, the earlier parts are closed. Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH.
  */
 export async function openPalace(options: PalaceOptions): Promise<Palace> {
   const { config, log, onFatal, upstreamLock } = options;
@@ -168,7 +167,7 @@ function openGraph({ paths }: Config, log: Log, { reader, writer }: OpenLedger):
   });
 }
 
-/** Agents' events for each other, in a file of its own that no other part of the palace depends on. */
+/** Opens the agents' event log; no other part of the palace needs its file. */
 function openLogstream({ config, log, onFatal }: Parts, closing: AsyncDisposableStack): Logstream {
   const { palaceDir, ledgerFile, upstreamLocksDir } = config.paths;
   const logstream = new Logstream({
@@ -184,7 +183,7 @@ function openLogstream({ config, log, onFatal }: Parts, closing: AsyncDisposable
   return logstream;
 }
 
-/** Erases what was forgotten from every file. */
+/** Starts to erase forgotten texts from every file. */
 function openErasure(parts: Parts, closing: AsyncDisposableStack): Erasure {
   const { config, log, ledger, publicPalace, graph, wakes } = parts;
   const { reader, writer } = ledger;
@@ -216,7 +215,7 @@ function openErasure(parts: Parts, closing: AsyncDisposableStack): Erasure {
   return erasure;
 }
 
-/** The ledger's own maintenance, in the pauses between writes, and memory that is given back when heavy work is over. */
+/** Starts the ledger's maintenance in pauses between writes, and the release of memory after heavy work. */
 function startUpkeep(parts: Parts, closing: AsyncDisposableStack): void {
   const { log, ledger, wakes } = parts;
   closing.defer(releaseMemory(parts));
@@ -230,7 +229,7 @@ function startUpkeep(parts: Parts, closing: AsyncDisposableStack): void {
   });
 }
 
-/** Returns the function that ends it. */
+/** Starts the release of memory and returns a function that ends it. */
 function releaseMemory({ ledger, log }: Parts): () => void {
   const release = async (): Promise<void> => {
     ledger.reader.shrinkCache();
@@ -249,7 +248,7 @@ function releaseMemory({ ledger, log }: Parts): () => void {
   return startMemoryRelease({ release, cpuMs, residentBytes: () => process.memoryUsage.rss(), log });
 }
 
-/** Jobs on the whole palace: export, repair, migrate, verification. */
+/** Makes the jobs on the whole palace: export, repair, migrate, verification. */
 function wholePalace({ config, upstreamLock, ledger, indexes, publicPalace, wakes }: Parts): Maintenance {
   const { reader, writer } = ledger;
   const { model, vectors, backlog } = indexes;
@@ -288,7 +287,7 @@ function wholePalace({ config, upstreamLock, ledger, indexes, publicPalace, wake
   });
 }
 
-/** Backups that are due. Returns what ends it. */
+/** Starts the schedule of backups and returns a function that ends it. */
 function schedule({ config, log }: Parts, jobs: Jobs, maintenance: Maintenance, queue: WriteQueue): () => void {
   return startSchedule({
     ...{ config, jobs, log, isBusy: () => queue.depth > 0 },
@@ -301,7 +300,7 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
   const adopting = (): string | undefined => publicPalace.adoptionWait.detail();
   return {
     reader: ledger.reader,
-    // A palace that is still being adopted is not empty: until then the answer names the adoption.
+    // A palace that is still being adopted is not empty: the answer names the adoption.
     isFounded: () =>
       ledger.reader.everHeldDrawers() || (adopting() === undefined && isMadeByChroma(config.paths.palaceDir)),
     lexical: indexes.lexical,
@@ -322,7 +321,7 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
   };
 }
 
-/** Returns the function that ends it. */
+/** Starts the warm-up and returns a function that ends it. */
 function warmUp({ ledger, indexes, log }: Parts, reads: ReadContext, queue: WriteQueue): () => void {
   const { reader } = ledger;
   const isLoading = (): boolean => indexes.model.state.modelState === "loading";

@@ -1,7 +1,6 @@
 /**
- * The public palace in the broker: the drivers, the outboxes of drawers and closets that feed them, and the reconciler
- * that finds foreign writers. Put together by palace.ts; a broker without a driver keeps no public palace and only
- * adopts.
+ * The public palace in the broker: the drivers, the outboxes of drawers and closets that feed them, and the reconciler that finds foreign
+ * writers. A broker without a driver keeps no public palace and only adopts rows.
  */
 import type { Config } from "../../config/config.ts";
 import { invariant } from "../../base/invariant.ts";
@@ -27,12 +26,12 @@ export type PublicPalaceOptions = {
   config: Config;
   log: Log;
   ledger: OpenLedger;
-  /** While another process holds it, the public palace is not written. */
+  /** While another process holds this lock, the broker does not write the public palace. */
   upstreamLock: Omit<UpstreamLock, "release">;
   wakes: Wakes;
 };
 
-/** A local model is loaded by then; a download is not awaited. */
+/** Longest wait for a local model; a download is not awaited. */
 const MODEL_WAIT_MAX_MS = 10_000;
 const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
 
@@ -76,11 +75,11 @@ export class PublicPalace {
     return started(this.#adoptionWait);
   }
 
-  /** The reason why nothing may be written to the palace now. */
+  /** Returns why the broker may not write the palace now; undefined if it may. */
   lockedBy(): PalaceError | undefined {
     const { config, ledger, upstreamLock } = this.#options;
     const error = upstreamLock.lockedBy();
-    // A MemPalace in that folder does not concern a palace elsewhere.
+    // The lock of a MemPalace in that folder does not concern a palace elsewhere.
     if (error !== undefined && mayHold(config.paths.palaceDir, writtenCollection(ledger.reader))) return error;
     // Foreign rows are adopted before anything is written.
     return this.driver?.collectionId === undefined || this.watch.isSettled() ? undefined : this.adopting();
@@ -90,7 +89,7 @@ export class PublicPalace {
     return adoptionError(this.watch.adoption());
   }
 
-  /** Sends nothing to the public palace from the moment it resolves until its answer is called. */
+  /** Stops sending to the public palace and resolves; sending continues when the returned function is called. */
   async hold(): Promise<() => void> {
     const releases = [await this.#outbox?.hold(), await this.#closets?.hold()];
     return () => releases.forEach((release) => release?.());
@@ -185,7 +184,7 @@ export class PublicPalace {
     return new ClosetKeeper({
       reader,
       driver: this.driver && openDriver(config, log, () => this.watch.isSettled(), this.driver),
-      // Drawers come first: their driver tells whether the palace still has to be adopted.
+      // Drawers come first: their driver tells whether the palace must still be adopted.
       lockedBy: () => (this.driver?.collectionId === undefined ? this.adopting() : this.lockedBy()),
       file: (pending, id) => writer.call("storeClosetVectors", pending, id),
       done: (entries) => writer.call("closetsDone", entries),

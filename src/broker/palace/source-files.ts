@@ -1,6 +1,6 @@
 /**
- * The files that drawers name as their sources, as this machine sees them: what `sync` needs to know. Reads names,
- * states and .gitignore files, never a document. The composition root opens it; the engine sees the SourceFiles port.
+ * Source files of drawers, as this machine sees them, for `sync`. Reads names, states and .gitignore files, never a document. The
+ * composition root opens it; the engine sees the SourceFiles port.
  */
 import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
@@ -10,7 +10,7 @@ import type { SourceFiles } from "../../memory/port/source.ts";
 
 const GITIGNORE_SIZE_MAX_BYTES = 1024 * 1024;
 
-/** `stagingDir`: the docs feeder's copies of this user. */
+/** Opens the source files. `stagingDir`: the docs feeder's copies of this user. */
 export function openSourceFiles(stagingDir: string): SourceFiles {
   const staged = new StagedOriginals(stagingDir);
   return {
@@ -48,13 +48,13 @@ const FILES: Omit<SourceFiles, "original" | "stagedAs"> = {
   },
 };
 
-/** Follows links as far as the path exists; the rest stays as it is written. */
+/** Follows links as far as the path exists; the rest stays as written. */
 function resolve(path: string): string | undefined {
   if (!canBePath(path)) return undefined;
   const names = (isAbsolute(path) ? path : `./${path}`).split("/");
   const upTo = (count: number): string => names.slice(0, count).join("/") || "/";
   try {
-    // Mostly all of it exists. Else how much does is found by halving: a name may have two thousand folders.
+    // Usually the whole path exists. Otherwise a binary search finds the existing part, because a path may have two thousand folders.
     let [there, gone] = [1, names.length + 1];
     for (let at = names.length; gone - there > 1; at = Math.floor((there + gone) / 2)) {
       if (statSync(upTo(at), { throwIfNoEntry: false }) === undefined) gone = at;
@@ -66,7 +66,7 @@ function resolve(path: string): string | undefined {
   }
 }
 
-/** False also for a name that no file can have, and for one that may not be looked at. */
+/** Returns false also for an impossible name, and for a path that this user may not see. */
 function exists(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) !== undefined;

@@ -1,12 +1,11 @@
 /**
- * MemPalace's own palace lock, held while the broker lives, so that a Python MemPalace of the same HOME is refused by
- * its own code, which then prints who holds it. It is a courtesy and no guarantee: the file is named after HOME and the
- * palace's path as the other process sees them (mempalace/reconcile finds writers that it cannot reach). Taken by
- * lifecycle.ts.
+ * MemPalace's own palace lock, held while the broker lives. A Python MemPalace of the same HOME is then refused by its own code,
+ * which prints who holds the lock. This is a courtesy and no guarantee: the file is named after HOME and the palace's path as the
+ * other process sees them. mempalace/reconcile finds the writers that the lock does not stop.
  *
  * Source: palace.md 10.1, and `mine_palace_lock` of 3.3.6 and 3.11.0: flock without waiting on
- * ~/.mempalace/locks/mine_palace_<16 hex of SHA-256 of the real path>.lock; byte 0 stays as it is, from byte 1 on it
- * holds `<pid> <words>`, which a refused process quotes. Upstream never removes the file.
+ * ~/.mempalace/locks/mine_palace_<16 hex of SHA-256 of the real path>.lock. Byte 0 is never changed; from byte 1 on the file contains
+ * `<pid> <words>`, which a refused process quotes. Upstream never removes the file.
  */
 import { createHash } from "node:crypto";
 import {
@@ -33,29 +32,29 @@ export type UpstreamLockOptions = {
   palaceDir: string;
   locksDir: string;
   log: Log;
-  /** Called when the lock was taken, or its state changed. Contract: does not throw. */
+  /** Called when the lock is taken or its state changes. Must not throw. */
   onChange: () => void;
 };
 
 export type UpstreamLock = {
   status(): UpstreamLockStatus;
-  /** PALACE_LOCKED while a live MemPalace has the lock: the public palace must not be written. */
+  /** Returns PALACE_LOCKED while a running MemPalace has the lock. Until it ends, the broker must not write the public palace. */
   lockedBy(): PalaceError | undefined;
-  /** The previous holder in upstream's words; "" when it is not known. */
+  /** Previous holder in upstream's words; "" if unknown. */
   formerHolder(): string;
   release(): void;
 };
 
-/** Interval at which a lock that another process holds is tried, and ours is checked. */
+/** Time between tries of a lock that another process holds, and between checks of ours. */
 const LOOK_MS = 500;
 const LINKS_MAX = 40;
-/** The file system's answers where a folder cannot be made: in a container with a read-only root, for one. */
+/** Errors of a folder that cannot be made, for example in a container with a read-only root. */
 const UNMADE = new Set(["ENOENT", "ENOTDIR", "EROFS", "EACCES", "EPERM"]);
 const OTHER_HOME = "the public palace is held by a palace-devbox broker of another home";
-/** Printed by a refused MemPalace: `palace DIR is held by PID n (…); wait for it to finish or stop the holder …`. */
+/** Words that a refused MemPalace prints: `palace DIR is held by PID n (…); wait for it to finish or stop the holder …`. */
 const IDENTITY = "palace-devbox broker: write through its tools, or end it with `palace stop`";
 
-/** Takes the lock at once if it is free, else as soon as it is. Errors: none; the status tells why it is not held. */
+/** Takes the lock at once if it is free, else as soon as it is. Never throws; the status says why the lock is not held. */
 export function keepUpstreamLock(options: UpstreamLockOptions): UpstreamLock {
   const lock = new Keeper(options);
   lock.look();
@@ -94,7 +93,10 @@ class Keeper {
     }
   }
 
-  /** A user who can make no lock can run no MemPalace either: it writes nothing without one. */
+  /**
+   * Explains a missing lock. A user who cannot make the lock cannot run a MemPalace either, because MemPalace writes nothing without the
+   * lock.
+   */
   #whyNone({ code = "", message }: NodeJS.ErrnoException): string {
     const { locksDir } = this.#options;
     if (UNMADE.has(code)) return `no MemPalace can write from here, because ${locksDir} cannot be made`;
@@ -102,7 +104,7 @@ class Keeper {
   }
 
   lockedBy(): PalaceError | undefined {
-    // This is asked before each write, and the first write creates the folder.
+    // Callers ask before each write, and the first write creates the folder.
     if (this.#folder === undefined && existsSync(this.#options.palaceDir)) this.look();
     return this.#refusal();
   }
@@ -125,8 +127,8 @@ class Keeper {
   }
 
   /**
-   * Locks the palace's folder itself, which creates no file: two homes may name one palace, and each has a lock file of
-   * MemPalace's, so that cannot separate our own brokers. Returns false if another broker has it.
+   * Locks the palace's folder itself, without a file, against our own brokers. Two homes may name the same palace, and each has its own
+   * lock file of MemPalace. Returns false if another broker has the lock.
    */
   #keepFolder(): boolean {
     const { palaceDir } = this.#options;
@@ -138,7 +140,7 @@ class Keeper {
     try {
       if (tryFlock(fd)) this.#folder = { fd };
     } catch {
-      // On a file system without flock nobody can be kept out.
+      // Without flock on this file system nobody can be kept out.
       closeSync(fd);
       return true;
     }
@@ -147,8 +149,8 @@ class Keeper {
   }
 
   /**
-   * Undefined: there is nothing to lock. In a HOME that MemPalace never used, the broker creates no folder for it,
-   * unless the palace folder holds what MemPalace would open: its first write there would create the folder, too.
+   * Returns the lock file, or undefined if there is nothing to lock. The broker creates no folder in a HOME that MemPalace never used,
+   * unless MemPalace could open the palace folder. Then MemPalace's first write would create the folder, too.
    */
   #file(): string | undefined {
     const { palaceDir, locksDir } = this.#options;
@@ -191,7 +193,7 @@ class Keeper {
   }
 }
 
-/** Words it as upstream's own refusals do. */
+/** Describes a holder in the words of upstream's refusals. */
 function describe(identity: string): string {
   const match = /^(\d+)(?:\s+(.*))?$/s.exec(identity);
   if (match === null) return "another writer (identity not recorded)";
@@ -199,14 +201,14 @@ function describe(identity: string): string {
   return words === "" ? `PID ${match[1]}` : `PID ${match[1]} (${words})`;
 }
 
-/** False once the file was removed or replaced: a lock on the old one keeps nobody out. */
+/** Returns false once the file was removed or replaced: a lock on the old file keeps nobody out. */
 function isFileOf(fd: number, file: string): boolean {
   const there = statSync(file, { throwIfNoEntry: false });
   const ours = fstatSync(fd);
   return there?.ino === ours.ino && there.dev === ours.dev;
 }
 
-/** Resolves as Python's os.path.realpath: links are followed also where their target does not exist yet. */
+/** Resolves as Python's os.path.realpath does: it follows links even if their target does not exist yet. */
 function realPath(path: string, links = 0): string {
   try {
     return realpathSync.native(path);

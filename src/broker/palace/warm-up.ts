@@ -1,29 +1,29 @@
 /**
- * Runs searches that nobody asked for, when a broker has just started and is idle: the code of a search takes twice as
- * long until it has run some dozens of times, in four threads. Started by palace.ts.
+ * Runs searches on its own when a broker has just started and is idle. A search takes twice as long until its code has run some dozens of
+ * times, in four threads.
  */
 import type { Log } from "../../base/log.ts";
 
 export type WarmUpOptions = {
   search: (query: string) => Promise<unknown>;
-  /** Texts of the palace whose words are searched; with none there is nothing to warm up. */
+  /** Returns texts of the palace whose words are searched; without any, there is nothing to warm up. */
   texts: () => string[];
   isBusy: () => boolean;
   log: Log;
 };
 
-/** Requests right after a start go first. */
+/** Pause after the start, so that the first requests come first. */
 const BEGIN_MS = 1_500;
 const SEARCHES = 60;
-/** Pause between two searches, and as many times as long as one took: concurrent searches are hardly delayed. */
+/** Pause between two searches, plus a multiple of the last search's time, so that other searches are hardly delayed. */
 const REST_MS = 20;
 const REST_FACTOR = 2;
 const BUSY_MS = 250;
-/** Bound for a palace that is always busy; its own searches warm it up. */
+/** Time after which a busy palace is left alone: its own searches warm it up. */
 const GIVE_UP_MS = 60_000;
 const QUERY_WORDS = 9;
 
-/** Returns the function that ends it; a running search is not awaited. */
+/** Starts the warm-up and returns a function that ends it without waiting for a running search. */
 export function startWarmUp({ search, texts, isBusy, log }: WarmUpOptions): () => void {
   const startedAt = performance.now();
   let timer: NodeJS.Timeout | undefined;
@@ -53,7 +53,7 @@ export function startWarmUp({ search, texts, isBusy, log }: WarmUpOptions): () =
   };
 }
 
-/** Takes some words from the middle of each text, repeatedly until there are enough. */
+/** Makes queries of some words from the middle of each text, repeating the texts until there are enough. */
 function queriesFrom(texts: readonly string[]): string[] {
   return Array.from({ length: texts.length === 0 ? 0 : SEARCHES }, (_, at) => {
     const words = (texts[at % texts.length] ?? "").split(/\s+/u);

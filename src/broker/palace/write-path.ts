@@ -1,6 +1,6 @@
 /**
- * The path of a write from the queue to the writer thread, and of its result to the parts that wait for it. Put
- * together by palace.ts; the engine owns a write's rules, the ledger its transaction.
+ * Path of a write from the queue to the writer thread, and of its result to the parts that wait for it. The engine has the rules of a
+ * write, the ledger its transaction.
  */
 import { existsSync } from "node:fs";
 import type { Log } from "../../base/log.ts";
@@ -24,7 +24,7 @@ export type WritePathOptions = {
 };
 
 const WATCH_MS = 1_000;
-/** The changes of a group that failed as a whole. */
+/** Changes of a group that failed as a whole. */
 const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
 
 export function createWritePath(options: WritePathOptions): WriteQueue {
@@ -54,8 +54,7 @@ async function commit(
     endIfGone(gone, { ledgerFile, onFatal });
     return result;
   } catch (error) {
-    // Only a dead thread throws here, and it is unknown whether it had committed: clients repeat the calls at the next
-    // broker.
+    // Only a dead thread throws here. It may have committed the writes or not, so clients repeat the calls with the next broker.
     const known = new PalaceError("BROKER_SHUTTING_DOWN", "the ledger's writer ended", "repeat the call", {
       cause: error,
     });
@@ -72,16 +71,13 @@ function asGone({ message, data }: { message: string; data?: unknown }): PalaceE
 
 type Ending = Pick<WritePathOptions, "ledgerFile" | "onFatal">;
 
-/** Ends the broker if `error` is PALACE_GONE: a ledger that is gone is not opened again; one whose log was deleted is. */
+/** Ends the broker if `error` is PALACE_GONE. A ledger that is gone is not opened again; one that only lost its write-ahead log is. */
 export function endIfGone(error: unknown, { ledgerFile, onFatal }: Ending): void {
   if (error instanceof PalaceError && error.code === "PALACE_GONE")
     onFatal(existsSync(ledgerFile) ? error : goneError(ledgerFile));
 }
 
-/**
- * Notices without a write, within a second, that a file or its log is gone: `assertPresent` throws PALACE_GONE then.
- * Returns what ends it.
- */
+/** Watches for a missing file or log every second; `assertPresent` then throws PALACE_GONE. Returns a function that ends the watch. */
 export function watchPresence(assertPresent: () => Promise<void>, ending: Ending): () => void {
   const timer = setInterval(() => {
     assertPresent().catch((error: unknown) => endIfGone(error, ending));

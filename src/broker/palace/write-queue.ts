@@ -1,7 +1,6 @@
 /**
- * The one bounded write queue. Writes of all peers wait here, each peer's in order; a group takes one write from each
- * peer in turn, so that a feeder with a thousand documents does not delay an agent with one note. One group is
- * committed at a time; what arrives meanwhile forms the next.
+ * Bounded queue of all writes. Each peer's writes stay in order, and a group takes one write from each peer in turn, so a feeder with a
+ * thousand documents does not delay an agent with one note. One group is committed at a time; later writes form the next group.
  */
 import type { Changes, WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
 import type { PalaceError } from "../../base/errors.ts";
@@ -13,7 +12,7 @@ import {
 } from "../../protocol/limits.ts";
 import { FairQueue } from "./fair-queue.ts";
 
-/** Bytes of text in one group: this bounds how long the group before an interactive write takes. */
+/** Most bytes of text in one group: they limit how long an interactive write waits for the group before it. */
 const GROUP_SIZE_MAX_BYTES = 512 * 1024;
 
 type Waiting = {
@@ -24,7 +23,7 @@ type Waiting = {
 };
 
 export type WriteQueueOptions = {
-  /** Never throws; returns one outcome for each call. */
+  /** Commits the calls and returns one outcome for each. Never throws. */
   commit: (calls: WriteCall[]) => Promise<{ outcomes: WriteOutcome[]; changes: Changes }>;
   onCommit: (changes: Changes) => void;
 };
@@ -57,8 +56,8 @@ export class WriteQueue {
   }
 
   /**
-   * Resolves when the write is committed and fsynced, or finally refused. `signal` cancels it while it waits; a write
-   * whose group is being committed completes. Errors: BROKER_BUSY with a retry hint, the signal's reason.
+   * Resolves when the write is committed and synced, or finally refused. `signal` cancels it while it waits; a write that is being
+   * committed completes. Errors: BROKER_BUSY with a retry hint, the signal's reason.
    */
   submit(peerId: number, call: WriteCall, sizeBytes: number, signal?: AbortSignal): Promise<WriteOutcome> {
     const { promise, resolve, reject } = Promise.withResolvers<WriteOutcome>();
@@ -73,7 +72,7 @@ export class WriteQueue {
   }
 
   async #run(): Promise<void> {
-    // One turn of the event loop passes first: writes of the same read join the same group.
+    // Waits one turn of the event loop, so that writes from the same read join the same group.
     await new Promise(setImmediate);
     while (this.#waiting.depth > 0) {
       const group = this.#takeGroup();
@@ -108,7 +107,7 @@ export class WriteQueue {
   }
 }
 
-/** The outcome of each write in a group that the writer has not answered. */
+/** Returns the outcome of a write in a group that the writer has not answered. */
 export function notCommitted(error: PalaceError): WriteOutcome {
   return {
     outcome: { ok: false, error: { code: -32000, message: error.message, data: error.toWire() } },

@@ -1,7 +1,4 @@
-/**
- * Entry of the writer thread, a composition root: it joins the engine's writes and the ledger. Started by palace.ts;
- * others import only its types.
- */
+/** Entry of the writer thread, a composition root: it joins the engine's writes and the ledger. Other files import only its types. */
 import { workerData } from "node:worker_threads";
 import { LEARNING_TRACES } from "../../learning/traces.ts";
 import { previewForget, previewUndo, readUndo } from "../../memory/hygiene/hygiene.ts";
@@ -34,7 +31,7 @@ export type WriterData = {
 export type WriterMethods = {
   commit: (calls: WriteCall[]) => { outcomes: WriteOutcome[]; changes: Changes };
   storeVectors: (vectors: NewVector[], model: string) => Changes;
-  /** Adopts foreign rows; `taken`: how many were new or different. */
+  /** Adopts foreign rows. `taken`: how many were new or different. */
   adopt: (batch: AdoptionBatch) => { taken: number; changes: Changes };
   outboxDone: OutboxList["done"];
   retarget: OutboxList["retarget"];
@@ -47,12 +44,12 @@ export type WriterMethods = {
   adoptGraph: GraphMerge["adopt"];
   graphDone: GraphMerge["done"];
   putMeta: (key: string, value: string) => void;
-  /** Errors: as LedgerWriter has them. */
+  /** Checks the ledger's files. Errors: as in LedgerWriter. */
   assertPresent: () => void;
   reindexWords: () => void;
   reindexCounts: () => { places: number; forgotten: number };
   reindexCodes: (afterRow: number) => { written: number[]; next: number };
-  /** Does one step of maintenance; true if there is more. */
+  /** Does one step of maintenance; returns true if there is more. */
   maintain: () => boolean;
   /** Shows what would be forgotten; changes nothing. Errors: PROTOCOL_BAD_PARAMS. */
   previewForget: (selector: ForgetSelector) => Record<string, unknown>;
@@ -107,5 +104,5 @@ await serveThread<WriterMethods>(() => {
   };
 });
 
-// The first write needs the table; at this moment no caller waits.
+// The first write needs this table, and no caller waits at this moment.
 staticTable();

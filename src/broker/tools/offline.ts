@@ -1,6 +1,6 @@
 /**
- * The rules that a client applies while no broker answers (`wire/client/offline-rules.ts`): which writes are refused by their
- * arguments alone, and the id of a new drawer. Loaded by the executables in an outage.
+ * Rules that a client applies while no broker answers (`wire/client/offline-rules.ts`): which writes are refused by their arguments alone,
+ * and the id of a new drawer. The executables load this file in an outage.
  */
 import type { OfflineRules, OfflineWrite } from "../../wire/client/offline-rules.ts";
 import { newDrawerId } from "../../memory/drawer/drawer-id.ts";
@@ -12,7 +12,7 @@ import { Looked, NOTHING } from "../../memory/tools/nothing.ts";
 
 export const OFFLINE_RULES: OfflineRules = { answerWithoutPalace, newDrawerId };
 
-/** The code of the write itself decides. Errors: InvalidValue, WrongType. */
+/** Runs the write's own code without a palace. Errors: InvalidValue, WrongType. */
 function answerWithoutPalace({ tool, params, key, atMs, agent }: OfflineWrite): { value: unknown } | undefined {
   const isForLog = isLogWrite(tool);
   const peer = { agent, door: "", uid: -1, pid: process.pid };

@@ -1,4 +1,4 @@
-/** The one table of reads: tool name → answer. Each wing brings its own. Runs on the broker's main thread. */
+/** Table of reads: the function for each tool's name. Each wing brings its own functions. Runs on the broker's main thread. */
 import { LEARNING_FINDINGS, LEARNING_READS } from "../../learning/tools.ts";
 import type { OwnSearches, Searches } from "../../learning/search/recent-searches.ts";
 import { InvalidValue } from "../../memory/text/validate.ts";
@@ -13,7 +13,7 @@ export type ReadContext = MemoryContext & {
   searches: Searches;
 };
 
-/** The context of one call, with the searches of the agent that makes it. */
+/** Context of one call, with the searches of its agent. */
 export type AgentContext = ReadContext & { own: OwnSearches };
 
 type Arguments = Record<string, unknown>;
@@ -22,7 +22,7 @@ type PalaceRead = ToolsWith<{ kind: "read"; keeper: "palace" }>;
 
 const TOOLS: Readonly<Record<PalaceRead, ReadTool>> = { ...MEMORY_READS, ...LEARNING_READS, ...PALACE_FILE_READS };
 
-/** Errors: any; the caller answers with -32000. */
+/** Runs a read. Errors: any; the caller answers with -32000. */
 export async function runReadTool(context: AgentContext, name: PalaceRead, values: Arguments): Promise<unknown> {
   try {
     return withAdoption(context, await TOOLS[name](context, values));
@@ -34,7 +34,7 @@ export async function runReadTool(context: AgentContext, name: PalaceRead, value
 
 type Prepared = ToolsWith<{ isPrepared: true }> | Extract<MethodName, "fact.update" | "fact.archive" | "outcome.score">;
 
-/** Findings of this thread that a write needs before the other thread applies it; most writes need none. */
+/** Functions that run on this thread before a write, for the few writes that need their findings. */
 const FINDINGS: Readonly<Record<Prepared, ReadTool>> = { ...MEMORY_FINDINGS, ...LEARNING_FINDINGS };
 
 export function needsFindings(method: string): method is Prepared {

@@ -1,5 +1,5 @@
 /**
- * The one table of writes: name of a tool or method → what it does to the ledger. Each wing brings its own. Called on the
+ * Table of writes: the function for each tool's or method's name, which changes the ledger. Each wing brings its own functions. Runs on the
  * writer thread, inside the transaction.
  */
 import { invariant } from "../../base/invariant.ts";
@@ -34,12 +34,12 @@ export type WriteMethod = keyof typeof METHODS;
 
 const WRITES: Readonly<Record<string, Write>> = { ...TOOLS, ...METHODS, ...LEARNING_OWN_WRITES };
 
-/** Tells whether one of our own methods is a write. A tool's row in the table tells its kind. */
+/** Returns true if one of our own methods is a write. A tool's row in the tool table tells its kind. */
 export function isWriteMethod(method: string): boolean {
   return Object.hasOwn(METHODS, method);
 }
 
-/** Errors: InvalidValue and whatever the transaction throws; the caller then rolls the write back. */
+/** Applies a write. Errors: InvalidValue and any error of the transaction; the caller then rolls the write back. */
 export function applyWrite(tx: LedgerTx, call: WriteCall, settings: WriteSettings = USUAL): unknown {
   const write = Object.hasOwn(WRITES, call.method) ? WRITES[call.method] : undefined;
   invariant(write, `${call.method} is not a write`);

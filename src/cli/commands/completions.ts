@@ -1,4 +1,4 @@
-/** Completions of `palace` for bash, zsh and fish, made from the command table. Pure. Imported by verbs/completions.ts. */
+/** Makes the completions of `palace` for bash, zsh and fish from the command table. Pure. Used by verbs/completions.ts. */
 import type { Described, Flag } from "./described.ts";
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;
@@ -14,7 +14,7 @@ export function completionsFor(shell: Shell, words: readonly Described[]): strin
   return { bash, zsh, fish }[shell](words);
 }
 
-/** Every place at which words are completed: after `palace`, after a verb, after its subverb. */
+/** A place at which words are completed: after `palace`, after a verb, after its subverb. */
 type Place = { at: string; words: readonly Described[]; flags: readonly Flag[] };
 
 function placesOf(words: readonly Described[]): Place[] {
@@ -27,7 +27,7 @@ function placesOf(words: readonly Described[]): Place[] {
   ];
 }
 
-/** Shell text that finds the verb and its subverb before the cursor, in bash and zsh alike. */
+/** Shell text that finds the verb and its subverb before the cursor, for bash and zsh. */
 const FIND_PLACE = `      --palace) at=$((at + 2)); continue ;;
       -*) ;;
       *) if [[ -z $verb ]]; then verb=$word; elif [[ -z $sub ]]; then sub=$word; fi ;;
@@ -134,7 +134,7 @@ ${[...lines, ...common].join("\n")}
 `;
 }
 
-/** Matches \`"$verb $sub"\` in a case: one place, or a verb with anything behind it. */
+/** Makes a `case` pattern for \`"$verb $sub"\`: one place, or a verb with any word after it. */
 function pattern(at: string): string {
   if (at === "") return `" "`;
   return at.includes(" ") ? `"${at}"` : `"${at} "*`;

@@ -1,6 +1,6 @@
 /**
- * Describes every command with its options, as the completions, the man page and docs/reference/commands.md show them. Loads the
- * files of all verbs, so only these import it.
+ * Describes every command with its options for the completions, the man page and docs/reference/commands.md. It loads the files
+ * of all verbs, so no other code imports it.
  */
 import type { Verb } from "../define-verb.ts";
 import { LOADERS, SUB_LOADERS } from "./load.ts";
@@ -35,7 +35,7 @@ export async function describeCommands(): Promise<DescribedCommand[]> {
   );
 }
 
-/** Words that a shell completes after `palace`: those for people, and `help`. */
+/** Returns the words that a shell completes after `palace`: the verbs for people, and `help`. */
 export function wordsFor(commands: readonly DescribedCommand[]): Described[] {
   const forPeople = commands.filter(({ group }) => group !== "programs");
   const word = (name: string, does: string, subs: readonly Described[] = []): Described => ({

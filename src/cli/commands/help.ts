@@ -1,4 +1,4 @@
-/** The text of `palace help`. Imported by palace.ts. */
+/** Makes the text of `palace help`. Imported by palace.ts. */
 import { alignRows } from "../terminal/output.ts";
 import { spelled } from "../terminal/spelling.ts";
 import { type Command, COMMANDS, findCommand, GROUPS } from "./table.ts";
@@ -26,7 +26,7 @@ export function overview(): string {
   ].join("\n");
 }
 
-/** Text after the usage of a verb: its subverbs and its example. */
+/** Returns the text after a verb's usage: its subverbs and its example. */
 export function furtherHelp(name: string): string {
   const command = findCommand(name);
   if (command === undefined) return "";

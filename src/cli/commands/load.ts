@@ -1,4 +1,4 @@
-/** The file of each command. Only the file of the given verb is loaded. */
+/** Loads the file of the given verb, and no other. */
 import type { Verb } from "../define-verb.ts";
 import { type ALSO, type CommandName, OLD_NAMES, type OldName } from "./table.ts";
 
@@ -61,7 +61,7 @@ export const LOADERS: Readonly<Record<CommandName | OldName | keyof typeof ALSO,
   why: () => import("../verbs/why.ts"),
 };
 
-/** Subverbs with a file of their own: those that were verbs once, and two that still are. The verb's own file has the others. */
+/** Subverbs with files of their own: former verbs, and two that are still verbs. Other subverbs are in the verb's file. */
 export const SUB_LOADERS: Readonly<Partial<Record<CommandName, Readonly<Record<string, Load>>>>> = subLoaders();
 
 function subLoaders(): Record<string, Record<string, Load>> {
@@ -85,8 +85,8 @@ export function loaderOf(name: string): Load | undefined {
 }
 
 /**
- * Finds the subverb among a verb's arguments. Only options that every verb has may come before it, so that a value is
- * never taken for one: `palace backup --passphrase-file verify`.
+ * Finds the subverb among a verb's arguments. Only options that every verb has may come before it, so that an option's value
+ * never counts as a subverb: `palace backup --passphrase-file verify`.
  */
 export function findSub(name: string, argv: readonly string[]): { at: number; load: Load } | undefined {
   const subs = Object.hasOwn(SUB_LOADERS, name) ? SUB_LOADERS[name as CommandName] : undefined;

@@ -1,4 +1,4 @@
-/** The man page palace(1), made from the command table. Pure. Imported by verbs/completions.ts and scripts/docs.ts. */
+/** Makes the man page palace(1) from the command table. Pure. Imported by verbs/completions.ts and scripts/docs.ts. */
 import type { DescribedCommand } from "./described.ts";
 import { GROUPS } from "./table.ts";
 
@@ -42,7 +42,7 @@ function pre(text: string): string[] {
   return [".RS", ".nf", ...text.split("\n").map(escaped), ".fi", ".RE"];
 }
 
-/** A point or a quote at the beginning of a line would be a request, and a hyphen a typographic one. */
+/** Escapes a line: a point or quote at its beginning would be a troff request, and a hyphen becomes typographic. */
 function escaped(line: string): string {
   return line
     .replaceAll("\\", String.raw`\e`)

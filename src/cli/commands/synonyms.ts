@@ -1,16 +1,16 @@
 /**
- * Words that people try before they have read the help, and the command each means. A word runs its command only when that
- * reads, or adds a note or documents; every other command is suggested. Only data. Imported by palace.ts.
+ * Table of words that people try before they have read the help, and the command that each means. A word runs its command
+ * only if that reads, adds a note, or adds documents; any other command is only suggested. Imported by palace.ts.
  */
 
 export type Synonym = Readonly<{
-  /** Command and what follows it, as a person types it; words in capitals stand for the user's own. */
+  /** Command and its arguments, as a person types them. Words in capitals stand for the user's own words. */
   means: string;
-  /** Words to run in place of the synonym. Absent: the command is only suggested. */
+  /** Words to run instead of the synonym. Absent if the command is only suggested. */
   runs?: readonly string[];
 }>;
 
-/** Words that a person tries for one call, and the call as it is typed. */
+/** Makes an entry that suggests one call for several words. */
 const suggested = (means: string, words: string): [string, Synonym][] =>
   words.split(" ").map((word) => [word, { means }]);
 const run = (means: string, words: string): [string, Synonym][] => {

@@ -1,7 +1,7 @@
 /**
  * Table of the commands of `palace`. The help, the spelling of hints, the completions, the man page and docs/reference/commands.md
- * are made from it. A new verb gets a row here and a loader in load.ts; then run `node scripts/docs.ts`. Only data: every
- * command that prints a hint loads this file.
+ * come from it. A new verb gets a row here and a loader in load.ts; then run `node scripts/docs.ts`. Every command that prints a
+ * hint loads this file, so it has only data.
  */
 
 export const GROUPS = {
@@ -14,7 +14,7 @@ export const GROUPS = {
   programs: "For programs, not for people",
 } as const;
 
-/** Most verbs that a person has to look through; those of the group `programs` are not counted. */
+/** Maximum number of verbs in the overview, without the group `programs`. */
 export const VERBS_MAX = 25;
 
 export type Command = Readonly<{
@@ -27,7 +27,7 @@ export type Command = Readonly<{
   subs?: Readonly<Record<string, string>>;
 }>;
 
-/** By group, those of every day first. */
+/** Commands by group, the most used ones first. */
 export const COMMANDS = {
   add: { group: "memory", does: "file a note", example: 'palace add "we deploy on Fridays"' },
   search: {
@@ -42,12 +42,12 @@ export const COMMANDS = {
     example: "palace show c75c741223",
   },
   edit: { group: "memory", does: "change a memory in your editor", example: "palace edit c75c741223" },
-  rm: { group: "memory", does: "delete memories; can be taken back", example: "palace rm c75c741223" },
+  rm: { group: "memory", does: "delete memories; can be undone", example: "palace rm c75c741223" },
   history: {
     group: "memory",
-    does: "list who wrote what, and take it back",
+    does: "list who wrote what, and undo it",
     example: "palace history --since 2h",
-    subs: { undo: "take back what one agent wrote" },
+    subs: { undo: "undo what one agent wrote" },
   },
   forget: {
     group: "memory",
@@ -73,7 +73,7 @@ export const COMMANDS = {
     group: "feeding",
     does: "merge another memory: a backup, an export, another palace",
     example: "palace import ~/backups/laptop.tar --dry-run",
-    subs: { adopt: "take over a palace of MemPalace where it is" },
+    subs: { adopt: "adopt a palace of MemPalace in place" },
   },
   export: {
     group: "feeding",
@@ -90,7 +90,7 @@ export const COMMANDS = {
       opencode: "opencode",
       pi: "pi",
       status: "which agents are here, and whether they are wired",
-      remove: "take the wiring of an agent out again",
+      remove: "remove an agent's wiring",
     },
   },
   outcome: {
@@ -99,14 +99,14 @@ export const COMMANDS = {
     example: "palace outcome stats",
     subs: {
       stats: "how many memories each collection holds",
-      why: "what came of a memory",
+      why: "the outcomes of a memory",
       list: "the memories, the newest or the best first",
-      score: "your own word on a memory",
-      forget: "take a memory out; one command brings it back",
-      ingest: "take in a book",
+      score: "your own judgment of a memory",
+      forget: "remove a memory; one command restores it",
+      ingest: "file a book",
       books: "list the books",
-      remove: "take a book out",
-      import: "bring everything from a Roampal",
+      remove: "remove a book",
+      import: "import everything from a Roampal",
       export: "write a folder that Roampal opens",
     },
   },
@@ -134,7 +134,7 @@ export const COMMANDS = {
     group: "stack",
     does: "start everything and prove that it works",
     example: "palace up",
-    subs: { demo: "show it all in a palace that is thrown away" },
+    subs: { demo: "show everything in a temporary palace" },
   },
   devbox: {
     group: "stack",
@@ -145,8 +145,8 @@ export const COMMANDS = {
       shell: "a shell in it",
       status: "what runs, and what it holds",
       recreate: "new containers, with memory and home kept",
-      down: "end it; memory and home stay",
-      restore: "put a copy of memory and home back",
+      down: "end it; keep memory and home",
+      restore: "restore a copy of memory and home",
     },
   },
   start: { group: "care", does: "start the broker", example: "palace start" },
@@ -169,30 +169,30 @@ export const COMMANDS = {
     does: "write, check or restore one file of everything",
     example: "palace backup ~/backups/",
     subs: {
-      verify: "read a backup through",
-      restore: "put a backup in the place of the palace",
+      verify: "check a backup",
+      restore: "replace the palace with a backup",
     },
   },
   repair: {
     group: "care",
-    does: "make indexes and the public palace again",
+    does: "rebuild indexes and the public palace",
     example: "palace repair status",
     subs: {
       status: "what a repair would do; changes nothing",
-      migrate: "make a palace of an older Chroma again",
-      compact: "give back the space of what was deleted",
-      closets: "make the index of mined files again",
+      migrate: "rebuild a palace of an older Chroma",
+      compact: "free the space of deleted memories",
+      closets: "rebuild the index of mined files",
     },
   },
   config: {
     group: "care",
-    does: "settings that stay, and where each comes from",
+    does: "lasting settings, and the source of each",
     example: "palace config set model-dir ~/models/all-MiniLM-L6-v2",
     subs: {
       list: "every setting, its value and its source",
       get: "print one value",
       set: "check a value and write it into settings.json",
-      unset: "take a key out of settings.json",
+      unset: "remove a key from settings.json",
       path: "print where that file is",
       model: "get: add the model MiniLM to the search",
     },
@@ -205,9 +205,9 @@ export const COMMANDS = {
       setup: "connect to the broker of a host, or of a container",
       status: "whether the bridge is up",
       key: "print the public key",
-      remove: "take the bridge out again",
+      remove: "remove the bridge",
       token: "tokens for clients over TCP: add, list, revoke",
-      gate: "keys that may come in: authorize, revoke",
+      gate: "keys that may connect: authorize, revoke",
     },
   },
   completions: {
@@ -217,13 +217,13 @@ export const COMMANDS = {
     subs: { bash: "for bash", zsh: "for zsh", fish: "for fish", man: "the man page" },
   },
   shim: { group: "programs", does: "stdio MCP for an agent", example: "palace shim" },
-  hook: { group: "programs", does: "what hooks of agents run", example: "palace hook claude-code" },
+  hook: { group: "programs", does: "runs in agents' hooks", example: "palace hook claude-code" },
   gate: { group: "programs", does: "the host's end of a bridge, run by sshd", example: "palace gate socket" },
 } as const satisfies Readonly<Record<string, Command>>;
 
 export type CommandName = keyof typeof COMMANDS;
 
-/** Names that scripts may still use, and what each is called now. They do what they did. */
+/** Old names that scripts may still use, with the present names. They work as before. */
 export const OLD_NAMES = {
   adopt: "palace import adopt",
   audit: "palace history",
@@ -250,7 +250,7 @@ export const OLD_NAMES = {
 
 export type OldName = keyof typeof OLD_NAMES;
 
-/** Words that are as good as a verb, and are not listed beside it. */
+/** Words that work like a verb but are not in the list of verbs. */
 export const ALSO = {
   logs: "the log of the broker",
   model: "get: add the model MiniLM to the search",

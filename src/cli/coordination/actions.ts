@@ -1,11 +1,8 @@
-/**
- * Builds a verb of several actions, `palace VERB ACTION …`, each of which is a verb of its own. Imported by the verbs of
- * this folder.
- */
+/** Builds a verb with several actions, `palace VERB ACTION …`; each action is a verb too. Imported by this folder. */
 import { PalaceError } from "../../base/errors.ts";
 import type { Verb } from "../define-verb.ts";
 
-/** Without an action it lists the actions, as MemPalace's commands do. */
+/** Builds the verb. Without an action it lists the actions, as MemPalace's commands do. */
 export function verbOfActions(usage: string, actions: Readonly<Record<string, Verb>>): Verb {
   return {
     usage,

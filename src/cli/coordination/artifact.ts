@@ -1,4 +1,4 @@
-/** `palace events artifact put|get`: stores and fetches exact texts that agents hand over, as MemPalace 3.11 does. */
+/** `palace events artifact put|get` stores and fetches exact texts for other agents, like MemPalace 3.11. */
 import { writeFileSync } from "node:fs";
 import { PalaceError } from "../../base/errors.ts";
 import { defineVerb } from "../define-verb.ts";
@@ -68,6 +68,6 @@ function write(file: string, content: string): void {
 export const verb = verbOfActions(
   `palace events artifact put | get [options]
 
-Exact texts that agents hand over: patches, files, logs. \`palace events artifact put --help\` has the options of one.`,
+Stores and fetches exact texts that agents send each other: patches, files, logs. \`palace events artifact put --help\` has the options of one.`,
   { put, get },
 );

@@ -1,6 +1,4 @@
-/**
- * Code shared by the commands of the coordination log: a call, its answer as MemPalace 3.11 prints it, texts from files.
- */
+/** Code shared by the coordination log's commands: calls a tool, prints its answer like MemPalace 3.11, reads files. */
 import { readFileSync } from "node:fs";
 import { buffer } from "node:stream/consumers";
 import { Refused } from "../../agents/coordination/refused.ts";
@@ -14,15 +12,15 @@ import { type ToolName, TOOL_PREFIX } from "../../protocol/tools/table.ts";
 import { shorten, type Output } from "../terminal/output.ts";
 import { callOrSpool } from "../tool-call.ts";
 
-/** An event as the tools answer it, as far as it is shown. */
+/** Event of a tool's answer, with the fields that the commands show. */
 export type Shown = EventText & { id: string; created_at: string; artifact_ids: string[] };
 
-/** Exit code when the tool refused, or when nothing came in time. */
+/** Exit code if the tool refused, or if no event came in time. */
 export const EXIT_REFUSED = 1;
 export const EXIT_TIMED_OUT = 2;
 const BODY_SHOWN = 80;
 
-/** Returns the tool's answer. Undefined values are left out. Errors: Refused, and those of the transport. */
+/** Returns the tool's answer. Leaves out undefined values. Errors: Refused, and the transport's. */
 export async function callLog(
   config: Config,
   tool: ToolName,
@@ -48,7 +46,7 @@ export async function orRefusal(out: Output, work: () => Promise<number>): Promi
   }
 }
 
-/** True when the write is spooled; then it prints so. */
+/** Returns true, and prints so, if the write is spooled. */
 export function isSpooled(answer: Record<string, unknown>, out: Output): boolean {
   if (answer["spooled"] !== true) return false;
   if (out.isJson) out.document(answer);
@@ -73,7 +71,7 @@ export function printEvents(events: readonly Shown[], out: Output): void {
   out.text([`${events.length} event(s):`, ...events.map(eventLine)].join("\n"));
 }
 
-/** Returns the inline text, or a file's exact bytes; `-` is stdin. Errors: Refused. */
+/** Returns the inline text or a file's exact bytes; `-` means stdin. Errors: Refused. */
 export async function readText(inline: string | undefined, file: string | undefined): Promise<string | undefined> {
   if (inline !== undefined && file !== undefined) throw new Refused("pass inline text or a file, not both");
   if (file === undefined) return inline;
@@ -90,7 +88,7 @@ export async function readText(inline: string | undefined, file: string | undefi
   }
 }
 
-/** Errors: Refused. */
+/** Reads metadata from JSON. Errors: Refused. */
 export function readMetadata(text: string | undefined): Record<string, unknown> | undefined {
   if (text === undefined) return undefined;
   let value: unknown;
@@ -103,7 +101,7 @@ export function readMetadata(text: string | undefined): Record<string, unknown> 
   throw new Refused("--metadata must be a JSON object");
 }
 
-/** Errors: CONFIG_USAGE. */
+/** Returns the value of an option. Errors: CONFIG_USAGE without it. */
 export function required<T extends string>(
   values: Readonly<Partial<Record<T, string>>>,
   names: readonly T[],

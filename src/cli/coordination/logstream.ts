@@ -1,4 +1,4 @@
-/** `palace events append|list|wait|watch|ack`: events of agents for each other, as MemPalace 3.11 has them. */
+/** Implements `palace events append|list|wait|watch|ack`: events between agents, as in MemPalace 3.11. */
 import { PalaceError } from "../../base/errors.ts";
 import { defineVerb } from "../define-verb.ts";
 import { verbOfActions } from "./actions.ts";
@@ -97,7 +97,7 @@ Lists events, the oldest first.`,
 const wait = defineVerb({
   usage: `palace events wait ${FILTER_USAGE} [--timeout-ms N]
 
-Waits until there is such an event, a minute where nothing is said, five at most. Exit code 2: none came.`,
+Waits for such an event: a minute by default, five minutes at most. Exit code 2: none came.`,
   options: { ...FILTERS, "timeout-ms": text },
   args: [0, 0],
   run: ({ values, config, out }) =>
@@ -115,7 +115,7 @@ Waits until there is such an event, a minute where nothing is said, five at most
 const ack = defineVerb({
   usage: `palace events ack EVENT --from-agent A [--status S] [--topic T] [--body TEXT]
 
-Answers an event: a new one, to who wrote it.`,
+Answers an event with a new event to its author.`,
   options: { "from-agent": text, status: text, topic: text, body: text },
   args: [1, 1],
   run: ({ values, args: [id], config, out }) =>
@@ -149,6 +149,6 @@ Not done here: the broker exchanges events with no other copy of the palace.`,
 export const verb = verbOfActions(
   `palace events append | list | wait | watch | ack [options]
 
-Events that agents leave for each other: work to do, answers, news. \`palace events append --help\` has the options of one.`,
+Manages events between agents: work to do, answers, news. \`palace events append --help\` has the options of one.`,
   { append, list, wait, watch, ack, sync },
 );

@@ -1,4 +1,4 @@
-/** `palace events task create|launch`: makes a task for another agent, and starts an agent on one, as MemPalace 3.11 does. */
+/** `palace events task create|launch` makes a task for another agent or starts an agent on one, like MemPalace 3.11. */
 import { readFileSync } from "node:fs";
 import { asTask, isRunner, launchTask, type Task } from "../../agents/coordination/launch-task.ts";
 import { Refused } from "../../agents/coordination/refused.ts";
@@ -81,6 +81,6 @@ function readTask(file: string): Task {
 export const verb = verbOfActions(
   `palace events task create | launch [options]
 
-Work for another agent, in one event with all that it needs to begin. \`palace events task create --help\` has the options of one.`,
+Makes work for another agent, in one event with everything needed to begin. \`palace events task create --help\` has the options of one.`,
   { create, launch },
 );

@@ -1,6 +1,6 @@
 /**
  * Stores where a watch resumes after a restart, in MemPalace 3.11's file, `{"cursor": …}`. Only a missing file means a
- * first run; an unreadable one shows events twice and never misses one.
+ * first run; with an unreadable file, events are shown twice but never lost.
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -9,9 +9,7 @@ import { writeFileAtomic } from "../../base/atomic-file.ts";
 
 export type WatchState = { state: "absent" | "damaged" | "empty" } | { state: "ok"; cursor: string };
 
-/**
- * Names the file after the agent, without `:` and separators. "" switches the file off; undefined without an agent's name.
- */
+/** Names the file after the agent, without `:` and separators. "" means no file; undefined without an agent's name. */
 export function stateFileOf(given: string | undefined, agent: string | undefined, home: string): string | undefined {
   if (given !== undefined) return given === "" ? undefined : resolve(given);
   if (agent === undefined || agent === "") return undefined;
@@ -30,7 +28,7 @@ export function readWatchState(file: string | undefined): WatchState {
   }
 }
 
-/** Errors: the file system's. */
+/** Writes the cursor. Errors: the file system's. */
 export function writeWatchState(file: string | undefined, cursor: string | undefined, agent: string | undefined): void {
   if (file === undefined) return;
   mkdirSync(dirname(file), { recursive: true });

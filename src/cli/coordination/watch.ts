@@ -1,6 +1,6 @@
 /**
- * `palace events watch`: waits for events in the background of an agent's work, and resumes after a restart. A cursor is
- * stored after the events before it are printed, so that a kill in between shows an event twice and never loses one.
+ * `palace events watch` waits for events while an agent works, and resumes after a restart. It stores a cursor after it
+ * has printed the events before it, so that a kill in between repeats an event and never loses one.
  */
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,13 +15,13 @@ import { readWatchState, stateFileOf, type WatchState, writeWatchState } from ".
 
 const POLL_MS = 300_000;
 const LIMIT = 50;
-/** The pause between attempts to reach an absent broker. */
+/** Pause between two attempts to reach an absent broker. */
 const AWAY_MS = 1_000;
 
 const text = { type: "string" } as const;
 const many = { type: "string", multiple: true } as const;
 
-/** Options that take several values → the field of an event. */
+/** Option with several values → field of an event. */
 const FIELDS = {
   stream: "stream",
   room: "room",
@@ -44,7 +44,7 @@ type Watch = {
   cursor: string | undefined;
   limit: number;
   pollMs: number;
-  /** 0: unlimited. */
+  /** Time without events until the watch ends; 0 means unlimited. */
   idleMs: number;
   follow: boolean;
 };
@@ -54,8 +54,8 @@ export const watch = defineVerb({
     [--from-agent A …] [--exclude-from-agent A …] [--correlation-id C …] [--since-event-id E] [--state-file F] [--from-start]
     [--follow] [--idle-exit-ms N] [--poll-timeout-ms N] [--limit N]
 
-Ends when there is such an event, and prints it; with --follow it goes on. --agent ME: what is for you or for everybody, and not your
-own. Where it was is kept in ~/.mempalace/watch/ME.json, or in --state-file. A first run begins with what comes from now on.
+Prints the next such event and ends; with --follow it continues. --agent ME selects events for you or for everybody, except your own.
+The position is stored in ~/.mempalace/watch/ME.json, or in --state-file. The first run begins with new events.
 Exit code 2: nothing came within --idle-exit-ms.`,
   options: {
     ...{ stream: many, room: many, topic: many, type: many, status: many, "to-agent": many, "from-agent": many },
@@ -115,7 +115,7 @@ function fits({ fields, excluded }: Wanted, event: Shown): boolean {
   });
 }
 
-/** The broker filters by a field that has one wanted value. */
+/** Returns the filter for the broker, which can filter by fields with one wanted value. */
 function asked({ wanted }: Watch): Record<string, unknown> {
   const single = [...wanted.fields].filter(([, values]) => values.size === 1);
   return Object.fromEntries(
@@ -123,14 +123,14 @@ function asked({ wanted }: Watch): Record<string, unknown> {
   );
 }
 
-/** Refuses an impossible type, which would never arrive. Errors: Refused. */
+/** Refuses an impossible type, because such an event never arrives. Errors: Refused. */
 async function assertValues({ config, wanted }: Watch): Promise<void> {
   for (const [field, values] of wanted.fields)
     for (const value of values)
       await callLog(config, "event_list", { [field === "from_agent" ? "writer" : field]: value, limit: 1 });
 }
 
-/** Decides where the watch begins and prints that on stderr. Errors: Refused when the named event does not exist. */
+/** Decides where the watch begins and prints it on stderr. Errors: Refused if the named event does not exist. */
 async function beginning(
   { config, out, stateFile }: Watch,
   state: WatchState,
@@ -157,10 +157,7 @@ async function beginning(
   }
 }
 
-/**
- * Stores the first cursor: without it the next run would count as a first one and skip the events until then. Errors:
- * Refused.
- */
+/** Stores the first cursor: without it, the next run would count as the first and skip events. Errors: Refused. */
 function keepFirst({ stateFile, cursor, agent }: Watch): void {
   try {
     writeWatchState(stateFile, cursor, agent);
@@ -196,7 +193,7 @@ async function follow(watched: Watch): Promise<number> {
   }
 }
 
-/** Waits for events; when a broker makes way for another, the wait goes on with the next one. */
+/** Waits for events. If another broker replaces this one, it continues with the new one. */
 async function waited({ config }: Watch, asking: Record<string, unknown>): Promise<Shown[]> {
   try {
     return (await callLog(config, "event_wait", asking))["events"] as Shown[];
@@ -212,11 +209,11 @@ function tell({ out, cursor }: Watch, events: readonly Shown[], isOver: boolean)
   else out.document({ events, count: events.length, cursor: cursor ?? null, timed_out: isOver });
 }
 
-/** A cursor that cannot be stored costs only events seen twice. */
+/** Stores a cursor. If that fails, the next run only shows events twice. */
 function keep({ stateFile, cursor, agent }: Watch): void {
   try {
     writeWatchState(stateFile, cursor, agent);
   } catch {
-    // The next cursor may be stored.
+    // The next cursor may succeed.
   }
 }

@@ -1,4 +1,4 @@
-/** The arguments of each part of `palace devbox`, and the stack's folder. Imported by the parts and by verbs/devbox.ts. */
+/** Defines the arguments of each part of `palace devbox`, and finds the stack's folder. Imported by the parts. */
 import { createInterface } from "node:readline/promises";
 import { PalaceError } from "../../base/errors.ts";
 import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";
@@ -22,16 +22,14 @@ export type DevboxCall = Readonly<{
     yes?: string | undefined;
     "no-backup"?: boolean | undefined;
   };
-  /** The words behind the name: the command of `shell`, the copy of `restore`. */
+  /** Words after the name: the command of `shell`, the backup of `restore`. */
   rest: readonly string[];
   config: Config;
   env: Env;
   out: Output;
 }>;
 
-/**
- * Returns the place a devbox verb works in. `isBuilding`: lays out again what a build needs of an installed package.
- */
+/** Returns the folder of a devbox verb. `isBuilding`: first copies the files for a build out of the package. */
 export function placeOf(
   { config, env }: DevboxCall,
   isBuilding: boolean,
@@ -41,8 +39,8 @@ export function placeOf(
 }
 
 /**
- * Progress on stderr; the first Ctrl-C ends what is under way at its next safe place. `next`: what to say then, or when the
- * engine is lost. Errors: TRANSPORT_CLOSED for a lost engine.
+ * Shows progress on stderr. The first Ctrl-C ends the work at its next safe point. `next`: advice for that case, or for a lost
+ * engine. Errors: TRANSPORT_CLOSED for a lost engine.
  */
 export async function watched(
   { out }: DevboxCall,
@@ -61,7 +59,7 @@ export async function watched(
   }
 }
 
-/** Has the project's name typed, or given by `--yes`. Errors: CONFIG_USAGE for another name, and without a terminal to ask on. */
+/** Asks the user to type the project's name, unless `--yes` gives it. Errors: CONFIG_USAGE for another name or no terminal. */
 export async function assertNamed(
   project: string,
   given: string | undefined,
@@ -69,7 +67,7 @@ export async function assertNamed(
 ): Promise<void> {
   const hint = command(project);
   if (given === undefined && (!process.stdin.isTTY || !process.stderr.isTTY))
-    throw new PalaceError("CONFIG_USAGE", "nobody is there to confirm it; nothing was changed", hint);
+    throw new PalaceError("CONFIG_USAGE", "nobody can confirm it without a terminal; nothing was changed", hint);
   const typed = given ?? (await askName(project));
   if (typed !== project)
     throw new PalaceError("CONFIG_USAGE", `that is not the project's name, ${project}; nothing was changed`, hint);

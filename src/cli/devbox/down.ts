@@ -1,4 +1,4 @@
-/** `palace devbox down`: ends the containers. `--volumes` erases everything, once the project's name was typed. */
+/** `palace devbox down` ends the containers. `--volumes` erases everything, after the user has typed the project's name. */
 import { endBridge } from "../../wire/bridge/end-resident.ts";
 import { readSettings, removeSettings } from "../../wire/bridge/settings.ts";
 import type { Config } from "../../config/config.ts";
@@ -55,13 +55,13 @@ export function down(call: DevboxCall): Promise<number> {
   });
 }
 
-/** Containers that may have run the stack's broker, also where none is left. */
+/** Returns the names of containers that may have run the stack's broker, even if none exists now. */
 async function brokerNames(engine: Engine, project: string): Promise<string[]> {
   const boxes = await boxesOf(engine, project);
   return [`${project}-broker-1`, ...boxes.filter(({ service }) => service === "broker").map(({ name }) => name)];
 }
 
-/** Ends the bridge of this machine's agents to a broker that is gone for good, and its process. Returns whether there was one. */
+/** Ends the process of the bridge from this machine's agents to a broker that will not return. Returns true if there was one. */
 async function removeBridge({ paths }: Config, brokers: readonly string[]): Promise<boolean> {
   const bridge = readSettings(paths);
   if (bridge?.kind !== "docker" || !brokers.includes(bridge.host)) return false;

@@ -1,4 +1,4 @@
-/** `palace devbox restore`: a copy takes the place of the stack's memory, and of its home if the copy has one. */
+/** Implements `palace devbox restore`: a backup replaces the stack's memory, and the stack's home if it has one. */
 import { resolve } from "node:path";
 import type { Counts } from "../../devbox/counts.ts";
 import { openCopy, restoreStack } from "../../devbox/restore.ts";
@@ -39,7 +39,7 @@ export function restore(call: DevboxCall): Promise<number> {
   );
 }
 
-/** Says what a restore puts aside, which the user has to confirm. Undefined for an empty memory, as in a new stack. */
+/** Describes what a restore moves aside, for the user to confirm. Undefined for an empty memory, as in a new stack. */
 export function describeReplaced(memory: Pick<Counts, "drawers" | "facts"> | null): string | undefined {
   if (memory === null) return "a memory that cannot be counted";
   const { drawers, facts } = memory;

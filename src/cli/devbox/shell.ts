@@ -1,4 +1,4 @@
-/** `palace devbox shell`: into the devbox, as a person or as a script. A terminal is handed to `docker exec`, which knows its size and signals. */
+/** `palace devbox shell` opens a shell for a person or a script. `docker exec` gets the terminal with its size and signals. */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -8,8 +8,8 @@ import { PalaceError } from "../../base/errors.ts";
 import { type DevboxCall, placeOf } from "./call.ts";
 
 /**
- * Enters tmux session `main`. While another terminal shows it, this one gets a session in the same group and a window of its own, and
- * ends with that window's shell. A terminal that the box has no description of is taken for an xterm.
+ * Shell text that enters tmux session `main`. If another terminal shows this session, it makes a session in the same group with a window of
+ * its own, which ends with the window's shell. A terminal that the box does not know counts as an xterm.
  */
 export const ENTER = `
 infocmp "$TERM" >/dev/null 2>&1 || TERM=xterm-256color
@@ -20,7 +20,7 @@ case \${COLORTERM-} in truecolor | 24bit) colour='-T RGB' ;; *) colour= ;; esac
 session=$(tmux new-session -d -t =main -P -F '#{session_name}') &&
   tmux new-window -t "=$session:" "zsh -l; tmux kill-session -t '=$session'" &&
   exec tmux -u $colour attach-session -t "=$session" ';' set-option destroy-unattached on`;
-/** Detaches the terminal with that id, as a terminal on the box itself would when it is closed. */
+/** Detaches the terminal with that id, as if a terminal on the box were closed. */
 const leave = (id: string): string => `kill -HUP "$(cat /tmp/shell-${id})"; rm -f /tmp/shell-${id}`;
 const EXIT_HUNG_UP = 129;
 const DEVBOXES = ["devbox", "devbox-bridged"];
@@ -48,7 +48,7 @@ export async function shell(call: DevboxCall): Promise<number> {
   );
   const terminal = isTerminal ? ["-t", ...options] : [];
   const child = spawn("docker", ["exec", "-i", ...terminal, box.id, ...command], { env: { ...env }, stdio: "inherit" });
-  // Ctrl-C is the command's, which has it from the terminal, or by way of docker.
+  // The command itself gets Ctrl-C, from the terminal or through docker.
   const pass = (): void => {};
   let isHungUp = false;
   const hangUp = (): void => {
@@ -58,7 +58,7 @@ export async function shell(call: DevboxCall): Promise<number> {
   process.on("SIGINT", pass).on("SIGHUP", hangUp);
   try {
     const [code] = (await once(child, "close")) as [number | null];
-    // The engine leaves the command running. tmux would go on taking this terminal for one that is open.
+    // The engine lets the command run on, so tmux would think that this terminal is still open.
     if (isHungUp && isTerminal)
       await once(spawn("docker", ["exec", box.id, "sh", "-c", leave(id)], { env: { ...env } }), "close");
     return isHungUp ? EXIT_HUNG_UP : (code ?? 130);

@@ -1,4 +1,4 @@
-/** `palace devbox status`. */
+/** Implements `palace devbox status`. */
 import { devboxStatus, type DevboxStatus, isUp } from "../../devbox/status.ts";
 import { formatBytes, type Output, plural } from "../terminal/output.ts";
 import { type DevboxCall, placeOf } from "./call.ts";

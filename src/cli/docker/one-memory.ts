@@ -1,7 +1,7 @@
 /**
- * One memory for this machine and the stack in its Docker engine: this machine's agents reach the stack's broker over a
- * bridge. A machine that already has memories keeps them, and its user is notified that there are two. `up` asks for it
- * when the stack is healthy.
+ * Makes this machine and the stack in its Docker engine share one memory: this machine's agents reach the stack's broker over a
+ * bridge. A machine that already has memories keeps them, and its user gets a notice that there are two. `up` calls it when the
+ * stack is healthy.
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -13,16 +13,16 @@ import type { Config } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { quoted } from "../../base/shell-word.ts";
 
-/** Label of the image that Dockerfile.base makes for the broker. */
+/** Label of the broker's image in Dockerfile.base. */
 const BROKER_LABEL = "org.opencontainers.image.title=palace-devbox broker";
 const DOCKER_ANSWER_MAX_MS = 3_000;
 
-/** `apart`: this machine's agents use another memory than the stack's; `why` is a sentence for people, `hint` what joins them. */
+/** `apart`: this machine's agents use another memory than the stack's. `why`: a sentence for people; `hint`: the remedy. */
 export type Joined = { state: "joined" } | { state: "apart"; why: string; hint: string };
 
 /**
- * Joins this machine's agents to the stack's memory. `container` runs the stack's broker; without it, the stack has no
- * memory to join. `before`: the project whose broker had the same memory, if the stack got another name.
+ * Joins this machine's agents to the memory of the stack's broker in `container`, if there is one. `before`: the project whose
+ * broker had the same memory, if the stack has another name now.
  */
 export async function joinStack(
   config: Config,
@@ -37,7 +37,7 @@ export async function joinStack(
   const bridge = found?.kind === "docker" && found.host === `${before}-broker-1` ? undefined : found;
   const hint = `to let them share the stack's: palace bridge setup docker:${container}`;
   const own = [paths.ledgerFile, join(paths.palaceDir, "chroma.sqlite3")].find((file) => existsSync(file));
-  // Afterwards the command reaches the stack's memory, and the one here is the other.
+  // The command switches to the stack's memory, so this machine's own memory must be imported after it.
   const merge = own === undefined ? "" : `; then, to bring this one over: palace import ${quoted(dirname(own))}`;
   const apart = (why: string): Joined => ({
     ...{ state: "apart", why: `agents on this machine ${why}`, hint: `${hint}${merge}` },
@@ -53,8 +53,8 @@ export async function joinStack(
 }
 
 /**
- * Returns the container of a stack's broker that runs in this machine's engine while this machine's agents use another
- * memory; undefined without such a container, or without a `docker` that answers in time.
+ * Returns the container of a stack's broker in this machine's engine while this machine's agents use another memory. Returns
+ * undefined without such a container, or if `docker` does not answer in time.
  */
 export async function otherMemory({ endpoint, paths }: Config): Promise<string | undefined> {
   const bridge = readSettings(paths);
@@ -65,10 +65,10 @@ export async function otherMemory({ endpoint, paths }: Config): Promise<string |
   return bridge !== undefined && names.includes(bridge.host) ? undefined : names[0];
 }
 
-/** The engine that this environment names, as options: an agent that starts the bridge later may have another environment. */
+/** Returns the engine of this environment as options: an agent that starts the bridge later may have another environment. */
 export function dockerOptions(env: Env): string[] {
   const { DOCKER_HOST: host = "", DOCKER_CONFIG: config, DOCKER_CONTEXT: context } = env;
-  // If both variables are set, docker uses the host. If both options are given, docker refuses: pass one of them.
+  // If both variables are set, docker uses the host; if both options are given, docker refuses. So pass only one.
   const engine = { "--config": config, "--host": host, "--context": host === "" ? context : "" };
   return Object.entries(engine).flatMap(([option, value = ""]) => (value === "" ? [] : [option, value]));
 }

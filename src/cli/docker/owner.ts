@@ -1,7 +1,7 @@
 /**
- * A broker in a container of this machine's own engine: whoever may talk to the engine is the memory's owner. A verb that
- * needs the owner runs here as always and reaches the broker through the container (`wire/bridge/owner-socket.ts`). Agents keep the
- * bridge's resident, and with it the role agent.
+ * Runs a verb as the memory's owner if the broker is in a container of this machine's engine: anyone who may use the engine is the
+ * owner. The verb runs here and reaches the broker through the container (`wire/bridge/owner-socket.ts`). Agents still use the
+ * bridge's resident, and so have only the role agent.
  */
 import { execFile, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,17 +17,17 @@ import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
 const SAID_MAX_CHARS = 2_000;
 const POLL_MS = 200;
 
-/** The broker's container, and how this machine's `docker` asks its engine. */
+/** Container of the broker, and docker's options to reach its engine. */
 export type BrokerBox = Readonly<{ container: string; options: readonly string[] }>;
 
-/** Returns the container whose broker this command line uses; undefined when it uses another broker. */
+/** Returns the container whose broker this command line uses; undefined if it uses another broker. */
 export function brokerBox({ endpoint, paths }: Config): BrokerBox | undefined {
   const settings = endpoint === undefined ? readSettings(paths) : undefined;
   if (settings?.kind !== "docker") return undefined;
   return { container: settings.host, options: settings.dockerOptions ?? [] };
 }
 
-/** Runs a verb as the owner. A broker that is not in a container is reached as always. Errors: those of the way, and of `run`. */
+/** Runs a verb as the owner. A broker outside a container is reached as usual. Errors: those of the connection, and of `run`. */
 export async function asOwner<C extends { config: Config }, Result>(
   call: C,
   run: (call: C) => Promise<Result>,
@@ -43,7 +43,7 @@ export async function asOwner<C extends { config: Config }, Result>(
   }
 }
 
-/** Runs one command of `docker` that answers with a line. Errors: STORE_UNAVAILABLE with what docker said. */
+/** Runs a command of `docker` and returns the one line that it prints. Errors: STORE_UNAVAILABLE with docker's message. */
 export async function askDocker({ container, options }: BrokerBox, args: readonly string[]): Promise<string> {
   try {
     return (await promisify(execFile)("docker", [...options, ...args])).stdout.trim();
@@ -57,12 +57,12 @@ export async function askDocker({ container, options }: BrokerBox, args: readonl
   }
 }
 
-/** Errors: STORE_UNAVAILABLE when the container or the engine is missing. */
+/** Returns true if the container runs. Errors: STORE_UNAVAILABLE if the container or the engine is missing. */
 export async function isBoxRunning(box: BrokerBox): Promise<boolean> {
   return (await askDocker(box, ["inspect", "--format", "{{.State.Running}}", box.container])) === "true";
 }
 
-/** Stops the broker with its container, which drains it first and does not start it again. Errors: STORE_UNAVAILABLE. */
+/** Stops the container. Its broker drains first, and the engine does not start it again. Errors: STORE_UNAVAILABLE. */
 export async function stopBox(box: BrokerBox): Promise<{ stopped: boolean; staysOff: true }> {
   const stopped = await isBoxRunning(box);
   if (stopped) await askDocker(box, ["stop", box.container]);
@@ -70,8 +70,8 @@ export async function stopBox(box: BrokerBox): Promise<{ stopped: boolean; stays
 }
 
 /**
- * Resolves when the container's broker answers; the engine may be starting it again just now. Errors: the way's last one,
- * when none answers in time.
+ * Resolves when the container's broker answers; the engine may be restarting it. Errors: the last connection error, if no broker
+ * answers in time.
  */
 export async function untilServed(config: Config): Promise<Awaited<ReturnType<typeof ensureBroker>>> {
   for (const deadline = performance.now() + START_TIMEOUT_MS; ; await sleep(POLL_MS)) {
@@ -85,8 +85,8 @@ export async function untilServed(config: Config): Promise<Awaited<ReturnType<ty
 }
 
 /**
- * Yields what a command writes to stdout. Errors: STORE_UNAVAILABLE with the end of its stderr when it fails or cannot
- * run. A caller that stops reading ends the command.
+ * Yields what a command writes to stdout; a caller that stops reading ends the command. Errors: STORE_UNAVAILABLE with the end of
+ * its stderr if it fails or cannot run.
  */
 export async function* outputOf({ options }: BrokerBox, args: readonly string[]): AsyncGenerator<Uint8Array> {
   const child = spawn("docker", [...options, ...args], { stdio: ["ignore", "pipe", "pipe"], detached: true });

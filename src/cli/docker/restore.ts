@@ -1,8 +1,8 @@
 /**
- * `palace backup restore` for a broker in a container of this machine's engine. The backup is streamed into a container of its own
- * that has the broker's image, user and volumes, and the verb runs there. It checks every byte before it ends the broker.
- * The engine starts the broker again. If this process is killed, that container sees the end of its input, and either
- * changes nothing or finishes.
+ * Implements `palace backup restore` for a broker in a container of this machine's engine. It streams the backup into a second
+ * container with the broker's image, user and volumes, and the verb runs there. The verb checks every byte before it ends the
+ * broker; the engine starts the broker again. If this process is killed, the second container sees the end of its input, and
+ * either changes nothing or finishes.
  */
 import { spawn } from "node:child_process";
 import { createReadStream, statSync } from "node:fs";
@@ -35,10 +35,10 @@ type Restored = Looked & { aside: string[] };
 type Inspected = { Image: string; Config: { User: string; Env: string[] } };
 
 const SAID_MAX_CHARS = 4_000;
-/** The variables that decide which palace the broker opens, and how. */
+/** Matches variables that decide which palace the broker opens, and how. */
 const HANDED_ON = /^(?:MEMPALACE|XDG)_/;
 
-/** Returns the exit code. Errors: the verb's own in the container, STORE_UNAVAILABLE for the engine's. */
+/** Returns the exit code. Errors: the verb's own from the container, STORE_UNAVAILABLE for the engine's. */
 export async function restoreInBox(box: BrokerBox, asked: Asked, out: Output): Promise<number> {
   const { config, file, dryRun, yes, withTokens } = asked;
   if (file === STDIN)
@@ -59,11 +59,11 @@ export async function restoreInBox(box: BrokerBox, asked: Asked, out: Output): P
     preview(looked, { ...looked, withTokens }, out);
     if (dryRun || !(await isWanted(looked, yes))) return 0;
   }
-  // The sending ends at Ctrl-C; once everything is sent, the container finishes what it began.
+  // Ctrl-C stops the sending. After all is sent, the container finishes its work.
   const done = await withoutInterrupt(async () => {
     const restored = await besideBroker(box, once, ["--yes", "--no-start", ...tokens], out);
     if (restored === undefined) return undefined;
-    // The engine has started it already, unless the container has no restart policy.
+    // The engine has already started it, unless the container has no restart policy.
     await askDocker(box, ["start", box.container]);
     await untilServed(config);
     return restored as Restored;
@@ -76,7 +76,7 @@ export async function restoreInBox(box: BrokerBox, asked: Asked, out: Output): P
   });
 }
 
-/** Returns the verb's JSON document; undefined when the user cancelled it. */
+/** Returns the verb's JSON document; undefined if the user cancelled the verb. */
 async function besideBroker(box: BrokerBox, asked: Asked, how: string[], out: Output): Promise<unknown> {
   const inspected = await askDocker(box, ["inspect", "--format", "{{json .}}", box.container]);
   const { Image, Config } = parseAs(inspected, isInspected) ?? unread(box);
@@ -86,10 +86,10 @@ async function besideBroker(box: BrokerBox, asked: Asked, how: string[], out: Ou
   const args = [
     ...["run", "--rm", "--interactive", "--init", "--network", "none", "--no-healthcheck"],
     ...["--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"],
-    // The image calls itself the broker's, and somebody may look for brokers just now.
+    // The image has the broker's label, and another command may be looking for brokers now.
     ...["--label", "org.opencontainers.image.title=palace-devbox restore"],
     ...["--volumes-from", box.container, ...(Config.User === "" ? [] : ["--user", Config.User])],
-    // By name: values may be secrets, and a command line is for all to see.
+    // Passes names only: values may be secrets, and every user can read a command line.
     ...named.flatMap(([name]) => ["--env", name]),
     ...[Image, "palace", "backup", "restore", STDIN, "--json", ...how],
   ];
@@ -112,8 +112,8 @@ async function besideBroker(box: BrokerBox, asked: Asked, how: string[], out: Ou
 }
 
 /**
- * Sends the backup as it is without a passphrase. Resolves to the error that ended it early: the other side then has an
- * archive that is cut short, and refuses it.
+ * Sends the backup as it is, without a passphrase. Resolves to the error that ended it early; the receiver then refuses the
+ * incomplete archive.
  */
 async function feed(
   stdin: NodeJS.WritableStream,
@@ -140,7 +140,7 @@ async function feed(
           () => "sent" as const,
           (error: NodeJS.ErrnoException) => {
             if (signal.aborted) return "cancelled" as const;
-            // The other side stopped reading, and says why itself.
+            // The receiver stopped reading, and reports the reason itself.
             return error.code === "EPIPE" || error.code === "ERR_STREAM_PREMATURE_CLOSE" ? ("sent" as const) : error;
           },
         );

@@ -1,6 +1,4 @@
-/**
- * Checks for `palace doctor` of the broker that answered: the way to it, its build, its doors and their tokens. Imported by report/checks.ts.
- */
+/** Checks, for `palace doctor`, the broker that answered: connection, build, doors and tokens. Used by checks.ts. */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
@@ -22,7 +20,7 @@ export function cameOverBridge({ paths }: Config, endpoint: string): boolean {
   return endpoint === formatEndpoint({ kind: "unix", path: paths.bridgeSocketPath });
 }
 
-/** A broker does not know where its clients are: what it says of itself counts for who reaches it on its own machine. */
+/** Reports how this machine reaches the broker. A broker does not know where its clients are. */
 export function checkTopology(config: Config, { topology }: Health, endpoint: string): Check {
   const there = `; the broker there says ${topology}`;
   if (cameOverBridge(config, endpoint)) {
@@ -34,7 +32,7 @@ export function checkTopology(config: Config, { topology }: Health, endpoint: st
   return ok("topology", endpoint.startsWith("http:") ? `over TCP${there}` : topology);
 }
 
-/** broker.json is a hint; only the handshake proves who answers. */
+/** Checks broker.json, which is only a hint: the handshake proves which broker answers. */
 export function checkInstance(config: Config, health: Health, endpoint: string): Check {
   if (cameOverBridge(config, endpoint)) {
     const proof =
@@ -77,10 +75,7 @@ function compared(said: string, version: string): Check {
   return version === VERSION ? ok("build", said) : warn("build", said, "install the same version on both sides");
 }
 
-/**
- * Tells what runs here. In a clone the launchers run the sources if these are newer than the build; sources need no
- * restart.
- */
+/** Returns what runs here. In a clone the launchers run the sources if these are newer than the build; sources need no restart. */
 function whatRuns(root: string): { what: string; madeAtMs?: number } {
   const builtAtMs = statSync(join(root, "dist/bin"), { throwIfNoEntry: false })?.mtimeMs;
   if (!existsSync(join(root, "scripts/palace"))) {
@@ -91,7 +86,7 @@ function whatRuns(root: string): { what: string; madeAtMs?: number } {
   const inputs = ["package-lock.json", "tsconfig.json", "tsconfig.build.json"].map((name) => join(root, name));
   if (newest([...inputs, ...within(join(root, "src"))]) > builtAtMs)
     return { what: "this clone's sources (its build is older: ./scripts/up)" };
-  // The folder's date is when the build began; its files' date is when the build ended.
+  // The folder's date is the start of the build; its files' date is the end.
   const madeAtMs = statSync(join(root, "dist/bin/palace.js"), { throwIfNoEntry: false })?.mtimeMs ?? builtAtMs;
   return { what: "this clone's build", madeAtMs };
 }
@@ -105,7 +100,7 @@ function newest(paths: readonly string[]): number {
   return Math.max(0, ...paths.map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0));
 }
 
-/** Nothing where it was not asked for. */
+/** Checks the outcome door. Returns no check if no such door was requested. */
 export function checkOutcomeDoor({ outcomeDoor: door }: Pick<StatusReport, "outcomeDoor">): Check[] {
   if (door === undefined) return [];
   const who = door.isLocal
@@ -122,7 +117,7 @@ export function addressOf({ port }: { port: number }): string {
 const DAY_MS = 86_400_000;
 const SOON_MS = 7 * DAY_MS;
 
-/** Checks the tokens' expiry. Returns no check without tokens, or if the broker is another machine's. */
+/** Checks the tokens' expiry. Returns no check without tokens, or if the broker runs on another machine. */
 export function checkTokens(config: Config, nowMs = Date.now()): Check[] {
   if (config.endpoint !== undefined || isBridged(config)) return [];
   let tokens: TokenRecord[];
@@ -130,7 +125,7 @@ export function checkTokens(config: Config, nowMs = Date.now()): Check[] {
     tokens = readTokens(config.paths.tokensFile);
   } catch (error) {
     if (!(error instanceof PalaceError)) throw error;
-    return [warn("tokens", `${error.message}; nobody is let in over TCP`, error.hint)];
+    return [warn("tokens", `${error.message}; no client can connect over TCP`, error.hint)];
   }
   if (tokens.length === 0) return [];
   const due = tokens.flatMap(({ name, expiresAtMs }) =>

@@ -1,11 +1,11 @@
-/** Result of one check of `palace doctor`, and what `--fix` may do about it. Imported by the checks and fixes. */
+/** Defines the result of one check of `palace doctor`, and the fixes of `--fix`. Imported by the checks and fixes. */
 
 import { withoutPassword } from "../../base/without-password.ts";
 
-/** `hint` is empty where there is nothing to do. */
+/** Result of a check. `hint` is empty if there is nothing to do. */
 export type Check = { name: string; state: "ok" | "warn" | "fail"; detail: string; hint: string };
 
-/** `what` says it as something to do; the answer of `run`, if any, what became of it. Errors of `run`: PalaceError. */
+/** A fix. `what` describes the action; `run` may return its result. Errors of `run`: PalaceError. */
 export type Fix = { name: string; what: string; run: () => Promise<string | void> | string | void };
 
 export function ok(name: string, detail: string): Check {

@@ -1,7 +1,6 @@
 /**
- * Fixes of `palace doctor --fix`, in their order. Each fix is looked for first, so that a second run finds nothing, and
- * each looks again before it acts. No fix deletes a user's text, or a file that is not ours. Imported by
- * verbs/doctor.ts.
+ * Runs the fixes of `palace doctor --fix` in order. Each fix first looks for its fault, so that a second run finds none,
+ * and looks again before it acts. No fix deletes a user's text, or a file that is not ours. Imported by verbs/doctor.ts.
  */
 import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, rmSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
@@ -26,7 +25,7 @@ import { willChange, wiringParts } from "../report/wiring.ts";
 import { type Output, plural } from "../terminal/output.ts";
 import type { Fix } from "./check.ts";
 
-/** `error`: it was tried and is as it was. `state` is `planned` with --dry-run. */
+/** Result of a fix. `error`: it failed and changed nothing. `state` is `planned` with --dry-run. */
 export type Fixed = {
   name: string;
   what: string;
@@ -34,7 +33,7 @@ export type Fixed = {
   error?: { code: string; message: string; hint: string };
 };
 
-/** `mayStart`: a broker may be started. Errors: those of finding one. */
+/** Finds the fixes that are needed. `mayStart`: it may start a broker. Errors: those of finding one. */
 export async function planFixes(config: Config, mayStart: boolean, out: Output): Promise<Fix[]> {
   const isOwn = config.endpoint === undefined && !isBridged(config);
   const isOurDisk = isOwn && foreignMount(config) === undefined;
@@ -67,10 +66,7 @@ export async function applyFixes(fixes: readonly Fix[], isDryRun: boolean): Prom
   return done;
 }
 
-/**
- * Returns whether a broker is there. A broker that speaks another protocol, or refuses us, counts; the checks report
- * its fault.
- */
+/** Returns true if a broker runs, even if it refuses us or speaks another protocol: the checks report that. */
 async function isThere(config: Config): Promise<boolean> {
   return findBroker(config).then(
     (found) => found !== undefined,
@@ -95,7 +91,7 @@ function spoolFixes(config: Config): Fix[] {
   if (waiting === 0) return [];
   const what = `deliver ${plural(waiting, "spooled write")}`;
   const run = async (): Promise<string> => {
-    // Connecting delivers: it is the first thing that any client of ours does.
+    // Connecting delivers the spool: every client of ours does that first.
     (await connectClient({ config, agent: "palace doctor", start: "auto" })).close();
     const left = spool.entries().length;
     if (left < waiting) return left === 0 ? what : `${what}: ${left} still wait`;
@@ -131,7 +127,7 @@ export function agentFixes(config: Config): Fix[] {
   });
 }
 
-/** Returns no change for settings that cannot be read: `palace install status` reports them. */
+/** Returns no change if the settings cannot be read: `palace install status` reports them. */
 function driftOf(agent: (typeof AGENTS)[number], parts: Parameters<typeof install>[1]): Change[] {
   try {
     if (wiringOf(agent, parts) !== "drifted") return [];
@@ -148,7 +144,7 @@ function namesAnother({ current, next }: Change): boolean {
 
 export function backupFixes(config: Config, out: Output): Fix[] {
   const dir = overdueFolder(config);
-  // A folder that is missing is a disk that is not mounted.
+  // A missing folder means that its disk is not mounted.
   if (dir === undefined || !existsSync(dir)) return [];
   const wasEncrypted = ownBackups(config.paths, dir).made.at(-1)?.file.endsWith(".age") === true;
   return [
@@ -156,13 +152,13 @@ export function backupFixes(config: Config, out: Output): Fix[] {
       name: "backups",
       what: `make a backup in ${dir}`,
       run: async () => {
-        // A broker that was started a moment ago makes its own.
+        // A broker that has just started makes its own backup.
         if (overdueFolder(config) === undefined) return `make a backup in ${dir}: the broker has made one`;
         const passphrase = config.backup.passphrase();
         if (wasEncrypted && passphrase === undefined)
           throw new PalaceError(
             "CONFIG_USAGE",
-            "the backups there are encrypted, and here is no passphrase",
+            "the backups there are encrypted, and no passphrase is given",
             "export MEMPALACE_BACKUP_PASSPHRASE_FILE=FILE, then repeat the command",
           );
         const file = join(dir, backupName(config.paths.tag, new Date(), passphrase !== undefined));
@@ -176,7 +172,7 @@ export function backupFixes(config: Config, out: Output): Fix[] {
 
 const OPEN_TO_OTHERS = 0o077;
 
-/** The state folder, and that of the sockets where a broker may run here; a palace's own folder is made by its broker. */
+/** Makes the state folder, and the sockets' folder if a broker may run here. Brokers make their palace's folder. */
 export function folderFixes({ paths }: Config): Fix[] {
   const sockets = existsSync(paths.home) && !canWrite(paths.home) ? [] : [dirname(paths.socketPath)];
   return [paths.stateDir, ...sockets].flatMap((folder): Fix[] => {
@@ -194,7 +190,7 @@ export function folderFixes({ paths }: Config): Fix[] {
   });
 }
 
-/** Only while nobody holds the palace's lock: then no broker is behind any of it. */
+/** Removes leftovers, but only while no process holds the palace's lock: then no broker uses them. */
 export function leftoverFixes({ paths }: Config): Fix[] {
   const { lockFile, brokerFile, wantedFile, socketPath, gatePath, outcomeSocketPath } = paths;
   const release = existsSync(lockFile) ? holdLock(lockFile) : undefined;
@@ -219,7 +215,7 @@ export function leftoverFixes({ paths }: Config): Fix[] {
     ...[socketPath, gatePath, outcomeSocketPath]
       .filter(isOwnSocket)
       .map((path) => drop(path, "socket", `remove the dead socket ${path}`)),
-    // A file of another broker, or of a program that is not ours, is left alone.
+    // Files of another broker, or of a program that is not ours, stay.
     ...(readBrokerFile(brokerFile) === undefined
       ? []
       : [drop(brokerFile, "note", `remove ${brokerFile} of a broker that has died`)]),
@@ -232,7 +228,7 @@ export function leftoverFixes({ paths }: Config): Fix[] {
   ];
 }
 
-/** Undefined: a broker has it. Its answer lets it go. A file system without locks is left as it is. */
+/** Takes the lock and returns its release; undefined if a broker holds it. Ignores a file system without locks. */
 function holdLock(file: string): (() => void) | undefined {
   let fd: number | undefined;
   try {
@@ -242,7 +238,7 @@ function holdLock(file: string): (() => void) | undefined {
       return () => closeSync(held);
     }
   } catch {
-    // The lock cannot be tested here, so the file is left alone.
+    // The lock cannot be tested here, so the file stays.
   }
   if (fd !== undefined) closeSync(fd);
   return undefined;
@@ -263,7 +259,7 @@ function guarded<T>(folder: string, act: () => T): () => T {
   };
 }
 
-/** Below a file there is nothing. */
+/** Returns the file's state; undefined if it does not exist, as for a path below a file. */
 function look(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });

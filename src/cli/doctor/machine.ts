@@ -1,4 +1,4 @@
-/** Checks of this machine for `palace doctor`: disks, volumes, user and clocks. Imported by report/checks.ts. */
+/** Checks this machine for `palace doctor`: disks, volumes, user and clocks. Imported by report/checks.ts. */
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -15,9 +15,9 @@ import { readBrokerFile } from "../../wire/client/discover.ts";
 import { formatBytes, formatDuration } from "../terminal/output.ts";
 import { type Check, ok, warn } from "./check.ts";
 
-/** A broker refuses writes when the disk is full; with this much left there is time to act. */
+/** Minimum free space without a warning. It leaves time to act before the disk is full and a broker refuses writes. */
 const FREE_MIN_BYTES = 256 * 1024 * 1024;
-/** A network file system whose server is away answers nothing. */
+/** Longest wait for a file system, because a network file system without its server never answers. */
 const ANSWER_MAX_MS = 1_000;
 
 type Disk = { holds: string[]; folder: string; freeBytes: number | undefined };
@@ -46,10 +46,7 @@ export async function checkDisk(config: Config): Promise<Check> {
   return ok("disk", said.join("; "));
 }
 
-/**
- * Lists one folder for each file system. Leaves out a backup folder whose disk is not mounted: the check `backups`
- * reports that.
- */
+/** Lists one folder for each file system. The check `backups` reports a backup folder whose disk is not mounted. */
 function disksOf(config: Config): Omit<Disk, "freeBytes">[] {
   const { paths, backup, endpoint } = config;
   const isElsewhere = endpoint !== undefined || isBridged(config);
@@ -87,7 +84,7 @@ async function lookAt(disk: Omit<Disk, "freeBytes">): Promise<Disk> {
   return { ...disk, freeBytes: await within(free, ANSWER_MAX_MS) };
 }
 
-/** `volume`: what one for it could be called. */
+/** A folder to check. `volume`: a possible name for a volume of it. */
 type Place = { what: string; path: string; volume: string };
 
 const IN_MEMORY = new Set(["tmpfs", "ramfs"]);
@@ -104,7 +101,7 @@ export function checkVolumes(config: Config, look: (path: string) => Mount | und
   const named = lost.map(
     ({ what, path, mount }) => `${what} (${path}, ${mount?.point === "/" ? "own layer" : "memory"})`,
   );
-  const detail = `on no volume: ${named.join(", ")}; a container that is made anew begins without it`;
+  const detail = `on no volume: ${named.join(", ")}; a new container begins without it`;
   return [
     warn("volumes", detail, `start the container with --mount type=volume,source=${first.volume},target=${first.path}`),
   ];
@@ -114,7 +111,7 @@ function isLost({ point, type }: Mount): boolean {
   return point === "/" || IN_MEMORY.has(type);
 }
 
-/** The memory itself is looked at where its broker runs. A home that takes no file has nothing to lose. */
+/** Lists the folders to check. The memory is checked where its broker runs. A read-only home has nothing to lose. */
 function placesOf(config: Config): Place[] {
   const { paths, model, endpoint } = config;
   const isElsewhere = endpoint !== undefined || isBridged(config);
@@ -128,7 +125,7 @@ function placesOf(config: Config): Place[] {
 /** Folder of the project in the devbox. */
 const WORKSPACE = "/workspace";
 
-/** Nothing where a system has no such numbers. */
+/** Checks the user's id; returns no check on a system without such numbers. */
 export function checkUid({ paths, endpoint, model }: Config, folder = workspace(model.userHome)): Check[] {
   const uid = process.getuid?.();
   if (uid === undefined) return [];
@@ -160,10 +157,7 @@ export function checkUid({ paths, endpoint, model }: Config, folder = workspace(
 
 const isUnix = ({ kind }: { kind: string }): boolean => kind === "unix";
 
-/**
- * Returns the project's mount that the current folder is in, else the devbox's `WORKSPACE`; undefined outside a
- * container.
- */
+/** Returns the project's mount around the current folder, else `WORKSPACE`; undefined outside a container. */
 function workspace(userHome: string): string | undefined {
   if (!isInContainer()) return undefined;
   const point = mountOf(process.cwd())?.point ?? "/";
@@ -179,7 +173,7 @@ function ownerOf(path: string): { uid: number; gid: number } | undefined {
   }
 }
 
-/** By its owner: a folder that was mounted read-only is meant to be. */
+/** Returns true by the folder's owner, because a folder may be mounted read-only on purpose. */
 function isRefused(folder: string): boolean {
   try {
     accessSync(folder, constants.W_OK);
@@ -189,13 +183,13 @@ function isRefused(folder: string): boolean {
   }
 }
 
-/** Difference between two clocks that nobody notices, ms. */
+/** Maximum difference of two clocks without a warning, ms. */
 export const SKEW_MAX_MS = 60_000;
 
-/** Our clock before the broker was asked and after it has answered; the time of a write that is dated later than that. */
+/** Times of one question: our clock before it and after the answer, and the time of a write that is dated later. */
 export type Asked = { fromMs: number; toMs: number; writtenMs?: number | undefined };
 
-/** Returns the time of the newest write among those that are dated in the future. */
+/** Returns the time of the newest write that is dated in the future. */
 export async function askWrittenAhead(client: Client): Promise<number | undefined> {
   const page = await client
     .call("memory.audit", { sinceMs: Date.now() + SKEW_MAX_MS, limit: 1 })
@@ -221,7 +215,7 @@ export function checkClock({ paths }: Config, { nowMs }: Health, { fromMs, toMs,
   const skew = nowMs < fromMs ? nowMs - fromMs : Math.max(nowMs - toMs, 0);
   const said = `the broker's clock is ${formatDuration(Math.abs(skew))} ${skew < 0 ? "behind" : "ahead of"} this one`;
   if (Math.abs(skew) > SKEW_MAX_MS)
-    return warn("clock", said, "set both clocks right (timedatectl); what is dated meanwhile is dated by the broker's");
+    return warn("clock", said, "set both clocks right (timedatectl); until then the broker's clock dates the writes");
   return ok("clock", "the broker's clock and this one agree");
 }
 

@@ -1,6 +1,4 @@
-/**
- * Checks for `palace doctor` of the settings file and of the judge model, and whether the running broker uses them. Imported by verbs/doctor.ts.
- */
+/** Checks the settings file, its use by the running broker, and the judge model, for `palace doctor`. */
 import type { Config } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { readHarness } from "../../config/harness.ts";
@@ -13,7 +11,7 @@ import { type Check, fail, ok, warn } from "./check.ts";
 
 const NAME = "settings file";
 
-/** Starts nothing and never throws. */
+/** Checks the settings file. Starts nothing and never throws. */
 export async function checkSettingsFile(config: Config): Promise<Check[]> {
   const { file, faults } = config.settings;
   const checks = faults.map(({ kind, message, hint }) =>
@@ -24,13 +22,13 @@ export async function checkSettingsFile(config: Config): Promise<Check[]> {
     .map((one) => `${one.key} from ${one.source === "file" ? "the file" : sourceText(one)}`);
   const what = used.length === 0 ? "all defaults" : used.join(", ");
   if (checks.length === 0) checks.push(ok(NAME, `${file.path}${file.isThere ? "" : ", not there"}: ${what}`));
-  // A broker elsewhere reads a file of its own.
+  // A broker on another machine reads its own file.
   if (config.endpoint !== undefined || isBridged(config)) return checks;
   const status = await brokerStatus(config);
   return [...checks, ...checkUse(config, status?.settings), ...checkDoor(status)];
 }
 
-/** A door of the file that cannot be opened keeps no broker from starting. */
+/** Warns if a door of the settings file is shut: a broker starts without it. */
 function checkDoor(status: StatusReport | undefined): Check[] {
   const listen = status?.settings?.find(({ key, source }) => key === "listen" && source === "file");
   if (listen === undefined || listen.value === "off" || status?.doors.some(({ kind }) => kind === "tcp") === true)
@@ -38,7 +36,7 @@ function checkDoor(status: StatusReport | undefined): Check[] {
   return [warn("listen", `the door ${printable(listen.value)} of the file is shut`, "palace status logs says why")];
 }
 
-/** Compares the file with what the running broker has read. An older broker does not tell. */
+/** Compares the file with what the running broker has read; an older broker does not report that. */
 function checkUse({ settings }: Config, inUse: StatusReport["settings"]): Check[] {
   if (inUse === undefined) return [];
   const wanted = settings.told().filter(({ takesEffect }) => takesEffect === "start");
@@ -74,11 +72,11 @@ const JUDGE = "judge model";
 const HINT =
   "judge-url is the address without /chat/completions, judge-model a name (palace config): docs/how-to/learning.md";
 
-/** Nothing where none is named. Never throws. */
+/** Checks the judge model, if one is set. Never throws. */
 export async function checkJudge(env: Env): Promise<Check[]> {
   const { judge } = readHarness(env);
   const isNamed = Boolean(env["MEMPALACE_JUDGE_URL"] ?? env["MEMPALACE_JUDGE_MODEL"]);
-  if (judge === undefined) return isNamed ? [warn(JUDGE, "address and model are needed; nobody is asked", HINT)] : [];
+  if (judge === undefined) return isNamed ? [warn(JUDGE, "address and model are needed; no model is asked", HINT)] : [];
   const { url, model, key } = judge;
   const who = `${printable(model)} at ${printable(url)}`;
   try {
@@ -87,7 +85,7 @@ export async function checkJudge(env: Env): Promise<Check[]> {
       redirect: "error",
       signal: AbortSignal.timeout(ANSWER_MAX_MS),
     });
-    // Not every server lists its models; one that refuses, or has failed, judges nothing either.
+    // Not every server lists its models; but one that refuses or fails cannot judge either.
     const isRefused = status === 401 || status === 403 || status >= 500;
     return [isRefused ? warn(JUDGE, `${who} answers with status ${status}`, HINT) : ok(JUDGE, who)];
   } catch {

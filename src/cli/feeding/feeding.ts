@@ -1,7 +1,4 @@
-/**
- * Code shared by the commands of the feeders, and by others that take long: their connection,
- * Ctrl-C. Imported by the files of verbs/.
- */
+/** Code shared by the feeders' commands and other long commands: the connection, and Ctrl-C. Imported by verbs/. */
 import { connectClient } from "../../wire/client/client.ts";
 import { findBroker } from "../../wire/client/discover.ts";
 import type { Config } from "../../config/config.ts";
@@ -10,24 +7,24 @@ import type { Caller } from "../../feeders/send.ts";
 export { placeOf } from "../../feeders/came-from.ts";
 
 export const EXIT_INTERRUPTED = 130;
-/** The time that a miner without its starter has to exit cleanly. */
+/** Time that a miner gets to exit cleanly after its starter died. */
 const ORPHAN_MAX_MS = 2_000;
 
-/** A dry run and `why` ask the broker only if one runs. */
+/** Connects to the broker; a dry run and `why` do so only if one runs. */
 export async function connect(config: Config, agent: string, onlyIfRunning: boolean): Promise<Caller | undefined> {
   if (onlyIfRunning && (await findBroker(config)) === undefined) return undefined;
   return connectClient({ config, agent, start: onlyIfRunning ? "never" : "auto" });
 }
 
 type InterruptOptions = {
-  /** Called at the first Ctrl-C, for work that takes a while to stop. */
+  /** Called at the first Ctrl-C, for work that takes time to stop. */
   onStop: () => void;
   isWatched?: boolean;
 };
 
 /**
- * At the first Ctrl-C the call in flight still finishes; the second ends the process. A program that started us and reads
- * our progress (`isWatched`) ends us too by closing our stdin, which its death also does.
+ * Lets the current call finish at the first Ctrl-C; the second one ends the process. If a program started us and reads our
+ * progress (`isWatched`), the end of our stdin ends us too: the program closed it, or died.
  */
 export async function withInterrupt<T>(
   work: (signal: AbortSignal) => Promise<T>,
@@ -39,7 +36,7 @@ export async function withInterrupt<T>(
     onStop();
     controller.abort();
   };
-  // The starter is gone, perhaps the broker itself, so nobody may be there to finish with. Half-done work does not count as
+  // The starter is gone, perhaps the broker itself, so the work may not be able to finish. Half-done work does not count as
   // done.
   const leave = (): void => {
     stop();

@@ -1,7 +1,7 @@
 /**
- * Merges another memory into the running one. The first pass asks the broker what each part would change; the second
- * sends the parts that change something. Every part is one write, and the broker decides by what it holds: a run that was
- * cut off is finished by the next one. Used by `palace import`.
+ * Merges another memory into the running one. The first pass asks the broker what each part would change; the second pass
+ * sends the parts that change something. Every part is one write. The broker decides by what it has, so the next run
+ * finishes an interrupted one. Used by `palace import`.
  */
 import type { OtherMemory } from "../../memory/backup/other-memory.ts";
 import { ROWS_OF } from "../../memory/backup/other-rows.ts";
@@ -24,7 +24,7 @@ import { CARRIED_MAX_BYTES, IMPORT_ITEMS_MAX } from "../../protocol/limits.ts";
 import { parts } from "../../learning/roampal/carrying.ts";
 import { teller } from "./roampal.ts";
 
-/** Filing records come first: they tell which mined files are newer here. */
+/** Kinds in the order of the first pass. Filing records come first: they tell which mined files are newer here. */
 const PREVIEW_ORDER: readonly ImportKind[] = ["source", ...IMPORT_KINDS.filter((kind) => kind !== "source")];
 const UNDO_KEPT_DAYS = 30;
 const AUDIT_PAGE = 500;
@@ -35,18 +35,18 @@ export type Joined = {
   from: string;
   kind: OtherMemory["kind"];
   dryRun: boolean;
-  /** False after Ctrl-C: the same command goes on. */
+  /** False after Ctrl-C; the same command then continues. */
   complete: boolean;
   rows: Record<ImportKind, { added: number; updated: number; here: number }>;
-  /** Kinds of rows that stay over there, with their number. */
+  /** Kinds of rows that are not imported, with their number. */
   notImported: Record<string, number>;
-  /** The undo that takes back all rows from there, also rows of runs that were cut off. Null when no such row is left. */
+  /** The undo that removes all imported rows, also those of interrupted runs. Null if no such row is left. */
   undo: { client: string; since: string } | null;
 } & Pick<MergeReport, "kept" | "keptSources" | "gone" | "beside" | "refused">;
 
 export type JoinOptions = { from: string; isDry: boolean; silent: boolean; signal: AbortSignal };
 
-/** Errors: the broker's, STORE_CORRUPT. Rows that were written before the error stay, and the same command continues. */
+/** Imports the memory. After an error the same command continues with the rest. Errors: the broker's, STORE_CORRUPT. */
 export async function importMemory(client: Client, other: OtherMemory, options: JoinOptions): Promise<Joined> {
   const run = new Run(client, other, options);
   await run.preview();
@@ -66,7 +66,7 @@ class Run {
   importer = "";
   /** Parts with something to write, by kind and number. */
   readonly #due = new Set<string>();
-  /** Sources and drawers that stay away. */
+  /** Sources and drawers that are not imported. */
   readonly #away = new Set<string>();
 
   constructor(client: Client, other: OtherMemory, options: JoinOptions) {
@@ -115,7 +115,7 @@ class Run {
     };
   }
 
-  /** The part without what stays away; undefined where that is all of it. */
+  /** Returns the part without rows that are not imported; undefined if none remain. */
   #wanted(part: ImportPart): ImportPart | undefined {
     const items = part.items.filter((item) => !this.#isAway(part.kind, item));
     return items.length === 0 ? undefined : ({ ...part, items } as ImportPart);
@@ -192,7 +192,7 @@ class Tally {
   }
 }
 
-/** One and many, as progress and the result name them. */
+/** Names of the kinds for progress and result, in singular and plural. */
 const NAMES: Readonly<Record<ImportKind, readonly [one: string, many: string]>> = {
   drawer: ["drawer", "drawers"],
   standing: ["drawer's outcomes", "drawers' outcomes"],
@@ -222,8 +222,8 @@ function notImported({ ledger, counts }: OtherMemory): Record<string, number> {
 }
 
 /**
- * An import that was taken back and came again is only undone from then on: the undo before it is history, too.
- * `importer`: our name in the journal.
+ * Returns the undo of the import, or null without one. If an import was undone and repeated, the undo covers only the
+ * repetition. `importer`: our name in the journal.
  */
 async function undoOf(client: Client, importer: string): Promise<Joined["undo"]> {
   const undone = await newest(client, { tool: "memory.undo" }, ({ arguments: asked }) => asked["agent"] === importer);
@@ -247,7 +247,7 @@ async function newest(
   }
 }
 
-/** Yields the items that the broker takes. The broker refuses a whole part if one row has odd metadata. */
+/** Yields the items that the broker accepts: it would refuse a whole part for one row with odd metadata. */
 function* readable(items: Iterable<object>, refuse: (item: object) => void): Generator<object, void> {
   for (const item of items) {
     const { rows, closets } = item as { rows?: readonly ImportedRow[]; closets?: readonly ImportedRow[] };
@@ -269,7 +269,7 @@ function drawerKey(id: string): string {
   return `drawer ${id}`;
 }
 
-/** Errors: the broker's. */
+/** Explains the error of an older broker. Errors: the broker's. */
 function olderBroker(error: unknown): never {
   if (error instanceof PalaceError && error.code === "PROTOCOL_UNKNOWN_METHOD")
     throw new PalaceError(

@@ -1,6 +1,6 @@
 /**
- * One run of a command that mines, whatever it mines: the options they share, the run with its progress and Ctrl-C, the report
- * and the exit code. Imported by the files of verbs/ and documents.ts.
+ * Runs a command that mines, for every kind of source: shared options, progress and Ctrl-C, the report and the exit code.
+ * Imported by the files of verbs/ and documents.ts.
  */
 import type { parseArgs } from "node:util";
 import type { Config } from "../../config/config.ts";
@@ -17,15 +17,15 @@ import { connect, EXIT_INTERRUPTED, withInterrupt } from "./feeding.ts";
 export const EXIT_PARTIAL = 8;
 const SKIPS_SHOWN_MAX = 20;
 
-/** Options of all commands that file something; `progress` prints it for a program. */
+/** Options of all commands that file something. `progress` prints the progress for a program. */
 export const MINE_OPTIONS = options("limit= dry-run quiet progress");
 
-/** And of those that choose what changed, and where it goes. */
+/** Options of commands that file what changed, and choose where to file it. */
 export const FEED_OPTIONS = { ...MINE_OPTIONS, ...options("wing= agent= force") };
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof MINE_OPTIONS }>>["values"];
 
-/** Filing may begin a palace; a dry run needs none. */
+/** Returns the demand on --palace: filing may begin a palace; a dry run does not need one. */
 export function feedPlace({ values }: { values: { "dry-run"?: boolean | undefined } }): Place {
   return values["dry-run"] === true ? "any" : "anew";
 }
@@ -37,15 +37,15 @@ type MineRun = {
 };
 
 export type MineCommand<R> = {
-  /** Its name: in messages, and for the broker. */
+  /** Name of the command, in messages and for the broker. */
   command: string;
   values: Values;
   config: Config;
   out: Output;
   run: (run: MineRun) => Promise<R>;
-  /** The word for one of its sources. */
+  /** Name of one source. */
   source: "transcript" | "path" | "commit";
-  /** Prints the sum for people, above the word about an interruption. */
+  /** Prints the totals for people, above the notice of an interruption. */
   printSum: (report: R) => void;
   /** Builds the JSON document to print. Without it, `documentOf` builds the document. */
   document?: (report: R) => object;
@@ -55,7 +55,7 @@ type Report = Pick<RunReport, "skipped" | "failed" | "interrupted" | "dryRun" | 
   wouldRemove?: string[];
 };
 
-/** Runs it and prints the report. Returns the exit code. */
+/** Runs the command, prints the report and returns the exit code. */
 export async function runMine<R extends Report>(mine: MineCommand<R>): Promise<number> {
   const { command, values, config, out } = mine;
   const [isQuiet, isWatched] = [values.quiet === true, values.progress === true];
@@ -99,8 +99,8 @@ function printSources({ wouldFile = [], wouldRemove = [], skipped }: Report, out
 }
 
 /**
- * `end` clears the progress from the terminal, `onStop` reports that Ctrl-C was noticed. `asLines` prints progress for a
- * program, one JSON document per line.
+ * Shows progress. `end` clears the terminal's progress, `onStop` confirms Ctrl-C. `asLines` prints progress for a program, one
+ * JSON document per line.
  */
 function feedWatch(
   out: Output,
@@ -132,19 +132,19 @@ function feedWatch(
     end: () => progress.end(),
     onStop: () => {
       progress.end();
-      if (!isQuiet) out.notice("Stopping when what is being filed is in; Ctrl-C again stops at once.");
+      if (!isQuiet) out.notice("Stopping after the current item is filed; Ctrl-C again stops at once.");
     },
   };
 }
 
-/** Errors: CONFIG_USAGE. */
+/** Reads the extract mode. Errors: CONFIG_USAGE. */
 export function readExtract(value: string | undefined): ExtractMode {
   const mode = EXTRACT_MODES.find((one) => one === (value ?? "exchange"));
   if (mode !== undefined) return mode;
   throw new PalaceError("CONFIG_USAGE", `--extract does not know ${value}`, `--extract ${EXTRACT_MODES.join("|")}`);
 }
 
-/** The summary of transcripts; `head` names what was examined. */
+/** Returns the summary for transcripts. `head` names what was examined. */
 export function transcriptsDone(report: RunReport & { kept: number }, head: string): string {
   const done = report.dryRun
     ? `${report.wouldFile?.length ?? 0} to file`

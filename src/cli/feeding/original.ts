@@ -1,4 +1,4 @@
-/** Finds a drawer's text in the file on this machine that it was filed from. Reads only. Used by `palace search`. */
+/** Finds a drawer's text in its source file on this machine. Reads only. Used by `palace search`. */
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, extname, isAbsolute, relative } from "node:path";
@@ -7,14 +7,14 @@ import { isBelow, originalsOf, typedPath } from "../../feeders/doc-miner/filed-a
 import { readDocument } from "../../feeders/doc-miner/survey.ts";
 import { placeOf } from "./feeding.ts";
 
-/** `path` is written as it is typed from the working directory; `at` is where the drawer begins in `text`. */
+/** `path`: as typed from the working directory. `at`: where the drawer begins in `text`. */
 export type Original = { path: string; text: string; at: number };
 
-/** Kinds of text in which a # at the beginning of a line makes a heading. */
+/** Endings of files in which a # at the beginning of a line makes a heading. */
 const MARKDOWN = new Set(["", ".md", ".markdown", ".mdx", ".mkd", ".qmd", ".rmd"]);
 
 /**
- * Undefined unless the file is here and holds the drawer's text exactly once: a changed file, or a text that it repeats,
+ * Finds the text; undefined unless the file is here and has the text exactly once. A changed file, or a repeated text,
  * would give a wrong line.
  */
 export function findOriginal(config: Config, source: string, drawer: string): Original | undefined {
@@ -28,7 +28,7 @@ export function findOriginal(config: Config, source: string, drawer: string): Or
   return undefined;
 }
 
-/** A note has no source, and its text is markdown as far as it is anything. */
+/** Returns true if the source may have headings. A note has no source, and its text counts as markdown. */
 export function hasHeadings(source: string): boolean {
   return MARKDOWN.has(extname(source).toLowerCase());
 }

@@ -1,4 +1,4 @@
-/** Words the import and the export of a Roampal's folder. Used by `palace outcome` and, for progress, `palace import`. */
+/** Texts about the import and export of a Roampal's folder, for `palace outcome`; progress also for `palace import`. */
 import { quoted } from "../../base/shell-word.ts";
 import type { Tell } from "../../learning/roampal/carrying.ts";
 import type { Exported } from "../../learning/roampal/export-folder.ts";
@@ -9,7 +9,7 @@ import { Progress } from "../terminal/progress.ts";
 const NAMED_MAX = 5;
 const TELL_AFTER_MS = 2_000;
 
-/** Reports progress, on a terminal at once and else when the work takes longer. */
+/** Reports progress: on a terminal at once, otherwise only if the work takes longer. */
 export function teller(silent: boolean): Tell {
   return (doing, what, total) => {
     const progress = new Progress({ silent });
@@ -25,7 +25,7 @@ export function teller(silent: boolean): Tell {
   };
 }
 
-/** One line for everything that happened, and none for what did not. `importer`: its name in the journal. */
+/** Describes the import, one line for each kind of result that occurred. `importer`: its name in the journal. */
 export function describeImport(imported: Imported, importer: string): string {
   const { dir, dryRun, added, updated, unchanged, kept, gone, refused, overdue, graphs, notUsed } = imported;
   const { ghosts, repeated, unreadable } = imported;

@@ -1,6 +1,6 @@
-/** The example project that `palace demo` files, and what it asks about it. Only data. */
+/** Example project that `palace demo` files, with its questions. Only data. */
 
-/** By path. */
+/** Text of each file, by path. */
 export const DEMO_PROJECT: Readonly<Record<string, string>> = {
   "README.md": `# Harbour
 

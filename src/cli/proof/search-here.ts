@@ -1,4 +1,4 @@
-/** Says how search works on a palace: with the model or without it. Imported by `up`, here and in scripts/. */
+/** Describes whether search on a palace uses the model. Imported by `up`, here and in scripts/. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { parseRecord } from "../../base/parse-json.ts";
@@ -12,8 +12,8 @@ const STATUS_SIZE_MAX_BYTES = 1024 * 1024;
 export type SearchHere = Pick<StatusReport["search"], "modelState" | "modelDetail">;
 
 /**
- * Asks `command`, a `palace status --json` of the palace in question, which may run in a container. Returns undefined when it
- * does not answer, or when an engine of the user's own does the searching.
+ * Runs `command`, a `palace status --json`, perhaps in a container. Returns undefined if it does not answer, or if an external
+ * engine does the searching.
  */
 export async function askSearch(command: readonly string[], env: Env): Promise<SearchHere | undefined> {
   const [program = "", ...args] = command;
@@ -29,7 +29,7 @@ export async function askSearch(command: readonly string[], env: Env): Promise<S
   }
 }
 
-/** Formats it as one sentence for people. */
+/** Formats the answer as one sentence for people. */
 export function describeSearch({ modelState, modelDetail }: SearchHere): string {
   if (modelState === "ready" || modelState === "extra") return "Search finds memories by words and by meaning.";
   const later = "Search finds memories by words and by meaning; it finds more when the model is";
@@ -38,7 +38,7 @@ export function describeSearch({ modelState, modelDetail }: SearchHere): string 
   return `Search finds memories by words and meaning, without the model: ${causeOf(modelDetail)}. \`palace doctor\` says what to do.`;
 }
 
-/** Returns the reason that the model is missing, without the address and the error of a download, which `palace doctor` has. */
+/** Returns why the model is missing, without the address and error of a download, which `palace doctor` shows. */
 export function causeOf(modelDetail: string): string {
   const [cause = ""] = printable(modelDetail).split("; searching without it");
   return cause.replace(/ \(.*\)$/, "");

@@ -1,4 +1,4 @@
-/** Checks this machine's agents for `palace doctor`: reports only what needs an action. Imported by checks.ts. */
+/** Checks this machine's agents for `palace doctor`, and reports only what needs an action. Imported by checks.ts. */
 import type { Config } from "../../config/config.ts";
 import { AGENTS, labelOf } from "../../agents/install/agent-files.ts";
 import { wiringOf } from "../../agents/install/install.ts";
@@ -7,7 +7,7 @@ import { otherMemory } from "../docker/one-memory.ts";
 import type { Check } from "../doctor/check.ts";
 import { wiringParts } from "./wiring.ts";
 
-/** Nothing where no stack runs in Docker beside this machine's own memory. */
+/** Warns if a stack runs in Docker beside this machine's own memory. */
 export async function checkOneMemory(config: Config): Promise<Check[]> {
   const container = await otherMemory(config);
   if (container === undefined) return [];
@@ -16,8 +16,8 @@ export async function checkOneMemory(config: Config): Promise<Check[]> {
 }
 
 /**
- * Returns nothing where each agent that is wired is wired as `palace install` would do it now, and nothing else on this machine
- * decides, too.
+ * Checks the wired agents. Returns no check if `palace install` would change nothing, and nothing on this machine overrides the
+ * wiring.
  */
 export function checkAgents(config: Config): Check[] {
   const parts = wiringParts(config, undefined);

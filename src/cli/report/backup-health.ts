@@ -1,14 +1,14 @@
-/** How the backups fare, as `palace doctor` says it. From the list beside the ledger, so that no broker need run. */
+/** Checks the backups for `palace doctor`. It reads the list beside the ledger, so it needs no running broker. */
 import { type OwnBackup, ownBackups, readList, type Schedule } from "../../memory/backup/known-backups.ts";
 import type { Config } from "../../config/config.ts";
 import { formatDuration, plural } from "../terminal/output.ts";
 import type { Check } from "../doctor/check.ts";
 
 const HOUR_MS = 3_600_000;
-/** Intervals after which a backup is late. Half an interval is left for a backup that waits for a broker or a pause. */
+/** Number of intervals after which a backup is late: the extra half is for a wait for a broker or a pause. */
 const LATE_FACTOR = 1.5;
 
-/** Returns the folder that the broker makes backups in, if the last backup there is too old. */
+/** Returns the folder in which the broker makes backups, if the last backup there is too old. */
 export function overdueFolder({ paths, backup }: Config, nowMs = Date.now()): string | undefined {
   const { schedule } = readList(paths.home);
   if (schedule === null || (backup.dir ?? schedule.dir) !== schedule.dir) return undefined;
@@ -16,7 +16,7 @@ export function overdueFolder({ paths, backup }: Config, nowMs = Date.now()): st
   return ahead.length === 0 && isLate(made.at(-1), schedule, nowMs) ? schedule.dir : undefined;
 }
 
-/** The folder of the setting backup-dir, if the broker was started without it and makes no backups there by itself. */
+/** Returns the folder of the setting backup-dir, if the broker was started without it and so makes no backups there. */
 export function unknownFolder({ paths, backup: { dir } }: Config): string | undefined {
   return readList(paths.home).schedule?.dir === dir ? undefined : dir;
 }
@@ -52,7 +52,7 @@ export function checkBackups({ paths, backup, endpoint }: Config, nowMs = Date.n
   if (future !== undefined)
     return check(
       "warn",
-      `${said}; ${future.file} is named by a moment that lies in the future, and does not count`,
+      `${said}; ${future.file} has a date in the future in its name, and does not count`,
       "set the clock right, then move that file away",
     );
   if (isLate(last, schedule, nowMs))

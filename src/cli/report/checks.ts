@@ -1,6 +1,6 @@
 /**
- * The checks of `palace doctor`: each looks at one thing and says what it found and what to do. Ordered from the ground up:
- * what fails first usually explains what fails after it. Imported by verbs/doctor.ts.
+ * Runs the checks of `palace doctor`. Each checks one thing and says what it found and what to do. The first failure
+ * usually explains later ones, so the basics come first. Imported by verbs/doctor.ts.
  */
 import { accessSync, constants, existsSync } from "node:fs";
 import { join } from "node:path";
@@ -44,14 +44,14 @@ import { checkBackups } from "./backup-health.ts";
 import { checkModel, checkReranker, checkRuntime } from "./model-checks.ts";
 
 const NODE_MAJOR_MIN = 24;
-/** The driver may be this far behind before it is worth a word. */
+/** Longest lag of the driver without a warning. */
 const LAG_WARN_MS = 60_000;
 const OPEN_MAX_MS = 30_000;
-/** For the model to be found, or not; one that is loaded for longer is loading, which is an answer. */
+/** Longest wait until the model is found or missing; after that, it is reported as loading. */
 const MODEL_MAX_MS = 5_000;
 const POLL_MS = 50;
 
-/** `mayStart`: a broker is started if none is running. Never throws. */
+/** Runs all checks. `mayStart`: starts a broker if none is running. Never throws. */
 export async function runChecks(config: Config, mayStart: boolean): Promise<Check[]> {
   const checks = [
     checkNode(),
@@ -98,7 +98,7 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
   checks.push(...checkPalace(status, config));
   const forgetting = describeErasure(reached.erasure);
   if (forgetting !== undefined)
-    checks.push(warn("forgetting", forgetting, "it goes on by itself; `palace logs` says what is in its way"));
+    checks.push(warn("forgetting", forgetting, "it continues by itself; `palace logs` says what blocks it"));
   checks.push(checkIdle(config));
   return checks;
 }
@@ -130,7 +130,7 @@ type Reached = {
   asked: Asked;
 };
 
-/** Undefined: none is running and none may be started. */
+/** Connects to the broker; returns undefined if none is running and none may be started. */
 async function reachBroker(config: Config, mayStart: boolean): Promise<Reached | PalaceError | undefined> {
   let client: Client | undefined;
   try {
@@ -191,7 +191,7 @@ function checkHome({ paths, endpoint }: Config): Check {
   return fail("home", `${paths.home} cannot be written here`, `check who owns it: ls -ld '${paths.home}'`);
 }
 
-/** Nothing where all that is said is done. */
+/** Warns about settings that have no effect. */
 function checkSettings({ filing }: Config): Check[] {
   const { ignored } = filing();
   return ignored.length === 0
@@ -223,7 +223,7 @@ function checkSpool({ paths }: Config): Check {
   return warn("spool", `${plural(waiting, "write")} waiting for a broker`, "palace status spool replay");
 }
 
-/** Only where this machine has the palace. The ledger's line comes from the broker. */
+/** Checks the event log if this machine has the palace; the broker reports the ledger. */
 function checkEvents({ paths }: Config): Check[] {
   const file = join(paths.palaceDir, EVENTS);
   if (!existsSync(file)) return [];
@@ -231,7 +231,7 @@ function checkEvents({ paths }: Config): Check[] {
     assertEvents(file);
     return [ok("events", `${file} is whole`)];
   } catch (error) {
-    // A read-only folder, say; the broker's own calls tell more.
+    // For example, the folder is read-only. The broker's own calls report that better.
     if (!(error instanceof PalaceError)) return [];
     return [fail("events", `${file}: ${error.message}; backups leave it out`, error.hint)];
   }
@@ -258,7 +258,7 @@ function checkLedger(status: StatusReport): Check {
     : warn("ledger", `${status.state}, ${size}`, "run `palace doctor` again in a moment");
 }
 
-/** Checks an external engine, which keeps its own data. The builtin engine's ledger beside it is not read meanwhile. */
+/** Checks an external engine, which keeps its own data; the builtin engine's ledger beside it is not in use. */
 function checkEngine(engine: Extract<EngineReport, { kind: "command" }>, { paths }: Config): Check {
   const { state, lastError } = engine;
   const said = lastError === null ? "" : `; last error: ${printable(lastError.message)}`;
@@ -269,7 +269,7 @@ function checkEngine(engine: Extract<EngineReport, { kind: "command" }>, { paths
     return warn(
       "engine",
       `${detail}; ${paths.ledgerFile} is the builtin engine's and is not read`,
-      "MEMPALACE_ENGINE=builtin palace restart, to have what is in it",
+      "MEMPALACE_ENGINE=builtin palace restart, to use it",
     );
   return ok("engine", detail);
 }
@@ -300,16 +300,16 @@ function checkDriver({ driver }: StatusReport): Check {
     : ok("driver", detail);
 }
 
-/** A search does without them; what waits to be sent waits where the drawers do, and checkDriver says why. */
+/** Checks the closets. A search works without them; checkDriver explains why closets wait to be sent. */
 function checkClosets({ closets }: StatusReport): Check {
   return ok("closets", describeClosets(closets));
 }
 
-/** The ledger has all of it; it is MemPalace that would miss something. */
+/** Checks the graph. The ledger has all of it; only MemPalace would miss something. */
 function checkGraph({ graph }: StatusReport): Check {
   const detail = describeGraph(graph);
   if (graph?.state !== "unreachable") return describeElsewhere(detail, graph?.elsewhere);
-  return warn("graph", `${detail}; nothing is lost`, "mend that file or move it away; it is written again by itself");
+  return warn("graph", `${detail}; nothing is lost`, "correct that file or move it away; the broker writes it again");
 }
 
 function describeElsewhere(detail: string, elsewhere: NonNullable<StatusReport["graph"]>["elsewhere"]): Check {
@@ -326,17 +326,17 @@ function describeElsewhere(detail: string, elsewhere: NonNullable<StatusReport["
 function checkUpstreamLock({ upstreamLock: { state, detail } }: StatusReport): Check {
   if (state === "held") return ok("palace lock", `a MemPalace of this HOME is kept out: ${detail}`);
   if (state === "none") return ok("palace lock", `not needed: ${detail}`);
-  const waits = "what is new waits in the ledger, nothing is lost";
+  const waits = "new rows wait in the ledger, nothing is lost";
   return warn("palace lock", `${detail}; ${waits}`, "end that process; the broker goes on by itself");
 }
 
-/** Checks the adoption. Until it is verified the public palace is not written; the memory itself works. */
+/** Checks the adoption. Until it is verified, the broker does not write to the public palace; the memory itself works. */
 function checkAdoption({ adoption }: StatusReport): Check {
   const detail = describeAdoption(adoption) ?? "there was no palace to adopt";
   return adoption?.state === "refused" ? warn("adoption", detail, adoption.hint) : ok("adoption", detail);
 }
 
-/** Checks for rows of other writers: harmless to this memory, but two programs write one palace. */
+/** Checks for rows of other writers: they do no harm here, but then two programs write one palace. */
 function checkStrays({ strays, driver }: StatusReport): Check {
   const detail = describeForeignWriters(strays);
   if (strays.state !== "found") return ok("strays", detail);

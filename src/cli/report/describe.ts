@@ -1,12 +1,12 @@
-/** Words for what the broker's status report holds; used by status and doctor. */
+/** Formats parts of the broker's status report as text. Used by status and doctor. */
 import type { ErasureReport } from "../../protocol/hygiene.ts";
 import type { AdoptionReport, ForeignWritersReport, StatusReport } from "../../protocol/spec.ts";
 import type { Client } from "../../wire/client/client.ts";
 import { formatDuration, plural, printable } from "../terminal/output.ts";
 
 /**
- * Returns, for example, `, 3 drawers behind for 5 s`; empty without a lag. With `lagMs` below 1 it names no time: those
- * drawers wait for vectors.
+ * Returns, for example, `, 3 drawers behind for 5 s`; empty without a lag. With `lagMs` below 1 it gives no time,
+ * because those drawers wait for vectors.
  */
 export function describeLag({ lag, lagMs }: StatusReport["driver"]): string {
   if (lag === 0) return "";
@@ -14,27 +14,27 @@ export function describeLag({ lag, lagMs }: StatusReport["driver"]): string {
 }
 
 /**
- * Asks for the state of the erasure. Undefined if the broker cannot answer: an older broker, another engine, a token
- * without that right, or a palace that is not open.
+ * Asks for the state of the erasure. Returns undefined if the broker cannot answer: an older broker, another engine, a
+ * token without that right, or a palace that is not open.
  */
 export async function askErasure(client: Client): Promise<ErasureReport | undefined> {
   return client.call("memory.erasure", { waitMs: 0 }).catch(() => undefined);
 }
 
-/** Describes the erasure; undefined when the files no longer hold any forgotten text. */
+/** Describes the erasure; returns undefined if the files no longer hold any forgotten text. */
 export function describeErasure(report: ErasureReport | undefined): string | undefined {
   if (report === undefined || report.pending === 0) return undefined;
   const why = report.problems.length === 0 ? "" : `: ${report.problems.join("; ")}`;
   return `${plural(report.pending, "forgetting")} not yet out of every file${why}`;
 }
 
-/** Describes the reranker; undefined without one, which is not a fault. */
+/** Describes the reranker; returns undefined without one, which is not a fault. */
 export function describeReranker({ reranker }: StatusReport["search"]): string | undefined {
   if (reranker === undefined || reranker.state === "off") return undefined;
   return `${reranker.state === "ready" ? "the first hits are put in its order" : reranker.state}: ${reranker.detail}`;
 }
 
-/** A broker of before has none. */
+/** Describes the closets; an older broker has none. */
 export function describeClosets(closets: StatusReport["closets"] | undefined): string {
   if (closets === undefined || closets.count + closets.lag === 0) return "none";
   const pending = closets.pending === 0 ? "" : `, ${closets.pending} still to embed`;
@@ -42,7 +42,7 @@ export function describeClosets(closets: StatusReport["closets"] | undefined): s
   return `${plural(closets.count, "closet")} that point at drawers${pending}${lag}`;
 }
 
-/** A broker of before has none. */
+/** Describes the graph; an older broker has none. */
 export function describeGraph(graph: StatusReport["graph"] | undefined): string {
   if (graph === undefined || graph.state === "off") return "none is kept";
   const age = graph.lagMs === undefined ? "" : `, the oldest for ${(graph.lagMs / 1000).toFixed(1)} s`;
@@ -59,10 +59,10 @@ function describeNewer(file: string): string {
 
 export function describeForeignWriters(report: ForeignWritersReport): string {
   const { state, detail, rows, collections, newestAtMs, changed, resent, unindexed } = report;
-  // A broker of before adopts nothing of others.
+  // An older broker adopts no foreign rows.
   const taken = report.taken ?? 0;
   const again = resent === 0 ? [] : [`${plural(resent, "drawer")} of ours that were missing there were sent again`];
-  if (state === "clear") return ["nobody else has written the public palace", ...again].join("; ");
+  if (state === "clear") return ["no other program has written the public palace", ...again].join("; ");
   if (state !== "found")
     return (
       { off: "not watched", looking: "being looked for", unreadable: "not known" }[state] +
@@ -84,11 +84,11 @@ export function describeForeignWriters(report: ForeignWritersReport): string {
   ].join("; ");
 }
 
-/** Describes the adoption of an existing palace; undefined if no palace had to be adopted. */
+/** Describes the adoption of an existing palace; returns undefined if no palace had to be adopted. */
 export function describeAdoption(report: AdoptionReport | undefined): string | undefined {
   if (report === undefined || report.state === "none") return undefined;
   const { state, rows, read, taken } = report;
-  // A broker of before says nothing more.
+  // An older broker sends neither field.
   const { detail = "", hint = "" } = report as Partial<AdoptionReport>;
   const more = detail === "" ? "" : `; ${detail}`;
   switch (state) {
@@ -107,7 +107,7 @@ export function describeAdoption(report: AdoptionReport | undefined): string | u
   }
 }
 
-/** docs/how-to/going-back.md has the same words. */
+/** docs/how-to/going-back.md has the same words, so change both. */
 function describeInexact({ inexact = 0 }: AdoptionReport): string {
   if (inexact === 0) return "";
   const rows = `${plural(inexact, "row")} ${inexact === 1 ? "has" : "have"}`;

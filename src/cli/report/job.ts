@@ -1,4 +1,4 @@
-/** Starts a job in the broker, or other long work, and follows it: progress on stderr, Ctrl-C cancels it. Imported by the verbs whose work is one. */
+/** Runs a job in the broker, or other long work: shows progress on stderr, cancels at Ctrl-C. Used by the verbs. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, connectClient } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
@@ -10,7 +10,7 @@ import { Progress } from "../terminal/progress.ts";
 
 const POLL_MS = 150;
 
-/** The job's result, or undefined where the user has cancelled it. Errors: the job's, the transport's. */
+/** Returns the job's result, or undefined if the user cancelled it. Errors: the job's, the transport's. */
 export async function runJob(config: Config, request: JobRequest, out: Output): Promise<JsonObject | undefined> {
   const client = await connectClient({ config, agent: `palace ${request.kind}`, start: "auto" });
   const progress = new Progress({ silent: out.isJson });
@@ -31,7 +31,7 @@ export async function runJob(config: Config, request: JobRequest, out: Output): 
   }
 }
 
-/** Runs a job that is all of a verb's work, and prints its result. Returns the exit code. */
+/** Runs a job that is a verb's whole work, prints its result and returns the exit code. */
 export async function answerJob<R>(
   config: Config,
   request: JobRequest,
@@ -44,7 +44,7 @@ export async function answerJob<R>(
 
 type ByteWatch = { signal: AbortSignal; onBytes: (done: number, total: number) => void };
 
-/** Shows how many bytes long work has done, and ends it at Ctrl-C. Undefined where the user has cancelled it. */
+/** Shows how many bytes of the work are done, and ends it at Ctrl-C. Returns undefined if the user cancelled it. */
 export async function watchBytes<T>(
   out: Output,
   doing: string,
@@ -63,7 +63,7 @@ export async function watchBytes<T>(
   }
 }
 
-/** For a cancelled job: what is said, and the exit code. */
+/** Reports that the job was cancelled, and returns the exit code. */
 export function reportCancelled(out: Output): number {
   out.answer({ cancelled: true }, () => out.notice("Cancelled; nothing was changed."));
   return EXIT_INTERRUPTED;

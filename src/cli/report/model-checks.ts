@@ -7,7 +7,7 @@ import { describeReranker } from "./describe.ts";
 import { printable } from "../terminal/output.ts";
 import { type Check, fail, ok, warn } from "../doctor/check.ts";
 
-/** Without the models' runtime a search uses words and the static table, and the check passes. */
+/** Checks the models' runtime. Without it, a search uses words and the static table, and the check passes. */
 export function checkRuntime({ model }: Config): Check {
   const file = findRuntime(model.cacheDir);
   if (file === undefined) return ok("runtime", "onnxruntime-node, which runs MiniLM, is an extra: palace model get");
@@ -19,7 +19,7 @@ export function checkRuntime({ model }: Config): Check {
   }
 }
 
-/** Warns of a missing model only where somebody expects it. */
+/** Checks the model; warns that it is missing only if the settings expect one. */
 export function checkModel({ search }: StatusReport, config: Config): Check {
   const { offline } = config.model;
   const { model, modelState, modelDetail, pending, embedded } = search;

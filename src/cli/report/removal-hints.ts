@@ -2,7 +2,7 @@
 import { quoted } from "../../base/shell-word.ts";
 import type { Trace } from "./traces.ts";
 
-/** A restore, a repair or a migration keeps the palace as it was in such a folder. */
+/** Matches the folder in which a restore, a repair or a migration keeps the former palace. */
 const KEPT = /^(.*?\/before-[^/]+)\//;
 
 export function removalHints(standing: readonly Trace[]): string[] {

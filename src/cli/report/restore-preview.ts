@@ -1,4 +1,4 @@
-/** Shows what a restore would change, and asks before it. Imported by the verb and by docker/restore.ts. */
+/** Shows what a restore would change, and asks before it starts. Imported by the verb and by docker/restore.ts. */
 import { TOKENS } from "../../memory/backup/contents.ts";
 import type { glance } from "../../memory/backup/look.ts";
 import type { Manifest } from "../../memory/backup/manifest.ts";
@@ -11,11 +11,11 @@ export type Coming = Pick<Manifest, "version" | "madeAtMs" | "journalSeq" | "cou
   file: string;
   bytes: number;
   encrypted: boolean;
-  /** True when tokens of the TCP door are in it. */
+  /** True if the backup holds tokens of the TCP door. */
   tokens: boolean;
 };
 
-/** The palace that is there: its counts where they can be read, and the names that would be moved aside. */
+/** The present palace: its counts, or null if they cannot be read, and the names that would be moved aside. */
 export type Standing = { before: NonNullable<ReturnType<typeof glance>> | null; there: string[] };
 
 export function described(file: string, { manifest, bytes, isEncrypted }: Staged): Coming {
@@ -24,7 +24,7 @@ export function described(file: string, { manifest, bytes, isEncrypted }: Staged
   return { file, bytes, encrypted: isEncrypted, version, madeAtMs, journalSeq, counts, leftOut, unreadable, tokens };
 }
 
-/** Asks before the present palace is moved aside, if there is one. Errors: CONFIG_USAGE when the user cannot be asked. */
+/** Asks before the present palace is moved aside, if there is one. Errors: CONFIG_USAGE if the user cannot be asked. */
 export async function isWanted({ before, there }: Standing, yes: boolean | undefined): Promise<boolean> {
   const what = before === null ? there.join(", ") : plural(before.drawers, "drawer");
   return there.length === 0 || confirm(`Move ${what} aside for them?`, yes);

@@ -1,4 +1,4 @@
-/** A backup asked of the broker, and where it goes: to a file of its machine, or by way of us into another file or a pipe. */
+/** Asks the broker for a backup. The broker writes it on its machine, or we write it to another file or a pipe. */
 import { closeSync, createReadStream, existsSync, openSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { Readable } from "node:stream";
@@ -15,7 +15,7 @@ import type { Output } from "../terminal/output.ts";
 import { runJob, watchBytes } from "./job.ts";
 
 export type BackupGoal = {
-  /** null: our stdout. */
+  /** null means our stdout. */
   file: string | null;
   passphrase: string | undefined;
   replace: boolean;
@@ -23,7 +23,7 @@ export type BackupGoal = {
 
 export type BackupResult = MakeReport & { encrypted: boolean; unsettled: string | null };
 
-/** Undefined where the user has cancelled it. Errors: the job's, the file system's. */
+/** Makes the backup; returns undefined if the user cancelled it. Errors: the job's, the file system's. */
 export async function backUp(config: Config, goal: BackupGoal, out: Output): Promise<BackupResult | undefined> {
   const { file, passphrase, replace } = goal;
   if (file !== null && !replace && existsSync(file))
@@ -33,8 +33,8 @@ export async function backUp(config: Config, goal: BackupGoal, out: Output): Pro
       "name another: palace backup FILE, or add --force",
     );
   const box = brokerBox(config);
-  // A passphrase is put around it here. In a devbox, which sees the palace read-only, and in a container the broker's files
-  // are others than ours.
+  // The broker writes the file itself, with three exceptions: a passphrase, which we apply; a devbox, where the palace is
+  // read-only; a container, which has other files.
   const isDirect = file !== null && passphrase === undefined && box === undefined && canWrite(config.paths.home);
   if (file !== null && !isDirect) assertTarget({ file, replace }, config.paths);
   const isEncrypted = passphrase !== undefined;
@@ -46,7 +46,7 @@ export async function backUp(config: Config, goal: BackupGoal, out: Output): Pro
   return bytes === undefined ? undefined : { ...made, file: file ?? "-", bytes, encrypted: isEncrypted };
 }
 
-/** Copies the staged file to its goal. Undefined when cancelled. Errors: CONFIG_USAGE, STORE_UNAVAILABLE, the file system's. */
+/** Copies the staged file to its goal; undefined if cancelled. Errors: CONFIG_USAGE, STORE_UNAVAILABLE, file system's. */
 function carry(
   { file: staged, bytes }: MakeReport,
   { file, passphrase }: BackupGoal,
@@ -64,7 +64,7 @@ function carry(
 }
 
 /**
- * Opens the staged file and removes its name, so it is gone however we end. Where we may not remove it, the broker does, a
+ * Opens the staged file and removes its name, so it is deleted however we end. If we may not remove it, the broker does so a
  * minute later.
  */
 function openStaged(file: string): number {
@@ -90,19 +90,19 @@ async function* piecesOf(fd: number): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Opens the file, removes its name and copies it to stdout: it is gone however the copy ends. */
+/** Shell text that opens the file, removes its name and copies it to stdout, so the file is deleted however that ends. */
 const READ_AND_FORGET = 'exec 3<"$1" && rm -f -- "$1" && exec cat <&3';
 
 async function* piecesIn(box: BrokerBox, file: string): AsyncGenerator<Uint8Array> {
   try {
     yield* outputOf(box, ["exec", box.container, "sh", "-c", READ_AND_FORGET, "sh", file]);
   } finally {
-    // The command removed it already, unless it could not begin.
+    // The command has already removed the file, unless it could not start.
     await askDocker(box, ["exec", box.container, "rm", "-f", "--", file]).catch(() => undefined);
   }
 }
 
-/** Errors: BROKER_CANCELLED, and STORE_UNAVAILABLE when there are fewer or more bytes than were staged. */
+/** Counts the bytes. Errors: BROKER_CANCELLED, and STORE_UNAVAILABLE if the number differs from the staged file's. */
 async function* watched(
   pieces: AsyncIterable<Uint8Array>,
   bytes: number,
@@ -119,10 +119,7 @@ async function* watched(
     throw new PalaceError("STORE_UNAVAILABLE", `the backup has ${bytes} bytes and ${done} of them came`, "repeat it");
 }
 
-/**
- * Streams the backup to stdout. A closed pipe is a failure here, unlike when a list is printed: its reader has no whole
- * backup.
- */
+/** Streams the backup to stdout. A closed pipe is a failure here, because its reader has no whole backup. */
 async function toStdout(pieces: AsyncIterable<Uint8Array>): Promise<void> {
   process.stdout.prependListener("error", () => {
     process.stderr.write("palace: the pipe was closed before the backup was through\n");

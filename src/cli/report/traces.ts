@@ -1,7 +1,7 @@
 /**
- * Finds the files on this machine that still contain a forgotten text: files beside the palace, spooled writes, staged
- * copies, backups, sources. Searches for the text's bytes. Files that are only our copies are removed, the others
- * reported. Used by `palace forget`.
+ * Finds the files on this machine that still contain a forgotten text: files beside the palace, spooled writes, staged copies,
+ * backups, sources. It searches for the text's bytes. It removes files that are only our copies, and reports the others. Used by
+ * `palace forget`.
  */
 import { hash } from "node:crypto";
 import { existsSync, readFileSync, rmSync } from "node:fs";
@@ -22,19 +22,17 @@ export type Trace = {
   what: "spool" | "staged copy" | "audit log" | "live" | "backup" | "encrypted backup" | "log" | "source";
 };
 
-/** Folders of models, and nothing of the user's. */
+/** Folders that hold models or packages, and nothing of the user's. */
 const LEFT_OUT: ReadonlySet<string> = new Set(["models", "node_modules", ".git"]);
 const FEEDER_CACHES = ["mempalace-docs", "mempalace-session", "mempalace-convos"];
-/** Palaces that a repair, a migration or a restore keeps in the folder. */
+/** Matches palaces that a repair, a migration or a restore keeps in the folder. */
 const KEPT_INSIDE = /^before-[^/]+\//;
 const LIVE =
   /^(?:ledger\.sqlite3|chroma\.sqlite3|knowledge_graph\.sqlite3)(?:-wal|-shm|-journal)?$|^(?:tunnels|hallways)\.json$/;
 
 export type Sought = Pick<ForgetPreview, "traces" | "marks" | "ids" | "sources">;
 
-/**
- * Files that hold a piece of what is sought, and those it came from; of spooled writes those that hold all of it. Reads each once.
- */
+/** Finds files with a part of the texts, the sources, and spooled writes with a whole text. Reads each file once. */
 export function findTraces(config: Config, { traces, marks = [], ids = [], sources }: Sought): Trace[] {
   const needles = needlesOf(traces.concat(ids));
   const { searched, listed } = cameFrom(config, sources);
@@ -49,7 +47,7 @@ export function findTraces(config: Config, { traces, marks = [], ids = [], sourc
       const real = realOf(file);
       if (found.has(real)) continue;
       const kind = what ?? whatIs(real);
-      // It is nowhere else yet, and would be lost: a write that only begins like what is forgotten stays.
+      // Keeps a spooled write that only begins like the forgotten text: it exists nowhere else and would be lost.
       if (!(kind === "spool" ? holdsWhole(real, marks) : holds(real, needles))) continue;
       found.set(real, { path: real, what: kind });
     }
@@ -91,10 +89,9 @@ export function stillHolds({ path, what }: Trace, { traces, ids = [] }: Sought):
 }
 
 /**
- * Removes the traces that are only our copies (spooled writes, staged copies) and the audit log's lines that hold a
- * text. Returns them and those left for the user. `sources`: the sources of the forgotten drawers. A staged copy of
- * another source is left, since it holds the same words for drawers that stay. If undefined, staged copies of all
- * sources are removed. Errors: the file system's.
+ * Removes traces that are only our copies (spooled writes, staged copies), and the audit log's lines that hold a text. Returns the
+ * removed and the remaining traces. `sources`: the sources of the forgotten drawers. A staged copy of another source stays,
+ * because its drawers stay. Without `sources`, staged copies of all sources are removed. Errors: the file system's.
  */
 export function removeTraces(
   traces: readonly Trace[],
@@ -112,7 +109,7 @@ export function removeTraces(
       rmSync(`${path}.why`, { force: true });
       removed.push(trace);
     } else if (what === "audit log") {
-      // MemPalace only ever appends to it.
+      // MemPalace only appends to this file.
       const needles = needlesOf(texts);
       const lines = readFileSync(path, "utf8").split("\n");
       writeFileAtomic(path, lines.filter((line) => !needles.some((one) => Buffer.from(line).includes(one))).join("\n"));
@@ -122,13 +119,13 @@ export function removeTraces(
   return { removed, left };
 }
 
-/** A staged path without the home it was staged in, which is another one in a container. */
+/** Returns a staged path without its home, because the home may have another path in a container. */
 function belowCache(path: string): string {
   const at = Math.max(...FEEDER_CACHES.map((name) => path.lastIndexOf(`/${name}/`)));
   return at < 0 ? path : path.slice(at);
 }
 
-/** Palaces that were kept beside this one: by a repair, a migration, a user. */
+/** Returns palaces that a repair, a migration or a user has kept beside this one. */
 function siblings(palaceDir: string): string[] {
   const name = basename(palaceDir);
   return (readFolder(dirname(palaceDir)) ?? [])
@@ -144,9 +141,7 @@ function realOf(path: string): string {
   return realPath(path) ?? path;
 }
 
-/**
- * Returns whether a string of a spooled write contains one of the texts whole, from its first character to its last.
- */
+/** Returns true if a string of a spooled write contains one of the texts whole, from the first character to the last. */
 function holdsWhole(file: string, marks: readonly TextMark[]): boolean {
   let text: string;
   try {
@@ -166,7 +161,7 @@ function standsIn(string: string, { piece, at, length, sha256 }: TextMark): bool
   return false;
 }
 
-/** Yields all strings of a value, also those inside a string that is JSON itself, like the line of a spooled write. */
+/** Yields all strings of a value, also those inside a string of JSON, such as the line of a spooled write. */
 function* stringsOf(value: unknown): Generator<string> {
   if (typeof value === "string") {
     yield value;
@@ -175,7 +170,7 @@ function* stringsOf(value: unknown): Generator<string> {
   } else if (typeof value === "object" && value !== null) for (const one of Object.values(value)) yield* stringsOf(one);
 }
 
-/** Returns the text that a spooled end of a turn would be filed as: both halves in one. */
+/** Returns the text that a spooled end of a turn would file: both halves together. */
 function exchangeIn(text: string): string[] {
   const { line } = (parseJson(text) ?? {}) as { line?: unknown };
   const { params } = (typeof line === "string" ? (parseJson(line) ?? {}) : {}) as { params?: Partial<Exchange> };

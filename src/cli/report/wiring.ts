@@ -1,4 +1,4 @@
-/** Shared by the verbs of `palace install`: how agents start us from here, and the lines that report each change. Imported by these verbs. */
+/** Code shared by the verbs of `palace install`: the commands with which agents start us, and the lines that report each change. */
 import { basename, dirname, join } from "node:path";
 import { createTwoFilesPatch } from "diff";
 import type { Config } from "../../config/config.ts";
@@ -15,7 +15,7 @@ import { PACKAGE_ROOT } from "../executable.ts";
 import { nearestWord } from "../../base/nearest.ts";
 import type { Output } from "../terminal/output.ts";
 
-/** `palace`: the folder that was named by --palace; agents then get the very same. */
+/** Returns the installer's parts. `palace`: the folder named by --palace, which agents then get too. */
 export function wiringParts(config: Config, palace: string | undefined): Parts {
   armFault(config.fault);
   const { agents: places, paths } = config;
@@ -32,7 +32,7 @@ export function wiringParts(config: Config, palace: string | undefined): Parts {
   };
 }
 
-/** Refuses a name that is not an agent's. Errors: CONFIG_USAGE. */
+/** Refuses an unknown agent's name. Errors: CONFIG_USAGE. */
 export function assertAgent(name: string, others: readonly string[]): asserts name is AgentName {
   const all = [...AGENTS, ...others];
   if (AGENTS.some((one) => one === name)) return;
@@ -50,7 +50,7 @@ const PLANNED: Readonly<Record<Change["action"], string>> = { ...DONE, write: "t
 
 export function printOutcome(out: Output, { changes, backups, blocked }: Outcome, isDryRun: boolean): void {
   for (const { path, kind, action, note, current, next } of changes) {
-    // Skips a file that was not there and will not be.
+    // Skips a file that neither exists now nor will exist.
     if (action === "already" && current === undefined && next === undefined) continue;
     const backup = backups.get(path);
     const before = backup === undefined ? undefined : `before: ${backup}`;
@@ -67,7 +67,7 @@ export function printOutcome(out: Output, { changes, backups, blocked }: Outcome
   if (patch !== "") out.text(`\n${patch.trimEnd()}`);
 }
 
-/** Names the profiles of an agent that an uninstall leaves wired, each with the command that takes us out of it. */
+/** Lists the profiles of an agent that an uninstall leaves wired, each with the command that unwires it. */
 export function noticeProfiles(out: Output, agent: AgentName, folders: readonly string[]): void {
   for (const folder of folders) {
     out.notice(`${agent}: another profile stays wired: ${folder}`);
@@ -75,17 +75,17 @@ export function noticeProfiles(out: Output, agent: AgentName, folders: readonly 
   }
 }
 
-/** Returns what a shell puts before a command to have it work in that profile. */
+/** Returns the text before a shell command that makes it use that profile. */
 function profileOf(agent: AgentName, folder: string): string {
   if (agent === "pi") return `PI_CODING_AGENT_DIR=${quoted(folder)}`;
   if (agent === "opencode") return `XDG_CONFIG_HOME=${quoted(dirname(folder))}`;
-  // The usual profile has its servers beside its folder, where the variable would not look.
+  // The usual profile keeps its servers beside its folder, where the variable would not look.
   return basename(folder) === ".claude" ? "env -u CLAUDE_CONFIG_DIR" : `CLAUDE_CONFIG_DIR=${quoted(folder)}`;
 }
 
 const RIVALS_SHOWN_MAX = 10;
 
-/** Says what an agent prefers to our wiring or runs beside it, and how to take that out. */
+/** Prints what an agent prefers to our wiring or runs beside it, and how to remove that. */
 export function noticeRivals(out: Output, agent: string, rivals: readonly Rival[]): void {
   for (const { what, where, wins, takeOut } of rivals.slice(0, RIVALS_SHOWN_MAX)) {
     out.notice(`${agent}: ${what} (${where}): ${wins}`);
@@ -95,7 +95,7 @@ export function noticeRivals(out: Output, agent: string, rivals: readonly Rival[
   if (more > 0) out.notice(out.spelled(`${agent}: and ${more} more: palace install status --json`));
 }
 
-/** Returns an outcome as a program reads it. */
+/** Returns an outcome as JSON for a program. */
 export function outcomeDocument(
   { changes, backups, elsewhere, blocked }: Outcome,
   isDryRun: boolean,
@@ -116,7 +116,7 @@ export function outcomeDocument(
 
 export const willChange = (action: Change["action"]): boolean => action === "write" || action === "remove";
 
-/** True for files that hold our content alone: their text tells a reader nothing. */
+/** Returns true for a file that holds only our content, which a reader need not see. */
 const isWhole = (kind: Change["kind"]): boolean => kind === "own" || kind === "seed";
 
 function lineCount(content: Buffer | undefined): number {

@@ -1,19 +1,16 @@
-/** Words for the arguments of a write in the journal. Pure. Used by `palace history`. */
+/** Formats the arguments of a write in the journal for a person. Pure. Used by `palace history`. */
 import { shortId } from "../terminal/drawer.ts";
 
 type Arguments = Readonly<Record<string, unknown>>;
 
 const SOURCES: ReadonlySet<string> = new Set(["sourceFile", "source_file"]);
 const TEXTS: ReadonlySet<string> = new Set(["content", "entry", "text", "new_content", "prompt", "key_takeaway"]);
-/** A long text as the journal keeps it. */
+/** Matches the journal's form of a long text. */
 const LONG_TEXT = /^\[(\d+) characters, sha256 [0-9a-f]+\]$/;
-/** Shown with the place, or of no use to a person. */
+/** Arguments that the place already shows, or that are of no use to a person. */
 const LEFT_OUT: ReadonlySet<string> = new Set(["wing", "room", "sha256", "mtime", "sourceDirIno", "cut"]);
 
-/**
- * Writes the arguments as `wing/room, file, drawer, "text", name value`. `sourceOf` returns the name that a person knows a
- * source by.
- */
+/** Formats arguments as `wing/room, file, drawer, "text", name value`. `sourceOf` returns a source's name for people. */
 export function inWords(asked: Arguments, sourceOf: (path: string) => string): string {
   const { wing, room } = asked;
   const place = [wing, room].filter((part) => typeof part === "string" && part !== "").join("/");

@@ -1,6 +1,6 @@
 /**
- * Settings of a broker that runs in a container of this machine's engine: its file is in its volume, so `palace config` runs
- * in that container. Imported by verbs/config.ts.
+ * Reads and changes settings of a broker in a container of this machine's engine: the settings file is in the container's
+ * volume, so `palace config` runs there. Imported by verbs/config.ts.
  */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";

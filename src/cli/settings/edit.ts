@@ -1,7 +1,7 @@
 /**
- * Changes one key of `settings.json`: everything else in the file stays as it is, comments included. Two commands at once
- * lose nothing: a lock on the folder lets one write at a time, and a file that an editor has saved meanwhile is read again.
- * Imported by verbs/config.ts.
+ * Changes one key of `settings.json` and keeps the rest of the file, with its comments. Two commands at once lose nothing:
+ * a lock on the folder allows one write at a time, and a file that an editor saved meanwhile is read again. Imported by
+ * verbs/config.ts.
  */
 import { closeSync, mkdirSync, openSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -20,7 +20,7 @@ const LOCK_RETRY_MS = 20;
 const ATTEMPTS = 20;
 const FILE_MODE = 0o600;
 
-/** `value` undefined: the key is removed. Returns whether the file changed. Errors: CONFIG_BAD_VALUE, STORE_READ_ONLY. */
+/** Sets a key, or removes it without a `value`; true if the file changed. Errors: CONFIG_BAD_VALUE, STORE_READ_ONLY. */
 export async function editSettings(path: string, key: string, value: SettingValue | undefined): Promise<boolean> {
   const folder = dirname(path);
   if (value === undefined && !exists(path)) return false;
@@ -44,7 +44,7 @@ function editOnce(path: string, key: string, value: SettingValue | undefined): "
   change(draft, key, value);
   if (draft.content === before) return "same";
   const isThere = before !== undefined;
-  // A link, as dotfile managers make it, stays one.
+  // Keeps a link, such as dotfile managers make.
   const file = isThere ? realpathSync(path) : path;
   const mode = isThere ? statSync(file).mode & 0o777 : FILE_MODE;
   let isOutdated = false;
@@ -75,7 +75,7 @@ function change(draft: Draft, key: string, value: SettingValue | undefined): voi
   else draft.replace(old, draft.source(old, value));
 }
 
-/** Waits for its turn. The kernel releases the lock with the process; without such locks only the second look is left. */
+/** Waits for the lock, which the kernel releases with the process. Without locks, only the second read protects. */
 async function takeLock(folder: string): Promise<number> {
   const { tryFlock } = await import("../../base/libc.ts");
   const lock = openSync(folder, "r");
@@ -95,7 +95,7 @@ function busy(path: string): PalaceError {
   return new PalaceError("STORE_UNAVAILABLE", `${path} is being changed by another command`, "run this again");
 }
 
-/** In the devbox the palace is mounted read-only; its broker's container can write it. */
+/** Makes the error of a read-only palace. In the devbox, the broker's container can write the file. */
 function readOnly(path: string, key: string, value: SettingValue | undefined): PalaceError {
   const words = value === undefined ? `unset ${key}` : `set ${key} ${quoted(String(value))}`;
   return new PalaceError(

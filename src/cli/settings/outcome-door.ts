@@ -1,6 +1,6 @@
 /**
- * The door at Roampal's port, as a command sees it: opens it by a restart, and lets the owner's own programs in without a token.
- * Imported by verbs/outcome.ts and upstream/roampal.ts.
+ * Manages the door at Roampal's port: opens it by a restart, and lets the owner's own programs in without a token. Imported by
+ * verbs/outcome.ts and upstream/roampal.ts.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { canTellOwners } from "../../broker/door/socket-owner.ts";
@@ -20,7 +20,7 @@ const POLL_MS = 50;
 const LOCAL = "outcome-local";
 const PORT = "outcome-port";
 
-/** Errors: CONFIG_USAGE. */
+/** Refuses the broker of a stack or container: only the container could reach the door. Errors: CONFIG_USAGE. */
 export function assertOwnBroker(config: Config): void {
   if (isServedByStack(config) || brokerBox(config) !== undefined)
     throw new PalaceError(
@@ -30,14 +30,14 @@ export function assertOwnBroker(config: Config): void {
     );
 }
 
-/** Restarts the broker with these variables. Undefined: it opens no such door. */
+/** Restarts the broker with these variables; returns undefined if the broker opens no such door. */
 export async function restartWith(config: Config, more: Env = {}): Promise<OutcomeDoorReport | undefined> {
   const { env, palace } = config.handedOn();
   await restartBroker(loadConfig({ ...env, ...more }, { palace: palace[1] }));
   return doorOf(config);
 }
 
-/** Undefined: the broker has none. A door that is about to open is waited for. */
+/** Returns the broker's door, and waits for one that is about to open; undefined if there is none. */
 export async function doorOf(config: Config): Promise<OutcomeDoorReport | undefined> {
   const client = await connectClient({ config, agent: "outcome door", start: "auto" });
   try {
@@ -60,15 +60,15 @@ export function assertOpen(door: OutcomeDoorReport | undefined): OutcomeDoorRepo
 }
 
 /**
- * Sets whether programs of the owner need no token, for good, and returns the door as it is then. Errors: CONFIG_USAGE where the system
- * tells no socket's owner, CONFIG_BAD_VALUE where the environment says otherwise, BROKER_START_FAILED.
+ * Sets, permanently, whether the owner's programs need no token. Returns the door. Errors: CONFIG_USAGE if the system does not tell a
+ * socket's owner, CONFIG_BAD_VALUE if the environment says otherwise, BROKER_START_FAILED.
  */
 export async function letOwnerIn(config: Config, isLocal: boolean): Promise<OutcomeDoorReport | undefined> {
   assertOwnBroker(config);
   if (isLocal && !canTellOwners())
     throw new PalaceError(
       "CONFIG_USAGE",
-      "this system does not tell whose a connection is, so that everybody would come in",
+      "this system does not tell the owner of a connection, so everybody could connect",
       "a program that can send a token: palace bridge token add NAME --role agent",
     );
   const { settings, env } = config;

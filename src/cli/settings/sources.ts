@@ -1,4 +1,4 @@
-/** Lists every setting with its value and where it comes from. Imported by verbs/config.ts and doctor/settings.ts. */
+/** Lists every setting with its value and source. Imported by verbs/config.ts and doctor/settings.ts. */
 import { recallAddress } from "../../broker/door/listen.ts";
 import type { Config } from "../../config/config.ts";
 import type { Source } from "../../config/settings.ts";
@@ -6,10 +6,10 @@ import { SETTING_KEYS, SETTINGS, type SettingKey, type TakesEffect } from "../..
 
 export type SettingRow = {
   key: SettingKey;
-  /** Null where only the default applies. */
+  /** Null if only the default applies. */
   value: string | null;
   source: Source;
-  /** The variable, where the environment sets it. */
+  /** The variable, if the environment sets it. */
   variable?: string;
   default: string;
   takesEffect: TakesEffect;
@@ -36,7 +36,7 @@ export function sourceText({ source, variable }: Pick<SettingRow, "source" | "va
   return variable === undefined ? source : `${source} (${variable})`;
 }
 
-/** Returns what the broker keeps of its last start: the doors that its environment asked for. */
+/** Returns a setting from the broker's last start: the doors that its environment requested. */
 function rememberedValue({ paths }: Config, key: SettingKey): string | undefined {
   const file = { listen: paths.listenFile, "outcome-port": paths.outcomeDoorFile }[key as string];
   const address = file === undefined ? undefined : recallAddress(file);

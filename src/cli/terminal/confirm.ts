@@ -5,16 +5,13 @@ import { PalaceError } from "../../base/errors.ts";
 const EXIT_INTERRUPTED = 130;
 const UNCHANGED = "Nothing was changed.\n";
 
-/**
- * Returns true to go on. Notifies a person who answers no that no change was made. Errors: CONFIG_USAGE when nobody can
- * be asked.
- */
+/** Returns true to continue. If not, prints that nothing changed. Errors: CONFIG_USAGE if nobody can be asked. */
 export async function confirm(question: string, yes: boolean | undefined): Promise<boolean> {
   if (yes === true) return true;
   if (!process.stdin.isTTY || !process.stderr.isTTY)
     throw new PalaceError(
       "CONFIG_USAGE",
-      "nobody is there to confirm it; nothing was changed",
+      "nobody can confirm it without a terminal; nothing was changed",
       "look with --dry-run, then repeat it with --yes",
     );
   if (await ask(question)) return true;
@@ -22,7 +19,7 @@ export async function confirm(question: string, yes: boolean | undefined): Promi
   return false;
 }
 
-/** Ctrl-C and Ctrl-D count as no, and end the process without another question. */
+/** Asks once. Ctrl-C and Ctrl-D mean no, and end the process. */
 export async function ask(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {

@@ -1,6 +1,6 @@
 /**
- * Drawers as people name and see them: the short id, the title, and finding one by a part of its id. Imported by the verbs
- * that show, change or delete drawers.
+ * Names and finds drawers for people: the short id, the title, and a drawer by part of its id. Imported by the verbs that
+ * show, change or delete drawers.
  */
 import type { Client } from "../../wire/client/client.ts";
 import { quoted } from "../../base/shell-word.ts";
@@ -8,7 +8,7 @@ import { PalaceError } from "../../base/errors.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
 import { shorten } from "./output.ts";
 
-/** The fields of a drawer that the verbs use (`drawer.show`, `drawer.list`). */
+/** Fields of a drawer that the verbs use (`drawer.show`, `drawer.list`). */
 export type ShownDrawer = {
   drawer_id: string;
   wing: string;
@@ -19,27 +19,24 @@ export type ShownDrawer = {
   metadata: Record<string, unknown>;
 };
 
-/** Hexadecimal digits of a hash that tell a drawer from a hundred thousand others. */
+/** Number of hexadecimal digits in a short id: enough to distinguish a hundred thousand drawers. */
 const SHORT_LENGTH = 10;
-/** Erasing cannot be undone, and a shorter beginning may be a typing error. */
+/** Minimum number of digits to erase a drawer: erasing cannot be undone, and a shorter part may be a typing error. */
 const TO_ERASE_MIN = 4;
 const HASHED = /_([0-9a-f]{12,})(?:_chunk_\d+)?$/;
 
-/** Returns the beginning of the id's hash, which `palace show` takes; the whole id when it ends with none. */
+/** Returns the beginning of the id's hash, which `palace show` accepts; the whole id if it has no hash. */
 export function shortId(id: string): string {
   return HASHED.exec(id)?.[1]?.slice(0, SHORT_LENGTH) ?? id;
 }
 
-/** Returns the first line of a text that says something, without the signs of a heading or a list. */
+/** Returns a text's first line with words, without the marks of a heading or a list. */
 export function titleOf(text: string, max: number): string {
   const lines = text.split("\n").map((line) => line.replace(/^\s*(?:#{1,6}|[-*>+]|\d+\.)\s+/, "").trim());
   return shorten(lines.find((line) => /[\p{L}\p{N}]/u.test(line)) ?? text, max);
 }
 
-/**
- * Finds a drawer by its id, or by a beginning of the id or of its hash that no other drawer has. Errors:
- * PROTOCOL_BAD_PARAMS.
- */
+/** Finds a drawer by its id, or by a unique beginning of the id or of its hash. Errors: PROTOCOL_BAD_PARAMS. */
 export async function findDrawer(client: Client, id: string): Promise<ShownDrawer & JsonObject> {
   const answer = await client.call("drawer.show", { id });
   if (answer.found) return answer.drawer as ShownDrawer & JsonObject;
@@ -49,7 +46,7 @@ export async function findDrawer(client: Client, id: string): Promise<ShownDrawe
     : new PalaceError("PROTOCOL_BAD_PARAMS", `no drawer ${id}`, "look for its id: palace search WORDS, or palace ls");
 }
 
-/** Completes a part of an id; returns it unchanged when no drawer has it. Errors: several have it. */
+/** Completes a part of an id; returns it unchanged if no drawer has it. Errors: several have it. */
 export async function wholeId(client: Client, id: string): Promise<string> {
   const answer = await client.call("drawer.show", { id });
   if (!answer.found && answer.matches.length === 0) return id;
@@ -67,7 +64,7 @@ export async function wholeIdToErase(client: Client, given: string): Promise<str
   );
 }
 
-/** An id without a hash counts by its last part. */
+/** Returns true if the part is long enough. An id without a hash counts by its last part. */
 export function isEnoughToErase(given: string, id: string): boolean {
   if (given.startsWith(id)) return true;
   const hashAt = (HASHED.exec(id)?.index ?? id.lastIndexOf("_")) + 1;
@@ -75,7 +72,7 @@ export function isEnoughToErase(given: string, id: string): boolean {
   return part.length >= TO_ERASE_MIN && id.startsWith(part, hashAt);
 }
 
-/** Returns the command that takes back what `agent` has written since `sinceMs`, or between the two moments without asking. */
+/** Returns the command that undoes `agent`'s writes since `sinceMs`; with `untilMs`, the command does not ask. */
 export function undoCommand(agent: string, sinceMs: number, untilMs?: number): string {
   const until = untilMs === undefined ? "" : ` --until ${new Date(untilMs).toISOString()} --yes`;
   return `palace history undo --client ${/^[\w.-]+$/.test(agent) ? agent : JSON.stringify(agent)} --since ${new Date(sinceMs).toISOString()}${until}`;

@@ -1,4 +1,4 @@
-/** Lets a person write a text in the editor that $VISUAL or $EDITOR names. Imported by the verbs add and edit. */
+/** Opens a text in the editor that $VISUAL or $EDITOR names. Imported by the verbs add and edit. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,8 +13,8 @@ const EDITOR_DEFAULT = "vi";
 const NOT_FOUND = 127;
 
 /**
- * Opens the editor on `text` and passes the result to `use`, then removes the file. If the editor or `use` fails after the text
- * was changed, the file stays and a line says where it is. Errors: CONFIG_USAGE, and those of `use`.
+ * Opens the editor on `text`, passes the result to `use`, then removes the file. If the editor or `use` fails after the text
+ * was changed, the file stays, and a line says where. Errors: CONFIG_USAGE, and those of `use`.
  */
 export async function editText<T>(
   text: string,
@@ -38,7 +38,7 @@ export async function editText<T>(
   }
 }
 
-/** A file that is not UTF-8 counts as changed. */
+/** Returns true if the text changed; a file that is not UTF-8 counts as changed. */
 function isChanged(file: string, before: string): boolean {
   try {
     return readBack(file, before) !== before;
@@ -47,7 +47,7 @@ function isChanged(file: string, before: string): boolean {
   }
 }
 
-/** Reads the file. The line end that editors add to the last line is not part of the text. Errors: CONFIG_USAGE. */
+/** Reads the file, without the line end that editors add to the last line. Errors: CONFIG_USAGE. */
 function readBack(file: string, before: string): string {
   if (!existsSync(file))
     throw new PalaceError(
@@ -59,7 +59,7 @@ function readBack(file: string, before: string): string {
   return before.endsWith("\n") ? edited : edited.replace(/\r?\n$/, "");
 }
 
-/** $EDITOR may have options, so a shell reads it, as git does. Errors: CONFIG_USAGE. */
+/** Runs the editor through a shell, as git does, because $EDITOR may have options. Errors: CONFIG_USAGE. */
 async function runEditor(editor: string, file: string): Promise<void> {
   // Ctrl-C belongs to the editor while it runs.
   const ignore = (): void => {};

@@ -1,7 +1,4 @@
-/**
- * Finds the markdown heading above a position. A `#` inside a code fence or a front matter is a comment. Pure. Used by
- * passage.ts.
- */
+/** Finds the markdown heading above a position. A `#` in a code fence or front matter is a comment. Pure. */
 import { shorten } from "./output.ts";
 
 export type Heading = { at: number; title: string };
@@ -14,7 +11,7 @@ const HEADING_MAX = 120;
 
 type Fence = { mark: string; isOpener: boolean };
 
-/** `isFromStart`: the text begins where its document does; otherwise it may begin in mid-line, and inside a fence. */
+/** Returns the headings. `isFromStart`: the text begins where its document begins, not inside a line or a fence. */
 export function headingsOf(text: string, isFromStart: boolean): Heading[] {
   const frontMatter = isFromStart ? (FRONT_MATTER.exec(text)?.[0].length ?? 0) : 0;
   const lines = [...text.matchAll(LINE)]
@@ -32,21 +29,21 @@ export function headingsOf(text: string, isFromStart: boolean): Heading[] {
       continue;
     }
     const [, signs = "", title = ""] = HEADING.exec(line) ?? [];
-    // A single sign may be a shell's comment if the state is only a guess.
+    // If we only guess whether a fence is open, a single `#` may be a comment of a shell.
     if (open === "" && title !== "" && (start !== "unknown" || signs.length > 1))
       found.push({ at, title: shorten(title, HEADING_MAX) });
   }
   return found;
 }
 
-/** A fence with a language can only open. */
+/** Returns the fence of a line. A fence with a language can only open. */
 function fenceOf(line: string): Fence | undefined {
   const [, mark = "", info = ""] = FENCE.exec(line) ?? [];
   if (mark === "" || (mark.startsWith("`") && info.includes("`"))) return undefined;
   return { mark, isOpener: info !== "" };
 }
 
-/** The first fence that can only open tells whether the text begins inside of one. */
+/** Decides whether the text begins inside a fence, by the first fence that can only open. */
 function startOf(fences: readonly (Fence | undefined)[]): "inside" | "outside" | "unknown" {
   const seen = fences.filter((fence) => fence !== undefined);
   const opener = seen.findIndex(({ isOpener }) => isOpener);

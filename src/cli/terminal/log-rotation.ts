@@ -1,11 +1,8 @@
-/**
- * A log file of ours, appended line by line, with one older file beside it. A log that cannot be written must not stop its
- * process.
- */
+/** Writes a log file line by line, with one older file beside it. A failing log does not stop its process. */
 import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Limit of one file; the older one beside it doubles it. Several processes may write, and each checks the size itself. */
+/** Size limit of one file, and of the older one beside it. Several processes may write, and each checks the size. */
 const LOG_SIZE_MAX_BYTES = 8 * 1024 * 1024;
 /** Bytes that a process writes between two checks of the file's size. */
 const LOOK_AFTER_BYTES = 64 * 1024;
@@ -15,7 +12,7 @@ export function logFile(path: string, sizeMaxBytes = LOG_SIZE_MAX_BYTES): (line:
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   } catch {
-    // The first line meets the same error.
+    // The first line will get the same error.
   }
   return (line) => {
     try {
@@ -26,7 +23,7 @@ export function logFile(path: string, sizeMaxBytes = LOG_SIZE_MAX_BYTES): (line:
       }
       appendFileSync(path, line, { mode: 0o600 });
     } catch {
-      // A full disk loses log lines; writes to the palace report it themselves.
+      // A full disk loses log lines; writes to the palace report the full disk.
     }
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Prints for a person or a program: tables on a terminal, plain tab-separated lines without one, one JSON document with
- * --json; progress and notices go to stderr. Imported by the files of bin only.
+ * Prints for a person or a program: tables on a terminal, tab-separated lines without one, one JSON document with --json.
+ * Progress and notices go to stderr. Imported by the files of bin only.
  */
 import { styleText } from "node:util";
 import type { EngineReport } from "../../protocol/spec.ts";
@@ -11,12 +11,12 @@ export type Cell = string | number;
 const TERMINAL_COLUMNS = 80;
 
 export class Output {
-  /** True: stdout takes only the one JSON document. */
+  /** True if stdout takes only the one JSON document. */
   readonly isJson: boolean;
   readonly isTerminal: boolean;
   readonly #palace: string | undefined;
 
-  /** `palace` is the folder named on the command line. */
+  /** `palace`: the folder named on the command line. */
   constructor({ json, palace }: { json: boolean; palace?: string | undefined }) {
     this.isJson = json;
     this.#palace = palace;
@@ -27,18 +27,18 @@ export class Output {
     return process.stdout.columns || TERMINAL_COLUMNS;
   }
 
-  /** Rewrites the commands in a text as they are typed here and for this palace. */
+  /** Rewrites the commands in a text as the user types them here, for this palace. */
   spelled(text: string): string {
     return spelled(text, this.#palace);
   }
 
-  /** Prints the one document of --json. Returns the exit code of success. */
+  /** Prints the document of --json. Returns the exit code of success. */
   document(value: unknown): 0 {
     process.stdout.write(`${JSON.stringify(value)}\n`);
     return 0;
   }
 
-  /** Prints what a command found: the document with --json, else `shown` for people. Returns the exit code of success. */
+  /** Prints a command's result: the document with --json, else `shown`. Returns the exit code of success. */
   answer(document: unknown, shown: string | readonly (readonly Cell[])[] | (() => void)): 0 {
     if (this.isJson) this.document(document);
     else if (typeof shown === "string") this.text(shown);
@@ -48,14 +48,14 @@ export class Output {
   }
 
   /**
-   * Prints lines for people; with --json nothing, unless the text is the result itself. Filed text may be anybody's, so it
-   * must not control a terminal; a program gets every byte.
+   * Prints lines for people; with --json, prints nothing. Anybody may have written the text, so it removes control
+   * characters on a terminal; a program gets every byte.
    */
   text(lines: string): void {
     process.stdout.write(`${this.isTerminal ? harmless(lines.replaceAll("\r\n", "\n")) : lines}\n`);
   }
 
-  /** Prints lines of pieces, some of them highlighted unless NO_COLOR is set. For a terminal. */
+  /** Prints lines of pieces on a terminal; highlights matches unless NO_COLOR is set. */
   styled(lines: readonly (readonly { text: string; isMatch: boolean }[])[], indent: string): void {
     const style = (text: string): string => styleText(["bold", "underline"], text, { stream: process.stdout });
     for (const line of lines) {
@@ -64,7 +64,7 @@ export class Output {
     }
   }
 
-  /** Prints columns aligned on a terminal, and tab-separated otherwise. */
+  /** Prints aligned columns on a terminal, and tab-separated ones otherwise. */
   table(rows: readonly (readonly Cell[])[]): void {
     if (rows.length > 0)
       this.text(
@@ -80,7 +80,7 @@ export class Output {
   }
 }
 
-/** Pads columns to their widest cell, numbers to the right, the last column ragged. */
+/** Pads columns to their widest cell, except the last column, and aligns numbers to the right. */
 export function alignRows(rows: readonly (readonly Cell[])[]): string[] {
   const widths: number[] = [];
   for (const row of rows)
@@ -97,14 +97,12 @@ export function alignRows(rows: readonly (readonly Cell[])[]): string[] {
   );
 }
 
-/**
- * Removes from outside text what would move the cursor or change the reading direction. Line feeds and tabs become spaces.
- */
+/** Removes characters that move the cursor or change the reading direction. Line feeds and tabs become spaces. */
 export function printable(text: string): string {
   return harmless(text.replace(/[\t\n]/g, " "));
 }
 
-/** Does the same, but keeps lines and tabs. */
+/** Does the same as `printable`, but keeps lines and tabs. */
 export function harmless(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/gu, (one) =>
     /[\t\n]/.test(one) ? one : "\uFFFD",
@@ -123,7 +121,7 @@ export function formatBytes(bytes: number): string {
   return power === 0 ? `${bytes} bytes` : `${(bytes / 1024 ** power).toFixed(1)} ${units[power] ?? ""}`;
 }
 
-/** Formats as `2 h 5 min`, `12 s`, `340 ms`. */
+/** Formats a time as `2 h 5 min`, `12 s`, `340 ms`. */
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   const s = Math.round(ms / 1_000);
@@ -133,12 +131,12 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(count / 60)} ${big}${rest}`;
 }
 
-/** Formats as 1 drawer, 2 drawers. */
+/** Formats a count as `1 drawer`, `2 drawers`. */
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** Describes the child of engine `command` in one clause. */
+/** Describes the child process of engine `command` in one clause. */
 export function formatEngine(engine: Extract<EngineReport, { kind: "command" }>): string {
   const { state, pid, generation, server, program, failures } = engine;
   const who = server === null ? program : `${server.name} ${server.version} (${program})`;

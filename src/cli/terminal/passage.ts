@@ -1,7 +1,6 @@
 /**
- * Picks the passage of a drawer that a person wants to see after a search: its lines around the matching words, as they are
- * in the source, with the matches marked. Words match by their stems, as in the index. Pure. Used by `palace search` and
- * `palace demo`.
+ * Chooses the passage of a drawer to show after a search: its lines around the matching words, as in the source, with the
+ * matches marked. Words match by their stems, as in the index. Pure. Used by `palace search` and `palace demo`.
  */
 import { type Asked, askedWords, foundWords } from "../../memory/index/lexical/found-words.ts";
 import { headingsOf } from "./headings.ts";
@@ -9,8 +8,8 @@ import { harmless } from "./output.ts";
 
 export type Piece = { text: string; isMatch: boolean };
 /**
- * `heading` is the nearest above the passage; undefined when there is none, or when the passage contains it. `line` is the
- * number of the best matching line in the document, from 1; undefined when the document is not at hand.
+ * `heading`: the nearest one above the passage; undefined if there is none, or if the passage contains it. `line`: number
+ * of the best matching line in the document, from 1; undefined without the document.
  */
 export type Passage = { heading: string | undefined; line: number | undefined; lines: Piece[][] };
 
@@ -20,9 +19,9 @@ export type Window = {
   /** Slices of the same source around the drawer; they may overlap with it. */
   before?: readonly string[];
   after?: readonly string[];
-  /** False: the source does not begin with the first of these slices. */
+  /** False if the source does not begin with the first of these slices. */
   isFromStart?: boolean;
-  /** The whole source, and where the drawer is in it. */
+  /** The whole source, and the drawer's position in it. */
   document?: { text: string; at: number } | undefined;
   /** False for kinds of text in which a # does not begin a heading. */
   hasHeadings?: boolean;
@@ -30,7 +29,7 @@ export type Window = {
 
 /** The drawer within the text around it. */
 type Context = { text: string; from: number; to: number; isFromStart: boolean };
-/** One line of the screen. `at`: where it begins in the context. */
+/** One line of the screen. `at`: its position in the context. */
 type Row = {
   pieces: Piece[];
   indent: number;
@@ -42,13 +41,13 @@ type Row = {
 
 const CUT = "…";
 const TAB = "    ";
-/** Enough of a slice to find it in the next one. */
+/** Minimum overlap of two slices that counts as an overlap. */
 const OVERLAP_MIN = 20;
 const OVERLAP_MAX = 1_000;
-/** Longer lines are shown from the drawer on. */
+/** Length of a line above which it is shown from the drawer on. */
 const LINE_MAX = 4_000;
 
-/** Shape: at most `rows` lines of at most `columns` characters. */
+/** Returns the passage: at most `rows` lines of at most `columns` characters. */
 export function passageOf(drawer: string, query: string, window: Window): Passage {
   const { columns, rows, document, hasHeadings = true } = window;
   const context = document === undefined ? joined(drawer, window) : inDocument(drawer, document);
@@ -69,7 +68,7 @@ export function passageOf(drawer: string, query: string, window: Window): Passag
   };
 }
 
-/** Returns the row with the most different words of the question, the first of several. */
+/** Returns the row with the most different words of the query, the first if there are several. */
 function bestRow(rows: readonly Row[]): Row | undefined {
   const worth = ({ terms }: Row): number => new Set(terms.map(({ term }) => term)).size;
   return rows.reduce<Row | undefined>((best, row) => (worth(row) > (best ? worth(best) : 0) ? row : best), undefined);
@@ -85,7 +84,7 @@ function inDocument(drawer: string, { text, at }: { text: string; at: number }):
   return wholeLines({ text, from: at, to: at + drawer.length, isFromStart: true });
 }
 
-/** Joins the slices where they overlap; a neighbour without an overlap tells nothing and is left out. */
+/** Joins the slices where they overlap, and leaves out a neighbour without an overlap. */
 function joined(drawer: string, { before = [], after = [], isFromStart }: Window): Context {
   let text = drawer;
   let from = 0;
@@ -107,7 +106,7 @@ function joined(drawer: string, { before = [], after = [], isFromStart }: Window
   return wholeLines({ text, from, to: from + drawer.length, isFromStart: isWhole && isFromStart !== false });
 }
 
-/** Returns the length of the longest end of `left` that `right` begins with, however slices were trimmed between them. */
+/** Returns the length of the longest end of `left` with which `right` begins: slices may be trimmed between them. */
 function overlapOf(left: string, right: string): number {
   const begin = right.slice(0, OVERLAP_MIN);
   if (begin.length < OVERLAP_MIN) return 0;
@@ -116,7 +115,7 @@ function overlapOf(left: string, right: string): number {
   return 0;
 }
 
-/** A drawer is cut by length: its first and its last line are completed. */
+/** Completes the first and the last line, because a drawer is cut by length. */
 function wholeLines(context: Context): Context {
   const { text, from, to } = context;
   const start = text.lastIndexOf("\n", from - 1) + 1;
@@ -129,7 +128,7 @@ function wholeLines(context: Context): Context {
   };
 }
 
-/** Breaks each line at words where it is wider than the screen, and keeps its indentation. */
+/** Breaks lines at words to fit the screen, and keeps their indentation. */
 function rowsOf({ text, from, to }: Context, terms: Asked, widthMax: number): Row[] {
   const rows: Row[] = [];
   for (let at = from; at <= to;) {
@@ -202,8 +201,8 @@ function piecesOf(word: string, terms: Asked): { pieces: Piece[]; found: string[
 }
 
 /**
- * Returns the first row of the window that has most of the query's words, each counted once; of equal ones the first, moved
- * so that its matches are in the middle.
+ * Returns the first row of the window with most of the query's words, each counted once. The first of equal windows is
+ * moved so that its matches are in the middle.
  */
 function densest(rows: readonly Row[], size: number): number {
   let best = { first: 0, count: 0 };
@@ -217,7 +216,7 @@ function densest(rows: readonly Row[], size: number): number {
   if (from < 0) return 0;
   const centred = best.first + from - Math.floor((size - (to - from + 1)) / 2);
   const begin = Math.max(0, Math.min(centred, rows.length - size));
-  // A passage rather begins with a line than with the end of one.
+  // Begins a passage with the start of a line if possible.
   let whole = begin;
   while (whole < best.first + from && (rows[whole]?.isContinued === true || rows[whole]?.pieces.length === 0)) whole++;
   return rows[whole]?.isContinued === true ? begin : whole;
@@ -228,7 +227,7 @@ function trimmed(rows: readonly Row[]): Row[] {
   return rows.slice(Math.max(rows.findIndex(isFull), 0), rows.findLastIndex(isFull) + 1);
 }
 
-/** Draws the rows with their common indentation taken out, and marks where a line goes on outside of them. */
+/** Draws the rows without their common indentation, and marks a line that continues outside them. */
 function drawn(rows: readonly Row[]): Piece[][] {
   const plain = (text: string): Piece[] => (text === "" ? [] : [{ text, isMatch: false }]);
   const common = Math.min(...rows.filter(({ pieces }) => pieces.length > 0).map(({ indent }) => indent));

@@ -1,7 +1,4 @@
-/**
- * Reads a passphrase from a file, from the environment, or from a person without echo. It is never taken from the command
- * line.
- */
+/** Reads a passphrase from a file, from the environment, or from a person without echo; never from the command line. */
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import type { Config } from "../../config/config.ts";
@@ -10,8 +7,8 @@ import { PalaceError } from "../../base/errors.ts";
 const EXIT_INTERRUPTED = 130;
 
 /**
- * Undefined when none is given and nobody can be asked. `twice` asks again, for a new one. Errors: CONFIG_BAD_VALUE,
- * CONFIG_USAGE.
+ * Reads a passphrase; returns undefined if none is given and nobody can be asked. `twice` asks again, for a new
+ * passphrase. Errors: CONFIG_BAD_VALUE, CONFIG_USAGE.
  */
 export async function readPassphrase(
   { backup }: Config,

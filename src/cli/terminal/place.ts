@@ -1,7 +1,7 @@
 /**
- * Checks whether the palace of --palace exists. A reading command with a mistyped path gets an error, and no palace is
- * made. A writing command may begin a palace there, and gets a notice. Imported by define-verb.ts, mp-shim.ts and the verbs
- * that check this themselves.
+ * Checks whether the palace of --palace exists. A reading command with a mistyped path fails and creates no palace. A
+ * writing command may begin a palace there, with a notice. Imported by define-verb.ts, mp-shim.ts and the verbs that check
+ * this themselves.
  */
 import { readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -12,10 +12,10 @@ import { quoted } from "../../base/shell-word.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { nearestWord } from "../../base/nearest.ts";
 
-/** A command's demand on --palace: an existing palace; a palace or a place for a new one; anything. */
+/** Demand of a command on --palace: an existing palace; a palace, or a place for a new one; anything. */
 export type Place = "there" | "anew" | "any";
 
-/** Returns the folder that --palace names on a command line; undefined without it. */
+/** Returns the folder that --palace names on a command line; undefined without the option. */
 export function namedPalace(argv: readonly string[]): string | undefined {
   const end = argv.indexOf("--");
   const options = end < 0 ? argv : argv.slice(0, end);
@@ -25,20 +25,20 @@ export function namedPalace(argv: readonly string[]): string | undefined {
 }
 
 /**
- * True when a palace exists, or may exist: one that is reached elsewhere, one in an unreadable folder, one that has
- * vanished (which has its own error).
+ * Returns true if a palace exists or may exist: behind another broker, in an unreadable folder, or vanished, which has its
+ * own error.
  */
 export function hasPalace(config: Config): boolean {
   const { paths, endpoint } = config;
   const { ledgerFile, brokerFile, lockFile, tokensFile, graphFile, palaceDir, home } = paths;
   if (endpoint !== undefined || isBridged(config)) return true;
-  // A graph elsewhere may belong to many palaces.
+  // A graph in another folder may belong to many palaces.
   const graph = dirname(graphFile) === home ? [graphFile] : [];
   const signs = [ledgerFile, join(palaceDir, "chroma.sqlite3"), brokerFile, lockFile, tokensFile, ...graph];
   return signs.some(mayExist) || vanishedPalace(paths) !== undefined;
 }
 
-/** `notice` reports a palace that is about to begin. Errors: PALACE_NOT_FOUND. */
+/** Checks the demand. `notice` reports a palace that is about to begin. Errors: PALACE_NOT_FOUND. */
 export function assertPlace(config: Config, place: Place, notice: (line: string) => void): void {
   if (place === "any" || hasPalace(config)) return;
   if (place === "there") throw palaceNotFound(config);
@@ -56,7 +56,7 @@ export function palaceNotFound({ paths: { home } }: Config): PalaceError {
   );
 }
 
-/** Returns the folder of a palace within, or of one beside it with nearly the same name. */
+/** Returns the folder of a palace below this path, or beside it with nearly the same name. */
 function nearPalace(home: string): string | undefined {
   const isPalace = (folder: string): boolean =>
     ["ledger.sqlite3", "chroma.sqlite3"].some((name) => exists(join(folder, name)));
@@ -77,7 +77,7 @@ function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** False only when the path certainly does not exist. */
+/** Returns false only if the path certainly does not exist. */
 function mayExist(path: string): boolean {
   try {
     return exists(path);

@@ -1,7 +1,7 @@
 /**
- * Spells our commands as they are typed here: `palace` when npm has put it on the PATH, the launchers' paths in a clone,
- * and always with the palace in question. All hints, the broker's too, are written with `palace`, and spelled when they are
- * shown. Imported by output.ts, define-verb.ts and palace.ts.
+ * Spells our commands as the user types them here: `palace` if npm has put it on the PATH, the launchers' paths in a clone,
+ * and always with the palace in question. All hints, even the broker's, say `palace`; they are spelled when they are shown.
+ * Imported by output.ts, define-verb.ts and palace.ts.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -14,19 +14,19 @@ const UPSTREAM_VERBS = [
   ...["instructions", "mcp"],
 ];
 
-/** The package that npm installs has no scripts/. */
+/** Folder of the launchers; the package that npm installs has none. */
 const SCRIPTS = join(PACKAGE_ROOT, "scripts");
-/** Quoted text is a user's name or data. */
+/** Matches quoted text, which is a user's name or data. */
 const QUOTED = /"(?:[^"\\]|\\.)*"|(?<=^|[\s(=:])'[^']*'(?=$|[\s.,;:)])/;
-/** "palace" is the command only when a verb follows it. */
+/** Makes a pattern of verbs: "palace" is the command only if a verb follows. */
 const words = (verbs: readonly string[]): string => [...verbs].sort((a, b) => b.length - a.length).join("|");
-/** A gate always runs on the other machine. */
+/** Verbs that run on this machine; `gate` always runs on the other one. */
 const HERE = WORDS.filter((verb) => verb !== "gate");
 const AFTER = `(?= (?:${words(HERE)}|help|--help|--palace|VERB)(?![\\w-]))`;
 const COMMAND = `(?<![\\w./-])(?:palace${AFTER}|mempalace(?= (?:${words(UPSTREAM_VERBS)}|--help)(?![\\w-])))`;
 const PIECES = new RegExp(`${QUOTED.source}|${COMMAND}`, "g");
 
-/** Returns a hint with commands that work when they are pasted. `palace` is the folder named by --palace. */
+/** Returns a hint with commands that can be pasted. `palace`: the folder named by --palace. */
 export function spelled(hint: string, palace?: string): string {
   const isUsage = hint.startsWith("usage: ");
   return hint.replace(PIECES, (piece: string, at: number) => {
@@ -37,10 +37,7 @@ export function spelled(hint: string, palace?: string): string {
   });
 }
 
-/**
- * Returns the command for an agent's MCP entry, which runs from any folder. `palace` is the absolute path of a named
- * palace.
- */
+/** Returns the command for an agent's MCP entry, which runs from any folder. `palace`: absolute path of a named palace. */
 export function mcpEntry(palace?: string): string {
   const launcher = join(SCRIPTS, "palace");
   const shim = existsSync(launcher) ? `${quoted(launcher)} shim` : "mp-shim";

@@ -1,9 +1,9 @@
-/** Decodes a text that a person hands over. Imported by the editor and by the verbs that read stdin. */
+/** Decodes a text from a person. Imported by the editor and by the verbs that read stdin. */
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { PalaceError } from "../../base/errors.ts";
 
-/** Refuses a text in another encoding, because decoding would lose its letters. Errors: CONFIG_USAGE. */
+/** Decodes UTF-8; refuses other encodings, because decoding would lose their letters. Errors: CONFIG_USAGE. */
 export function decodeUtf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -17,7 +17,7 @@ export function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** Reads the stream to its end. Errors: CONFIG_USAGE, when it is not UTF-8. */
+/** Reads the stream to its end. Errors: CONFIG_USAGE if it is not UTF-8. */
 export async function readUtf8(stream: Readable): Promise<string> {
   return decodeUtf8(await buffer(stream));
 }

@@ -1,11 +1,11 @@
-/** Reports a wing that a person names and that the palace does not have. */
+/** Reports a wing that a person named and that does not exist. */
 import type { Client } from "../../wire/client/client.ts";
 import { nearestWord } from "../../base/nearest.ts";
 import { type Output, printable } from "./output.ts";
 
 /**
- * Called when a search in the wing found nothing: prints that the wing does not exist, with the nearest name. Prints
- * nothing for an existing wing.
+ * Prints that the wing does not exist, with the nearest name; prints nothing for an existing wing. Call it after a
+ * search in the wing found nothing.
  */
 export async function tellAbsentWing(client: Client, wing: string, out: Output): Promise<void> {
   const { wings = {} } = (await client.callTool("mempalace_list_wings", {})) as { wings?: object };

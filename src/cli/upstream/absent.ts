@@ -1,7 +1,6 @@
 /**
- * Lists verbs of upstream's command line that this version lacks, each with the reason and what to type instead. None of
- * them pretends: the command fails and prints this. A verb with actions that is given none is wrong usage, as it is
- * upstream.
+ * Lists verbs of upstream's command line that this version lacks, each with the reason and what to type instead. Such a
+ * command prints that and fails. A verb that needs an action and gets none is wrong usage, as in upstream.
  */
 type Absent = { why: string; hint: string; actions?: string };
 
@@ -14,7 +13,7 @@ export const ABSENT: Readonly<Record<string, Absent>> = {
   },
   update: { why: "this is another program than MemPalace's", hint: "npm install -g palace-devbox" },
   export: { why: "that is a verb of palace", hint: "palace export DIR" },
-  audit: { why: "how well a palace is ordered is not scored", hint: "palace doctor looks for what is wrong" },
+  audit: { why: "this program does not rate the order of a palace", hint: "palace doctor looks for what is wrong" },
   rules: { why: "this memory has no rules for agents", hint: "mempalace instructions help" },
   rooms: { why: LLM, hint: "list them: palace call list_rooms", actions: "{propose,apply} --wing WING" },
   wings: {
@@ -32,6 +31,6 @@ export const ABSENT: Readonly<Record<string, Absent>> = {
     hint: "list them: palace call list_tunnels; remove one: palace call delete_tunnel",
     actions: "{propose,prune} [--yes]",
   },
-  "migrate-wings": { why: "wings are found under the names they have", hint: "mempalace status" },
-  palace: { why: "the model is told by its files", hint: "palace doctor", actions: "set-embedder [--model M]" },
+  "migrate-wings": { why: "wings keep their names here", hint: "mempalace status" },
+  palace: { why: "the palace's files name the model", hint: "palace doctor", actions: "set-embedder [--model M]" },
 };

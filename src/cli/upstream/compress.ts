@@ -1,4 +1,4 @@
-/** `mempalace compress`: the broker makes and files AAAK summaries of drawers; the output is upstream's. */
+/** `mempalace compress` has the broker make and file AAAK summaries of drawers, with upstream's output. */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { CompressedDrawer, NamePair } from "../../protocol/compress.ts";
@@ -14,8 +14,8 @@ const EXIT_FAILED = 1;
 export const verb = defineVerb({
   usage: `mempalace compress [--wing W] [--dry-run] [--config FILE]
 
-Makes a summary of every drawer in AAAK and files it among the closets, under the drawer's id; the drawers stay as they are. FILE
-is JSON with codes for names, {"entities": {"Alice": "ALC"}}; without it entities.json of this folder or of the palace is taken.`,
+Makes a summary of every drawer in AAAK and files it among the closets, under the drawer's id; the drawers stay unchanged. FILE
+is JSON with codes for names, {"entities": {"Alice": "ALC"}}; the default is entities.json of this folder or of the palace.`,
   options: options("wing= dry-run config="),
   place: "any",
   run: async ({ values, config, connect, out }) => {
@@ -90,7 +90,7 @@ function findConfig(given: string | undefined, palaceDir: string): string | unde
   return places.find((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true);
 }
 
-/** Returns every name as written and in lower case, as upstream looks them up. Errors: FEEDER_SOURCE_UNREADABLE. */
+/** Returns every name as written and in lower case: upstream looks up both. Errors: FEEDER_SOURCE_UNREADABLE. */
 function readNames(file: string): NamePair[] {
   const refuse = (why: string, cause?: unknown): PalaceError =>
     new PalaceError("FEEDER_SOURCE_UNREADABLE", `${file}: ${why}`, `write it as {"entities": {"Alice": "ALC"}}`, {

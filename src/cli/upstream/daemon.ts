@@ -1,4 +1,4 @@
-/** `mempalace daemon`: the broker is the daemon, so its actions are `palace start`, `stop`, `status` and `jobs`. */
+/** Maps `mempalace daemon` to `palace start`, `stop`, `status` and `jobs`, because the broker is the daemon. */
 import { PalaceError } from "../../base/errors.ts";
 import { defineVerb, options, type Verb } from "../define-verb.ts";
 import { handOn } from "./format.ts";

@@ -1,4 +1,4 @@
-/** Formats as upstream's command line does: its rules, its numbers. Used by the verbs of this folder. */
+/** Formats rules and numbers as upstream's command line does. Used by the verbs of this folder. */
 import type { Config } from "../../config/config.ts";
 import { type Output, printable } from "../terminal/output.ts";
 import { hasPalace } from "../terminal/place.ts";
@@ -9,7 +9,7 @@ export function pythonFloat(value: number): string {
   return Number.isInteger(value) ? value.toFixed(1) : String(value);
 }
 
-/** Formats as Python's `:.1f` does: a half, exact only in quarters, rounds to even. */
+/** Formats like Python's `:.1f`. A half rounds to even; only a quarter can be exactly a half. */
 export function oneDecimal(value: number): string {
   const isHalf = Number.isInteger(value * 4) && !Number.isInteger(value * 2);
   return (isHalf && Math.floor(value * 10) % 2 === 0 ? Math.floor(value * 10) / 10 : value).toFixed(1);
@@ -19,7 +19,7 @@ export function thousands(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-/** Prints for people, and nothing with --json. Control characters are removed, lines stay. */
+/** Prints for people, and nothing with --json. Removes control characters and keeps lines. */
 export function say(out: Output, lines: string): void {
   if (!out.isJson) out.text(lines.split("\n").map(printable).join("\n"));
 }
@@ -35,7 +35,7 @@ export function explainNoPalace(out: Output, palaceDir: string): void {
   out.text(`\n  No palace found at ${palaceDir}\n  Run: mempalace init <dir> then mempalace mine <dir>`);
 }
 
-/** Returns true, and prints so, if the palace does not exist. Does not create one, as upstream does not. */
+/** Returns true, and prints so, if the palace does not exist. Like upstream, it does not create one. */
 export function isWithoutPalace(config: Config, out: Output): boolean {
   if (hasPalace(config)) return false;
   const hint = "Run: mempalace init <dir> && mempalace mine <dir>";
@@ -53,7 +53,7 @@ export function handOn(
   return verb.execute([...args, ...palace, ...(out.isJson ? ["--json"] : [])], env);
 }
 
-/** Asks `[y/N]` on a terminal; without one the answer is no. */
+/** Asks `[y/N]` on a terminal; without a terminal the answer is no. */
 export async function confirmed(question: string, yes: boolean | undefined): Promise<boolean> {
   if (yes === true) return true;
   if (!process.stdin.isTTY) return false;

@@ -1,4 +1,4 @@
-/** `mempalace hallways`: lists names that occur together in a wing, the strongest pairs first, in upstream's format. */
+/** `mempalace hallways` lists names that occur together in a wing, strongest pairs first, in upstream's format. */
 import { PalaceError } from "../../base/errors.ts";
 import { printable } from "../terminal/output.ts";
 import { defineVerb, options, readCount } from "../define-verb.ts";
@@ -14,7 +14,7 @@ type Hallway = { label?: string; entity_a?: string; entity_b?: string };
 export const verb = defineVerb({
   usage: `mempalace hallways [--wing W] [--limit N] [--rebuild]
 
-Lists the pairs of names that stand on the same drawers. --rebuild makes them anew from the drawers of a wing, or of every wing.`,
+Lists the pairs of names that occur in the same drawers. --rebuild finds them again in the drawers of a wing, or of every wing.`,
   options: options("wing= limit= rebuild prune-spellings yes"),
   place: "any",
   run: async ({ values, config, connect, out }) => {

@@ -1,4 +1,4 @@
-/** `mempalace hook run`: the hooks of MemPalace's plugins run it, with the words and names of 3.11. */
+/** `mempalace hook run` answers the hooks of MemPalace's plugins, with the words and names of 3.11. */
 import { CHECKPOINT_EVERY } from "../../agents/hook/checkpoint.ts";
 import { answerMempalace, HOOK_NAMES } from "../../agents/hook/mempalace.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -6,7 +6,7 @@ import { executable } from "../executable.ts";
 import { logFile } from "../terminal/log-rotation.ts";
 import { defineVerb } from "../define-verb.ts";
 
-/** Harness → the agent whose diary is written. */
+/** Host → the agent that owns the diary. */
 const HARNESSES: Readonly<Record<string, string>> = { "claude-code": "claude", codex: "codex" };
 
 const USAGE = `mempalace hook run --hook session-start|stop|session-end|precompact --harness claude-code|codex

@@ -1,6 +1,5 @@
 /**
- * `mempalace init DIR`: detects what a project's folder is about, and its rooms; prints that as upstream does, and writes
- * it after a question.
+ * `mempalace init DIR` detects a project's subject and rooms, prints them like upstream, and asks before writing them.
  */
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -33,10 +32,10 @@ const NAME_WIDTH = 20;
 export const verb = defineVerb({
   usage: `mempalace init DIR [--yes] [--auto-mine] [--lang L]
 
-Looks for people and projects in a folder (manifests, git's authors, prose) and for rooms (its folders), and writes them down:
-DIR/entities.json, DIR/mempalace.yaml, and the names for all projects to known_entities.json. Asks before, unless --yes; without a
-terminal nothing is written. A project file that is there is left as it is. No language model is asked, whatever the options say;
-names are looked for in English. --auto-mine files the project afterwards.`,
+Looks for people and projects in a folder (manifests, git's authors, prose) and for rooms (its folders), and writes them to
+DIR/entities.json, DIR/mempalace.yaml, and the names for all projects to known_entities.json. Asks first, unless --yes; without a
+terminal it writes nothing. It keeps an existing project file. It asks no language model, whatever the options say, and finds
+names in English only. --auto-mine files the project afterwards.`,
   options: options(
     "yes auto-mine lang= llm no-llm llm-provider= llm-model= llm-endpoint= llm-api-key=",
     "accept-external-llm backend= daemon direct",
@@ -101,14 +100,14 @@ names are looked for in English. --auto-mine files the project afterwards.`,
   },
 });
 
-/** Errors: CONFIG_USAGE. */
+/** Refuses an unknown provider. Errors: CONFIG_USAGE. */
 function assertProvider(provider: string | undefined): void {
   if (provider === undefined || PROVIDERS.includes(provider)) return;
   const message = `--llm-provider takes ${PROVIDERS.join(", ")}, not ${provider}`;
   throw new PalaceError("CONFIG_USAGE", message, "leave it out");
 }
 
-/** Errors: FEEDER_SOURCE_UNREADABLE. */
+/** Returns the project's folder. Errors: FEEDER_SOURCE_UNREADABLE. */
 function projectFolder(dir: string): string {
   const root = resolve(dir);
   if (statSync(root, { throwIfNoEntry: false })?.isDirectory() === true) return root;
@@ -123,7 +122,7 @@ function showProposal({ wing, rooms, source }: ReturnType<typeof proposeRooms>, 
   out.text(`\n${"-".repeat(55)}`);
 }
 
-/** Writes where upstream's own programs find the palace; a palace named by a single call does not become the default. */
+/** Writes the palace's path for upstream's programs. A palace named only for this call does not become the default. */
 function writeConfig({ paths }: Config, out: Output): void {
   const file = join(paths.settingsDir, "config.json");
   if (paths.palaceDir === paths.home || existsSync(file)) return;
@@ -138,7 +137,7 @@ function writeConfig({ paths }: Config, out: Output): void {
 
 type Settling = { root: string; wing: string; config: Config; out: Output; yes: boolean | undefined };
 
-/** Returns what was written, or undefined. */
+/** Returns what was written, if anything. */
 async function settleEntities(
   entities: Entities,
   { root, wing, config, out, yes }: Settling,

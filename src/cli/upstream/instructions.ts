@@ -1,4 +1,4 @@
-/** `mempalace instructions NAME`: prints the guides that the slash commands of upstream's plugins follow (palace.md 9). */
+/** `mempalace instructions NAME` prints the guides for the slash commands of upstream's plugins (palace.md 9). */
 import { PalaceError } from "../../base/errors.ts";
 import { defineVerb } from "../define-verb.ts";
 

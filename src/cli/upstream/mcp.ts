@@ -1,4 +1,4 @@
-/** `mempalace mcp`: prints the lines that register the server with an agent. */
+/** `mempalace mcp` prints the lines that register the server with an agent. */
 import { quoted } from "../../base/shell-word.ts";
 import { defineVerb } from "../define-verb.ts";
 

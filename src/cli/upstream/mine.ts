@@ -1,4 +1,4 @@
-/** `mempalace mine DIR`, `mempalace sweep TARGET`: runs upstream's modes with the feeder of that kind. */
+/** `mempalace mine DIR` and `mempalace sweep TARGET` run upstream's modes with the feeder of that kind. */
 import { resolve } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
 import { defineVerb, options } from "../define-verb.ts";
@@ -6,12 +6,12 @@ import { verb as mine } from "../verbs/mine.ts";
 import { handOn } from "./format.ts";
 import { writeOrigin } from "./origin.ts";
 
-/** Mode → the feeder's name. */
+/** Mode → name of the feeder. */
 const KINDS: Readonly<Record<string, string>> = { projects: "projects", convos: "convos", extract: "formats" };
 
-/** The broker always writes, with and without a daemon, so these options have no effect. */
+/** Options without an effect here: the broker always writes, with or without a daemon. */
 const NOT_PASSED_ON = ["mode", "daemon", "direct", "background", "redetect-origin", "palace", "json", "help"];
-/** Options that every mode accepts, as upstream does, and one mode uses. */
+/** Options that every mode accepts, as in upstream, but only one mode uses. */
 const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   extract: ["convos"],
   "include-subagents": ["convos"],
@@ -27,7 +27,7 @@ export const verb = defineVerb({
     [--redetect-origin]
 
 Files a project, with --mode convos the transcripts of conversations, with --mode extract office documents (pdf docx pptx xlsx
-rtf epub). Run it again at any time: only what is new is filed.`,
+rtf epub). Run it again at any time: it files only what is new.`,
   options: options(
     "mode= wing= agent= limit= dry-run extract= no-gitignore include-ignored=... include-subagents",
     "max-chunks-per-file= redetect-origin source= related-drawer-id= daemon direct background",

@@ -1,6 +1,6 @@
 /**
- * Detects whether a folder holds talks with an AI and writes that to the palace's origin.json: for `init` and `mine
- * --redetect-origin`.
+ * Detects whether a folder holds conversations with an AI, and writes that to the palace's origin.json, for `init` and
+ * `mine --redetect-origin`.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { writeFileAtomic } from "../../base/atomic-file.ts";
 import type { Output } from "../terminal/output.ts";
 import { say } from "./format.ts";
 
-/** Writes to the palace's folder when this machine has it; the palace of another machine's broker is not written to. */
+/** Writes origin.json if this machine has the palace, but not if another machine's broker has it. */
 export function writeOrigin(root: string, { paths, endpoint }: Config, out: Output): object | undefined {
   const result = detectOrigin(root);
   if (result === undefined) {

@@ -1,4 +1,4 @@
-/** `mempalace repair-status`: prints rows and persisted vectors of both collections, as upstream does. Exit code 0. */
+/** `mempalace repair-status` prints rows and persisted vectors of both collections, like upstream. Exit code 0. */
 import type { CollectionHealth } from "../../protocol/spec.ts";
 import { defineVerb } from "../define-verb.ts";
 import { banner, isWithoutPalace, thousands } from "./format.ts";
@@ -8,7 +8,7 @@ const TIMEOUT_MS = 10 * 60_000;
 export const verb = defineVerb({
   usage: `mempalace repair-status
 
-Compares rows and persisted vectors of the palace; opens nothing to write. \`palace repair status\` says more.`,
+Compares rows and persisted vectors of the palace; only reads. \`palace repair status\` says more.`,
   place: "any",
   run: async ({ config, connect, out }) => {
     if (isWithoutPalace(config, out)) return 0;

@@ -1,4 +1,4 @@
-/** `mempalace repair` and `mempalace migrate`: upstream's flags for `palace repair` and `palace repair migrate`. */
+/** Maps `mempalace repair` and `mempalace migrate` to `palace repair` and `palace repair migrate`. */
 import { PalaceError } from "../../base/errors.ts";
 import { defineVerb, options, type Verb } from "../define-verb.ts";
 import { migrate as migratePalace, verb as repairPalace } from "../verbs/repair.ts";
@@ -9,7 +9,7 @@ const MODES = ["legacy", "max-seq-id", "from-sqlite"];
 export const repair = defineVerb({
   usage: `mempalace repair [--yes] [--mode legacy|max-seq-id|from-sqlite] [--dry-run]
 
-Makes the palace anew from this memory's ledger, whatever is wrong with it, so every mode is the same; the old one is kept.
+Rebuilds the palace from this memory's ledger, whatever is wrong with it, so every mode is the same; keeps the old one.
 Asks first unless --yes; no terminal counts as no.`,
   options: options(
     "yes mode= dry-run confirm-truncation-ok archive-existing backup no-backup source= segment=",
@@ -25,7 +25,7 @@ Asks first unless --yes; no terminal counts as no.`,
       if (values[name] !== undefined)
         throw new PalaceError(
           "ENGINE_UNSUPPORTED",
-          `--${name} has no meaning here: the palace is made anew from the ledger`,
+          `--${name} has no meaning here: the palace is rebuilt from the ledger`,
           "mempalace repair --yes",
         );
     if (isWithoutPalace(config, out)) return 0;
@@ -33,7 +33,7 @@ Asks first unless --yes; no terminal counts as no.`,
       await handOn((await import("../verbs/repair-status.ts")).verb, [], { config, out });
       return 0;
     }
-    if (!(await confirmed("Make the palace anew from the ledger?", values.yes))) {
+    if (!(await confirmed("Rebuild the palace from the ledger?", values.yes))) {
       return out.answer({ aborted: true, hint: out.spelled("mempalace repair --yes") }, () => out.notice("  Aborted."));
     }
     return handOn(repairPalace, [], { config, out });
@@ -43,12 +43,12 @@ Asks first unless --yes; no terminal counts as no.`,
 export const migrate: Verb = defineVerb({
   usage: `mempalace migrate [--dry-run] [--yes]
 
-Makes a palace of an older Chroma, or one that cannot be written, anew from this memory's ledger; else does nothing.`,
+Rebuilds a palace of an older Chroma, or one that cannot be written, from this memory's ledger; otherwise does nothing.`,
   options: options("dry-run yes"),
   place: "any",
   run: async ({ values, config, out }) => {
     if (isWithoutPalace(config, out)) return 0;
-    const isSure = values["dry-run"] !== true && (await confirmed("Make the palace anew if it needs it?", values.yes));
+    const isSure = values["dry-run"] !== true && (await confirmed("Rebuild the palace if it needs it?", values.yes));
     if (!isSure && values["dry-run"] !== true)
       out.notice(out.spelled("  only looking; to do it: mempalace migrate --yes"));
     return handOn(migratePalace, isSure ? [] : ["--dry-run"], { config, out });

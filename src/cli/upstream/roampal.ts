@@ -1,11 +1,11 @@
-/** The verbs of `roampal`: which verb of ours each is. Imported by bin/roampal.ts. */
+/** Maps the verbs of `roampal` to ours. Imported by bin/roampal.ts. */
 import { type Config, loadConfig } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { assertOpen, assertOwnBroker, doorOf, restartWith } from "../settings/outcome-door.ts";
 import { defineVerb, type Verb } from "../define-verb.ts";
 
-/** `before`: arguments that come before the user's. */
+/** `before`: arguments before the user's. */
 export type Entry = Readonly<{ does: string; before: readonly string[]; load: () => Promise<Verb> }>;
 
 const outcome = (does: string, name: string): Entry => ({
@@ -24,7 +24,7 @@ const DEV_PORT = "27183";
 const init = defineVerb({
   usage: `roampal init [--claude-code] [--opencode] [--cursor]
 
-Wires agents to the memory, all that are found unless some are named (\`palace install\`), and says how to turn learning on.`,
+Wires the named agents to the memory, or else all that it finds (\`palace install\`), and says how to turn learning on.`,
   options: {
     ...{ "claude-code": { type: "boolean" }, opencode: { type: "boolean" }, cursor: { type: "boolean" } },
     ...{ force: { type: "boolean", short: "f" }, "no-input": { type: "boolean" } },
@@ -47,7 +47,7 @@ const start = defineVerb({
   usage: `roampal start [--port PORT]
 
 Opens the door for programs that speak Roampal's HTTP API, at 27182 or PORT; it stays open until MEMPALACE_OUTCOME_PORT=off
-palace restart. The broker that runs is made anew for it if it has no such door; agents that are connected come back by themselves.`,
+palace restart. It restarts a broker that has no such door; connected agents connect again by themselves.`,
   options: { port: { type: "string" }, host: { type: "string" } },
   args: [0, 0],
   place: "anew",
@@ -73,7 +73,7 @@ palace restart. The broker that runs is made anew for it if it has no such door;
   },
 });
 
-/** Development has a folder and a port of its own, whatever the environment names of the other memory. Source: outcome-memory.md 4.1. */
+/** Gives development its own folder and port, whatever the environment says about the other memory. Source: outcome-memory.md 4.1. */
 export function asDeveloper(verb: string, args: readonly string[], env: Env): { args: string[]; env: Env } {
   const rest = args.filter((one) => one !== DEV_OPTION);
   const config = readable(env);
@@ -96,22 +96,22 @@ export const VERBS: Readonly<Record<string, Entry>> = {
   init: { does: "wire agents to the memory", before: [], load: () => Promise.resolve(init) },
   start: { does: "open the door for programs, at port 27182", before: [], load: () => Promise.resolve(start) },
   stop: palace("stop the broker; it stays stopped until `palace start`", () => import("../verbs/stop.ts")),
-  status: palace("what is running and what it holds", () => import("../verbs/status.ts")),
+  status: palace("show what is running and what it holds", () => import("../verbs/status.ts")),
   stats: outcome("how many memories each collection holds", "stats"),
   doctor: palace("check everything, and say what to do", () => import("../verbs/doctor.ts")),
-  score: outcome("ID worked|failed|partial: your own word on a memory", "score"),
-  why: outcome("ID: why a memory stands where it stands", "why"),
-  ingest: outcome("FILE: keep a book", "ingest"),
-  books: outcome("the books", "books"),
-  remove: outcome("TITLE: take a book out", "remove"),
+  score: outcome("ID worked|failed|partial: your own judgment of a memory", "score"),
+  why: outcome("ID: explain a memory's score", "why"),
+  ingest: outcome("FILE: file a book", "ingest"),
+  books: outcome("list the books", "books"),
+  remove: outcome("TITLE: remove a book", "remove"),
 };
 
-/** Commands that Roampal has and we do not, each with what to type here. */
+/** Roampal's commands that we lack, each with what to type here. */
 export const ABSENT: Readonly<Record<string, string>> = {
   context: 'palace call get_context_insights \'{"query":"WORDS"}\'',
-  summarize: "nothing is shortened here: a memory is kept as it was said",
+  summarize: "this program shortens nothing: it keeps a memory word for word",
   sidecar: "MEMPALACE_JUDGE_URL and MEMPALACE_JUDGE_MODEL in the environment of the agents: docs/how-to/learning.md",
-  retag: "there are no tags to make anew here",
+  retag: "this memory has no tags",
   profile: "another memory is another folder: palace --palace DIR VERB",
   reembed: "palace repair",
 };

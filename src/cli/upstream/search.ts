@@ -1,4 +1,4 @@
-/** `mempalace search QUERY`: searches with our engine and prints as upstream does. */
+/** `mempalace search QUERY` searches with our engine and prints as upstream does. */
 import { basename } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
 import { printable } from "../terminal/output.ts";
@@ -13,7 +13,7 @@ type Hit = {
   wing?: string;
   room?: string;
   source_file?: string;
-  /** Absolute path; empty when the drawer came from no file. */
+  /** Absolute path; empty if the drawer came from no file. */
   source_path?: string | null;
   similarity?: number | null;
   bm25_score?: number;
@@ -22,7 +22,7 @@ type Hit = {
 export const verb = defineVerb({
   usage: `mempalace search QUERY [--wing W] [--room R] [--results N] [--since T] [--before T]
 
-Finds anything, exact words. Exit code 1 when there is no palace; 0 also when nothing is found.`,
+Finds drawers and prints their exact words. Exit code 1 without a palace; 0 even if nothing is found.`,
   options: options("wing= room= results= since= before= query-task= include-media"),
   args: [1, 1],
   place: "any",

@@ -1,4 +1,4 @@
-/** `mempalace split DIR`: splits transcripts of several sessions into one file per session; the output is upstream's. */
+/** `mempalace split DIR` splits transcripts of several sessions into one file per session, with upstream's output. */
 import { readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import {
@@ -21,15 +21,15 @@ const SESSIONS_MIN = 2;
 export const verb = defineVerb({
   usage: `mempalace split DIR [--output-dir DIR] [--dry-run] [--min-sessions N]
 
-Takes the .txt files of a folder apart that hold several Claude Code sessions, a file a session, before they are mined with
---mode convos. The original is kept beside them under the ending .mega_backup. Nothing is written over; links are not followed.`,
+Splits the .txt files of a folder that hold several Claude Code sessions into one file per session, before you mine them with
+--mode convos. Keeps each original beside them, with the ending .mega_backup. Overwrites no file and follows no link.`,
   options: options("output-dir= dry-run min-sessions="),
   args: [1, 1],
   place: "any",
   run: ({ values, args: [dir = ""], config: { paths }, out }) => {
     const sessionsMin = readCount(values["min-sessions"], "min-sessions", SESSIONS_MIN);
     const isDryRun = values["dry-run"] === true;
-    // A missing folder holds no transcripts, as it does upstream.
+    // A missing folder has no transcripts, as in upstream.
     const source = realPath(dir) ?? resolve(dir);
     const say = (line: string): void => (out.isJson ? undefined : out.text(line));
     const found = findTranscripts(source, sessionsMin, (name, why) => say(`  SKIP: ${printable(name)} ${why}`));
@@ -84,7 +84,7 @@ function print({ path, sessions }: Transcript, result: SplitResult, isDryRun: bo
     );
 }
 
-/** An unusable file counts as missing. */
+/** Reads the known people; an unusable file counts as missing. */
 function readPeople(file: string): KnownPeople {
   const texts = (value: unknown): string[] =>
     Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : [];

@@ -1,4 +1,4 @@
-/** `mempalace status`: lists drawers by wing and room, as upstream prints them. */
+/** `mempalace status` lists drawers by wing and room, as upstream prints them. */
 import { printable } from "../terminal/output.ts";
 import { defineVerb } from "../define-verb.ts";
 import { banner, explainNoPalace, isWithoutPalace } from "./format.ts";

@@ -1,16 +1,16 @@
-/** `mempalace sweep TARGET`: runs `palace mine sweep` with upstream's flags. */
+/** `mempalace sweep TARGET` runs `palace mine sweep` with upstream's flags. */
 import { EXIT_PARTIAL } from "../feeding/mining.ts";
 import { defineVerb, options } from "../define-verb.ts";
 import { verb as sweep } from "../verbs/sweep.ts";
 import { handOn } from "./format.ts";
 
-/** Upstream's exit code when some files could not be filed. */
+/** Upstream's exit code if some files could not be filed. */
 const EXIT_SOME_FAILED = 2;
 
 export const verb = defineVerb({
   usage: `mempalace sweep TARGET
 
-Files every message of Claude Code's transcripts (TARGET: a folder or one .jsonl) as a drawer of its own: for what a mine left out.`,
+Files every message of Claude Code's transcripts (TARGET: a folder or one .jsonl) as a drawer of its own, because a mine leaves parts out.`,
   // The broker always writes, so these options have no effect.
   options: options("daemon direct background"),
   args: [1, 1],

@@ -1,4 +1,4 @@
-/** `mempalace sync [DIR]`: finds drawers whose source files are gone or ignored by now. */
+/** `mempalace sync [DIR]` finds drawers whose source files are deleted or ignored by now. */
 import { resolve } from "node:path";
 import { EXIT_CODES, PalaceError } from "../../base/errors.ts";
 import { type Output, printable } from "../terminal/output.ts";
@@ -27,7 +27,7 @@ type Report = {
 export const verb = defineVerb({
   usage: `mempalace sync [DIR] [--wing W] [--root P] [--dry-run | --apply]
 
-Tells which drawers have a source file that is gone or ignored by git now; --apply deletes them, and needs a wing or a folder.`,
+Lists drawers whose source file is deleted or ignored by git now; --apply deletes them, and needs a wing or a folder.`,
   options: options("wing= root=... dry-run apply"),
   args: [0, 1],
   place: "any",
@@ -35,7 +35,7 @@ Tells which drawers have a source file that is gone or ignored by git now; --app
     const roots = [...new Set([...args, ...root].map((path) => resolve(path)))];
     const nested = roots.find((path) => roots.some((other) => path.startsWith(`${other}/`)));
     if (nested !== undefined)
-      throw new PalaceError("CONFIG_USAGE", `${nested} lies in another of the folders`, "name the outer one alone");
+      throw new PalaceError("CONFIG_USAGE", `${nested} is in another of the folders`, "name only the outer folder");
     if (isWithoutPalace(config, out)) return 0;
     const client = await connect("mempalace sync");
     const reports: Report[] = [];
@@ -98,13 +98,13 @@ function print(
   out.text(`\n${rule}\n`);
 }
 
-/** Sorts by the number of drawers, the most first. */
+/** Sorts by the number of drawers, largest first. */
 function topOf(counts: Readonly<Record<string, number>>): string[] {
   const top = Object.entries(counts).sort(([, a], [, b]) => b - a);
   return top.slice(0, SOURCES_SHOWN_MAX).map(([source, count]) => `    ${printable(source)}  (${count})`);
 }
 
-/** Merges the reports of sibling folders: a file outside one's scope may be in another's. */
+/** Merges the reports of sibling folders: a file that one folder does not cover may be in another. */
 function together(reports: readonly Report[]): Report {
   const [first, ...rest] = reports;
   const failed = reports.find(({ error, success }) => error !== undefined || success === false);

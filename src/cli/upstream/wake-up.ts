@@ -1,4 +1,4 @@
-/** `mempalace wake-up`: prints who the agent is (L0, the user's file) and what matters most (L1, from the palace). */
+/** `mempalace wake-up` prints who the agent is (L0, the user's file) and what matters most (L1, from the palace). */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { connectClient } from "../../wire/client/client.ts";
@@ -7,7 +7,7 @@ import { hasPalace } from "../terminal/place.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
 const NO_IDENTITY = "## L0 — IDENTITY\nNo identity configured. Create ~/.mempalace/identity.txt";
-/** The engine's answer for an empty palace. */
+/** Text of the answer for an empty palace. */
 const NO_STORY = "## L1 — No palace found. Run: mempalace mine <dir>";
 
 export const verb = defineVerb({

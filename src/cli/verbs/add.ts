@@ -1,4 +1,4 @@
-/** `palace add TEXT`: files a note of a person's own. */
+/** `palace add TEXT` files a person's note. */
 import { homedir } from "node:os";
 import type { Config } from "../../config/config.ts";
 import { projectAround } from "../../feeders/doc-miner/root.ts";
@@ -20,8 +20,8 @@ export const verb = defineVerb({
 
 Files a note, word for word, and prints its id. Without TEXT it reads stdin, or opens $EDITOR on a terminal.
 
-  --wing W   file into wing W (else the project of this folder; outside of a project: ${WING})
-  --room R   file into room R (else ${ROOM})
+  --wing W   file into wing W (default: the project of this folder, or ${WING} outside a project)
+  --room R   file into room R (default: ${ROOM})
 While no broker answers, the note is spooled on this machine and filed as soon as one does.`,
   options: options("wing= room="),
   args: [0, Infinity],
@@ -36,7 +36,7 @@ While no broker answers, the note is spooled on this machine and filed as soon a
   },
 });
 
-/** Errors: CONFIG_USAGE for an empty text, PROTOCOL_BAD_PARAMS for what the tool refuses. */
+/** Files the note. Errors: CONFIG_USAGE for an empty text, PROTOCOL_BAD_PARAMS if the tool refuses it. */
 async function file(
   content: string,
   { wing, room }: { wing: string; room: string },

@@ -1,4 +1,4 @@
-/** `palace import adopt DIR`: adopts an existing MemPalace palace in place, and prints the progress and how agents reach it. */
+/** `palace import adopt DIR` adopts an existing MemPalace palace in place; prints progress and how agents reach it. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,17 +16,17 @@ import { mcpEntry } from "../terminal/spelling.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
 const POLL_MS = 200;
-/** The broker retries during this time. */
+/** Time that a refusal may last, because the broker tries again meanwhile. */
 const REFUSED_MAX_MS = 15_000;
 
 export const verb = defineVerb({
   usage: `palace import adopt DIR [--dry-run]
 
-Adopts the MemPalace palace in DIR (the folder with chroma.sqlite3, or the home above it), where it lies: nothing is
-converted or moved, and MemPalace can go on with it any day. Its drawers, their metadata and vectors are read into a ledger
-beside them and compared, row by row, before anything is written there. Ended in between, it goes on where it was.
+Adopts the MemPalace palace in DIR (the folder with chroma.sqlite3, or the home above it), where it is: nothing is
+converted or moved, and MemPalace can use it again at any time. Its drawers, their metadata and vectors are read into a ledger
+beside them and compared, row by row, before anything is written there. If you interrupt it, the next run continues.
 
-  --dry-run   only look: what is there, and what would come along; starts nothing and writes nothing`,
+  --dry-run   list what is there, and what would be adopted; start nothing and write nothing`,
   options: options("dry-run"),
   args: [1, 1],
   place: "any",
@@ -56,7 +56,7 @@ beside them and compared, row by row, before anything is written there. Ended in
   },
 });
 
-/** Resolves when the palace is verified. Errors: the reason of a refusal, with what to do; ensureBroker's. */
+/** Resolves when the palace is verified. Errors: the refusal, with its reason and remedy; ensureBroker's. */
 async function adopt(config: Config, progress: Progress): Promise<StatusReport> {
   clearStop(config);
   await ensureBroker(config);
@@ -98,8 +98,8 @@ function describeSurvey(palaceDir: string, survey: Survey): string {
   const lines = [
     `${palaceDir} holds ${plural(drawers, "drawer")}${queued === 0 ? "" : `, ${queued} of them in its queue only`}.`,
     `${plural(vectors, "vector")} can be read${width === null ? "" : `, of ${width} numbers each`}.`,
-    ...(torn === null ? [] : [`Its index is torn (${torn}): what is in it is embedded anew.`]),
-    ...(vectors < drawers ? [`${plural(drawers - vectors, "text")} will be embedded anew.`] : []),
+    ...(torn === null ? [] : [`Its index is torn (${torn}): its texts are embedded again.`]),
+    ...(vectors < drawers ? [`${plural(drawers - vectors, "text")} will be embedded again.`] : []),
     ...(recipe === null
       ? []
       : [`New drawers get ids as ${recipe === "v3" ? "MemPalace 3.11" : "MemPalace 3.3.6"} makes them.`]),

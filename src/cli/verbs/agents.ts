@@ -1,4 +1,4 @@
-/** `palace install status`: lists the coding agents of this machine, and whether they are wired. */
+/** `palace install status` lists the coding agents of this machine, and whether they are wired. */
 import { AGENTS, configFile, opencodeGeneration } from "../../agents/install/agent-files.ts";
 import { findAgent } from "../../agents/install/detect.ts";
 import { type Parts, wiringOf } from "../../agents/install/install.ts";
@@ -10,10 +10,10 @@ import { defineVerb } from "../define-verb.ts";
 
 const USAGE = `palace install status
 
-The coding agents of this machine, each with its state:
+Lists the coding agents of this machine, each with its state:
 
   wired      as palace install would do it now
-  conflict   wired, but the agent prefers something else, runs it beside ours, or has switched us off: said below, with what to type
+  conflict   wired, but the agent prefers something else, runs it beside ours, or has switched us off: the lines below say what to type
   drifted    something of ours is there, but not as it should be: palace install puts it right
   read-only  something is missing, and its file cannot be written: palace install AGENT --dry-run prints the lines
   not wired  nothing of ours is there
@@ -50,7 +50,7 @@ type Described = {
   found: boolean;
   program: string | null;
   version: string | null;
-  /** The generation of opencode; null when neither its version nor its settings tell. */
+  /** The generation of opencode; null if neither its version nor its settings tell. */
   generation?: 1 | 2 | null;
   state: string;
   config: string;

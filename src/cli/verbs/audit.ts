@@ -1,4 +1,4 @@
-/** `palace history`: lists who wrote what, and when. */
+/** `palace history` lists who wrote what, and when. */
 import type { Client } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
 import type { AuditEntry, AuditRequest } from "../../protocol/hygiene.ts";
@@ -48,7 +48,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Yields the rows of one kind, the newest first, and asks for the next page when it is needed. */
+/** Yields the rows of one kind, the newest first; asks for the next page when it is needed. */
 async function* rows(client: Client, asked: AuditRequest): AsyncGenerator<AuditEntry, void> {
   for (let before: { before?: number } = {}; ;) {
     const { entries, next } = await client.call("memory.audit", { ...asked, ...before });
@@ -79,7 +79,7 @@ function tell(entries: readonly AuditEntry[], more: boolean, config: Config, out
   else if (more) out.notice("there is more: --limit N");
 }
 
-/** Formats as 2026-11-22 14:30:05, which `--since` accepts with a T in between. */
+/** Formats a time as 2026-11-22 14:30:05, which `--since` accepts with a T in between. */
 function localTime(atMs: number): string {
   const local = new Date(atMs - new Date(atMs).getTimezoneOffset() * 60_000);
   return local.toISOString().slice(0, 19).replace("T", " ");

@@ -1,4 +1,4 @@
-/** `palace backup`: writes one file of everything that cannot be rebuilt. */
+/** `palace backup` writes everything that cannot be rebuilt into one file. */
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { backupName } from "../../memory/backup/name.ts";
@@ -16,10 +16,10 @@ import { defineVerb, options } from "../define-verb.ts";
 export const verb = defineVerb({
   usage: `palace backup [FILE | DIR | -] [--encrypt] [--passphrase-file FILE] [--force]
 
-Writes one file that holds everything that cannot be made again: the ledger at one moment (drawers, vectors, graph, closets, journal),
-the agents' events, the TCP door's tokens (which open nothing) and MemPalace's settings. Agents may go on meanwhile. Without a name it goes
-to the folder of the setting backup-dir, else here. - writes it to stdout, for a pipe. FILE appears only when it is whole and synced;
-Ctrl-C leaves nothing. FILE is a tar archive; palace backup verify FILE reads it through, palace backup restore FILE puts it in place.
+Writes one file with everything that cannot be rebuilt: the ledger at one moment (drawers, vectors, graph, closets, journal),
+the agents' events, the TCP door's tokens (which open nothing) and MemPalace's settings. Agents may work meanwhile. Without a name, the file
+goes to the folder of the setting backup-dir, or else into this folder. - writes it to stdout, for a pipe. FILE appears only when it is whole and synced;
+Ctrl-C leaves nothing. FILE is a tar archive; palace backup verify FILE checks it, palace backup restore FILE restores it.
 
   --encrypt               encrypt it with a passphrase (age format); asks for one if none is given in another way
   --passphrase-file FILE  the first line of FILE is the passphrase (else MEMPALACE_BACKUP_PASSPHRASE_FILE, MEMPALACE_BACKUP_PASSPHRASE)
@@ -32,7 +32,7 @@ Ctrl-C leaves nothing. FILE is a tar archive; palace backup verify FILE reads it
     if (isPipe && (out.isJson || process.stdout.isTTY))
       throw new PalaceError(
         "CONFIG_USAGE",
-        out.isJson ? "with - the backup itself is on stdout, and no JSON" : "a backup is nothing for a terminal",
+        out.isJson ? "with - the backup itself is on stdout, and no JSON" : "a backup cannot be shown on a terminal",
         "palace backup - > FILE",
       );
     const given = config.backup.passphrase(values["passphrase-file"]);
@@ -53,7 +53,7 @@ Ctrl-C leaves nothing. FILE is a tar archive; palace backup verify FILE reads it
   },
 });
 
-/** True if the broker has this machine's settings. */
+/** Returns true if the broker has this machine's settings. */
 function isOwnBroker(config: Config): boolean {
   return config.endpoint === undefined && !isBridged(config) && !isServedByStack(config);
 }

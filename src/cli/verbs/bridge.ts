@@ -1,4 +1,4 @@
-/** `palace bridge`: manages the connection from this container to the broker of its host, over SSH. */
+/** `palace bridge` manages the connection from this container to its host's broker, over SSH. */
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { containerOf, setUpDockerBridge } from "../../wire/bridge/docker-setup.ts";
@@ -25,19 +25,19 @@ palace bridge key
 palace bridge remove
 
 Lets this container's agents use the broker of HOST (host, user@host or a name of your SSH configuration), which starts it on
-demand. setup makes a key of its own, pins the host's key, has the host let that key do nothing but reach the broker, and
-proves the round trip; running it again changes nothing. key prints the public key, which it makes if there is none, for a host
-that cannot be asked from here (\`palace gate authorize KEY\` there). remove takes all of it back.
+demand. setup makes a key of its own, pins the host's key, lets the host accept that key only for the broker, and proves the round
+trip; running it again changes nothing. key prints the public key, and makes it if there is none, for a host
+that this container cannot reach with SSH (\`palace gate authorize KEY\` there). remove undoes all of it.
 
 With docker:CONTAINER it is the other way round: this machine's agents use the broker in that container (of the compose stack:
-palace-devbox-broker-1), through \`docker exec\`. \`palace up --docker\` sets that up where this machine has no memories of its own.
+palace-devbox-broker-1), through \`docker exec\`. \`palace up --docker\` sets that up if this machine has no memories of its own.
 
   --streamlocal       forward to a socket on the host instead of running \`palace gate\` there; its broker must be running
-  --through-ssh       forward through your own \`ssh\` (shared connections, jump hosts), which has to know the host
+  --through-ssh       forward through your own \`ssh\` (shared connections, jump hosts), which must know the host
   --ssh-config FILE   the configuration your own \`ssh\` uses
   --port N            the host's SSH port
-  --host-key SHA256:… the fingerprint of the host's key, where your own ssh has not met the host yet
-  --new-host-key      the host was set up anew: pin the key it shows now
+  --host-key SHA256:… the fingerprint of the host's key, if your own ssh does not know the host yet
+  --new-host-key      the host was installed again: pin its present key
   --remote-palace CMD how the host calls our command line (default: palace)
   --remote-dir DIR    which palace of the host (default: its own default)
   --remote-socket P   where forwarding ends (what \`palace gate socket\` prints on the host; default: it is asked)`;
@@ -85,7 +85,7 @@ async function setup(call: BridgeCall, target: string): Promise<number> {
   const { instanceId, version } = client.health;
   client.close();
   if (out.isJson) out.document({ target, kind: settings.kind, instanceId, version });
-  else out.text(`The bridge stands: the broker of ${settings.target} answers (${version}).`);
+  else out.text(`The bridge works: the broker of ${settings.target} answers (${version}).`);
   return 0;
 }
 
@@ -107,7 +107,7 @@ function setUpSsh({ values, config, out }: BridgeCall, target: string): Promise<
 }
 
 /**
- * A broker that was started on demand here notices the bridge within a second and exits; its agents then use the bridge.
+ * Waits for a broker started on demand here: within a second it sees the bridge and exits; its agents use the bridge.
  */
 async function ownBrokerLeft({ paths }: Config): Promise<void> {
   const own = readBrokerFile(paths.brokerFile)?.instanceId;
@@ -116,7 +116,7 @@ async function ownBrokerLeft({ paths }: Config): Promise<void> {
   while (readBrokerFile(paths.brokerFile)?.instanceId === own && performance.now() < deadline) await sleep(POLL_MS);
 }
 
-/** Uses the bridge that is set up here, whatever MEMPALACE_BROKER says. */
+/** Returns a configuration for the bridge on this machine, whatever MEMPALACE_BROKER says. */
 function overBridge(config: Config): Config {
   return { ...config, endpoint: undefined };
 }
@@ -165,7 +165,7 @@ function key({ config, out }: BridgeCall): number {
 function describe(state: ReturnType<typeof readState>): string {
   if (state === undefined) return "has not run yet";
   const since = formatDuration(Math.max(Date.now() - state.sinceMs, 0));
-  // An older resident reports no hint. The hint `palace bridge status` is useless to a user who has just typed it.
+  // An older resident reports no hint, and `palace bridge status` is useless to a user who has just typed it.
   const isOwn = [undefined, "", "palace bridge status"].includes(state.hint);
   const hint = isOwn ? "" : ` → ${state.hint}`;
   return `${state.state} for ${since}, ${state.channels} open${state.why === "" ? "" : `; ${state.why}${hint}`}`;

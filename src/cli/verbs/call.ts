@@ -1,4 +1,4 @@
-/** `palace call TOOL [JSON|-]`: calls one MCP tool from the command line. */
+/** `palace call TOOL [JSON|-]` calls one MCP tool from the command line. */
 import { text as readText } from "node:stream/consumers";
 import { newKey } from "../../base/ids.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
@@ -6,7 +6,7 @@ import { findTool, TOOL_PREFIX } from "../../protocol/tools/table.ts";
 import { callOrSpool, isRefusal, readArguments } from "../tool-call.ts";
 import { defineVerb } from "../define-verb.ts";
 
-/** Exit code when the tool refused; a call that could not be made has its error's own exit code. */
+/** Exit code if the tool refused. If the call could not be made, the exit code is the error's own. */
 const EXIT_REFUSED = 1;
 
 export const verb = defineVerb({
@@ -14,8 +14,8 @@ export const verb = defineVerb({
 
 Calls one MCP tool with the JSON object as its arguments (- reads it from stdin) and prints its result. The prefix
 ${TOOL_PREFIX} may be left out. Example: palace call search '{"query":"deployment"}'
-While no broker can be reached, a write is kept and filed as soon as there is one ("spooled": true).
-Exit code 1 if the tool reports failure (success false, or an error); its answer is printed all the same.`,
+If no broker answers, a write is spooled and filed as soon as one does ("spooled": true).
+Exit code 1 if the tool reports failure (success false, or an error); its answer is printed anyway.`,
   args: [1, 2],
   // A call of a tool that writes may begin a palace.
   place: ({ args: [tool = ""] }) => (findTool(fullName(tool))?.kind === "write" ? "anew" : "there"),

@@ -1,4 +1,4 @@
-/** `palace repair closets`: rebuilds the index of mined files from their drawers. */
+/** `palace repair closets` rebuilds the index of mined files from their drawers. */
 import { readRegistry } from "../../feeders/doc-miner/registry.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { CLOSET_SOURCES_MAX, KNOWN_NAMES_MAX } from "../../protocol/limits.ts";
@@ -6,7 +6,7 @@ import { plural } from "../terminal/output.ts";
 import { tellAbsentWing } from "../terminal/wing.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
-/** With more names than this, each request examines one file, so that it does not delay other writes for long. */
+/** Maximum number of known names for which a request may have several files. Beyond it, a request has one file. */
 const NAMES_FEW = 100;
 
 export const verb = defineVerb({

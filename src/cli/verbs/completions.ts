@@ -1,4 +1,4 @@
-/** `palace completions SHELL`: prints what a shell runs to complete `palace`. */
+/** `palace completions SHELL` prints what a shell runs to complete `palace`. */
 import { completionsFor, SHELLS } from "../commands/completions.ts";
 import { describeCommands, wordsFor } from "../commands/described.ts";
 import { manPage } from "../commands/man.ts";

@@ -1,4 +1,4 @@
-/** `palace config`: reads and changes the settings in `settings.json` in the palace's folder. */
+/** `palace config` reads and changes the settings in `settings.json` in the palace's folder. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isLoopback, resolveListenHost } from "../../broker/door/listen.ts";
@@ -27,7 +27,7 @@ palace config set KEY VALUE
 palace config unset KEY
 palace config path
 
-Reads and changes settings.json in the palace's folder. The broker reads this file, whoever starts it. The environment variable
+Reads and changes settings.json in the palace's folder. Every broker of this palace reads the file. The environment variable
 of a setting wins over the file (MEMPALACE_MODEL_DIR over model-dir). list shows every key, its value and where the value comes from.
 You may edit the file by hand: a JSON object, with comments if you like.
 
@@ -60,7 +60,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Lists the settings; those of a broker in a container of this machine's engine are asked there. */
+/** Lists the settings. If the broker is in a container of this machine's engine, asks there. */
 async function allRows(config: Config): Promise<SettingRow[]> {
   const box = brokerBox(config);
   const asked = new Map((box === undefined ? [] : await rowsInBox(box)).map((row) => [row.key, row]));
@@ -93,7 +93,7 @@ async function get(config: Config, key: SettingKey, out: Output): Promise<void> 
   else out.notice(row.default === "" ? `${key} is not set.` : `${key} is not set. The default: ${row.default}`);
 }
 
-/** Errors: CONFIG_BAD_VALUE, STORE_READ_ONLY; then nothing has changed. */
+/** Sets a key; an error changes nothing. Errors: CONFIG_BAD_VALUE, STORE_READ_ONLY. */
 async function set(config: Config, key: SettingKey, text: string, out: Output): Promise<void> {
   const box = boxOf(config, key);
   if (box !== undefined) return changeInBox(box, ["set", key, text], out);
@@ -116,7 +116,7 @@ async function set(config: Config, key: SettingKey, text: string, out: Output): 
   }
 }
 
-/** True for a door that other machines can reach, while nobody holds a token. */
+/** Returns true for a door that other machines can reach, if no token exists. */
 function lacksToken({ paths }: Config, value: SettingValue): boolean {
   const listen = LISTEN.read(String(value));
   if (listen === undefined || listen === "off" || isLoopback(resolveListenHost(listen.host))) return false;
@@ -126,7 +126,7 @@ function lacksToken({ paths }: Config, value: SettingValue): boolean {
 async function unset(config: Config, name: string, out: Output): Promise<void> {
   const key = keyOf(name);
   const { path: file, faults } = config.settings.file;
-  // A key of another version can be taken out, too.
+  // Another version's key can be removed too.
   const written = faults.find((fault) => fault.key === name)?.key ?? known(name, "unset");
   const box = isSettingKey(key) ? boxOf(config, key) : undefined;
   if (box !== undefined) return changeInBox(box, ["unset", key], out);
@@ -166,7 +166,7 @@ async function effectText(config: Config, key: SettingKey): Promise<string> {
   return isRunning ? "It takes effect at the next start: palace restart" : "The broker reads it when it starts.";
 }
 
-/** Returns the value as the file holds it. Errors: CONFIG_BAD_VALUE. */
+/** Returns the value in the file's form. Errors: CONFIG_BAD_VALUE. */
 function checked(config: Config, key: SettingKey, text: string): SettingValue {
   const { kind }: Setting = SETTINGS[key];
   const value = parseValue(kind, text, config.model.userHome);
@@ -183,7 +183,7 @@ function exampleOf(key: SettingKey): string {
   return parseValue(kind, defaultText, "/") === undefined ? kind.example : defaultText;
 }
 
-/** The user may write a key as its variable. */
+/** Returns the key; the user may also write its variable's name. */
 function keyOf(name: string): string {
   return name
     .toLowerCase()
@@ -191,7 +191,7 @@ function keyOf(name: string): string {
     .replace(/^mempalace-/, "");
 }
 
-/** Returns the key of that name. Errors: CONFIG_USAGE for any other name; the hint says what to use. */
+/** Returns the key of that name. Errors: CONFIG_USAGE for any other name, with a hint. */
 function known(name: string, action: string): SettingKey {
   const key = keyOf(name);
   if (isSettingKey(key)) return key;
@@ -217,7 +217,7 @@ function isElsewhere(config: Config): boolean {
   return config.endpoint !== undefined || isBridged(config);
 }
 
-/** Errors: CONFIG_USAGE for a setting of a broker that runs on another machine. */
+/** Refuses a setting of a broker that runs on another machine. Errors: CONFIG_USAGE. */
 function assertHere(config: Config, key: SettingKey, words: string): void {
   if (SETTINGS[key].takesEffect !== "start" || !isElsewhere(config)) return;
   throw new PalaceError(

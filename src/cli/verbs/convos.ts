@@ -1,4 +1,4 @@
-/** `palace mine convos DIR`: files the transcripts of conversations with agents and people. */
+/** `palace mine convos DIR` files the transcripts of conversations with agents and people. */
 import { dirname, join } from "node:path";
 import { feedTranscripts } from "../../feeders/convo-miner/file-transcripts.ts";
 import { surveyTranscripts, wingOf } from "../../feeders/convo-miner/source.ts";
@@ -11,14 +11,14 @@ export const verb = defineVerb({
   usage: `palace mine convos DIR [--wing W] [--extract HOW] [--limit N] [--include-subagents] [--dry-run] [--force] [--quiet]
 
 Files transcripts: Claude Code, Codex, Gemini and pi sessions, exports of Claude.ai, ChatGPT, Slack and Continue, and plain
-text (.txt .md .json .jsonl). DIR may be one file. Run it again at any time: a transcript that grew is read on from where it
-stopped, and only what is new in it is filed. What vanishes from DIR stays in the palace.
+text (.txt .md .json .jsonl). DIR may be one file. Run it again at any time: it reads a transcript that grew from its last
+position, and files only what is new. Drawers of deleted transcripts stay in the palace.
 
   --wing W              file into wing W (else: wing_api for the folders of coding agents, or the folder's name)
-  --extract HOW         exchange (default): all that was said; general: decisions, preferences, milestones, problems and
-                        feelings, each in the room of its kind; both may be filed of the same transcripts
+  --extract HOW         exchange (default): the whole conversation; general: decisions, preferences, milestones, problems
+                        and feelings, each in a room of its kind; you may file both of the same transcripts
   --limit N             file at most N transcripts
-  --include-subagents   also what is in folders named subagents
+  --include-subagents   file transcripts in folders named subagents, too
   --agent NAME          who it is filed by
   --dry-run             say what would be filed, change nothing
   --force               send everything again; what the palace holds already is kept

@@ -1,6 +1,4 @@
-/**
- * `palace up demo`: makes a throw-away palace with real parts: its own broker, a small project, three searches, two agents.
- */
+/** `palace up demo` makes a temporary palace with its own broker, a small project, three searches, two agents. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -33,7 +31,7 @@ const PASSAGE_ROWS = 5;
 const INDENT = "  ";
 const SLICES_AROUND = 5;
 const POLL_MS = 20;
-/** Enough to load a model and embed the project on two cores. */
+/** Longest wait for the model: enough to load it and embed the project on two cores. */
 const MODEL_MAX_MS = 20_000;
 const END_MAX_MS = 10_000;
 const CALL_TIMEOUT_MS = 30_000;
@@ -82,7 +80,7 @@ a small example project, asks three questions, and lets two agents write and rea
   },
 });
 
-/** The demo neither reads nor changes the user's palace; it uses a model that is already there and downloads none. */
+/** Makes the demo's environment: it does not touch the user's palace, and uses an existing model without a download. */
 function isolate(env: Env, config: Config, folder: string): Env {
   const kept = Object.entries(env).filter(([name]) => !/^(?:MEMPALACE_|MEMPAL_|XDG_)/.test(name));
   return {
@@ -98,7 +96,7 @@ function isolate(env: Env, config: Config, folder: string): Env {
   };
 }
 
-/** Links the models that this palace and Python's Chroma have fetched into the demo's own folders. */
+/** Links the models that this palace and Python's Chroma have fetched into the demo's folders. */
 function shareModels({ model }: Config, demo: Config): void {
   const shelf = join(demo.model.userHome, ".cache");
   mkdirSync(shelf, { recursive: true });
@@ -204,7 +202,7 @@ async function ask(config: Config, client: Client, question: string, out: Output
   return { question, ms, hits: shown.map(({ source, room, text }) => ({ source, room, text })) };
 }
 
-/** `source` is file, line and heading; `text` is the passage that a person is shown. */
+/** Returns the passage of a hit. `source`: file, line and heading. `text`: the lines to show. */
 function passageIn(config: Config, hit: Hit, question: string, columns: number) {
   const { text = "", room = "?", source_file: name = "?", source_path: path = "", neighbors } = hit;
   const document = findOriginal(config, path, text);
@@ -220,7 +218,7 @@ function passageIn(config: Config, hit: Hit, question: string, columns: number) 
   return { source, room, lines, text: lines.map((row) => row.map((piece) => piece.text).join("")).join("\n") };
 }
 
-/** Two shims, like those of two agents, write at the same time; then each searches for what the other wrote. */
+/** Lets two shims, like those of two agents, write at the same time. Each then searches for the other's text. */
 async function letAgentsMeet(env: Env, out: Output, signal: AbortSignal): Promise<{ ms: number; found: boolean }> {
   const open = (name: string): Promise<StdioMcp> =>
     openStdioMcp(executable("mp-shim"), {
@@ -250,11 +248,11 @@ async function letAgentsMeet(env: Env, out: Output, signal: AbortSignal): Promis
 
 function startBroker(env: Env): ChildProcess {
   const [node, file] = executable("mempalace-broker");
-  // Its output is not part of the demo; when it does not start, `waitForBroker` reports it.
+  // The broker's output is not part of the demo; if it does not start, `waitForBroker` reports it.
   return spawn(node, [file, "--foreground"], { env, stdio: "ignore" });
 }
 
-/** Errors: BROKER_START_FAILED. */
+/** Waits for the broker. Errors: BROKER_START_FAILED. */
 async function waitForBroker(config: Config, broker: ChildProcess, signal: AbortSignal): Promise<void> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   while ((await findBroker(config)) === undefined) {

@@ -1,4 +1,4 @@
-/** `palace devbox`: the compose stack of this clone, or of this package. */
+/** `palace devbox` manages the compose stack of this clone or package. */
 import type { DevboxCall } from "../devbox/call.ts";
 import { defineVerb, options, usageError } from "../define-verb.ts";
 
@@ -21,18 +21,18 @@ palace devbox restore FOLDER|FILE [--yes PROJECT]
 The stack of docker-compose.yml: chroma, broker and the devbox, in which agents work. Memory and home are volumes; nothing but
 down --volumes erases them. Plain docker compose works beside it.
 
-  up        builds what is missing or older than its sources, and starts it. DIR becomes /workspace, and stays it (.env).
-            --share: the stack is another clone's, and this one's too from now on. --from: after COMPOSE_PROJECT_NAME was
-            changed, memory and home of the project that it was are copied to this one's; the old ones stay. --fresh: without them
-  shell     a login zsh in tmux session main, where it was left; CMD instead runs there, also without a terminal
-  status    services, health, image, volumes, workspace, drawers, the last backup, a recreate that was not finished
-  recreate  makes the containers anew from new images: agents' writes are drained, memory and home copied and verified, and
-            counted again in the new stack. What is not as it was is rolled back, with exit code 5. Killed at any point, the next
-            recreate or up finishes it. --no-build: from the images that are there; --force: whatever is at work in the stack
+  up        builds what is missing or older than its sources, and starts it. DIR becomes /workspace, now and later (.env).
+            --share: this clone shares another clone's stack from now on. --from: use it after you changed COMPOSE_PROJECT_NAME;
+            it copies memory and home of the old project and keeps the old ones. --fresh: begins without them
+  shell     opens a login zsh in tmux session main, as you left it; runs CMD there instead, even without a terminal
+  status    shows services, health, image, volumes, workspace, drawers, the last backup, an unfinished recreate
+  recreate  replaces the containers by ones from new images. It drains agents' writes, copies and verifies memory and home, and
+            counts them again in the new stack. A difference is rolled back, with exit code 5. After a kill at any point, the next
+            recreate or up finishes it. --no-build: uses the existing images; --force: even while something works in the stack
   down      ends and removes the containers. --volumes erases memory and home too, after a copy (--no-backup: without) and once the
             project's name was typed (--yes PROJECT: here)
-  restore   puts a copy into the stack: FOLDER is the one that down --volumes named (memory and home), FILE a backup (memory).
-            The memory that is there stays beside it. If it has drawers or facts, you type the project's name first (--yes PROJECT)`;
+  restore   restores a copy: FOLDER is the one that down --volumes named (memory and home), FILE a backup (memory).
+            The present memory is kept beside it. If it has drawers or facts, you type the project's name first (--yes PROJECT)`;
 
 export const verb = defineVerb({
   usage: USAGE,

@@ -1,6 +1,4 @@
-/**
- * `mempalace-docs DIR`, `palace mine docs DIR`, `mine projects DIR` and `mine formats DIR`: file the documents of a folder.
- */
+/** Implements `mempalace-docs DIR` and `palace mine docs|projects|formats DIR`, which file a folder's documents. */
 import { realpathSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import type { parseArgs } from "node:util";
@@ -21,7 +19,7 @@ export const verb = defineVerb({
   usage: `palace mine docs DIR|FILE [--wing W] [--limit N] [--dry-run] [--force] [--quiet]
 
 Files the documentation of a project (markdown, text, YAML, TOML, shell scripts, build recipes, licences; never source
-code, lockfiles or what .gitignore names). Run it again at any time: only what changed is filed, what vanished is removed.
+code, lockfiles or ignored files). Run it again at any time: it files changed documents and removes deleted ones.
 With FILE, that one document of its project. The wing and rooms come from DIR/mempalace.yaml if there is one. \`mempalace-docs DIR\` is the same.
 
   --wing W    file into wing W
@@ -47,7 +45,7 @@ To ask about one file: palace mine why FILE`,
   },
 });
 
-/** Finds the project of a file, which is then filed alone. */
+/** Finds the project of a file that is filed alone. */
 function targetOf(given: string, cacheDir: string): { dir: string; only?: string; wing?: string | undefined } {
   if (statSync(given, { throwIfNoEntry: false })?.isFile() !== true) return { dir: given };
   const file = realpathSync(given);
@@ -66,8 +64,8 @@ What vanished stays in the palace until \`mempalace_sync\` takes it out. For doc
   --wing W                 file into wing W
   --limit N                file at most N files
   --max-chunks-per-file N  leave out files that would become more than N drawers (default 50000; 0 = none)
-  --include-ignored PATHS  paths in DIR, with commas, to be filed although they are ignored; may be given again
-  --no-gitignore           do not heed .gitignore files
+  --include-ignored PATHS  file these ignored paths in DIR, separated by commas; may be given again
+  --no-gitignore           file what .gitignore names, too
   --agent NAME             who it is filed by
   --dry-run                say what would be filed, change nothing
   --force                  file everything again
@@ -90,8 +88,8 @@ export const formats = defineVerb({
   usage: `palace mine formats DIR [--wing W] [--limit N] [--max-chunks-per-file N] [--dry-run] [--force] [--quiet]
 
 Files office documents: .pdf .docx .pptx .xlsx .rtf .epub, as text, under the paths the files have. They are converted on this
-machine, without other programs and without the network; pictures of text are not read. The wing is that of the folder's
-name, rooms are those of DIR/mempalace.yaml. Run it again at any time: only what changed is filed. What vanished stays in the
+machine, without other programs and without the network; pictures of text are not read. The wing has the folder's name, and
+DIR/mempalace.yaml names the rooms. Run it again at any time: only what changed is filed. What vanished stays in the
 palace until \`mempalace_sync\` takes it out.
 
   --wing W                 file into wing W
@@ -142,7 +140,7 @@ type DocumentsCommand = {
   options: Omit<FeedOptions, Common> & Partial<Pick<FeedOptions, "wing">>;
 };
 
-/** Returns the exit code. Errors: CONFIG_USAGE. */
+/** Mines documents and returns the exit code. Errors: CONFIG_USAGE. */
 function mineDocuments({ options, ...command }: DocumentsCommand): Promise<number> {
   const { values, config, out } = command;
   const { front } = options;
@@ -166,7 +164,7 @@ function mineDocuments({ options, ...command }: DocumentsCommand): Promise<numbe
   });
 }
 
-/** Printed for a folder that holds no file of the kind. */
+/** Texts about the files that each command accepts, for a folder without any. */
 const TAKES: Readonly<Record<FeedOptions["front"]["name"], string>> = {
   docs: "documentation (md, rst, txt, yaml, toml, scripts, Dockerfiles …); source code too: palace mine projects DIR",
   projects: "text and source code, but what .gitignore names; office documents: palace mine formats DIR",

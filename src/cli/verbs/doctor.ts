@@ -1,4 +1,4 @@
-/** `palace doctor`: everything that must hold for agents to share the palace, one line each, with what to do. */
+/** `palace doctor` checks everything that agents need to share the palace, one line each, with what to do. */
 import { PalaceError } from "../../base/errors.ts";
 import { applyFixes, type Fixed, planFixes } from "../doctor/fix.ts";
 import { checkJudge, checkSettingsFile } from "../doctor/settings.ts";
@@ -14,9 +14,9 @@ export const verb = defineVerb({
 Checks Node, the palace's folder, disk and settings, the broker and the door to it, the ledger, the model and the driver, the agents, backups,
 tokens and clocks, and says what to do about what is wrong. Exit code 0 when nothing fails; notes and warnings are no failure.
 
-  --fix        first put right what is safe to, and say each thing: folders of ours that are missing, sockets and notes of a dead
-               broker, a broker that should run, spooled writes, agents that are wired by an older version, a backup that is due.
-               Nothing that somebody has written is deleted, and no stop by hand is lifted
+  --fix        first fix what is safe to fix, and list it: missing folders of ours, sockets and notes of a dead broker, a
+               broker that should run, spooled writes, agents wired by an older version, a backup that is due.
+               It deletes no text of a user and does not lift a stop by hand
   --dry-run    with --fix: only say what would be done
   --no-start   do not start a broker`,
   options: options("fix dry-run no-start"),
@@ -58,7 +58,7 @@ tokens and clocks, and says what to do about what is wrong. Exit code 0 when not
 });
 
 function printFixes(fixes: readonly Fixed[], isDryRun: boolean, out: Output): void {
-  if (fixes.length === 0) return out.text(isDryRun ? "Nothing would be put right.\n" : "Nothing to put right.\n");
+  if (fixes.length === 0) return out.text(isDryRun ? "Nothing would be fixed.\n" : "Nothing to fix.\n");
   out.table(
     spelledFixes(fixes, out).map(({ name, what, state, error }) => [
       { done: "done", planned: "would", failed: "FAILED" }[state],

@@ -1,4 +1,4 @@
-/** `palace edit ID`: changes a drawer's text in an editor, or its place. */
+/** `palace edit ID` changes a drawer's text in an editor, or its place. */
 import { type Client, connectClient } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { newKey } from "../../base/ids.ts";
@@ -54,7 +54,7 @@ async function withClient<T>(config: Config, agent: string, use: (client: Client
   }
 }
 
-/** The owner edits the text with its secrets: a mask that is written back would replace them. */
+/** Finds the drawer with its secrets: if the owner edited masked text, the masks would replace the secrets. */
 async function findWithSecrets(client: Client, given: string): Promise<ShownDrawer & { content: string }> {
   const drawer = await findDrawer(client, given);
   const content = drawer.content ?? "";
@@ -63,7 +63,7 @@ async function findWithSecrets(client: Client, given: string): Promise<ShownDraw
   return answer.found ? { ...drawer, content: String(answer.drawer["content"]) } : { ...drawer, content };
 }
 
-/** Somebody else may have changed the text while the editor was open. Errors: CONFIG_USAGE. */
+/** Refuses if another client changed the text while the editor was open. Errors: CONFIG_USAGE. */
 async function assertUnchanged(
   config: Config,
   agent: string,
@@ -80,7 +80,7 @@ async function assertUnchanged(
 
 type Asked = { config: Config; agent: string; out: Output; source?: string };
 
-/** Errors: PROTOCOL_BAD_PARAMS, for what the tool refuses. */
+/** Updates the drawer. Errors: PROTOCOL_BAD_PARAMS if the tool refuses it. */
 async function update(id: string, change: JsonObject, { config, agent, out, source = "" }: Asked): Promise<number> {
   const sinceMs = Date.now();
   const args = { drawer_id: id, ...change };

@@ -1,4 +1,4 @@
-/** `palace export DIR`: writes a fresh palace for MemPalace, through a real Chroma. */
+/** `palace export DIR` writes a new palace for MemPalace, through a real Chroma. */
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
@@ -9,9 +9,9 @@ import { defineVerb, options } from "../define-verb.ts";
 export const verb = defineVerb({
   usage: `palace export DIR [--chroma FILE | --without-chroma] [--partial]
 
-Writes everything into DIR as a fresh palace that MemPalace opens: drawers with metadata and vectors, closets, knowledge graph,
-tunnels and hallways. Agents may go on meanwhile: it holds one moment. DIR must not exist, or be empty; it is there when it is
-verified by count and hash, and not before. Ctrl-C leaves nothing. DIR is a folder of the broker's machine.
+Writes everything into DIR as a new palace that MemPalace opens: drawers with metadata and vectors, closets, knowledge graph,
+tunnels and hallways, all of one moment; agents may work meanwhile. DIR must be empty or not exist. It appears only after it is
+verified by count and hash; Ctrl-C leaves nothing behind. DIR is a folder on the broker's machine.
 
   --chroma FILE      the chroma command to write with (else: the npm package's, else chroma on the PATH, else none)
   --without-chroma   write the same files without Chroma

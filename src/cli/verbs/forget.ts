@@ -1,4 +1,4 @@
-/** `palace forget`: erases drawers for good, and lists the files that still hold them. */
+/** `palace forget` erases drawers for good, and lists the files that still hold them. */
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { text as readText } from "node:stream/consumers";
@@ -20,14 +20,14 @@ import { defineVerb, options, usageError } from "../define-verb.ts";
 
 const USAGE = `palace forget DRAWER_ID... | --source FILE | --match TEXT|- [--dry-run] [--yes] [--rewrite-backups]
 
-Erases drawers by their ids, all of one source, or whatever holds a text: from the ledger with its journal, full text, vectors and
-free pages, the public palace with its queue and index, the graph, writes kept on this machine and staged copies. Nothing of it can
-be taken back. Then it lists the files that still hold it: backups, logs, sources, which would be filed again.
---rewrite-backups replaces the backups of palace backup that hold it by new ones, made from the memory as it is then.
+Erases drawers by their ids, all drawers of one source, or all that contain a text. It erases them from the ledger with its journal, full
+text, vectors and free pages, the public palace with its queue and index, the graph, spooled writes and staged copies. This cannot be
+undone. Then it lists the files that still contain the text: backups, logs, and sources, which would be filed again.
+--rewrite-backups replaces the backups that contain it by new ones, made from the present memory.
 --match - reads the text from stdin, so that no shell keeps it in its history. --dry-run only lists. docs/how-to/forget.md says more.`;
 
 const WAIT_MS = 25_000;
-/** Bounds the waits for the erasure before the command reports what blocks it. */
+/** Maximum number of waits for the erasure before the command reports what blocks it. */
 const ATTEMPTS_MAX = 8;
 const PREVIEW_COLUMNS = 60;
 const SHOWN_MAX = 20;
@@ -59,7 +59,7 @@ export const verb = defineVerb({
     const erased = await untilErased(client);
     stopTelling();
     const { removed, ...found } = clean(config, preview, selector);
-    // After a complete erasure the ledger no longer holds the asked drawers: the same words in it belong to a drawer that
+    // After a complete erasure, the ledger no longer holds the forgotten drawers. Equal words in it belong to a drawer that
     // stays.
     const isOther = ({ path, what }: Trace): boolean =>
       erased.pending === 0 && what === "live" && isLedger(config, path);
@@ -67,7 +67,7 @@ export const verb = defineVerb({
     if (left.length < found.left.length) erased.notes.push(ELSEWHERE);
     erased.notes.push(...piped(config));
     const rewritten = values["rewrite-backups"] === true ? await rewriteBackups(config, left, out) : [];
-    // The rebuilt backup may hold the same words for a drawer that stays.
+    // The rebuilt backup may hold equal words for a drawer that stays.
     const cleaned = new Set(rewritten.filter((trace) => !stillHolds(trace, preview)).map(({ path }) => path));
     const standing = left.filter(({ path }) => !cleaned.has(path));
     out.answer({ ...done, ...erased, removed, rewritten, left: standing }, () => {
@@ -76,8 +76,8 @@ export const verb = defineVerb({
           `${plural(done.journalRows, "journal row")} and ${plural(done.images, "before-image")} cleaned.`,
       );
       tellFiles("Removed", removed, out);
-      tellFiles("Made anew", rewritten, out);
-      tellFiles("It still stands in", standing, out);
+      tellFiles("Rebuilt", rewritten, out);
+      tellFiles("Still in", standing, out);
       for (const line of removalHints(standing)) out.notice(out.spelled(line));
       for (const note of erased.notes) out.notice(note);
     });
@@ -101,7 +101,7 @@ async function wholeSelector(
   return "ids" in asked ? { ids: await Promise.all(asked.ids.map((id) => wholeIdToErase(client, id))) } : asked;
 }
 
-/** Lists backups that were streamed, which nobody can find from here. */
+/** Lists backups that were streamed, which no command can find from here. */
 function piped({ paths }: Config): string[] {
   const made = readList(paths.home).backups.filter(({ file }) => file === null);
   const last = made.at(-1);
@@ -110,7 +110,7 @@ function piped({ paths }: Config): string[] {
   return [`${plural(made.length, "backup")} went into a pipe, the last one ${when}: where they are is not known here`];
 }
 
-/** Rebuilds our own backups among the remaining files; an encrypted one when its passphrase is known. */
+/** Rebuilds our own backups among the remaining files, even an encrypted one if its passphrase is known. */
 async function rewriteBackups(config: Config, left: readonly Trace[], out: Output): Promise<Trace[]> {
   const rewritten: Trace[] = [];
   const ours = new Map(readList(config.paths.home).backups.map((one) => [one.file ?? "", one]));
@@ -127,7 +127,7 @@ async function rewriteBackups(config: Config, left: readonly Trace[], out: Outpu
   return rewritten;
 }
 
-/** A backup that cannot be rebuilt gets a notice and stays among the remaining files. */
+/** Rebuilds a backup. If that fails, prints a notice, and the backup stays among the remaining files. */
 async function isRewritten(
   config: Config,
   file: string,
@@ -137,7 +137,7 @@ async function isRewritten(
   try {
     return (await backUp(config, { file, passphrase, replace: true }, out)) !== undefined;
   } catch (error) {
-    out.notice(`${file} was not made anew: ${(error as Error).message}`);
+    out.notice(`${file} was not rebuilt: ${(error as Error).message}`);
     return false;
   }
 }
@@ -149,8 +149,8 @@ function isLedger({ paths }: Config, path: string): boolean {
 }
 
 /**
- * Finds the name that a file's drawers are filed under. Feeders file a document under the path of its staged copy, so
- * the document's name means that copy. Errors: CONFIG_USAGE.
+ * Finds the name under which a file's drawers are filed. Feeders file a document under the path of its staged copy, so the
+ * document's name means that copy. Errors: CONFIG_USAGE.
  */
 async function findSource(client: Client, config: Config, file: string, out: Output): Promise<{ source: string }> {
   const names = namesOf(file, placeOf(config));
@@ -162,7 +162,7 @@ async function findSource(client: Client, config: Config, file: string, out: Out
       `${file} is filed under ${filed.length} names: ${filed.join(", ")}`,
       `palace forget --source ${filed[0]}, and the others after it`,
     );
-  if (filed.length === 0) out.notice(`nothing is filed of ${file}; palace mine why ${file} says more`);
+  if (filed.length === 0) out.notice(`no drawer is filed from ${file}; palace mine why ${file} says more`);
   return { source: filed[0] ?? file };
 }
 
@@ -174,17 +174,17 @@ async function readSelector(ids: string[], source?: string, match?: string): Pro
   return { match: match === "-" ? (await readText(process.stdin)).replace(/\n$/, "") : match };
 }
 
-/** From here on Ctrl-C ends the command, while the broker goes on erasing. Returns a function that removes this handler. */
+/** Lets Ctrl-C end the command while the broker continues to erase. Returns a function that removes this handler. */
 function tellOfInterrupt(out: Output): () => void {
   const leave = (): never => {
-    out.notice("The broker goes on erasing; repeat the command to see what is left.");
+    out.notice("The broker continues to erase; repeat the command to see what is left.");
     process.exit(EXIT_INTERRUPTED);
   };
   process.once("SIGINT", leave);
   return () => process.off("SIGINT", leave);
 }
 
-/** If the broker dies meanwhile, the next call starts another one, which goes on. */
+/** Waits for the erasure. If the broker dies meanwhile, the next call starts another one, which continues. */
 async function untilErased(client: Client): Promise<ErasureReport> {
   let report: ErasureReport = { pending: 1, problems: [], notes: [] };
   for (let attempt = 0; attempt < ATTEMPTS_MAX && report.pending > 0; attempt++) {
@@ -199,7 +199,7 @@ function clean(config: Config, preview: ForgetPreview, selector: ForgetSelector)
     return removeTraces(
       findTraces(config, preview),
       preview.traces.concat(preview.ids ?? []),
-      // With --match every copy that holds the text is meant, wherever it was staged.
+      // With --match, this means every copy that holds the text, from any source.
       "match" in selector ? undefined : preview.sources,
     );
   } catch (cause) {

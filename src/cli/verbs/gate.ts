@@ -1,4 +1,4 @@
-/** `palace gate`: runs the host's end of an SSH bridge, and manages the `authorized_keys` entries that lead to it. */
+/** `palace gate` runs the host's end of an SSH bridge, and manages its entries in `authorized_keys`. */
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { authorizeKey, revokeKey } from "../../wire/bridge/authorized-keys.ts";
@@ -18,11 +18,11 @@ palace gate socket
 palace gate owner
 
 Without arguments: sshd runs it for a bridge's key; it makes sure that a broker runs and connects to it. authorize lets the
-public key KEY (of \`palace bridge setup\` in the container) do that and nothing else; revoke takes the entry away; socket prints
-where a forwarding bridge ends. owner passes bytes to the broker's own socket: the command line of the engine's user runs it with
+public key KEY (of \`palace bridge setup\` in the container) do that and nothing else; revoke removes the entry; socket prints
+the socket for a forwarding bridge. owner passes bytes to the broker's own socket: the command line of the engine's user runs it with
 \`docker exec\`, and no SSH key can.
 
-  --streamlocal   let the key forward too; it may then reach every socket and port that you can
+  --streamlocal   let the key forward too; it can then reach every socket and port that you can
   --file FILE     default: ~/.ssh/authorized_keys`;
 
 export const verb = defineVerb({
@@ -50,7 +50,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Uses absolute paths and the current settings, because sshd starts it with almost no environment. */
+/** Returns the command with absolute paths and the current settings: sshd gives it almost no environment. */
 function gateCommand(config: Config, env: Env): string[] {
   const [node, file] = executable("palace");
   const { palace } = config.handedOn();

@@ -1,21 +1,21 @@
-/** `palace mine git [DIR]`: files the commits of a git repository. */
+/** `palace mine git [DIR]` files the commits of a git repository. */
 import { quoted } from "../../base/shell-word.ts";
 import { COMMITS_MAX, feedCommits, type GitReport } from "../../feeders/git-miner/file-commits.ts";
 import { FEED_OPTIONS, feedPlace, runMine } from "../feeding/mining.ts";
 import { type Output, plural, printable } from "../terminal/output.ts";
 import { defineVerb, readCount } from "../define-verb.ts";
 
-/** Commits that are looked at unless somebody says otherwise. */
+/** Number of commits to examine, unless the user gives another. */
 const COMMITS_USUAL = 1_000;
 
 export const verb = defineVerb({
   usage: `palace mine git [DIR] [--limit N] [--wing W] [--dry-run] [--force] [--quiet]
 
-Files the commits of the git repository that DIR (else the working directory) is in: message, author, date and names of the
-files, a drawer for each commit. Run it again at any time: only new commits are filed. A commit that a rebase or a cherry-pick
-gave another hash is known by its author, date and message. What a rebase drops stays in the palace. E-mail addresses are not filed;
-bots, merges without words of their own, and commits without a message are left out. The wing is that of the project's documents,
-in a worktree its main clone's; the room is git.
+Files the commits of the git repository around DIR (default: the working directory): message, author, date and file names,
+one drawer for each commit. Run it again at any time: only new commits are filed. A commit that a rebase or a cherry-pick
+gave another hash is known by its author, date and message. Commits that a rebase drops stay in the palace. E-mail addresses are not filed;
+commits of bots, merges without a message of their own, and commits without a message are left out. The wing is the one of the
+project's documents (in a worktree: the main clone's); the room is git.
 
   --limit N   look at the newest N commits (default ${COMMITS_USUAL}; 0 = all, at most ${COMMITS_MAX})
   --wing W    file into wing W

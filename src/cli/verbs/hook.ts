@@ -1,7 +1,7 @@
 /**
- * `palace hook`: agents' hooks, the pi extension and the opencode plugin run it. It never fails an agent or delays it by
- * more than one second, counted from the start of the process; then it ends without an answer. stdout carries only the
- * answer; errors go to the log.
+ * Implements `palace hook`, which agents' hooks, the pi extension and the opencode plugin run. It never fails an agent
+ * or delays it by more than one second, counted from the start of the process; then it ends without an answer. stdout
+ * has only the answer; errors go to the log.
  */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -22,21 +22,21 @@ palace hook turn-end --session NAME/ID [--agent NAME]
 palace hook judge --session NAME/ID [--agent NAME]
 palace hook file --from opencode|claude-code|pi --session ID
 
-For coding agents; \`palace install\` enters it. It never fails an agent and takes a second at most (\`palace config get turn-max-ms\`): without a memory it says nothing.
+For coding agents; \`palace install\` enters it. It never fails an agent and takes a second at most (\`palace config get turn-max-ms\`): without a memory it prints nothing.
 
-  claude-code  reads a hook's JSON from stdin: a session that begins is told what the palace says, one that pauses, is about to
-               be compacted or ends is filed
-  wake-up      prints that text; --resumed: only what the same session was told before; --cwd DIR: the agent's folder, whose
+  claude-code  reads a hook's JSON from stdin. It gives a new session the wake-up text, and files a session that pauses, ends or
+               is about to be compacted
+  wake-up      prints that text; --resumed: only the text that this session got before; --cwd DIR: the agent's folder, whose
                project comes first
-  turn         reads {"prompt", "cwd"} from stdin and prints what memory with outcomes (MEMPALACE_OUTCOMES) says beside that prompt:
-               {"scoring", "context"}; --fresh: the agent no longer sees what it was shown before; --compacted: nor what
-               was said, whose last exchanges are told
-  turn-end     reads {"user", "assistant", "cwd", "signals"} from stdin and keeps that exchange, in 30 s at most: what the
-               user says next judges it, and so do signals (docs/explanation/learning.md); without a broker it waits for one on disk
-  judge        reads from stdin what turn-end tells of a score that is owed, where the agent has not scored, and has the model of
-               MEMPALACE_JUDGE_URL judge it, in 30 s at most (what went wrong stands in hook.log)
-  file         files what is new in a session, in one process a session (what went wrong stands in hook.log of the state folder);
-               after every 15 messages of the user in opencode, an entry in its diary too
+  turn         reads {"prompt", "cwd"} from stdin and prints the texts of memory with outcomes (MEMPALACE_OUTCOMES) for that
+               prompt: {"scoring", "context"}; --fresh: the agent no longer sees what it was shown before; --compacted: nor
+               the conversation, so the last exchanges are printed too
+  turn-end     reads {"user", "assistant", "cwd", "signals"} from stdin and stores that exchange, in 30 s at most. The user's next
+               message and the signals judge it (docs/explanation/learning.md). Without a broker it is spooled
+  judge        reads a missing score from stdin, as turn-end prints it, and lets the model of MEMPALACE_JUDGE_URL judge it, in
+               30 s at most; errors go to hook.log
+  file         files what is new in a session, in one process per session; errors go to hook.log of the state folder. In
+               opencode it also writes a diary entry after every 15 messages of the user
   --within MS  milliseconds it may take (default: the setting turn-max-ms)`;
 
 const OPTIONS = {
@@ -65,14 +65,14 @@ export const verb: Verb = {
     else {
       const scene = usable(what, values, env);
       const text = scene === undefined ? "" : await runHook(what, scene, values);
-      // The answer is written at once and whole.
+      // Writes the whole answer at once.
       if (text !== "") process.stdout.write(`${text}\n`);
     }
     return 0;
   },
 };
 
-/** An unknown option, from another version's hook entry, must not stop an agent, as exit code 2 would. */
+/** Parses the arguments. An unknown option of another version must not stop an agent, as exit code 2 would. */
 function parse(argv: readonly string[]): { values: Values; positionals: string[] } {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true, strict: true });
@@ -82,7 +82,7 @@ function parse(argv: readonly string[]): { values: Values; positionals: string[]
   }
 }
 
-/** Undefined for settings that cannot be used: they must not fail an agent. */
+/** Returns the context; undefined if the settings are faulty, because that must not fail an agent. */
 function usable(what: string, values: Values, env: Env): Scene | undefined {
   try {
     return sceneOf(what, values, env);
@@ -91,7 +91,7 @@ function usable(what: string, values: Values, env: Env): Scene | undefined {
   }
 }
 
-/** Errors: CONFIG_BAD_VALUE. */
+/** Makes the context. Errors: CONFIG_BAD_VALUE. */
 function sceneOf(what: string, values: Values, env: Env): Scene {
   const config = loadConfig(env, { palace: values.palace });
   const write = logFile(join(config.paths.stateDir, "hook.log"));

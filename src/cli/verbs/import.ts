@@ -1,4 +1,4 @@
-/** `palace import FILE|DIR`: merges another memory into the running one. */
+/** `palace import FILE|DIR` merges another memory into the running one. */
 import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import { openOtherMemory, type OtherMemory } from "../../memory/backup/other-memory.ts";
@@ -24,12 +24,12 @@ export const verb = defineVerb({
   usage: `palace import FILE|DIR [--dry-run] [--passphrase-file FILE]
 
 Merges another memory into the running one: a backup (FILE), or a palace's home, an export or a palace of MemPalace (DIR),
-which is only read. Drawers, diaries, outcomes, facts, tunnels, the journal and the index of mined files come with their ids,
-texts, times, wings and rooms. What is here already stays as it is, so importing twice adds nothing. A drawer that was changed on both sides
-is filed a second time beside yours. Agents may go on meanwhile. After Ctrl-C or a kill the same command goes on. One command
-takes the import back.
+which is only read. It imports drawers, diaries, outcomes, facts, tunnels, the journal and the index of mined files with their ids,
+texts, times, wings and rooms. Existing drawers stay as they are, so importing twice adds nothing. A drawer that was changed on both sides
+is filed a second time beside yours. Agents may work meanwhile. After Ctrl-C or a kill the same command continues. One command
+undoes the import.
 
-  --dry-run               what would come, and what is here already; changes nothing
+  --dry-run               list what would be imported, and what is here already; change nothing
   --passphrase-file FILE  the first line of FILE is the backup's passphrase (else MEMPALACE_BACKUP_PASSPHRASE_FILE, -PASSPHRASE, else asked)`,
   options: options("dry-run passphrase-file="),
   args: [1, 1],
@@ -56,7 +56,7 @@ type Asked = {
   signal: AbortSignal;
 };
 
-/** Returns undefined when Ctrl-C came before anything was sent. */
+/** Merges the memory. Returns undefined if Ctrl-C came before anything was sent. */
 async function merge(config: Config, { from, isDry, values, out, signal }: Asked): Promise<Joined | undefined> {
   let other: OtherMemory;
   const isHere = config.endpoint === undefined && !isBridged(config);
@@ -90,7 +90,7 @@ async function merge(config: Config, { from, isDry, values, out, signal }: Asked
   }
 }
 
-/** Name in the journal: the same for every run from one path, so that one undo takes all of them back. */
+/** Returns the name in the journal: the same for every run from one path, so that one undo covers all of them. */
 function importerOf(from: string): string {
   return `palace import ${createHash("sha256").update(from).digest("hex").slice(0, 8)}`;
 }

@@ -1,6 +1,4 @@
-/**
- * `palace install` and `palace install remove`: wire coding agents to the palace, one after another, and take that out again.
- */
+/** Implements `palace install` and `palace install remove`, which wire coding agents to the palace and unwire them. */
 import { type AgentName, AGENTS } from "../../agents/install/agent-files.ts";
 import { findAgent } from "../../agents/install/detect.ts";
 import { install, type Outcome, type Parts, uninstall } from "../../agents/install/install.ts";
@@ -25,9 +23,9 @@ const USAGE = `palace install claude-code|opencode|pi|all [--dry-run]
 palace install codex|gemini|cursor|vscode|zed
 palace install --uninstall claude-code|opencode|pi|all
 
-Gives a coding agent the palace: its tools as an MCP server, and what the agent has for hooks, plugins and skills. Everything else in
+Connects a coding agent to the palace: with an MCP server, and with the hooks, plugins and skills that the agent supports. Everything else in
 the agent's files stays byte for byte, comments too; a file that is changed is copied beside itself first. If you run it again, it
-keeps what is right. It names settings that the agent prefers to ours or runs beside ours, and the command that removes them. all wires the
+changes only what is wrong. It names settings that the agent prefers to ours or runs beside ours, and the command that removes them. all wires the
 agents that are found on this machine. For codex and the others it prints the lines to paste.
 What is written where: docs/how-to/agents.md.
 
@@ -72,8 +70,8 @@ export const verb = defineVerb({
 
 const REMOVE = `palace install remove claude-code|opencode|pi|all [--dry-run]
 
-Takes back what palace install has written. A file that nobody has changed since is again what it was, byte for byte, or gone if it was
-not there before; from one that was changed only what is ours is taken. The palace itself is not touched.
+Removes what palace install has written. If nobody has changed a file since, it gets its old content, byte for byte, or is deleted if it
+did not exist before. From a file that was changed, only our part is removed. The palace itself is not touched.
 
   --dry-run  show what would be written, and write nothing`;
 
@@ -99,17 +97,17 @@ function runUninstall(name: string, parts: Parts, isDryRun: boolean, out: Output
 }
 
 type Job = {
-  /** `all`: every agent that `isMeant` accepts. */
+  /** `all` means every agent that `isMeant` accepts. */
   name: AgentName | "all";
   isMeant: (agent: AgentName) => boolean;
   does: (agent: AgentName) => Outcome;
   words: { already: string; done: string; planned: string; blocked: string; absent?: string; contested?: string };
-  /** Lists the rivals of our wiring that the agent has or prefers. */
+  /** Lists what the agent prefers to our wiring or runs beside it. */
   rivals?: (agent: AgentName) => Rival[];
   isDryRun: boolean;
 };
 
-/** The exit code. Errors: of an agent that was named. */
+/** Runs the job and returns the exit code. Errors: those of an agent that was named. */
 function wireAll({ name, isMeant, does, words, rivals, isDryRun }: Job, parts: Parts, out: Output): number {
   const agents = AGENTS.filter((agent) => agent === name || (name === "all" && isMeant(agent)));
   const skipped = name === "all" ? AGENTS.filter((agent) => !agents.includes(agent)) : [];

@@ -1,4 +1,4 @@
-/** `palace status jobs`: lists the broker's long-running jobs, running and done. */
+/** `palace status jobs` lists the broker's long jobs, running and done. */
 import { PalaceError } from "../../base/errors.ts";
 import { formatDuration, printable } from "../terminal/output.ts";
 import { defineVerb } from "../define-verb.ts";

@@ -1,4 +1,4 @@
-/** `palace logs`: prints the end of the broker's log in readable form; with -f also what is appended to it. */
+/** `palace logs` prints the end of the broker's log in readable form; with -f also what is appended to it. */
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,7 +12,7 @@ import { defineVerb, options, readCount } from "../define-verb.ts";
 
 const LINES_DEFAULT = 50;
 const FOLLOW_MS = 250;
-/** The most that is read from the end of the file, however many lines are asked for. */
+/** Maximum number of bytes to read from the end of the file, for any number of lines. */
 const TAIL_SIZE_MAX_BYTES = 8 * 1024 * 1024;
 
 export const verb = defineVerb({
@@ -20,8 +20,8 @@ export const verb = defineVerb({
 
 Shows the last ${LINES_DEFAULT} lines of the broker's log. --json prints its lines as they are, one JSON object each.
 
-  -n N   so many lines
-  -f     go on with what is added, until Ctrl-C`,
+  -n N   show the last N lines
+  -f     also show new lines, until Ctrl-C`,
   options: options("follow|f lines|n="),
   place: "any",
   run: async ({ values, config, out }) => {
@@ -43,7 +43,7 @@ Shows the last ${LINES_DEFAULT} lines of the broker's log. --json prints its lin
   },
 });
 
-/** Runs until the process is ended. A file that shrank or was replaced is read from its start. */
+/** Follows the file until the process ends. A file that shrank or was replaced is read from its start. */
 async function follow(path: string, from: number, out: Output): Promise<never> {
   const decoder = new StringDecoder("utf8");
   let position = from;
@@ -90,7 +90,7 @@ function printLine(line: string, out: Output): void {
   out.text(out.isJson ? line : formatLine(line));
 }
 
-/** Formats as `2026-11-02 10:00:00.123 INFO broker-ready peers=2`; a line that is not ours is shown as it is. */
+/** Formats a line as `2026-11-02 10:00:00.123 INFO broker-ready peers=2`; shows another program's line as it is. */
 export function formatLine(line: string): string {
   const { atMs, level, event, ...fields } = parseRecord(line);
   if (typeof atMs !== "number" || !Number.isFinite(atMs)) return printable(line);

@@ -1,4 +1,4 @@
-/** `palace ls [WING[/ROOM]]`: lists wings, the rooms of one, or the drawers of a room. */
+/** `palace ls [WING[/ROOM]]` lists wings, the rooms of one, or the drawers of a room. */
 import type { Client } from "../../wire/client/client.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { sourcesShown } from "../../feeders/came-from.ts";
@@ -71,8 +71,8 @@ async function wingsOf(client: Client): Promise<Record<string, Rooms>> {
 }
 
 /**
- * A wing may have a slash in its name: the longest wing that fits is meant. `hint` says which names are listed instead of those that
- * were typed. Errors: PROTOCOL_BAD_PARAMS.
+ * Reads a place. A wing's name may contain a slash, so the longest wing that fits is used. `hint`: which names are listed instead.
+ * Errors: PROTOCOL_BAD_PARAMS.
  */
 function readPlace(given: string, wings: Readonly<Record<string, Rooms>>): Place {
   if (given === "") return { wing: undefined, room: undefined };
@@ -89,7 +89,7 @@ function readPlace(given: string, wings: Readonly<Record<string, Rooms>>): Place
   return { wing, room: nameOf(inRoom, wing), ...hintIn(inWing, inRoom) };
 }
 
-/** `wing`: the one whose rooms are looked through, or "". Errors: PROTOCOL_BAD_PARAMS, for a name that is unknown or could be several. */
+/** Returns the name that was found. `wing`: the wing of the room, or "". Errors: PROTOCOL_BAD_PARAMS for an unknown or ambiguous name. */
 function nameOf({ name, hint = "", near: [near] = [] }: Found, wing: string): string {
   if (name !== undefined) return name;
   const list = `to see which there are: palace ls${wing === "" ? "" : ` ${quoted(wing)}`}`;

@@ -1,11 +1,11 @@
-/** `palace mine PATH`, `palace mine KIND …`: runs the feeder of that kind; a path alone means documents. */
+/** `palace mine PATH` and `palace mine KIND …` run the feeder of that kind; a path alone means documents. */
 import { statSync } from "node:fs";
 import type { Env } from "../../config/env.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { spelled } from "../terminal/spelling.ts";
 import type { Verb } from "../define-verb.ts";
 
-/** Only the file of the given kind is loaded. */
+/** Loaders, so that only the file of the given kind is loaded. */
 const KINDS: Record<string, () => Promise<{ verb: Verb }>> = {
   projects: async () => ({ verb: (await import("./docs.ts")).projects }),
   docs: () => import("./docs.ts"),

@@ -1,7 +1,4 @@
-/**
- * `palace outcome`: shows the memories that learn from outcomes, explains why a memory is where it is, and takes a
- * person's own verdict on it.
- */
+/** `palace outcome` lists memories that learn from outcomes, explains their scores, and records a person's judgment. */
 import { resolve } from "node:path";
 import { type Client, connectClient } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
@@ -30,22 +27,22 @@ palace outcome door [--local | --off]
 Memory that learns from outcomes (docs/how-to/learning.md).
 
   stats  how many memories each collection holds
-  why    what came of a memory: its outcomes and who has told them, where it was moved, the conversations it was shown in. Any drawer that was scored has them
+  why    a memory's outcomes and who reported them, its moves, and the conversations it was shown in; works for any scored drawer
   list   the memories of working, history, patterns and memory_bank, or of the collection you name: 500 at most, the newest first
-  score  your own word on it. It replaces what agents said, unless they said more of the same; your words add up among themselves.
-         A memory whose score falls too low is taken out: the command that brings it back is printed
-  forget takes a memory out, and prints the command that brings it back. \`palace forget ID\` erases it for good
-  ingest a book: a text file, or .pdf .docx .pptx .xlsx .rtf .epub, in chunks that search_memory finds; a title that is there stays as it is
-  books  their titles, files and chunks
-  remove takes a book out, and prints the command that brings it back
-  import brings everything from a Roampal's data folder (ROAMPAL_DATA_PATH, or where Roampal has it), which is only read; again, it brings what
-         is new. What was scored or changed here stays as it is here. The graphs are kept for the way back.
-         --profile: into that profile of Roampal's profiles.json, without graphs; name its folder, too
-  export writes a data folder that Roampal opens, with every memory, book and archived fact, and the graphs that came. --profile: those of that profile
-  door   Roampal's HTTP API at its port. --local: programs of your own need no token there, as Roampal's hooks, plugins and MCP server cannot
-         send one; it stays so, and opens port 27182 if no port was set. --off: every program needs a token again`;
+  score  your own judgment. It replaces the agents' judgments, unless they said more of the same; your own judgments add up.
+         A memory whose score falls too low is removed, and the command that restores it is printed
+  forget removes a memory, and prints the command that restores it. \`palace forget ID\` erases it for good
+  ingest files a book: a text file, or .pdf .docx .pptx .xlsx .rtf .epub, in chunks that search_memory finds; an existing title is not changed
+  books  lists the books with their titles, files and chunks
+  remove removes a book, and prints the command that restores it
+  import imports everything from a Roampal's data folder (ROAMPAL_DATA_PATH, or Roampal's default), which is only read. A second import adds
+         what is new. Memories that were scored or changed here stay as they are. The graphs are kept only for an export.
+         --profile: imports into that profile of Roampal's profiles.json, without graphs; give its folder as well
+  export writes a data folder that Roampal opens, with every memory, book and archived fact, and the imported graphs. --profile: only that profile
+  door   shows Roampal's HTTP API at its port. --local: programs of your own need no token there, because Roampal's hooks, plugins and MCP
+         server cannot send one; this is permanent, and opens port 27182 if no port was set. --off: every program needs a token again`;
 
-/** In the journal; `palace history undo --client` takes the name. */
+/** Name in the journal, which `palace history undo --client` accepts. */
 const IMPORTER = "palace outcome import";
 
 type Asked = {
@@ -66,7 +63,7 @@ type Asked = {
   out: Output;
 };
 
-/** By their names: how many arguments each takes, at least and at most, and what it does. */
+/** Call → its minimum and maximum number of arguments, and its function. */
 const CALLS: Readonly<Record<string, readonly [least: number, most: number, run: (asked: Asked) => Promise<number>]>> =
   {
     stats: [0, 0, stats],
@@ -82,7 +79,7 @@ const CALLS: Readonly<Record<string, readonly [least: number, most: number, run:
     door: [0, 0, door],
   };
 
-/** Which call each option is of. */
+/** Option → the call that accepts it. */
 const TAKERS = {
   title: "ingest",
   "chunk-size": "ingest",
@@ -94,10 +91,10 @@ const TAKERS = {
   off: "door",
 } as const;
 
-/** Collections that `list` shows unasked: books are many chunks, and `books` lists them. */
+/** Collections that `list` shows by default. Books have many chunks, so `books` lists them. */
 const LISTED = ["working", "history", "patterns", "memory_bank"];
 const SORTS = ["recency", "score"] as const;
-/** The broker's own bound. */
+/** The broker's own limit. */
 const LISTED_MAX = 500;
 const TEXT_COLUMNS = 70;
 const TELLINGS = ["worked", "failed", "partial"];
@@ -124,7 +121,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Has no client of its own: the broker that it asks may be ended for another one. */
+/** Opens or shows the door. It has no client, because a restart would end the client's broker. */
 async function door({ config, values, out }: Omit<Asked, "client">): Promise<number> {
   const { assertOpen, doorOf, letOwnerIn } = await import("../settings/outcome-door.ts");
   const { local = false, off = false } = values;
@@ -166,7 +163,7 @@ function print(memory: MemoryTold, out: Output): void {
   out.table([
     ["id", id],
     ["place", `${wing}/${room}`],
-    ["score", score ?? "nobody has scored it"],
+    ["score", score ?? "not scored yet"],
     ["uses", uses === 0 ? "none" : `${uses}, ${successes} of them well; ${Math.round((proven ?? 0) * 100)} % proven`],
     ...(asked === 0 ? [] : [["questions", `${asked} known, a solution of ${solved}`] as const]),
     ...answers.map(({ context, collection, worked, failed, partial }) => [
@@ -243,7 +240,7 @@ async function forget({ client, first: id, out }: Asked): Promise<number> {
   return 0;
 }
 
-/** Errors: PROTOCOL_BAD_PARAMS. */
+/** Returns the explanation of a memory. Errors: PROTOCOL_BAD_PARAMS. */
 async function told(client: Client, id: string): Promise<MemoryTold> {
   const answer = await client.call("outcome.why", { id });
   if (answer.found) return answer;
@@ -267,7 +264,7 @@ async function ingest({ client, first: file, values, out }: Asked): Promise<numb
   return 0;
 }
 
-/** Characters. The broker knows the bounds. */
+/** Reads a number of characters; the broker checks its range. */
 function countOf(values: Asked["values"], option: "chunk-size" | "chunk-overlap"): number | undefined {
   const value = values[option];
   if (value === undefined || /^\d+$/.test(value)) return value === undefined ? undefined : Number(value);
@@ -314,7 +311,7 @@ async function exportFolder({ client, config, first: dir, values, out }: Asked):
   return out.answer(exported, out.spelled(describeExport(exported)));
 }
 
-/** Errors: CONFIG_USAGE for a name that Roampal's registry does not hold. */
+/** Returns the profile. Errors: CONFIG_USAGE for a name that is not in Roampal's registry. */
 async function profileFor(config: Config, name: string | undefined): Promise<string | undefined> {
   if (name === undefined) return undefined;
   const { keyOfProfile } = await import("../../broker/outcome-api/profile.ts");

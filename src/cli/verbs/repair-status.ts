@@ -1,4 +1,4 @@
-/** `palace repair status`: reports on ledger and public palace, read-only. */
+/** `palace repair status` reports on ledger and public palace, read-only. */
 import type { CollectionHealth, PalaceHealthReport } from "../../protocol/spec.ts";
 import { plural } from "../terminal/output.ts";
 import { defineVerb } from "../define-verb.ts";
@@ -57,7 +57,7 @@ function faultsOf({ ledger, palace }: PalaceHealthReport): string[] {
   return faults;
 }
 
-/** Pending work needs no repair, but without a model, say, it never finishes. */
+/** Describes pending work. It needs no repair, but may never finish, for example without a model. */
 function wellBut({ ledger: { pending } }: PalaceHealthReport): string {
   if (pending === 0) return "All is well.";
   return `Nothing to repair. ${plural(pending, "drawer")} ${pending === 1 ? "waits" : "wait"} for a vector: palace doctor says what for.`;

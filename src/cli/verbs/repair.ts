@@ -1,4 +1,4 @@
-/** `palace repair`, `repair migrate` and `repair compact`: each is one job of the broker. */
+/** Implements `palace repair`, `repair migrate` and `repair compact`; each is one job of the broker. */
 import { answerJob } from "../report/job.ts";
 import { formatBytes, type Output, plural } from "../terminal/output.ts";
 import { defineVerb, options } from "../define-verb.ts";
@@ -7,8 +7,8 @@ export const verb = defineVerb({
   usage: `palace repair
 
 Rebuilds the ledger's indexes (words, counts, short forms of vectors), and the public palace that MemPalace opens. It builds the
-new palace beside the old one, verifies it by count and hash, renames it into place and keeps the old one. Agents may go on: reads
-do not wait, writes wait while the index of words is made. If it is killed, the old or the new palace is there; run it again.`,
+new palace beside the old one, verifies it by count and hash, renames it into place and keeps the old one. Agents may work meanwhile:
+reads do not wait, writes wait while the index of words is made. After a kill, the old or the new palace is in place; run it again.`,
   forOwner: true,
   run: ({ config, out }) => answerJob<Repaired>(config, { kind: "repair" }, out, (result) => print(result, out)),
 });
@@ -16,7 +16,7 @@ do not wait, writes wait while the index of words is made. If it is killed, the 
 export const migrate = defineVerb({
   usage: `palace repair migrate [--dry-run]
 
-Tries whether the public palace can be written, read and deleted from as it is; if not, rebuilds the palace from the ledger as
+Tests whether rows can be written, read and deleted in the public palace as it is; if not, rebuilds the palace from the ledger as
 \`palace repair\` does, and keeps the old one. Changes nothing if the palace works.
 
   --dry-run   only say whether it is needed, and why`,
@@ -33,10 +33,10 @@ Tries whether the public palace can be written, read and deleted from as it is; 
 export const compact = defineVerb({
   usage: `palace repair compact
 
-Gives the disk back what deleted drawers, undos and replaced sources have left free in the ledger, by rewriting its file.
-Agents may go on: reads do not wait, writes wait while the file is written (some seconds for a gigabyte). Needs free space of
-twice the ledger's size meanwhile; where that is not there, it says so and nothing is changed. Rarely needed: most free space
-is given back by itself while nobody writes, and all of it after a forget.`,
+Rewrites the ledger's file without the free space that deleted drawers, undos and replaced sources left in it. Agents may work
+meanwhile: reads do not wait, writes wait while the file is written (some seconds for a gigabyte). It needs free disk space of
+twice the ledger's size; without that, it says so and changes nothing. You rarely need it: the broker frees most space by itself
+while no client writes, and all of it after a forget.`,
   forOwner: true,
   run: ({ config, out }) =>
     answerJob<Compacted>(config, { kind: "compact" }, out, ({ beforeBytes, afterBytes, isLogCut }) => {
@@ -68,7 +68,7 @@ function print({ ledger, ...rest }: Repaired, out: Output): void {
     ...(queuedAgain === 0 ? [] : [`${plural(queuedAgain, "drawer")} queued for a vector again`]),
   ];
   out.text(
-    `ledger: index of words made anew; ${corrected.length === 0 ? "nothing else was wrong" : corrected.join(", ")}`,
+    `ledger: index of words rebuilt; ${corrected.length === 0 ? "nothing else was wrong" : corrected.join(", ")}`,
   );
   printRebuilt(rest, out);
 }

@@ -1,4 +1,4 @@
-/** `palace restart`: ends the broker, if one runs, and starts a new one. Agents notice a delay. */
+/** `palace restart` ends the broker, if one runs, and starts a new one. Agents only notice a delay. */
 import { isLoopback, resolveListenHost } from "../../broker/door/listen.ts";
 import { readTokens } from "../../broker/door/tokens.ts";
 import { clearStop, ensureBroker, untilOpen } from "../../wire/client/start.ts";
@@ -25,7 +25,7 @@ Lets the broker finish and starts a new one, for instance after an update. Agent
 type Found = Pick<Awaited<ReturnType<typeof ensureBroker>>, "endpoint" | "health">;
 type Restarted = { stopped: boolean } & Found;
 
-/** The next broker has the environment of `config`. Resolves when its palace is open. Errors: those of stopping and starting. */
+/** Restarts the broker with `config`'s environment. Resolves when its palace is open. Errors: of stopping, of starting. */
 export async function restartBroker(config: Config): Promise<Restarted> {
   const box = brokerBox(config);
   if (box !== undefined) {
@@ -35,8 +35,8 @@ export async function restartBroker(config: Config): Promise<Restarted> {
   }
   assertSettings(config.settings);
   assertCanListen(config);
-  // The mark keeps agents from starting the old version in between. It is removed in every case, or agents would take it
-  // for a stop by hand.
+  // The mark keeps agents from starting the old version in between. It is always removed, or agents would take it for a stop by
+  // hand.
   process.once("exit", () => clearStop(config));
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(EXIT_INTERRUPTED));
   const { stopped } = await stopBroker(config).finally(() => clearStop(config));
@@ -46,11 +46,11 @@ export async function restartBroker(config: Config): Promise<Restarted> {
   return { stopped, ...(await untilOpen(config, found)) };
 }
 
-/** The old broker has ended and no new one runs, which the error must say as well. */
+/** Adds to the error that the old broker has ended and no new one runs. */
 function withoutBroker(error: unknown): unknown {
   if (!(error instanceof PalaceError)) return error;
   const { code, message, hint, cause } = error;
-  const next = "when that is put right: palace start";
+  const next = "after you have fixed that: palace start";
   return new PalaceError(
     code,
     `the old broker has ended and no new one runs: ${message}`,
@@ -59,9 +59,7 @@ function withoutBroker(error: unknown): unknown {
   );
 }
 
-/**
- * Checked before anything is ended: a broker that cannot open the requested door would not start. Errors: CONFIG_BAD_VALUE.
- */
+/** Checks the requested door before the old broker ends: the door may need a token. Errors: CONFIG_BAD_VALUE. */
 function assertCanListen({ listen, paths, endpoint }: Config): void {
   if (listen === undefined || listen === "off" || endpoint !== undefined) return;
   if (isLoopback(resolveListenHost(listen.host)) || readTokens(paths.tokensFile).length > 0) return;

@@ -1,4 +1,4 @@
-/** `palace backup restore`: puts a backup in the place of the palace and keeps the old state aside. */
+/** `palace backup restore` replaces the palace with a backup and keeps the old state aside. */
 import { existsSync, readdirSync, rmdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -39,13 +39,13 @@ const LOCK_POLL_MS = 50;
 export const verb = defineVerb({
   usage: `palace backup restore FILE|- [--dry-run] [--yes] [--with-tokens] [--no-start] [--passphrase-file FILE]
 
-Replaces the palace by a backup, or creates the palace from it if there is none. First all of it is read and checked; a bad one changes nothing.
-Then the broker is stopped, what is there is moved aside (before-restore-TIME beside it, never deleted), the backup takes its
-place, and a broker that ran is started again; it rebuilds the public palace. If this is killed, the old palace or
-the new one is there, and the next start, or this command again, finishes it. Settings that are there stay. - reads the backup from stdin.
-A broker in a container of this machine's engine is given FILE through the engine.
+Replaces the palace by a backup, or creates the palace from it if there is none. It first reads and checks the whole backup; a bad one changes nothing.
+Then it stops the broker, moves the present palace aside (to before-restore-TIME beside it, never deleted), puts the backup in its
+place, and starts the broker again if it ran; the broker rebuilds the public palace. After a kill, the old palace or
+the new one is in place, and the next start, or this command again, finishes it. Existing settings stay. - reads the backup from stdin.
+A broker in a container of this machine's engine gets FILE through the engine.
 
-  --dry-run               say what is there and what would replace it; change nothing
+  --dry-run               show the present palace and what would replace it; change nothing
   --yes                   do not ask
   --with-tokens           restore the TCP door's tokens too, if there are none now; whoever has such a token may then connect
   --no-start              do not start the broker again, because something else does
@@ -114,7 +114,7 @@ function assertHere(config: Config): void {
     );
 }
 
-/** Called without Ctrl-C: the swap takes a moment, and an interrupted one would only be finished later. */
+/** Swaps the palaces. The caller ignores Ctrl-C for this moment: the next command must finish an interrupted swap. */
 async function exchange(
   config: Config,
   file: string,
@@ -136,7 +136,7 @@ async function exchange(
   let pending: PendingRestore;
   try {
     ({ stopped } = await stopBroker(config));
-    // An engine that starts its broker again at once may be quicker than we are.
+    // An engine may restart its broker before we take the lock.
     pending = await underLock(config, swap).catch(async (error: unknown) => {
       if (!noStart || !(error instanceof PalaceError && error.code === "PALACE_LOCKED")) throw error;
       await stopBroker(config);
@@ -145,12 +145,12 @@ async function exchange(
   } finally {
     if (!wasStopped) clearStop(config);
   }
-  // The broker starts only after a swap, because its own error would hide what prevented one.
+  // The broker starts only after a swap, because its own error would hide what prevented the swap.
   if (stopped && !noStart) await ensureBroker(config);
   return { aside: asideOf(paths, pending), started: stopped && !noStart };
 }
 
-/** Errors: PALACE_LOCKED while a broker or MemPalace has the palace. */
+/** Runs the work under the palace's lock. Errors: PALACE_LOCKED while a broker or MemPalace has the palace. */
 async function underLock(config: Config, work: () => PendingRestore): Promise<PendingRestore> {
   const { lockFile, palaceDir, upstreamLocksDir: locksDir } = config.paths;
   const lock = await waitForLock(lockFile);
@@ -165,7 +165,7 @@ async function underLock(config: Config, work: () => PendingRestore): Promise<Pe
   }
 }
 
-/** A broker that has just ended releases the lock in a moment. */
+/** Waits for the lock: a broker that has just ended releases it in a moment. */
 async function waitForLock(file: string): Promise<LifetimeLock> {
   for (const deadline = performance.now() + LOCK_MAX_MS; ; await sleep(LOCK_POLL_MS)) {
     const lock = takeLock(file, false);

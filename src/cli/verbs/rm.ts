@@ -1,4 +1,4 @@
-/** `palace rm ID...`: deletes drawers, which `palace history undo` can take back. */
+/** `palace rm ID...` deletes drawers, which `palace history undo` can restore. */
 import type { JsonObject } from "../../protocol/spec.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { findDrawer, shortId, type ShownDrawer, titleOf, undoCommand } from "../terminal/drawer.ts";

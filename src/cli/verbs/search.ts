@@ -1,4 +1,4 @@
-/** `palace search QUERY`: prints for people what an agent would find. */
+/** `palace search QUERY` prints for people what an agent would find. */
 import type { Client } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -20,11 +20,11 @@ const PASSAGE_ROWS = 5;
 const TITLE_COLUMNS_MAX = 100;
 const INDENT = "   ";
 const COLUMNS_MIN = 20;
-/** Slices of the same source around a hit, to find its heading and words that were cut. */
+/** Number of slices around a hit, for its heading and for words that were cut. */
 const SLICES_AROUND = 5;
 
 type Slice = { text: string; chunk_index?: number };
-/** The fields of a search hit that people see (palace.md 2.10, search). */
+/** Fields of a search hit that people see (palace.md 2.10, search). */
 type Hit = {
   drawer_id?: string;
   text?: string;
@@ -63,12 +63,12 @@ export const verb = defineVerb({
   usage: `palace search QUERY [--wing W] [--room R] [--scope prefer|strict|all] [--limit N] [--mode auto|lexical|vector|hybrid] [--explain]
 
 Searches the palace as an agent's tool does and shows the best ${LIMIT_DEFAULT} drawers: on a terminal the passage around the
-matching words with its file, line and heading, in a pipe a line with all of the text. Each says how it was found, by words or by
-meaning, and has a short id for \`palace show ID\`, \`palace edit ID\` and \`palace rm ID\`. With --explain each tells what its score is made of.
+matching words with its file, line and heading, in a pipe one line with the whole text. Each says how it was found, by words or by
+meaning, and has a short id for \`palace show ID\`, \`palace edit ID\` and \`palace rm ID\`. --explain shows the parts of each score.
 
-Without --wing, drawers of the project that this folder is of come first among equals. The folder's own name, its git repository's, that of
-the remote and mempalace.yaml's wing mean the same project, in any spelling. --scope strict searches only that project, --scope all treats
-all alike.`,
+Without --wing, drawers of this folder's project come first among equally good ones. The project may have the folder's name, its git
+repository's or the remote's, or mempalace.yaml's wing, in any spelling. --scope strict searches only that project; --scope all prefers
+none.`,
   options: options("wing= room= scope= limit= mode= explain"),
   args: [1, Infinity],
   run: async ({ values, args, config, connect, out }) => {
@@ -95,7 +95,7 @@ all alike.`,
     if (typeof found["error"] === "string")
       throw new PalaceError("PROTOCOL_BAD_PARAMS", found["error"], "see `palace search --help`");
     if (values.scope === "strict" && values.wing === undefined && found["scope"] === undefined) throw TOO_OLD;
-    // The broker words its hints for agents.
+    // The broker writes its hints for agents.
     const hint = typeof found["hint"] === "string" ? found["hint"].replace("scope=all", "--scope all") : "";
     if (out.isJson) return out.document(found);
     const hits = (found["results"] ?? []) as Hit[];
@@ -128,7 +128,7 @@ const TOO_OLD = new PalaceError(
   "palace restart",
 );
 
-/** Errors: CONFIG_USAGE, for a scope that does not exist, or that has no project here. */
+/** Checks the scope. Errors: CONFIG_USAGE for a scope that does not exist, or that has no project here. */
 function checkScope({ scope, wing }: { scope?: string; wing?: string }, project: readonly string[]): void {
   if (scope !== undefined && !SCOPES.includes(scope))
     throw new PalaceError(
@@ -140,7 +140,7 @@ function checkScope({ scope, wing }: { scope?: string; wing?: string }, project:
     throw new PalaceError("CONFIG_USAGE", "this folder is no project", "go to the project's folder, or use --wing W");
 }
 
-/** Says that the folder's project came first, or alone; nothing where no project counted. */
+/** Says that the folder's project came first or was searched alone; empty if no project counted. */
 function scopeNote({ scope }: JsonObject): string {
   const { wings, strict } = isRecord(scope) ? scope : {};
   if (!Array.isArray(wings) || wings.length === 0) return "";
@@ -148,7 +148,7 @@ function scopeNote({ scope }: JsonObject): string {
   return strict === true ? `, in ${named} only` : `, ${named} first (--scope all treats all alike)`;
 }
 
-/** Says in one line why some or all drawers were not looked for by meaning; nothing when all were. */
+/** Says in one line why drawers were not searched by meaning; empty if all were. */
 async function meaningSkipped(client: Client, found: JsonObject, mode: SearchMode): Promise<string[]> {
   const asked = mode === "auto" ? "" : `--mode ${mode}: `;
   if (found["vector_disabled"] === true) {
@@ -170,7 +170,7 @@ function printHit(hit: Hit, at: number, config: Config, out: Output): void {
   if (hit.explain !== undefined) out.text(explanation(hit.explain).join("\n"));
 }
 
-/** Prints for a person: where it is from, where it is filed, then the passage around the matching words. */
+/** Prints for a person: the source, the place, then the passage around the matching words. */
 function showHit(hit: Hit, at: number, query: string, config: Config, out: Output): void {
   const { wing = "?", room = "?", drawer_id: id = "", text = "", source_path: path = "", neighbors } = hit;
   const columns = Math.max(out.columns - INDENT.length, COLUMNS_MIN);
@@ -205,7 +205,7 @@ function showHit(hit: Hit, at: number, query: string, config: Config, out: Outpu
   out.text("");
 }
 
-/** Says how a drawer was found, and what speaks against it. */
+/** Says how a drawer was found, and why it may be wrong. */
 function notesOn(hit: Hit): string[] {
   const byMeaning = typeof hit.similarity === "number" && hit.similarity > 0;
   const byWords = typeof hit.bm25_score === "number" && hit.bm25_score > 0;

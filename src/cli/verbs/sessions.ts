@@ -1,4 +1,4 @@
-/** `mempalace-session`, `palace mine sessions`: files the sessions of opencode, Claude Code or pi. */
+/** Implements `mempalace-session` and `palace mine sessions`, which file sessions of opencode, Claude Code or pi. */
 import { feedSessions, type SessionReport } from "../../feeders/session-miner/file-sessions.ts";
 import { openSource } from "../../feeders/session-miner/open.ts";
 import type { HarnessName } from "../../feeders/session-miner/session.ts";
@@ -9,7 +9,7 @@ import { plural } from "../terminal/output.ts";
 import { readTime } from "../terminal/time.ts";
 import { defineVerb, options, readCount } from "../define-verb.ts";
 
-/** Sessions with fewer messages are left out unless somebody says otherwise. */
+/** Minimum number of messages in a session to file, unless the user gives another number. */
 const MESSAGES_MIN = 3;
 
 const HARNESSES: readonly HarnessName[] = ["opencode", "claude-code", "pi"];
@@ -17,14 +17,14 @@ const HARNESSES: readonly HarnessName[] = ["opencode", "claude-code", "pi"];
 export const verb = defineVerb({
   usage: `palace mine sessions [--from opencode|claude-code|pi] [--session ID] [--since T] [--min-messages N] [--wing W]
 
-Files an agent's sessions: what was said, thought and done. Run it again at any time, also while the agent works: only
-sessions that changed are read, and only what is new in them is filed. Transcripts are kept in ~/.cache/mempalace-session.
+Files an agent's sessions: messages, thoughts and tool calls. Run it again at any time, even while the agent works: it reads only
+sessions that changed, and files only what is new. Transcripts are kept in ~/.cache/mempalace-session.
 \`mempalace-session\` is the same.
 
   --from WHO            whose sessions (default opencode)
   --session ID          only this one; may be given again
   --since T             only what changed since: 2026-01-31, an ISO time, or 12h, 7d
-  --extract HOW         exchange (default): all that was said; general: the memories in it, by their kind
+  --extract HOW         exchange (default): the whole conversation; general: its memories, by their kind
   --limit N             file at most N sessions
   --min-messages N      leave out sessions with fewer messages (default ${MESSAGES_MIN})
   --wing W              file into wing W (else: the wing of each session's project)
@@ -71,7 +71,7 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
 
 function sumOf(report: SessionReport): string {
   const short = report.tooShort === 0 ? "" : `, ${report.tooShort} with too few messages`;
-  // Users of 1.x alone need no word about it.
+  // Users who have only 1.x need not see the generations.
   const generations = Object.entries(report.generations ?? {}).map(([name, count]) => `${count} of ${name}`);
   const from = report.generations?.["opencode 2"] === undefined ? "" : `, ${generations.join(" and ")}`;
   const head = `${plural(report.sessions, "session")} in ${plural(report.wings.length, "wing")}${from}${short}`;

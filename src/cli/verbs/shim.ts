@@ -1,4 +1,4 @@
-/** `palace shim`: runs the stdio shim, for agents that are configured with `palace` itself. */
+/** `palace shim` runs the stdio shim, for agents that are configured with `palace` itself. */
 import { UNNAMED_AGENT } from "../../protocol/spec.ts";
 import { runShim } from "../../wire/shim.ts";
 import { defineVerb } from "../define-verb.ts";
@@ -6,7 +6,7 @@ import { defineVerb } from "../define-verb.ts";
 export const verb = defineVerb({
   usage: `palace shim
 
-Speaks MCP on stdin and stdout and passes it on to the broker, which it starts if need be. Put it, or mp-shim, into an
+Speaks MCP on stdin and stdout and forwards it to the broker, which it starts if needed. Put it, or mp-shim, into an
 agent's MCP config; no other arguments are needed.`,
   place: "anew",
   run: async ({ config }) => {
@@ -15,7 +15,7 @@ agent's MCP config; no other arguments are needed.`,
       config.agentName ?? UNNAMED_AGENT,
       async () => (await import("../../broker/tools/offline.ts")).OFFLINE_RULES,
     );
-    // The shim ends the process when its agent goes.
+    // The shim ends the process when its agent disconnects.
     return new Promise<number>(() => {});
   },
 });

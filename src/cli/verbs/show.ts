@@ -1,4 +1,4 @@
-/** `palace show ID`: prints one memory and where it came from. */
+/** `palace show ID` prints one memory and its source. */
 import { PalaceError } from "../../base/errors.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
 import { shownSource } from "../../feeders/came-from.ts";
@@ -12,8 +12,8 @@ export const verb = defineVerb({
 Prints a drawer's text as it was filed; on a terminal also its place, its source, who filed it and when.
 ID is a drawer's id, its beginning, or the short id that \`palace search\` and \`palace ls\` print.
 
-  --unmask   print secrets too, which are masked as [redacted: KIND] otherwise. For the owner of the palace; the broker
-             writes to its log who looked at which drawer.`,
+  --unmask   print secrets too, which are otherwise masked as [redacted: KIND]. For the owner of the palace; the broker
+             logs who read which drawer.`,
   options: options("unmask"),
   args: [1, 1],
   forOwner: true,
@@ -39,7 +39,7 @@ ID is a drawer's id, its beginning, or the short id that \`palace search\` and \
   },
 });
 
-/** The old name of `show --unmask`: prints the text alone. */
+/** The old name of `show --unmask`: prints only the text. */
 export const reveal = defineVerb({
   usage: `palace reveal DRAWER_ID
 
@@ -77,7 +77,7 @@ function aboutOf({ drawer_id: id, wing, room, metadata }: ShownDrawer, source: s
     .map(printable);
 }
 
-/** Upstream's timestamps are local time; the seconds say enough. */
+/** Formats a time to the second; upstream's timestamps are local time. */
 function timeOf(value: unknown): string {
   return typeof value === "string" ? value.slice(0, 19).replace("T", " ") : "";
 }

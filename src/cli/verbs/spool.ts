@@ -1,4 +1,4 @@
-/** `palace status spool`: lists and delivers the writes that wait on this machine for a broker. */
+/** `palace status spool` lists and delivers the writes that wait on this machine for a broker. */
 import { text as readText } from "node:stream/consumers";
 import { connectClient } from "../../wire/client/client.ts";
 import { parseMessage } from "../../wire/client/send-spooled.ts";
@@ -17,10 +17,10 @@ palace status spool show NAME
 palace status spool replay NAME [ARGUMENTS]
 palace status spool replay refused
 
-Agents keep their writes on this machine while they reach no broker, and deliver them in order and once when they do.
+Agents spool their writes on this machine while no broker answers, and deliver them in order, once, when one does.
 list shows waiting writes, and writes that a broker refused for good. replay delivers now, and starts a broker if one may run here.
-show prints a refused write. replay NAME sends it once more, with the given JSON object in place of its arguments if there is one
-(- reads it from stdin); replay refused sends all of them once more. The first letters of a NAME are enough.`;
+show prints a refused write. replay NAME sends it again, with the JSON object ARGUMENTS if given
+(- reads it from stdin); replay refused sends all of them again. The first letters of a NAME are enough.`;
 
 const TOOL_COLUMNS = 32;
 const ALL = "refused";
@@ -47,7 +47,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Errors: CONFIG_USAGE. */
+/** Checks the arguments. Errors: CONFIG_USAGE. */
 function assertUse(what: string, name: string | undefined, given: string | undefined): void {
   const help = "palace status spool --help";
   if (!["list", "replay", "show"].includes(what))
@@ -59,7 +59,7 @@ function assertUse(what: string, name: string | undefined, given: string | undef
     throw new PalaceError("CONFIG_USAGE", "arguments belong to one write, so name it", "palace status spool list");
 }
 
-/** Errors: CONFIG_USAGE when the name fits none, or several. */
+/** Finds a refused write by a part of its name. Errors: CONFIG_USAGE if no write fits, or several do. */
 function findRefused(spool: Spool, name: string): RefusedEntry {
   const found = spool.refused().filter((one) => one.name.startsWith(name));
   const exact = found.find((one) => one.name === name) ?? (found.length === 1 ? found[0] : undefined);
@@ -76,7 +76,7 @@ function show(spool: Spool, { name, atMs, why }: RefusedEntry, out: Output): voi
   out.text(JSON.stringify(argumentsOf(write), null, 2));
 }
 
-/** Errors: CONFIG_BAD_VALUE for a file of another kind. */
+/** Reads a refused write. Errors: CONFIG_BAD_VALUE for another kind of file. */
 function readRefused(spool: Spool, name: string): SpooledWrite {
   const write = spool.readRefused(name);
   if (write !== undefined && parseMessage(write.line).params !== undefined) return write;
@@ -92,7 +92,7 @@ function argumentsOf({ line }: SpooledWrite): unknown {
   return method === "tools/call" ? (params?.["arguments"] ?? {}) : params;
 }
 
-/** Moves one refused write, or all of them, back among those that wait. */
+/** Moves one refused write, or all of them, back to the waiting ones. */
 function sendAgain(spool: Spool, name: string, args: object | undefined): void {
   if (name !== ALL) {
     const { name: found } = findRefused(spool, name);
@@ -128,7 +128,9 @@ async function replay(spool: Spool, out: Output, connect: () => Promise<void>): 
   if (refused > 0) out.notice(out.spelled("palace status spool list says why; show NAME prints what was refused"));
   if (waiting > 0)
     out.notice(
-      out.spelled("what waits is delivered by the next client that can; palace doctor says what is in the way"),
+      out.spelled(
+        "the next client that reaches a broker delivers the waiting writes; palace doctor says what blocks them",
+      ),
     );
   return waiting > 0 || refused > 0 ? EXIT_CODES.STORE : 0;
 }

@@ -1,4 +1,4 @@
-/** `palace start`: starts the broker and lifts a stop by hand; with --new also where a palace vanished. */
+/** `palace start` starts the broker and lifts a stop by hand; with --new also where a palace vanished. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { connectClient } from "../../wire/client/client.ts";
 import { findBroker } from "../../wire/client/discover.ts";
@@ -19,7 +19,7 @@ export const verb = defineVerb({
 Starts the broker if none is running, and lets agents start it again by themselves after \`palace stop\`.
 \`palace restart\` ends the broker that runs first.
 
-  --new   begin an empty palace where one existed and is gone; an existing palace is never emptied`,
+  --new   begin an empty palace after the old one vanished; an existing palace is never emptied`,
   options: options("new"),
   place: "anew",
   run: async ({ values, config, out }) => {
@@ -40,7 +40,7 @@ Starts the broker if none is running, and lets agents start it again by themselv
   },
 });
 
-/** Errors: the broker's own, BROKER_START_FAILED. */
+/** Starts a broker with a new palace. Errors: the broker's own, BROKER_START_FAILED. */
 async function beginAnew(config: Config): Promise<void> {
   const { logFile } = config.paths;
   clearFailed(config.paths);

@@ -1,4 +1,4 @@
-/** `palace status`: prints the broker's report about itself. Starts nothing. */
+/** `palace status` prints the broker's report about itself. Starts nothing. */
 import { readSettings } from "../../wire/bridge/settings.ts";
 import { isBridged, missingBridge } from "../../wire/client/bridge.ts";
 import { connectClient } from "../../wire/client/client.ts";
@@ -50,7 +50,7 @@ async function report({ config, out }: Pick<Call<{}>, "config" | "out">): Promis
   const found = await findBroker(config);
   if (found === undefined) return tellAbsence(absence(config), out);
   const box = brokerBox(config);
-  // The socket of our own way into a container ends with us.
+  // Our own socket into the container ends with this process.
   const endpoint = box === undefined ? found.endpoint : `docker:${box.container}`;
   const client = await connectClient({ config, agent: "palace status", start: "never" });
   const status = await client.call("palace.status", {});
@@ -80,8 +80,8 @@ async function absenceOfBox(box: BrokerBox, { message, hint }: PalaceError): Pro
 type Absence = { why: string; hint: string; stoppedByHand: boolean; home?: string; endpoint?: string };
 
 /**
- * Describes a missing broker: the endpoint that was tried, and what to type. For a broker elsewhere it says nothing about
- * this machine's palace.
+ * Describes a missing broker: the endpoint that was tried, and what to type. For a broker on another machine it says
+ * nothing about this machine's palace.
  */
 function absence(config: Config): Absence {
   const { paths, endpoint } = config;
@@ -117,7 +117,7 @@ function describe(status: StatusReport, endpoint: string, erasure: string | unde
       `${status.state}, version ${status.version}, pid ${status.pid}, up ${formatDuration(Date.now() - status.startedAtMs)}`,
     ],
     ["door", endpoint],
-    // The other doors follow.
+    // The other doors come after it.
     ...status.doors
       .map(formatEndpoint)
       .filter((door) => door !== endpoint)
@@ -130,7 +130,7 @@ function describe(status: StatusReport, endpoint: string, erasure: string | unde
       "queue",
       `${queue.depth} of ${queue.depthMax} waiting, ${queue.acknowledged} acknowledged, ${queue.refused} refused`,
     ],
-    // An older broker, which reports no engine, has the builtin one.
+    // An older broker reports no engine and has the builtin one.
     ...(engine?.kind === "command" ? describeCommand(status.home, engine) : describePalace(status)),
     ...(erasure === undefined ? [] : [["forgetting", erasure] as Row]),
     ...(status.error === undefined ? [] : [["error", `${status.error.message}; ${status.error.hint}`] as Row]),

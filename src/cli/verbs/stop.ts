@@ -1,4 +1,4 @@
-/** `palace stop`: drains the broker, waits until it is gone, and keeps it stopped. */
+/** `palace stop` drains the broker, waits until it has ended, and keeps it stopped. */
 import { stopBroker } from "../../wire/client/stop.ts";
 import type { Config } from "../../config/config.ts";
 import { brokerBox, stopBox } from "../docker/owner.ts";

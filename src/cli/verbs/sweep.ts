@@ -1,4 +1,4 @@
-/** `palace mine sweep DIR`: files every message of Claude Code's transcripts, whole. */
+/** `palace mine sweep DIR` files every message of Claude Code's transcripts, whole. */
 import { surveyTranscripts } from "../../feeders/convo-miner/source.ts";
 import { sweepTranscripts } from "../../feeders/convo-miner/sweep.ts";
 import { feedPlace, MINE_OPTIONS, runMine } from "../feeding/mining.ts";
@@ -8,7 +8,7 @@ import { defineVerb, readCount } from "../define-verb.ts";
 export const verb = defineVerb({
   usage: `palace mine sweep DIR [--limit N] [--dry-run] [--quiet]
 
-Files every message of Claude Code's transcripts (.jsonl) in DIR as a drawer of its own, whole: for what exchanges leave out.
+Files every message of Claude Code's transcripts (.jsonl) in DIR as a drawer of its own, whole, because exchanges leave parts out.
 DIR may be one file. A message is filed once, however often the command is run.
 
   --limit N   look through at most N transcripts
@@ -18,7 +18,7 @@ DIR may be one file. A message is filed once, however often the command is run.
   args: [1, 1],
   place: feedPlace,
   run: ({ values, args: [dir = ""], config, out }) => {
-    // Upstream sweeps subagents' messages as well.
+    // Upstream also sweeps subagents' messages.
     const survey = surveyTranscripts(dir, true);
     const limit = readCount(values.limit, "limit", 0);
     return runMine({

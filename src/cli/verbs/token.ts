@@ -1,7 +1,4 @@
-/**
- * `palace bridge token`: manages names, roles and secrets of clients of the TCP door. It edits the palace's own file, with or
- * without a broker.
- */
+/** `palace bridge token` manages clients of the TCP door in the palace's own file, with or without a broker. */
 import { addToken, readTokens, revokeToken } from "../../broker/door/tokens.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { brokerBox } from "../docker/owner.ts";
@@ -16,11 +13,11 @@ const USAGE = `palace bridge token add NAME [--role agent|reader|admin] [--days 
 palace bridge token list
 palace bridge token revoke NAME
 
-Clients that come over TCP (MEMPALACE_LISTEN) need a token: a container sets it as MEMPALACE_TOKEN, a standard MCP client sends
-it as \`Authorization: Bearer\`. It is shown once, by add, and kept as a hash. Revoking ends the connections made with it.
+Clients over TCP (MEMPALACE_LISTEN) need a token: a container sets it as MEMPALACE_TOKEN, a standard MCP client sends
+it as \`Authorization: Bearer\`. It is shown once, by add, and stored as a hash. Revoking ends the connections made with it.
 
   --role   agent reads and writes (default), reader only reads, admin may stop the broker too
-  --days   the token expires after so many days`;
+  --days   the token expires after N days`;
 
 export const verb = defineVerb({
   usage: USAGE,
@@ -48,7 +45,7 @@ export const verb = defineVerb({
     else if (action === "add" && name !== undefined) add(file, name, values, out);
     else if (action === "revoke" && name !== undefined) revoke(file, name, out);
     else if (action === "add" || action === "revoke")
-      throw new PalaceError("CONFIG_USAGE", "whose token? a name is missing", `palace bridge token ${action} NAME`);
+      throw new PalaceError("CONFIG_USAGE", "the name of the token is missing", `palace bridge token ${action} NAME`);
     else
       throw new PalaceError(
         "CONFIG_USAGE",

@@ -1,4 +1,4 @@
-/** `palace call tools [NAME]`: lists the MCP tools that agents see, or one of them with its parameters. */
+/** `palace call tools [NAME]` lists the MCP tools that agents see, or one of them with its parameters. */
 import type { ToolInfo } from "../../wire/client/client.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../protocol/spec.ts";
@@ -28,7 +28,7 @@ Example: palace call tools search`,
   },
 });
 
-/** Errors: PROTOCOL_UNKNOWN_METHOD. */
+/** Finds a tool. Errors: PROTOCOL_UNKNOWN_METHOD. */
 function findTool(tools: readonly ToolInfo[], name: string): ToolInfo {
   const full = name.startsWith(PREFIX) ? name : PREFIX + name;
   const found = tools.find((tool) => tool.name === full);

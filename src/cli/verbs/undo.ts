@@ -1,4 +1,4 @@
-/** `palace history undo`: undoes what one agent wrote since a given time. */
+/** `palace history undo` undoes what one agent wrote since a given time. */
 import { EXIT_CODES, PalaceError } from "../../base/errors.ts";
 import type { UndoReport } from "../../protocol/hygiene.ts";
 import { confirm } from "../terminal/confirm.ts";
@@ -8,11 +8,11 @@ import { defineVerb, options, usageError } from "../define-verb.ts";
 
 const USAGE = `palace history undo --client NAME --since TIME [--until TIME] [--dry-run] [--yes]
 
-Takes back what the agent of that name wrote (by the time it arrived, not by the time the agent gave it). Removes drawers, facts and links that it added, and restores those that it deleted or changed.
-Keeps and names what somebody else has changed since. Without --until, writes dated in the future by a wrong clock count too. TIME is 2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. An undo is
+Takes back what the agent of that name wrote (the time when a write arrived counts, not the time that the agent gave it). Removes drawers, facts and links that it added, and restores those that it deleted or changed.
+Keeps and lists what others have changed since. Without --until, writes dated in the future by a wrong clock count too. TIME is 2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. An undo is
 a write of "palace undo", which can be taken back in the same way. Writes of the last 30 days can be undone.`;
 
-/** An undo does not touch the file itself. */
+/** Names of the kinds of writes for people. An undo does not touch a mined file itself. */
 const KINDS: Readonly<Record<string, string>> = {
   source: "mark of a file",
   triple: "fact",
@@ -21,7 +21,7 @@ const KINDS: Readonly<Record<string, string>> = {
   imported: "journal row",
 };
 const SHOWN_MAX = 40;
-/** Smaller differences are those of two machines' clocks. */
+/** Minimum difference between two machines' clocks that is reported. */
 const AHEAD_MIN_MS = 60_000;
 const PREVIEW_COLUMNS = 60;
 
@@ -36,7 +36,7 @@ export const verb = defineVerb({
     const request = {
       agent,
       sinceMs: readTime(since, "since", now),
-      // Writes of a time when the clock was ahead have dates in the future.
+      // Writes from a time when the clock was ahead have dates in the future.
       untilMs: until === undefined ? Number.MAX_SAFE_INTEGER : readTime(until, "until", now),
     };
     if (request.untilMs < request.sinceMs) throw usageError(USAGE, "--until is before --since");

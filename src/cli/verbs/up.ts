@@ -1,4 +1,4 @@
-/** `palace up`: starts everything and proves it. From a clone, scripts/up does this and the build before it. */
+/** `palace up` starts everything and proves that it works. From a clone, scripts/up does this after the build. */
 import { clearStop, ensureBroker } from "../../wire/client/start.ts";
 import type { Config } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
@@ -15,11 +15,11 @@ import { defineVerb, options } from "../define-verb.ts";
 export const verb = defineVerb({
   usage: `palace up [--docker]
 
-Starts the broker on this machine and proves it: one memory is written through one shim, found through another, erased.
+Starts the broker on this machine and proves that it works: one shim writes a memory, another finds it, and it is erased.
 Running it again is quick and harmless.
 
-  --docker   the compose stack of this package (chroma, broker, devbox) instead; where this machine has no memories of its own,
-             its agents share the stack's (palace bridge remove ends that)`,
+  --docker   start the compose stack of this package (chroma, broker, devbox) instead; if this machine has no memories of its
+             own, its agents share the stack's (palace bridge remove ends that)`,
   options: options("docker native"),
   place: "anew",
   run: async ({ values, config, env, out }) => {
@@ -62,7 +62,7 @@ Stop: ${out.spelled(isDocker ? "palace devbox down" : "palace stop")}`);
   },
 });
 
-/** The shims get --palace when the user gave one. */
+/** Returns the folder for the shims' --palace, if the user gave one. */
 function namedHome({ home, palaceDir }: Paths): string | undefined {
   return home === palaceDir ? home : undefined;
 }

@@ -1,4 +1,4 @@
-/** `palace backup verify`: checks whether a backup is whole. */
+/** `palace backup verify` checks whether a backup is whole. */
 import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { makeDraft, removeDrafts } from "../../memory/backup/draft.ts";
@@ -28,7 +28,7 @@ those in the backup. Changes nothing. Without FILE it reads the newest backup th
   run: async ({ values, args, config, out }) => {
     const file = args[0] === undefined ? newest(config) : resolve(args[0]);
     const { cacheDir } = config.paths;
-    // This removes what a killed run has left.
+    // Removes what a killed run has left.
     removeDrafts(cacheDir, DRAFT);
     const { folder, release } = makeDraft(cacheDir, DRAFT);
     const passphrase = (): Promise<string | undefined> => readPassphrase(config, values["passphrase-file"], false);

@@ -1,4 +1,4 @@
-/** `mempalace-docs why FILE`, `palace mine why FILE`: explains what the docs feeder does with one file. */
+/** `mempalace-docs why FILE` and `palace mine why FILE` explain what the docs feeder does with one file. */
 import { explainFile } from "../../feeders/doc-miner/why.ts";
 import { shownSource } from "../../feeders/came-from.ts";
 import { connect, placeOf } from "../feeding/feeding.ts";
@@ -9,8 +9,8 @@ export const verb = defineVerb({
 
 Says whether \`palace mine docs\` files FILE and by which rule, and its wing, room and date.
 
-  --dir DIR   the folder that is scanned (else: the one it was filed from, the project's or the file's own)
-  --wing W    the wing that is given to \`palace mine docs\``,
+  --dir DIR   the folder to scan (default: the folder it was filed from, the project's, or the file's own)
+  --wing W    the wing that you would give to \`palace mine docs\``,
   options: options("dir= wing="),
   args: [1, 1],
   run: async ({ values, args, config, out }) => {

@@ -1,11 +1,12 @@
-/**
- * Ends every container that could write, the agents first; the broker answers the calls it has taken before it ends.
- */
+/** Stops every container that could write, the agents first. The broker answers the calls it has accepted before it ends. */
 import { boxesOf } from "../engine.ts";
 import { type Job, writeJob } from "./job.ts";
 import type { Room } from "./room.ts";
 
-/** Bridged boxes have the same home. Chroma, which only the broker reaches, goes on: a copy waits for what it has not taken yet. */
+/**
+ * Containers to stop, in this order; bridged boxes use the same home. Chroma keeps running: only the broker reaches it, and a copy waits
+ * until Chroma has every write.
+ */
 const ORDER = ["devbox", "devbox-bridged", "broker"];
 const GRACE_SECONDS = 60;
 
@@ -28,10 +29,7 @@ export async function stopWriters({ engine, stack, log }: Pick<Room, "engine" | 
     }
 }
 
-/**
- * Returns true if an old container that could write has run since it was drained: then something else may have been
- * written.
- */
+/** Returns true if an old container that could write has run since it was drained, because it may have written again. */
 export async function hasRunSince({ engine, stack }: Room, { old, endedAt }: Job): Promise<boolean> {
   const there = new Set((await boxesOf(engine, stack.project)).map(({ id }) => id));
   for (const { id } of old.filter((box) => there.has(box.id) && ORDER.includes(box.service))) {
@@ -41,10 +39,7 @@ export async function hasRunSince({ engine, stack }: Room, { old, endedAt }: Job
   return false;
 }
 
-/**
- * Starts the old containers again, for a recreate that is given up before anything new was made. Returns false if one
- * of them is gone.
- */
+/** Starts the old containers again, for a recreate that is given up before it made new ones. Returns false if one of them is gone. */
 export async function startOld({ engine, stack }: Room, { old }: Job): Promise<boolean> {
   const there = new Map((await boxesOf(engine, stack.project)).map((box) => [box.id, box]));
   for (const service of ["chroma", "broker", "devbox"])

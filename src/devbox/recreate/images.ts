@@ -1,4 +1,4 @@
-/** The images that the stack had, kept by a tag of their own until the next recreate, and put back by the name that compose uses. */
+/** Keeps the stack's old images under their own tag until the next recreate, and can give them back the names that compose uses. */
 import { type Service, SERVICES } from "../compose.ts";
 import { boxesOf, type Engine, statusOf } from "../engine.ts";
 import type { Job, OldBox } from "./job.ts";
@@ -6,7 +6,7 @@ import type { Room } from "./room.ts";
 
 const KEPT = "before-recreate";
 
-/** One container a service is enough: all of a service have the same image. */
+/** Returns the old containers with their images; all containers of a service have the same image. */
 export async function oldBoxes({ engine, stack }: Room): Promise<OldBox[]> {
   const boxes = await boxesOf(engine, stack.project);
   return boxes.flatMap(({ id, service, imageId }) => {
@@ -15,7 +15,7 @@ export async function oldBoxes({ engine, stack }: Room): Promise<OldBox[]> {
   });
 }
 
-/** Tags the stack's images as kept. Removes the images kept before if they are unused. */
+/** Tags the stack's images as kept. Removes the images of an earlier recreate if they are unused. */
 export async function keepImages({ engine, stack }: Room, job: Job): Promise<void> {
   for (const [service, imageId] of imagesOf(job)) {
     const { repo } = split(stack.images[service]);
@@ -30,7 +30,7 @@ export async function putImagesBack({ engine, stack }: Room, job: Job): Promise<
   for (const [service, imageId] of imagesOf(job)) await engine.getImage(imageId).tag(split(stack.images[service]));
 }
 
-/** Returns service → image, for the services that the stack had. */
+/** Returns the image of each service that the stack had. */
 export function imagesOf({ old }: Job): Map<Service, string> {
   return new Map(old.map(({ service, imageId }) => [service, imageId]));
 }
@@ -44,7 +44,7 @@ async function idOf(engine: Engine, name: string): Promise<string | undefined> {
   }
 }
 
-/** The engine refuses what has another name, or a container. */
+/** Removes an image; the engine refuses if the image has another name or a container. */
 async function removeUnused(engine: Engine, imageId: string): Promise<void> {
   await engine
     .getImage(imageId)
@@ -52,7 +52,7 @@ async function removeUnused(engine: Engine, imageId: string): Promise<void> {
     .catch(() => undefined);
 }
 
-/** A registry's port has a colon too. */
+/** Splits an image's name. A registry's port has a colon, too. */
 export function split(image: string): { repo: string; tag: string } {
   const at = image.lastIndexOf(":");
   return at > image.lastIndexOf("/")

@@ -1,6 +1,6 @@
 /**
- * The state file of a recreate: which step is under way and what the steps before it have found out. It is written before a step begins,
- * so that whoever comes after a kill knows what may have been done. Every step can be done twice.
+ * State file of a recreate: the current step and the results of the steps before. It is written before a step begins, so that the next run
+ * after a kill knows what may have been done. Every step can be done twice.
  */
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import type { Service } from "../compose.ts";
 import type { Counts } from "../counts.ts";
 import { writeState } from "../note.ts";
 
-/** Steps in their order; roll-back replaces the end. */
+/** Steps in their order; `roll-back` replaces the last ones. */
 export const STEPS = ["keep-images", "build", "drain", "snapshot", "switch", "verify", "roll-back"] as const;
 export type Step = (typeof STEPS)[number];
 
@@ -19,19 +19,19 @@ export type OldBox = Readonly<{ id: string; service: Service; imageId: string }>
 
 export type Job = Readonly<{
   schema: 1;
-  /** Its moment, which also names the snapshot. */
+  /** Time of the recreate, which also names the snapshot. */
   id: string;
   step: Step;
   isBuilding: boolean;
-  /** The containers that were there, and the image that each name stood for. */
+  /** Old containers with their images. */
   old: readonly OldBox[];
-  /** When each old container had ended; whatever has run since may have written. */
+  /** Time at which each old container ended; one that has run since may have written. */
   endedAt: Readonly<Record<string, string>>;
   /** Counts of the drained memory. */
   before: Counts | null;
-  /** Why it is rolled back. */
+  /** Why the recreate is rolled back. */
   why: string | null;
-  /** True if the home may be put back too; false once somebody may have worked in the new stack. */
+  /** True if the home may be restored, too; false once somebody may have worked in the new stack. */
   restoresHome: boolean;
 }>;
 
@@ -59,7 +59,7 @@ export function writeJob(state: string, job: Job): Job {
   return job;
 }
 
-/** From here on the step may be under way. */
+/** Records that the step begins. */
 export function enter(state: string, job: Job, step: Step): Job {
   const entered = writeJob(state, { ...job, step });
   faultPoint(`recreate.${step}`);

@@ -1,4 +1,4 @@
-/** Reports, before anything is changed, what a recreate would take with it or not get through. */
+/** Reports, before any change, what a recreate would lose and what would stop it. */
 import { mkdirSync, statfsSync } from "node:fs";
 import { isRecord } from "../../base/is-record.ts";
 import { parseRecord } from "../../base/parse-json.ts";
@@ -8,10 +8,10 @@ import { askInside } from "../one-off.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { Room } from "./room.ts";
 
-/** Programs that a person or an agent is in the middle of something with. */
+/** Programs that a person or an agent may be using. */
 const AGENTS = ["claude", "opencode", "pi"];
 const MINERS = ["mempalace-docs", "mempalace-session"];
-/** For a build beside the copies. */
+/** Space for a build, in addition to the copies. */
 const SPARE_BYTES = 512 * 1024 * 1024;
 
 export type Finding = Readonly<{ what: string; hint: string }>;
@@ -21,12 +21,12 @@ const ENGINES =
   /^(\/usr)?\/sbin\/docker-init$|^\/etc\/(hostname|hosts|resolv\.conf|mtab)$|^\/\.dockerenv$|^\/(dev|proc|sys)(\/|$)/;
 const FORCE = "or, all the same: palace devbox recreate --force";
 
-/** Errors: CONFIG_USAGE for a stack that has no containers. */
+/** Lists the findings. Errors: CONFIG_USAGE for a stack without containers. */
 export async function preflight(room: Room): Promise<Finding[]> {
   const { engine, stack, state } = room;
   const boxes = await boxesOf(engine, stack.project);
   if (!["broker", "devbox"].every((name) => boxes.some(({ service }) => service === name)))
-    throw new PalaceError("CONFIG_USAGE", "there is no stack here to be made anew", "palace devbox up");
+    throw new PalaceError("CONFIG_USAGE", "there is no stack here to recreate", "palace devbox up");
   const running = boxes.filter(({ isRunning }) => isRunning);
   return [
     ...(await writtenFiles(engine, boxes)),
@@ -36,7 +36,7 @@ export async function preflight(room: Room): Promise<Finding[]> {
   ];
 }
 
-/** Files that are in a container itself go with it. The root folder is read-only, unless somebody has changed that. */
+/** Finds files in the containers themselves, which a recreate loses. The root folder is read-only, unless somebody has changed that. */
 async function writtenFiles(engine: Engine, boxes: readonly Box[]): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { id, name } of boxes) {
@@ -57,7 +57,7 @@ async function writtenFiles(engine: Engine, boxes: readonly Box[]): Promise<Find
   return findings;
 }
 
-/** Without the places that mounts need, and the folders above them. */
+/** Returns the changed files, except mount points and their parent folders. */
 export function lostFiles(changes: readonly { Path: string; Kind: number }[], mounts: readonly string[]): string[] {
   const isMount = (path: string): boolean => mounts.some((mount) => mount === path || mount.startsWith(`${path}/`));
   const isEngines = (path: string): boolean => ENGINES.test(path);
@@ -70,8 +70,8 @@ async function agentsAtWork(engine: Engine, boxes: readonly Box[]): Promise<Find
   if (names.length === 0) return [];
   return [
     {
-      what: `in the devbox there is at work: ${names.join(", ")}`,
-      hint: "let it come to its end (palace devbox shell)",
+      what: `these programs run in the devbox: ${names.join(", ")}`,
+      hint: "wait until they end, or end them (palace devbox shell)",
     },
   ];
 }
@@ -93,7 +93,7 @@ async function programsIn(
   return [...found].sort();
 }
 
-/** The program itself, or the script that an interpreter runs. */
+/** Returns the program in a line of `ps`: the command itself, or the script that an interpreter runs. */
 export function programOf(line: string, wanted: readonly string[]): string | undefined {
   const words = line.trim().split(/\s+/).slice(0, 2);
   return wanted.find((name) => words.some((word) => new RegExp(`(^|/)${name}(\\.c?js)?$`).test(word)));
@@ -106,12 +106,12 @@ async function minesUnderWay(engine: Engine, boxes: readonly Box[]): Promise<Fin
   const { jobs } = parseRecord(said);
   const running = (Array.isArray(jobs) ? jobs : []).filter((job) => isRecord(job) && job["state"] === "running");
   return running.map(({ kind = "job", id = "" }: Record<string, unknown>) => ({
-    what: `the broker is at a ${String(kind)} (${String(id)})`,
-    hint: `wait for it: palace devbox shell -- palace jobs; or take it back: palace devbox shell -- palace jobs cancel ${String(id)}`,
+    what: `the broker runs a job: ${String(kind)} (${String(id)})`,
+    hint: `wait for it: palace devbox shell -- palace jobs; or cancel it: palace devbox shell -- palace jobs cancel ${String(id)}`,
   }));
 }
 
-/** Twice the memory (the copy, and the copy read through) and once the home. */
+/** Checks the free space: twice the memory (the copy, and reading it through) and once the home. */
 async function tooLittleSpace(engine: Engine, boxes: readonly Box[], state: string): Promise<Finding[]> {
   const sizeOf = async (service: string, path: string): Promise<number> => {
     const box = boxes.find((one) => one.service === service);
@@ -132,7 +132,7 @@ async function tooLittleSpace(engine: Engine, boxes: readonly Box[], state: stri
   ];
 }
 
-/** Errors: CONFIG_USAGE with the first thing to do about it. */
+/** Refuses if there are findings. Errors: CONFIG_USAGE with the first thing to do. */
 export function refuse(findings: readonly Finding[]): void {
   const [first] = findings;
   if (first === undefined) return;

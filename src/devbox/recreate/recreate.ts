@@ -1,7 +1,7 @@
 /**
- * Makes the stack again from new images, or leaves it as it was. The steps run in the state file's order; after a kill
- * the next run continues at the same step. Until `switch` the old containers are all there; from then on there is
- * either a new stack that passed verification, or the old images again.
+ * Makes the stack again from new images, or leaves it as it was. The steps run in the state file's order; after a kill the next run
+ * continues at the same step. Until `switch` all old containers exist. Afterwards there is either a verified new stack, or the old images
+ * again.
  */
 import { join } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
@@ -21,7 +21,7 @@ import { snapshotFolder, verify } from "./verify.ts";
 export type Recreated = Readonly<{
   counts: Counts;
   snapshot: string;
-  /** Files of the home that the stack has changed since a run that was killed. */
+  /** Files of the home that the stack has changed since a killed run. */
   changed: readonly string[];
 }>;
 
@@ -32,9 +32,8 @@ export async function beginJob(room: Room, isBuilding: boolean): Promise<Job> {
 }
 
 /**
- * Runs the job's remaining steps. Errors: BROKER_START_FAILED if a build failed (the stack is unchanged), or if the new
- * stack was not what it must be (rolled back). `isResumed`: somebody may have worked in the new stack since, so no data
- * are put back.
+ * Runs the job's remaining steps. `isResumed`: somebody may have worked in the new stack, so no data is restored. Errors:
+ * BROKER_START_FAILED if a build failed (the stack is unchanged), or if the new stack failed verification (it is rolled back).
  */
 export async function runJob(room: Room, given: Job, isResumed: boolean): Promise<Recreated> {
   let job = given;
@@ -42,7 +41,7 @@ export async function runJob(room: Room, given: Job, isResumed: boolean): Promis
   if (job.step === "roll-back") return endRolledBack(room, job);
   if (job.step === "switch" && (await hasRunSince(room, job))) job = { ...job, step: "drain" };
   if (job.step === "keep-images" || job.step === "build") job = await prepare(room, job);
-  // Both again: the stack may have been started in between.
+  // Runs both steps again even if the last run ended at `snapshot`, because the stack may have been started in between.
   room.signal?.throwIfAborted();
   if (job.step === "drain" || job.step === "snapshot") job = await copy(room, job);
   if (job.step === "switch") {
@@ -93,14 +92,14 @@ async function copy(room: Room, given: Job): Promise<Job> {
     const { counts } = await takeSnapshot(await sourceOf(room, job), snapshotFolder(room.state, job));
     return { ...job, before: counts, step: "switch" };
   } catch (error) {
-    // Without a copy the stack is not made again.
+    // Without a copy, the recreate stops here.
     room.log("starting the stack again as it was ...");
     await giveUp(room, job);
     throw error;
   }
 }
 
-/** Before `switch` alone: the stack is the old one, and its names mean the old images. Ctrl-C does not end it halfway. */
+/** Gives up a job before `switch`: the old stack runs again, and its names mean the old images. Ctrl-C does not interrupt this. */
 export async function giveUp(room: Room, job: Job): Promise<void> {
   await putImagesBack(room, job);
   if (!(await startOld(room, job))) await switchOver({ ...room, signal: undefined }, job);

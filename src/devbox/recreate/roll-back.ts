@@ -1,4 +1,4 @@
-/** The old images by the names that compose uses, the old data where the new differ, and the stack as it was. */
+/** Rolls a recreate back: the old images get their names again, changed data is restored, and the old stack runs. */
 import { composeFailed } from "../failure.ts";
 import { boxesOf } from "../engine.ts";
 import { countsDiffer } from "../counts.ts";
@@ -11,7 +11,7 @@ import type { Room } from "./room.ts";
 import { switchOver } from "./switch.ts";
 import { snapshotFolder } from "./verify.ts";
 
-/** Errors: STORE_CORRUPT for a snapshot that is not whole, BROKER_START_FAILED; the job stays, and can be tried again. */
+/** Rolls back. Errors: STORE_CORRUPT for an incomplete snapshot, BROKER_START_FAILED; the job stays and can be tried again. */
 export async function rollBack(room: Room, job: Job): Promise<void> {
   const { engine, stack, state, log } = room;
   log(`rolling back: ${job.why ?? ""}`);
@@ -20,7 +20,7 @@ export async function rollBack(room: Room, job: Job): Promise<void> {
     if (isRunning) await engine.getContainer(id).stop();
   const source = await sourceOf(room, job);
   const folder = snapshotFolder(state, job);
-  // A run after a kill asks again: files that were put back no longer differ.
+  // After a kill this looks again: files that were restored no longer differ.
   const { palace, home } = await whatDiffers(room, job, source);
   if (palace) {
     log("putting the memory back from the snapshot (what is there is kept beside it) ...");
@@ -30,14 +30,17 @@ export async function rollBack(room: Room, job: Job): Promise<void> {
     log("putting the home's files back from the snapshot (what is there is kept as NAME.~1~) ...");
     await restoreHome(source, folder, home);
   }
-  // Compose sees by the image that a container is not of it.
+  // Compose recognises by the image that a container must be replaced.
   const failure = await switchOver(room, { ...job, old: await newBoxes(room, job) });
   if (failure === undefined) return;
   log(failure);
   throw composeFailed("the old stack did not become healthy either; its data are in the snapshot", failure, room.place);
 }
 
-/** While nothing runs. Of tables that a newer version has changed the old one knows nothing. */
+/**
+ * Compares memory and home with the snapshot while nothing runs. Another schema counts as a difference, because the old version does not
+ * know a newer one's tables.
+ */
 async function whatDiffers(
   room: Room,
   job: Job,
@@ -51,7 +54,7 @@ async function whatDiffers(
   return { palace, home };
 }
 
-/** Lists the containers that switchOver replaces: those that do not have their old image. */
+/** Lists the containers that switchOver replaces: those without their old image. */
 async function newBoxes({ engine, stack }: Room, job: Job): Promise<Job["old"]> {
   const images = imagesOf(job);
   const boxes = await boxesOf(engine, stack.project);
@@ -63,7 +66,7 @@ async function newBoxes({ engine, stack }: Room, job: Job): Promise<Job["old"]> 
   });
 }
 
-/** Returns the source for copies: the settings of the broker's container that is there, and the old images. */
+/** Returns the source for copies: the settings of the existing broker container, and the old images. */
 export async function sourceOf({ engine, stack, cacheDir, log }: Room, job: Job): Promise<Source> {
   const images = imagesOf(job);
   const broker = (await boxesOf(engine, stack.project)).find(({ service }) => service === "broker");

@@ -1,4 +1,4 @@
-/** Input of every step. */
+/** Input of every step of a recreate. */
 import type { Stack, Place, Watch } from "../compose.ts";
 import type { Engine } from "../engine.ts";
 
@@ -7,7 +7,7 @@ export type Room = Watch &
     place: Place;
     stack: Stack;
     engine: Engine;
-    /** Folder of what is kept of this stack. */
+    /** Folder with the state of this stack. */
     state: string;
     cacheDir: string;
   }>;

@@ -1,4 +1,4 @@
-/** Checks that memory and home are the same in the new stack as in the old one. */
+/** Checks that memory and home in the new stack are the same as in the old one. */
 import { join } from "node:path";
 import { type Counts, countCommand, countsDiffer, parseCounts } from "../counts.ts";
 import { boxesOf } from "../engine.ts";

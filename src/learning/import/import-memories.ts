@@ -1,6 +1,6 @@
 /**
- * Imports memories from a Roampal folder, in writes of a hundred, and exports them to one, in pages. A memory's state here wins over the
- * folder's, because it was used here last. Writes run inside the transaction; a repeated write finds its memories already stored. Source:
+ * Imports memories from a Roampal folder, a hundred in each write, and exports them to one, in pages. A memory's state here overrides the
+ * folder's, because it was last used here. Writes run inside the transaction; a repeated write finds its memories already stored. Source:
  * outcome-memory.md 2.1–2.3.
  */
 import { cut } from "../../base/shorten.ts";
@@ -19,10 +19,10 @@ import { findShown, MEMORY_WING, toMemory } from "../memory/as-drawer.ts";
 import { plainTime } from "../scoring/true-time.ts";
 
 const ID_MAX = 200;
-/** Agent name of `palace undo`. A memory that it removed may be imported again. */
+/** Agent name of `palace undo`. A memory that an undo removed may be imported again. */
 const UNDO = "palace undo";
 
-/** Errors: PROTOCOL_BAD_PARAMS. */
+/** Imports the memories of one call. Errors: PROTOCOL_BAD_PARAMS. */
 export function importMemories(tx: MemoryTx, call: WriteCall): ImportReport {
   const { memories, isDry } = readParams(call.params);
   const report: ImportReport = { added: [], updated: [], kept: [], gone: [], refused: [], overdue: 0 };
@@ -45,7 +45,7 @@ export function importMemories(tx: MemoryTx, call: WriteCall): ImportReport {
   return report;
 }
 
-/** Returns the absent memories that this agent imported before, unless an undo changed them last. */
+/** Returns the absent memories that this agent imported before, unless an undo was the last to change them. */
 function goneOf(tx: MemoryTx, call: WriteCall, absent: readonly CarriedMemory[]): Set<string> {
   if (absent.length === 0) return new Set();
   const came = tx.changedBy(
@@ -56,8 +56,8 @@ function goneOf(tx: MemoryTx, call: WriteCall, absent: readonly CarriedMemory[])
 }
 
 /**
- * Finds the memory under that id, or under the id it had before Roampal moved it. Another memory may have the same digits: unless the
- * drawer has that very id, its text must match.
+ * Finds the memory with this id, or with the id it had before Roampal moved it. Unless the whole id is equal, the text must match too,
+ * because another memory may have the same digits.
  */
 function findHeld(tx: MemoryTx, { id, text }: CarriedMemory): Drawer | undefined {
   const shown = findShown(tx, id);
@@ -65,7 +65,7 @@ function findHeld(tx: MemoryTx, { id, text }: CarriedMemory): Drawer | undefined
   return shown === undefined || isItself || shown.text === text ? shown : undefined;
 }
 
-/** Returns true for an id under which another profile's memory is shown. */
+/** Returns true for an id that another profile's memory has. */
 function isElsewhere(tx: MemoryTx, id: string): boolean {
   const filed = plainId(id);
   return [filed, ...idsOf(filed)].some((one) => tx.isTaken(one) && tx.findDrawer(one) === undefined);
@@ -81,7 +81,7 @@ function add(tx: MemoryTx, call: WriteCall, memory: CarriedMemory, isDry: boolea
   tx.standings.put(drawer.id, standing);
 }
 
-/** Updates a memory from the folder, but only if it was not changed here since its import. */
+/** Updates a stored memory from the folder, unless it was changed here since its import. */
 function meet(
   tx: MemoryTx,
   call: WriteCall,
@@ -114,10 +114,7 @@ function meet(
   tx.standings.put(there.id, standing);
 }
 
-/**
- * A page of the memories in the order of their filing, whatever their collection. `after`: the drawer in front of it. Errors:
- * PROTOCOL_BAD_PARAMS.
- */
+/** Returns a page of all memories in filing order. `after`: last drawer of the page before. Errors: PROTOCOL_BAD_PARAMS. */
 export function carriedPage(reader: MemoryReader, { from, after }: Record<string, unknown>): CarriedPage {
   if (typeof from !== "number" || !Number.isSafeInteger(from) || from < 0)
     throw refused("from must be a number of drawers");
@@ -139,7 +136,7 @@ export function carriedPage(reader: MemoryReader, { from, after }: Record<string
   return last === undefined ? page : { ...page, next: { from: from + drawers.length, after: last.id } };
 }
 
-/** `seen`: the ids of the call so far. */
+/** Returns why a memory cannot be imported. `seen`: earlier ids of the call. */
 function objectionTo({ id, text, collection }: CarriedMemory, seen: Set<string>): string | undefined {
   const filed = plainId(id);
   if (seen.has(filed)) return "its id came already";
@@ -158,7 +155,7 @@ function readParams({ memories, isDry }: Record<string, unknown>): { memories: u
   return { memories, isDry };
 }
 
-/** Says why a value is not a memory in the expected form; undefined if it is. */
+/** Returns why a value is not a memory in the expected form; undefined if it is one. */
 function oddityOf(value: unknown): string | undefined {
   const { id, collection, text, metadata } = isRecord(value) ? value : {};
   if (![id, collection, text].every((one) => typeof one === "string") || !isRecord(metadata))

@@ -1,6 +1,6 @@
 /**
- * Graphs of a Roampal, which are kept and not used. Entries are imported in writes of a thousand and exported in pages. A write runs
- * inside the transaction; a repeated write finds its entries already stored. Source: outcome-memory.md 4.2, 8.1–8.7.
+ * Stores a Roampal's graphs only to give them back. It imports a thousand entries in each write and exports them in pages. A write
+ * runs inside the transaction; a repeated write finds its entries already stored. Source: outcome-memory.md 4.2, 8.1–8.7.
  */
 import { isCarriedEntry } from "../../protocol/import.ts";
 import { parseJson } from "../../base/parse-json.ts";
@@ -12,13 +12,10 @@ import { CARRIED_GRAPHS, type CarriedEntry, type GraphPage, type GraphReport } f
 import { sha256Hex } from "../../memory/text/text.ts";
 import { toCarried } from "./roampal-memory.ts";
 
-/** A memory's id as a whole text in JSON, or as a part of a name. */
+/** Matches a memory's id if it is a whole string in JSON, or a part of a name. */
 const NAMED = /(?<=(?<!\\)"|::)(?:working|history|patterns|memory_bank)_[0-9a-f]{8}(?="|::)/g;
 
-/**
- * Reads the entries of a call. `journalled`: params for the journal, which identify the call without its words. Errors:
- * PROTOCOL_BAD_PARAMS.
- */
+/** Reads the entries. `journalled`: params without words, for the journal. Errors: PROTOCOL_BAD_PARAMS. */
 export function carriedEntries({ entries, isDry }: Record<string, unknown>): {
   entries: CarriedEntry[];
   journalled: Record<string, unknown>;
@@ -31,7 +28,7 @@ export function carriedEntries({ entries, isDry }: Record<string, unknown>): {
   return { entries, journalled: { entries: entries.length, sha256: sha256Hex(JSON.stringify(entries)), isDry } };
 }
 
-/** Stores imported entries; the newest import replaces an entry, because nothing else here changes one. */
+/** Stores imported entries. A newer import replaces an entry; no other code changes one. */
 export function importGraph(tx: MemoryTx, { params, findings }: WriteCall): GraphReport {
   const report: GraphReport = { added: 0, updated: 0 };
   for (const { at, value } of findings as CarriedEntry[]) {
@@ -45,8 +42,8 @@ export function importGraph(tx: MemoryTx, { params, findings }: WriteCall): Grap
 }
 
 /**
- * Returns a page of entries. `after`: id of the last entry of the page before, "" for the first page. A memory that was moved here is
- * named by the id it is exported under.
+ * Returns a page of entries. `after`: id of the last entry of the page before, "" for the first page. If a memory was moved here, the
+ * entry uses the id under which the memory is exported.
  */
 export function graphPage(reader: LedgerReader, after: string): GraphPage {
   const rows = reader.carriedAfter(after, CARRIED_ENTRIES_MAX, CARRIED_PART_MAX_BYTES);
@@ -62,7 +59,7 @@ export function graphPage(reader: LedgerReader, after: string): GraphPage {
   const renamed = (json: string): string => json.replace(NAMED, nameOf);
   const entries = rows.map(({ id, value }) => {
     const now = renamed(id);
-    // Both names may be taken by entries: keep the old name then, so that neither entry is lost.
+    // Another entry may have the new name. The old name then stays, so that neither entry is lost.
     const isTaken = now !== id && reader.isCarried(now);
     return { at: placeOf(isTaken ? id : now), value: renamed(value) };
   });

@@ -1,7 +1,7 @@
 /**
- * Converts between a memory in Roampal's own form and its drawer and standing here. Fields that outcomes write become the standing.
- * Fields that a drawer uses itself are set aside. All other fields stay metadata. A memory that was not changed here is exported exactly
- * as it was imported. Pure. Source: outcome-memory.md 2.2, 2.3.
+ * Converts between a memory in Roampal's form and its drawer and standing here. Fields that outcomes change become the standing. Fields
+ * that a drawer uses itself are set aside. All other fields stay metadata. A memory that was not changed here is exported exactly as it
+ * was imported. Pure. Source: outcome-memory.md 2.2, 2.3.
  */
 import type { Drawer, Metadata, MetadataValue, NewDrawer } from "../../memory/port/drawer.ts";
 import type { PastOutcome, Standing } from "../../memory/port/outcome.ts";
@@ -14,24 +14,24 @@ import { timeOf } from "../memory/described.ts";
 import { type Collection, plainId, idIn, isCollection, isOutcome, newStanding, USUAL_SCORE } from "../memory/memory.ts";
 import { ARCHIVE_ROOM, CAME, isFiledAsMemory, isoTime, MEMORY_WING, records } from "../memory/as-drawer.ts";
 
-/** Fields that outcomes write; here they are the standing. */
+/** Fields that outcomes change; here they form the standing. */
 const SCORED = ["score", "uses", "success_count", "outcome_history", "last_used", "last_outcome"];
-/** Fields that hold the text once more. */
+/** Fields that repeat the text. */
 const TEXTS = ["text", "content"];
-/** Fields by which drawers are filed, and slices belong together. */
+/** Fields that a drawer uses to file a memory and to join slices. */
 const FILED = ["wing", "room", "source_file", "added_by", "parent_drawer_id", "parent_entry_id", CAME];
 const PAST_KEPT = 10;
 const USES_MAX = 1e9;
 
 /**
- * Fields of an imported memory that its drawer does not show. `as`: digest of the memory as it came; `texts`: the fields that held its
- * text; `id`: its own id, if it is filed under another.
+ * Fields of an imported memory that its drawer does not show. `as`: digest of the imported memory; `texts`: fields that held its text;
+ * `id`: its own id, if it is filed under another.
  */
 type Came = { as: string; texts: string[]; scored: Metadata; aside: Metadata; id?: string };
 
 type Fields = CarriedMemory["metadata"];
 
-/** The drawer and the standing that a memory of a Roampal becomes here. */
+/** Converts a Roampal's memory to a drawer and its standing. */
 export function fromCarried(memory: CarriedMemory, agent: string): { drawer: NewDrawer; standing: Standing } {
   const { id, collection, text, metadata } = memory;
   const isBook = collection === "books";
@@ -60,7 +60,7 @@ export function fromCarried(memory: CarriedMemory, agent: string): { drawer: New
   };
 }
 
-/** Converts a drawer to the memory that a Roampal folder holds for it. Undefined for a drawer that does not hold a memory. */
+/** Converts a drawer to a Roampal's memory; returns undefined if the drawer does not hold a memory. */
 export function toCarried(drawer: Drawer, known: Standing | undefined): CarriedMemory | undefined {
   const { id, wing, room, text, metadata } = drawer;
   const collection = room === ARCHIVE_ROOM ? "memory_bank" : room;
@@ -83,18 +83,18 @@ export function toCarried(drawer: Drawer, known: Standing | undefined): CarriedM
   };
 }
 
-/** Returns the digest of a memory as it was imported from a Roampal; undefined for a memory that was not imported. */
+/** Returns the digest of a memory at its import; undefined for a memory that was not imported. */
 export function cameAs(metadata: Metadata): string | undefined {
   return cameOf(metadata)?.as;
 }
 
-/** Returns a digest of all but the id, which a move changes. The order of fields does not change it. */
+/** Returns a digest of everything but the id, which a move changes. The order of fields does not matter. */
 export function digestOf({ collection, text, metadata }: CarriedMemory): string {
   const fields = Object.entries(metadata).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return sha256Hex(JSON.stringify([collection, text, fields]));
 }
 
-/** Reads a standing from a memory's fields. Values that are not numbers, or are out of bounds, count as missing. */
+/** Reads a standing from a memory's fields. A value that is not a number, or is out of bounds, counts as missing. */
 function standingOf(fields: Fields, collection: Collection): Standing {
   const past = pastOf(fields["outcome_history"]);
   const uses = Math.floor(within(fields["uses"], 0, USES_MAX) ?? past.length);
@@ -109,7 +109,7 @@ function standingOf(fields: Fields, collection: Collection): Standing {
   };
 }
 
-/** Reads the outcome history. It skips `unknown`, which does not count as an outcome here; an unreadable time becomes 0 ms. */
+/** Reads the outcome history. It skips `unknown`, which is not an outcome here; an unreadable time becomes 0 ms. */
 function pastOf(json: unknown): PastOutcome[] {
   const past = records(json).flatMap((one): PastOutcome[] => {
     if (!isRecord(one) || !isOutcome(one["outcome"]) || one["outcome"] === "unknown") return [];
@@ -130,12 +130,12 @@ function fieldsOf({ score, uses, successes, lastUsedMs, past }: Standing): Metad
   };
 }
 
-/** Formats a time without a zone: the original subtracts such times from each other, and fails where one has a zone. */
+/** Formats a time without a zone: Roampal subtracts such times from each other, and fails if one of them has a zone. */
 function plainTime(atMs: number): string {
   return isoTime(atMs).slice(0, -1);
 }
 
-/** Fields of a memory that was made here. */
+/** Returns the fields of a memory that was made here. */
 function outward(fields: Metadata): Metadata {
   return Object.fromEntries(
     Object.entries(fields).map(([key, value]) => [
@@ -159,7 +159,7 @@ function cameOf(metadata: Metadata): Came | undefined {
   }
 }
 
-/** Fields that are meant, and the others. */
+/** Splits the fields into the named ones and the others. */
 function parted(
   fields: Fields,
   isMeant: (key: string, value: unknown) => boolean,

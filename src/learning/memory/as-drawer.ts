@@ -1,7 +1,7 @@
 /**
- * Stores memories as drawers: one wing, the room of its collection, and its outcomes beside it. So a memory is found, journaled, undone,
- * forgotten, backed up and mirrored to the public palace like any other drawer. A move changes only the room: the drawer keeps the id it
- * was filed under, and the memory is shown under its id in the new collection. Source: outcome-memory.md 2.1–2.3, 2.7.
+ * Stores memories as drawers: all in one wing, with the collection as the room, and the outcomes beside the drawer. Every feature for
+ * drawers therefore works for memories: search, journal, undo, forgetting, backup, the public palace. A move changes only the room. The
+ * drawer keeps its id; the memory is shown under its id in the new collection. Source: outcome-memory.md 2.1–2.3, 2.7.
  */
 import type { Drawer, Metadata } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
@@ -24,16 +24,16 @@ import {
 import type { Fate } from "../scoring/promotion.ts";
 
 export const MEMORY_WING = "roampal";
-/** Begins the wing of a named profile: profiles.ts. */
+/** Prefix of the wing of a named profile (profiles.ts). */
 export const PROFILE_WING = `${MEMORY_WING} profile `;
 const MIDDLE_SCORE = 0.5;
-/** Room of facts that were archived from the memory bank; no search looks there. */
+/** Room of facts that were archived from the memory bank; no search reads it. */
 export const ARCHIVE_ROOM = "archive";
 /** Metadata field of a memory imported from a Roampal (import/roampal-memory.ts). No tool writes it. */
 export const CAME = "roampal_import";
 
 export type Memory = {
-  /** Id under which it is shown. */
+  /** Id under which the memory is shown. */
   id: string;
   drawerId: string;
   row: number;
@@ -47,10 +47,7 @@ export type Memory = {
 
 export type NewMemory = { collection: Collection; text: string; score?: number; fields?: Metadata };
 
-/**
- * Reads a memory from its drawer. Undefined for a drawer that does not hold a memory, or is archived. `standing`: undefined without
- * outcomes.
- */
+/** Reads a memory from its drawer; undefined if the drawer is archived or holds no memory. `standing`: undefined without outcomes. */
 export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory | undefined {
   const { row, id, wing, room, text, metadata } = drawer;
   if (wing !== MEMORY_WING || !isCollection(room) || !isFiledAsMemory(drawer)) return undefined;
@@ -61,23 +58,23 @@ export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory
   };
 }
 
-/** Returns the standing before the first outcome: by collection for a memory, the middle score for any other drawer. */
+/** Returns the standing before the first outcome: by collection for a memory, the middle score for another drawer. */
 export function unjudged(drawer: Drawer): Standing {
   const own = isMemoryWing(drawer.wing) ? { ...drawer, wing: MEMORY_WING } : drawer;
   return toMemory(own, undefined)?.standing ?? newStanding(MIDDLE_SCORE);
 }
 
-/** True for the wing of any profile. */
+/** Returns true for the wing of any profile. */
 export function isMemoryWing(wing: string): boolean {
   return wing === MEMORY_WING || wing.startsWith(PROFILE_WING);
 }
 
-/** Returns true for a drawer that was filed as a memory. A memory imported from a Roampal counts whatever its id looks like. */
+/** Returns true for a drawer that was filed as a memory. A memory imported from a Roampal counts, whatever its id. */
 export function isFiledAsMemory({ id, metadata }: Pick<Drawer, "id" | "metadata">): boolean {
   return isMemoryId(id) || typeof metadata[CAME] === "string";
 }
 
-/** Stores a memory and returns its id. The id is made of the write's key, so repeating the write makes the same one. */
+/** Stores a memory and returns its id, which is made from the write's key: a repeated write makes the same id. */
 export function storeMemory(
   tx: MemoryTx,
   call: WriteCall,
@@ -94,7 +91,7 @@ export function storeMemory(
   return id;
 }
 
-/** Returns the id that a memory with this key gets, unless another memory has it. */
+/** Returns the id that a memory with this key gets, unless another memory has it already. */
 export function firstId(collection: Collection, seed: string): string {
   return nthId(collection, seed, 0);
 }
@@ -103,7 +100,7 @@ function nthId(collection: Collection, seed: string, nth: number): string {
   return `${collection}_${sha256Hex(`${seed} ${nth}`).slice(0, 8)}`;
 }
 
-/** Returns an unused id. Eight digits are few: another memory may have them, in any collection. */
+/** Returns an unused id: another memory may have the same eight digits, in any collection. */
 function freeId(tx: MemoryTx, collection: Collection, seed: string): string {
   for (let nth = 0; ; nth++) {
     const id = nthId(collection, seed, nth);
@@ -111,7 +108,7 @@ function freeId(tx: MemoryTx, collection: Collection, seed: string): string {
   }
 }
 
-/** Finds the drawer that an id was given out for, here or by a Roampal, wherever the memory has moved; any other drawer by its own id. */
+/** Finds a memory's drawer by any id it had here or in Roampal, wherever it has moved; another drawer by its id. */
 export function findShown(tx: Pick<MemoryTx, "findDrawer">, id: string): Drawer | undefined {
   const filed = plainId(id);
   const drawer = tx.findDrawer(id) ?? (filed === id ? undefined : tx.findDrawer(filed));
@@ -123,7 +120,7 @@ export function findShown(tx: Pick<MemoryTx, "findDrawer">, id: string): Drawer 
   return undefined;
 }
 
-/** Applies a decision about a memory: deletes it, moves it, or leaves it. */
+/** Applies a decision about a memory: deletes, moves or keeps it. */
 export function follow(tx: MemoryTx, memory: Memory, decided: Fate, atMs: number): void {
   const { drawerId, collection, metadata, standing } = memory;
   if (decided.kind === "goes") tx.deleteDrawer(drawerId);
@@ -141,7 +138,7 @@ export function follow(tx: MemoryTx, memory: Memory, decided: Fate, atMs: number
   });
 }
 
-/** Reads a list that is kept as JSON, as the original keeps it. Anything that is not a list counts as empty. */
+/** Reads a list that is stored as JSON, as in Roampal. Any other value counts as empty. */
 export function records(json: unknown): unknown[] {
   try {
     const list: unknown = JSON.parse(String(json ?? "[]"));

@@ -1,6 +1,6 @@
 /**
- * Books: a document's chunks are filed under one title, and go together; writes run inside the transaction. Asked for by
- * `search_memory`, never shown unasked. Source: outcome-memory.md 10.
+ * Files a document's chunks under one title as a book, and removes them together. A search finds books only on request.
+ * Writes run inside the transaction. Source: outcome-memory.md 10.
  */
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
@@ -19,12 +19,12 @@ const TITLE_MAX = 500;
 const CHUNK_MIN = 100;
 const SOURCE = "roampal book: ";
 
-/** A title is the name of a source, as no file has it. */
+/** Returns the source's name for a title; no file has such a name. */
 export function sourceOfBook(title: string): string {
   return SOURCE + title;
 }
 
-/** A title that is there keeps its text. Errors: PROTOCOL_BAD_PARAMS. */
+/** Files a book. An existing title keeps its text. Errors: PROTOCOL_BAD_PARAMS. */
 export function ingestBook(tx: MemoryTx, call: WriteCall): Methods["book.ingest"]["result"] {
   const { params, key, atMs, peer } = call;
   const title = titleOf(params);
@@ -51,7 +51,7 @@ export function ingestBook(tx: MemoryTx, call: WriteCall): Methods["book.ingest"
   return { title, chunks: drawers.length, isNew: true, id: book };
 }
 
-/** Errors: PROTOCOL_BAD_PARAMS. */
+/** Removes a book. Errors: PROTOCOL_BAD_PARAMS. */
 export function removeBook(tx: MemoryTx, { params }: WriteCall): { title: string; removed: number } {
   const title = titleOf(params);
   return { title, removed: tx.deleteSource(sourceOfBook(title)) };
@@ -77,7 +77,7 @@ function freeBook(tx: MemoryTx, seed: string): string {
   }
 }
 
-/** An overlap of more than half would make a book many times as long. */
+/** Reads the chunk sizes. An overlap of more than half is refused, because it makes a book many times as long. */
 function cutOf({ size: givenSize, overlap: givenOverlap }: WriteCall["params"]): Cut {
   const size = givenSize ?? USUAL_CUT.size;
   if (typeof size !== "number" || !(size >= CHUNK_MIN && size <= DRAWER_SIZE_MAX))

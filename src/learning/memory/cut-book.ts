@@ -2,14 +2,14 @@
 export type Cut = { size: number; overlap: number };
 export const USUAL_CUT: Cut = { size: 1000, overlap: 200 };
 
-/** Lengths in characters (UTF-16), as the text is long. */
+/** Cuts a text into chunks; lengths are in UTF-16 characters. */
 export function chunks(text: string, cut: Cut = USUAL_CUT): string[] {
   if (text.length <= cut.size) return [text];
   const sentences = text.split(/(?<=[.!?])\s+/u).filter((sentence) => sentence !== "");
   return sentences.length <= 1 ? windows(text, cut) : ofSentences(sentences, cut);
 }
 
-/** Whatever remains at the end is a chunk as well. */
+/** Cuts a text without sentences into windows; the rest at the end is a chunk too. */
 function windows(text: string, { size, overlap }: Cut): string[] {
   const step = size - Math.min(overlap, size - 1);
   const parts: string[] = [];
@@ -17,7 +17,7 @@ function windows(text: string, { size, overlap }: Cut): string[] {
   return parts;
 }
 
-/** A sentence is never cut, however long. */
+/** Joins sentences into chunks, and never cuts a sentence. */
 function ofSentences(sentences: readonly string[], { size, overlap }: Cut): string[] {
   const parts: string[] = [];
   let held: string[] = [];
@@ -35,7 +35,7 @@ function ofSentences(sentences: readonly string[], { size, overlap }: Cut): stri
   return parts;
 }
 
-/** The last sentences that are repeated at the start of the next chunk. */
+/** Returns the last sentences, with which the next chunk begins again. */
 function lastOnes(sentences: readonly string[], overlap: number): string[] {
   let start = sentences.length;
   let length = 0;
@@ -46,7 +46,7 @@ function lastOnes(sentences: readonly string[], overlap: number): string[] {
   return sentences.slice(start);
 }
 
-/** Each counts the space after it. */
+/** Returns the length, with a space after each sentence. */
 function lengthOf(sentences: readonly string[]): number {
   return sentences.reduce((sum, sentence) => sum + sentence.length + 1, 0);
 }

@@ -22,7 +22,7 @@ export function age(atMs: number, nowMs: number): string {
   return ms >= MINUTE_MS ? `${Math.floor(ms / MINUTE_MS)}m` : "now";
 }
 
-/** Formats an age in words, for memories of the day. */
+/** Formats an age in words for memories of the last day. */
 export function recency(atMs: number, nowMs: number): string {
   const minutes = Math.floor(Math.max(nowMs - atMs, 0) / MINUTE_MS);
   if (minutes < 1) return "just now";

@@ -1,21 +1,19 @@
-/**
- * Facts that an agent chose to keep: what they may hold, and which one is meant by a text. Pure. Source: outcome-memory.md 2.3, 2.11, 6.5.
- */
+/** Rules for an agent's facts: allowed content, and which fact a text means. Pure. Source: outcome-memory.md 2.3, 2.11, 6.5. */
 import { USUAL_WEIGHT, type Weight } from "./memory.ts";
 
 export const CAPACITY = 500;
-/** Least cosines: for an update of a fact, and for archiving one. */
+/** Minimum cosine to update a fact, and to archive one. */
 export const NEAR_ENOUGH = { update: 0.75, archive: 0.6 } as const;
 export const NEAREST_ASKED = 5;
-/** A text means the fact that contains it only if it is more than a third of that fact. */
+/** Divisor of a fact's length: a text that is part of a fact must be longer than this to mean the fact. */
 const PART_OF_FACT = 3;
 
-/** Tags that mean something, in the order in which a person is introduced by them. */
+/** Tags with a meaning, in the order in which a description of the user lists them. */
 export const TAGS = ["identity", "preference", "goal", "project", "system_mastery", "agent_growth"] as const;
 
 const WORDS: Readonly<Record<string, number>> = { high: 0.9, medium: 0.7, low: 0.5 };
 
-/** Reads a weight given as a number, a word, a text or a list. Anything else becomes the usual weight. */
+/** Reads a weight given as a number, a word, a text or a list. Any other value becomes the usual weight. */
 export function readWeight(value: unknown, usual: number): number {
   const one: unknown = Array.isArray(value) ? value[0] : value;
   if (typeof one === "string" && Object.hasOwn(WORDS, one.toLowerCase())) return WORDS[one.toLowerCase()] ?? usual;
@@ -30,7 +28,7 @@ export function weightOf(fields: Readonly<Record<string, unknown>>): Weight {
   };
 }
 
-/** Reads the tags, which are kept as a JSON list. Values that others wrote and that are not a list count as none. */
+/** Reads the tags from a JSON list. A value of another program that is not a list counts as none. */
 export function tagsOf({ tags }: Readonly<Record<string, unknown>>): string[] {
   try {
     const list: unknown = typeof tags === "string" ? JSON.parse(tags) : tags;
@@ -43,8 +41,8 @@ export function tagsOf({ tags }: Readonly<Record<string, unknown>>): string[] {
 export type Near = { id: string; text: string; cosine: number };
 
 /**
- * Returns the id of the fact that a text means: the nearest that contains it or is contained in it, else the nearest if it is near
- * enough. `near`: facts by meaning, nearest first. The caller has already looked for a fact with that very id or text.
+ * Returns the id of the fact that a text means: the nearest fact that contains the text or is contained in it, else the nearest fact that
+ * is near enough. `near`: facts by meaning, nearest first. The caller has already looked for that exact id or text.
  */
 export function meantFact(wanted: string, near: readonly Near[], enough: number): string | undefined {
   const needle = wanted.trim().toLowerCase();
@@ -54,7 +52,7 @@ export function meantFact(wanted: string, near: readonly Near[], enough: number)
   return nearest !== undefined && nearest.cosine >= enough ? nearest.id : undefined;
 }
 
-/** Returns true if one text contains the other and is not much longer: a single letter means no fact. */
+/** Returns true if one text contains the other and is not much longer, so that a single letter means no fact. */
 function holds(a: string, b: string): boolean {
   const [long, short] = a.length > b.length ? [a, b] : [b, a];
   return short.length * PART_OF_FACT > long.length && long.includes(short);

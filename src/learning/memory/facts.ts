@@ -1,6 +1,6 @@
 /**
- * Facts and takeaways that an agent chooses to keep, changes and takes out. Source: outcome-memory.md 2.11, 5.3–5.5, 5.7. Which fact a
- * text means is found on the main thread (find-fact.ts), where the vectors are; the write looks whether it is still there.
+ * Keeps, changes and archives an agent's facts and takeaways. The main thread, which has the vectors, finds the fact that a text means
+ * (find-fact.ts); the write checks that it still exists. Source: outcome-memory.md 2.11, 5.3–5.5, 5.7.
  */
 import type { Drawer, Metadata } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
@@ -31,7 +31,7 @@ export function addToBank(tx: MemoryTx, call: WriteCall): { id: string } {
   return { id: storeMemory(tx, call, { collection: "memory_bank", text, fields }) };
 }
 
-/** `id`: the fact that was meant, or null. */
+/** Updates a fact. Returns its `id`, or null if no fact was meant. */
 export function updateFact(tx: MemoryTx, call: WriteCall): { id: string | null } {
   const text = validContent(call.params["new_content"], "new_content");
   const fact = meant(tx, call);
@@ -41,7 +41,7 @@ export function updateFact(tx: MemoryTx, call: WriteCall): { id: string | null }
   return { id: fact.id };
 }
 
-/** The fact is archived: no tool of this surface finds it any more, and `undo` brings it back. */
+/** Archives a fact: no tool of this surface finds it any more, and `undo` restores it. */
 export function archiveFact(tx: MemoryTx, call: WriteCall): { id: string | null } {
   const fact = meant(tx, call);
   if (fact === undefined) return { id: null };

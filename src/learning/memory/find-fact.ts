@@ -1,10 +1,10 @@
-/** Finds the fact of the memory bank that a text means, before the write that needs it. Source: outcome-memory.md 2.11. */
+/** Finds the fact that a text means, before the write that needs it. Source: outcome-memory.md 2.11. */
 import { asText } from "../../memory/text/validate.ts";
 import { findMemories, type FindContext } from "../search/find-memories.ts";
 import { facts } from "./list-memories.ts";
 import { meantFact, NEAR_ENOUGH, NEAREST_ASKED } from "./fact-rules.ts";
 
-/** Resolves to its drawer's id, or undefined where no fact is near enough to be meant. */
+/** Resolves to the id of the fact's drawer; undefined if no fact is near enough. */
 export async function findFact(
   context: FindContext,
   given: unknown,

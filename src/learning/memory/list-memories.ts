@@ -1,4 +1,4 @@
-/** Lists stored memories without a question. Runs on the broker's main thread. Source: outcome-memory.md 3.7. */
+/** Lists stored memories without a query. Runs on the broker's main thread. Source: outcome-memory.md 3.7. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MemoryReader } from "../../memory/port/memory.ts";
 import { type Filters, matches } from "../search/filters.ts";
@@ -7,11 +7,11 @@ import { type Memory, MEMORY_WING, toMemory } from "./as-drawer.ts";
 
 export type ListContext = { reader: Pick<MemoryReader, "listDrawers" | "standings" | "places"> };
 
-/** The newest memories of each collection that a list reads. */
+/** Maximum number of memories that a list reads of each collection, newest first. */
 const LISTED_MAX = 10_000;
-/** Drawers read in one go; other calls are served between two pages. */
+/** Drawers in one read; the broker serves other calls between two reads. */
 const PAGE = 500;
-/** Facts read at most: twice as many as are ever filed here; a folder of Roampal's may bring more. */
+/** Maximum number of facts in one read: twice the limit of facts filed here, as a Roampal's folder may have more. */
 const FACTS_MAX = 1_000;
 
 export async function listMemories(
@@ -26,7 +26,7 @@ export async function listMemories(
   return listed;
 }
 
-/** Yields memories in the order of filing, page by page; one that is filed or deleted meanwhile may be missed. */
+/** Yields memories in filing order, page by page. It may miss memories that are filed or deleted meanwhile. */
 export async function* memoriesIn(context: ListContext, room: Collection, from = 0): AsyncGenerator<Memory, void> {
   for (let offset = from; ; offset += PAGE) {
     const { memories, drawers } = page(context, room, PAGE, offset);
@@ -36,7 +36,7 @@ export async function* memoriesIn(context: ListContext, room: Collection, from =
   }
 }
 
-/** The facts of the memory bank. */
+/** Returns the facts of the memory bank. */
 export function facts(context: ListContext): Memory[] {
   return page(context, "memory_bank", FACTS_MAX, 0).memories;
 }

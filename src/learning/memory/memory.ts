@@ -1,26 +1,26 @@
 /**
- * Defines a memory with outcomes: one of five collections, an id, and the sum of its outcomes. Also holds the types of the folder's other
- * files. Source: outcome-memory.md 2.1–2.4.
+ * Defines a memory with outcomes: its collection (one of five), its id and the sum of its outcomes. Also holds types for the folder's
+ * other files. Source: outcome-memory.md 2.1–2.4.
  */
 import type { Outcome, Standing } from "../../memory/port/outcome.ts";
 import { sha256Hex } from "../../memory/text/text.ts";
 
-/** Collections, in the order in which a search of all of them uses them. */
+/** Collections, in the order of a search of all of them. */
 export const COLLECTIONS = ["working", "patterns", "history", "books", "memory_bank"] as const;
 export type Collection = (typeof COLLECTIONS)[number];
 
-/** Collections that outcomes move memories between, and delete them from. */
+/** Collections between which outcomes move memories, and from which they delete memories. */
 export const MOVING = ["working", "history", "patterns"] as const satisfies readonly Collection[];
 export type Moving = (typeof MOVING)[number];
 
 export const OUTCOMES = ["worked", "failed", "partial", "unknown"] as const satisfies readonly Outcome[];
 
-/** Weight of a fact that an agent chose to keep, 0…1 each. */
+/** Weight of a fact that an agent keeps; both parts are 0…1. */
 export type Weight = { importance: number; confidence: number };
 
 export const USUAL_WEIGHT: Weight = { importance: 0.7, confidence: 0.7 };
 
-/** Score of a new memory. Facts start at 1 because an agent chose them; the others have yet to prove themselves. */
+/** Score of a new memory. Facts start at 1 because an agent chose them; other memories are unproven. */
 export const USUAL_SCORE: Readonly<Record<Collection, number>> = {
   ...{ working: 0.5, patterns: 0.5, history: 0.5, books: 0.5 },
   memory_bank: 1,
@@ -42,34 +42,34 @@ export function isOutcome(value: unknown): value is Outcome {
   return OUTCOMES.includes(value as Outcome);
 }
 
-/** Ids of memories that move: a collection, and eight digits that are the memory's own in all collections. */
+/** Matches ids of memories that move: a collection, and eight digits that stay the same in every collection. */
 const MOVABLE_ID = /^(?:working|history|patterns|memory_bank)_([0-9a-f]{8})$/;
-/** Ids of a book's chunks; Roampal 0.3.6 wrote `book_` for `books_`. */
+/** Matches ids of a book's chunks; Roampal 0.3.6 wrote `book_` for `books_`. */
 const BOOK_ID = /^books?_[0-9a-f]{8}_chunk_\d+$/;
 
-/** Returns false for a drawer that others have filed in a memory's room. */
+/** Returns true for a memory's id; other programs may file drawers with other ids in a memory's room. */
 export function isMemoryId(id: string): boolean {
   return MOVABLE_ID.test(id) || BOOK_ID.test(id);
 }
 
-/** Returns the id of that memory in a collection. */
+/** Returns the id of a memory in another collection. */
 export function idIn(collection: Collection, id: string): string {
   const digits = MOVABLE_ID.exec(id)?.[1];
   return digits === undefined ? id : `${collection}_${digits}`;
 }
 
-/** Ids made of characters that have no meaning in a prompt. */
+/** Matches ids whose characters have no meaning in a prompt. */
 const PLAIN_ID = /^[\w.-]+$/;
 
 /**
- * Returns the id under which a memory of a Roampal is filed here, and any memory enters a prompt: its own, or one that is made of it if
- * it has other characters. Older imports have filed any text as an id.
+ * Returns the id under which a Roampal's memory is filed here and shown in a prompt: its own, or one made from it if it has other
+ * characters. Older imports filed any text as an id.
  */
 export function plainId(id: string): string {
   return PLAIN_ID.test(id) ? id : `imported_${sha256Hex(id).slice(0, 24)}`;
 }
 
-/** Returns every id that the memory may have been shown under; none for a book's chunk, which has only one. */
+/** Returns every id under which the memory may have been shown; none for a book's chunk, which has only one. */
 export function idsOf(id: string): string[] {
   return MOVABLE_ID.test(id) ? COLLECTIONS.filter((name) => name !== "books").map((name) => idIn(name, id)) : [];
 }

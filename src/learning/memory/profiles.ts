@@ -1,6 +1,6 @@
 /**
- * Keeps Roampal's profiles apart. Each profile has its own wing, conversations and lessons. The other files of this folder know one memory:
- * they see the ledger through a view, which shows the drawers of one profile alone and writes into that profile's places.
+ * Keeps Roampal's profiles apart. Each profile has its own wing, conversations and lessons. The other files of this folder see the ledger
+ * through a view that shows and writes one profile only.
  */
 import type { Drawer, DrawerFilter, Metadata } from "../../memory/port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../../memory/port/ledger.ts";
@@ -11,7 +11,7 @@ import { sha256Hex } from "../../memory/text/text.ts";
 import { COLLECTIONS } from "./memory.ts";
 import { isFiledAsMemory, MEMORY_WING, PROFILE_WING } from "./as-drawer.ts";
 
-/** Stands for a named profile in parameters and wings; undefined for `default`. */
+/** Key of a named profile in parameters and wings; undefined for `default`. */
 export type Profile = string | undefined;
 
 const KEY = /^[a-z0-9_]{1,30}(?:-[0-9a-f]{12})?$/;
@@ -21,8 +21,8 @@ const HASH_DIGITS = 12;
 const MARK = "\u001f";
 
 /**
- * Returns the key of a profile's name; undefined for a name that Roampal refuses as well. Roampal gives names with the same slug one
- * folder; here they stay apart.
+ * Returns the key of a profile's name; undefined for a name that Roampal refuses too. In Roampal, names with the same slug share one
+ * folder; here they are separate.
  */
 export function profileKey(name: string): string | undefined {
   const slug = name
@@ -40,7 +40,7 @@ export function profileIn({ profile }: Record<string, unknown>): Profile {
   throw new PalaceError("PROTOCOL_BAD_PARAMS", "profile must be the key of a profile", BAD_PARAMS_HINT);
 }
 
-/** Profiles that have drawers. */
+/** Returns the profiles that have drawers. */
 export function profilesIn(places: readonly { wing: string }[]): Set<Profile> {
   const profiles = new Set<Profile>();
   for (const { wing } of places) {
@@ -55,19 +55,19 @@ function keyOfWing(wing: string): string | undefined {
   return KEY.test(key) ? key : undefined;
 }
 
-/** Makes a write of this folder one of `default`. */
+/** Wraps a write so that it changes the profile `default`. */
 export function ofDefault<R>(write: (tx: MemoryTx, call: WriteCall) => R): (tx: LedgerTx, call: WriteCall) => R {
   return (tx, call) => write(writerOf(tx, undefined), call);
 }
 
-/** Makes a write of this folder one of the profile that the call names. */
+/** Wraps a write so that it changes the profile that the call names. */
 export function ofProfile<R>(write: (tx: MemoryTx, call: WriteCall) => R): (tx: LedgerTx, call: WriteCall) => R {
   return (tx, call) => write(writerOf(tx, profileIn(call.params)), call);
 }
 
 type Whole = MemoryIndexes & { reader: MemoryReader };
 
-/** Returns the context, narrowed to the memory of one profile. */
+/** Returns the context, limited to the memory of one profile. */
 export function apart<C extends Whole>(context: C, profile: Profile): Omit<C, keyof Whole> & Whole {
   const { reader, lexical, vectors, ...others } = context;
   const { wing } = namesOf(profile);
@@ -83,7 +83,7 @@ export function apart<C extends Whole>(context: C, profile: Profile): Omit<C, ke
   };
 }
 
-/** Converts names between a profile and the ledger; undefined for names that belong to another profile. */
+/** Names of wing, conversations and lessons of a profile, in the ledger and back; undefined for another profile's names. */
 type Names = {
   wing: string;
   drawer: (drawer: Drawer) => Drawer | undefined;
@@ -99,13 +99,13 @@ function namesOf(profile: Profile): Names {
   return profile === undefined ? DEFAULT : namedNames(profile, PROFILE_WING + profile);
 }
 
-/** Any drawer may be scored by its id, except a memory of another profile. */
+/** Names of `default`, which may score any drawer by its id, except a memory of another profile. */
 const DEFAULT: Names = {
   wing: MEMORY_WING,
   drawer: (drawer) => (keyOfWing(drawer.wing) !== undefined && isFiledAsMemory(drawer) ? undefined : drawer),
   filed: (metadata) => metadata,
   source: (name) => name,
-  // A client may send any id, even one that looks like a named profile's.
+  // A client may send any id, even one that looks like a conversation of a named profile.
   talk: (id) => (id.includes(MARK) ? MARK + id : id),
   ownTalk: (key) => {
     if (key.startsWith(MARK)) return key.slice(MARK.length);
@@ -178,7 +178,7 @@ function conversationsOf({ conversations }: LedgerTx, names: Names): MemoryTx["c
     showAnew: (id, turn) => conversations.showAnew(names.talk(id), turn),
     shownAt: (id, turn) => conversations.shownAt(names.talk(id), turn),
     asked: (sinceMs) => conversations.asked(sinceMs).flatMap((one) => ownConversation(names, one) ?? []),
-    // Conversations of every profile are kept as long.
+    // Conversations of all profiles are kept for the same time.
     dropBefore: (atMs) => conversations.dropBefore(atMs),
   };
 }
@@ -211,7 +211,7 @@ export function readerOf(reader: MemoryReader, profile: Profile): MemoryReader {
       }),
     shownIn: (id) => reader.shownIn(names.talk(id)),
     shownAt: (id, turn) => reader.shownAt(names.talk(id), turn),
-    // Facts of the knowledge graph are the palace's, whoever asks.
+    // The knowledge graph belongs to the palace, so every profile sees its facts.
     get graph() {
       return reader.graph;
     },

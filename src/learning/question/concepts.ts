@@ -1,4 +1,4 @@
-/** The words and word pairs that the graphs know a text by. Pure. Source: outcome-memory.md 8.2. */
+/** Finds a text's concepts: words and word pairs by which the graphs know it. Pure. Source: outcome-memory.md 8.2. */
 import { compareText } from "../../memory/text/text.ts";
 
 const NO_WORD = /[^\p{L}\p{N}_\s-]/gu;
@@ -11,7 +11,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
    how why can could would should`.split(/\s+/),
 );
 
-/** Words of the memory's own surface, which say nothing of a topic: tool names whole, the others as a part between underscores. */
+/** Words of the tools themselves, which do not tell a topic: whole tool names, and parts between underscores. */
 const TOOL_NAMES: readonly string[] = [
   "search_memory",
   "add_to_memory_bank",
@@ -27,7 +27,7 @@ const OWN_WORDS: ReadonlySet<string> = new Set(
    timestamp document`.split(/\s+/),
 );
 
-/** Returns the concepts of a text, each once. They are sorted, so that results made from them are the same in every run. */
+/** Returns the concepts of a text, each once. They are sorted, so that every run gives the same results. */
 export function concepts(text: string): string[] {
   const words = wordsOf(text);
   const found = new Set<string>();
@@ -39,7 +39,7 @@ export function concepts(text: string): string[] {
   return [...found].sort(compareText);
 }
 
-/** In the text's order, without those that say nothing. */
+/** Returns the words in the text's order, without words that have no topic. */
 export function wordsOf(text: string): string[] {
   return text
     .toLowerCase()

@@ -1,4 +1,4 @@
-/** Guesses the topic of a conversation; outcomes are counted per topic. Pure. Source: outcome-memory.md 8.8. */
+/** Guesses a conversation's topic, because outcomes are counted per topic. Pure. Source: outcome-memory.md 8.8. */
 
 const KEYWORDS = {
   coding: "code function class error debug api database python javascript typescript react git build test",
@@ -11,7 +11,7 @@ export type ContextType = keyof typeof KEYWORDS | "general";
 
 const LISTS = Object.entries(KEYWORDS).map(([name, words]) => [name as ContextType, words.split(" ")] as const);
 
-/** The kind with most keywords in the text, as parts of words too; the first of equals. */
+/** Returns the topic with most keywords in the text, also as parts of words; of equals the first. */
 export function contextType(text: string): ContextType {
   const lower = text.toLowerCase();
   let [best, most]: [ContextType, number] = ["general", 0];

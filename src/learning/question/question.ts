@@ -1,16 +1,16 @@
 /**
- * Reduces a question to what is stored of it: the topic of the conversation, and a number for each concept. The ledger stores no words
- * except those of drawers, hence numbers. Pure. Source: outcome-memory.md 8.2, 8.4, 8.8.
+ * Reduces a question to its stored form: the conversation's topic, and a number for each concept, because the ledger stores no words
+ * except those of drawers. Pure. Source: outcome-memory.md 8.2, 8.4, 8.8.
  */
 import type { Question } from "../../memory/port/outcome.ts";
 import { sha256Hex } from "../../memory/text/text.ts";
 import { concepts } from "./concepts.ts";
 import { contextType } from "./context-type.ts";
 
-/** Characters read of a question: a pasted log says no more of what is asked. */
+/** Number of characters of a question that are read. The rest of a long one, such as a log, does not help. */
 const CHARACTERS_MAX = 1_000;
 const CONCEPTS_MAX = 24;
-/** 52 bits: every number is exact in JSON and in a row. */
+/** Number of digits: 52 bits, so that every number is exact in JSON and in a row. */
 const HEX_DIGITS = 13;
 
 /** Returns the stored form of a question; undefined for a text without a concept. */
@@ -20,7 +20,7 @@ export function questionOf(text: string): Question | undefined {
   return words.length === 0 ? undefined : { context: contextType(asked), concepts: words.map(conceptNumber) };
 }
 
-/** Returns the part of a question that is read. */
+/** Returns the beginning of a question, which is the part that is read. */
 export function askedIn(text: string): string {
   return text.slice(0, CHARACTERS_MAX);
 }

@@ -1,11 +1,11 @@
-/** Code shared by the commands that carry memories from one place to another, a part in each call. */
+/** Shares code between the commands that copy memories from one place to another. Each call carries one part. */
 import { PalaceError } from "../../base/errors.ts";
 import { CARRIED_MAX_BYTES, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
 
-/** Begins to report progress. `what`: the things that are counted, in the plural. */
+/** Starts a progress report. `what`: the name of the counted things, in the plural. */
 export type Tell = (doing: string, what: string, total: number) => { step: (done: number) => void; end: () => void };
 
-/** Yields the items in parts, each for one call. Passes an item that is too large for any call to `refuse`. */
+/** Yields the items in parts, one for each call. Passes an item that is too large for any call to `refuse`. */
 export function* parts<Item>(
   items: Iterable<Item>,
   most: number,
@@ -29,7 +29,7 @@ export function* parts<Item>(
   if (part.length > 0) yield part;
 }
 
-/** Undefined for the error of a broker that knows no graphs. Errors: any other is thrown on. */
+/** Returns undefined for the error of an older broker without graphs. Throws any other error on. */
 export function olderBroker(error: unknown): undefined {
   if (error instanceof PalaceError && error.code === "PROTOCOL_UNKNOWN_METHOD") return undefined;
   throw error;

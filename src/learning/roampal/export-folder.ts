@@ -1,4 +1,4 @@
-/** Writes every memory of a broker into a data folder that Roampal opens. Used by `palace outcome export`. */
+/** Writes every memory of a broker into a data folder that Roampal can open. Used by `palace outcome export`. */
 import { faultPoint } from "../../base/fault-point.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { CarriedPage, GraphPage } from "../../protocol/outcome.ts";
@@ -8,15 +8,12 @@ import { RoampalDraft } from "./target.ts";
 
 const TRIES = 5;
 
-/**
- * Result of an export. `entries`: entries of the graphs. `others`: drawers in the wing of memories that are not
- * memories, and stay here alone.
- */
+/** Result of an export. `entries`: of the graphs. `others`: drawers in the memories' wing that are not memories. */
 export type Exported = { dir: string; memories: number; entries: number; others: number };
 
 type Exporting = { profile: string | undefined; tell: Tell };
 
-/** Exports the memories into a new folder. Errors: the folder's, the broker's; no part of the folder is left then. */
+/** Exports the memories into a new folder, and deletes it after an error. Errors: the folder's, the broker's. */
 export async function exportRoampal(client: Client, dir: string, options: Exporting): Promise<Exported> {
   for (let tries = 0; tries < TRIES; tries++) {
     const draft = new RoampalDraft(dir);
@@ -29,10 +26,10 @@ export async function exportRoampal(client: Client, dir: string, options: Export
       draft.drop();
     }
   }
-  throw new PalaceError("BROKER_BUSY", "memories are taken away faster than they can be read", "repeat the command");
+  throw new PalaceError("BROKER_BUSY", "memories are deleted faster than they can be read", "repeat the command");
 }
 
-/** Writes all pages of the export; returns undefined if the pages do not fit together. */
+/** Writes all pages of the export; returns undefined if the memory changed between two pages. */
 async function writeAll(
   client: Client,
   draft: RoampalDraft,

@@ -1,6 +1,6 @@
 /**
- * Reads the graphs of a Roampal's data folder, entry by entry, and writes them back. Numbers stay as they are written: Python tells 1.0 from 1,
- * and counts beyond what a number here can. Used by `palace outcome import` and `export`. Source: outcome-memory.md 8.1, 8.6, 8.7.
+ * Reads the graphs in a Roampal's data folder, entry by entry, and writes them back. It keeps numbers as text, because Python distinguishes
+ * 1.0 from 1 and counts further than JavaScript. Used by `palace outcome import` and `export`. Source: outcome-memory.md 8.1, 8.6, 8.7.
  */
 import { closeSync, openSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,22 +10,22 @@ import { hasLevels } from "../../base/json-depth.ts";
 import { CARRIED_LEVELS_MAX } from "../../protocol/limits.ts";
 import { CARRIED_GRAPHS, type CarriedEntry } from "../../protocol/outcome.ts";
 
-/** Size limit of one file: it is read whole, and each number that is kept as written takes many times its bytes. */
+/** Size limit of one file, which is read whole; each number kept as text needs many times its bytes. */
 const GRAPH_FILE_MAX_BYTES = 32 * 1024 ** 2;
-/** A file's sections, and their names. */
+/** Number of levels in a file: sections, and names in a section. */
 const LEVELS = 2;
 
-/** `deep`: entries that are nested too deep to be carried. `why`: the file cannot be read, and has no entries then. */
+/** A graph file. `deep`: entries nested too deeply to import. `why`: why the file cannot be read; no entries then. */
 export type GraphFile = { file: string; entries: CarriedEntry[]; deep: CarriedEntry["at"][]; why?: string };
 
-/** Yields the graph files that are there. */
+/** Yields the graph files in the folder. */
 export function* readGraphs(dir: string): Generator<GraphFile, void> {
   for (const file of CARRIED_GRAPHS) {
     const graph: GraphFile = { file, entries: [], deep: [] };
     try {
       const stat = statSync(join(dir, file), { throwIfNoEntry: false });
       if (stat === undefined) continue;
-      // A pipe or a device would be read for ever.
+      // Reading a pipe or a device would never end.
       if (!stat.isFile()) yield { ...graph, why: "it is no file" };
       else if (stat.size > GRAPH_FILE_MAX_BYTES)
         yield { ...graph, why: `it has more than ${GRAPH_FILE_MAX_BYTES / 1024 ** 2} MiB` };
@@ -36,20 +36,20 @@ export function* readGraphs(dir: string): Generator<GraphFile, void> {
   }
 }
 
-/** Texts of the files that these entries make; a later entry of the same name counts. */
+/** Texts of the files that are made from entries; the last entry of a name counts. */
 export class GraphTexts {
   readonly #files = new Map<string, Map<string, string | Map<string, string>>>();
 
   add(entries: readonly CarriedEntry[]): void {
     for (const { at, value } of entries) {
       const [file = "", section, name] = at;
-      // They come from a broker, perhaps of another machine, and a name is a path.
+      // Entries come from a broker, perhaps of another machine, and a name is a path here.
       if (!CARRIED_GRAPHS.some((known) => known === file)) continue;
       const sections = this.#files.get(file) ?? new Map<string, string | Map<string, string>>();
       this.#files.set(file, sections);
       if (section === undefined) continue;
       const known = sections.get(section);
-      // A section that is nothing but a value, or empty, may have got names since.
+      // A section that is empty or has a plain value may have got names in a later page.
       if (name === undefined) {
         if (!(known instanceof Map)) sections.set(section, value);
       } else if (known instanceof Map) known.set(name, value);
@@ -57,7 +57,7 @@ export class GraphTexts {
     }
   }
 
-  /** Each on the disk when it returns. */
+  /** Writes the files; all are on disk when it returns. */
   write(dir: string): void {
     for (const [file, sections] of this.#files) {
       const to = openSync(join(dir, file), "wx", 0o600);
@@ -97,7 +97,7 @@ function collect(at: readonly string[], value: unknown, levels: number, graph: G
   else graph.deep.push(at);
 }
 
-/** The part of JSON that TypeScript has no types for yet: a number as it was written. */
+/** Part of JSON that TypeScript does not type yet: numbers as text. */
 const NUMBERS = JSON as unknown as {
   parse(text: string, revive: (name: string, value: unknown, context: { source?: string }) => unknown): unknown;
   rawJSON(text: string): unknown;

@@ -1,9 +1,9 @@
-/** Folders that are made for one command alone, and have its process in their names: the next command removes those of killed ones. */
+/** Removes folders of killed commands: a folder made for one command has the number of its process in its name. */
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { isAlive } from "../../base/alive.ts";
 
-/** `start`: of the names, up to the number of the process. Somebody else's are left. */
+/** Removes leftover folders, except other users'. `start`: their names up to the number of the process. */
 export function removeLeftovers(folder: string, start: string): void {
   for (const name of readdirSync(folder)) {
     const pid = name.startsWith(start) ? /^\d+/.exec(name.slice(start.length))?.[0] : undefined;
@@ -11,7 +11,7 @@ export function removeLeftovers(folder: string, start: string): void {
     try {
       rmSync(join(folder, name), { recursive: true, force: true });
     } catch {
-      // Another user's, in a folder for all.
+      // In a shared folder it may belong to another user.
     }
   }
 }

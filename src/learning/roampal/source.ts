@@ -1,8 +1,7 @@
 /**
- * Reads the data folder of a Roampal: its five collections, without Chroma. The folder itself is only read: its
- * database is copied into a folder of ours first, since SQLite would create or repair files beside it. Used by `palace
- * outcome import`, before any broker.
- * Source: outcome-memory.md 2.1, 4.2.
+ * Reads the five collections of a Roampal's data folder without Chroma. It does not change the folder: it first copies
+ * the database into a folder of ours, because SQLite would create or repair files beside it. Used by `palace outcome
+ * import`, before any broker. Source: outcome-memory.md 2.1, 4.2.
  */
 import { constants, copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { hash } from "node:crypto";
@@ -23,9 +22,7 @@ import { countRows, type PalaceRow, readRows, readTail } from "../../mempalace/f
 import { type GraphFile, readGraphs } from "./graphs.ts";
 import { removeLeftovers } from "./leftovers.ts";
 
-/**
- * Chroma's names of the collections, by their names here. The collection that a memory is moved to last comes first.
- */
+/** Names of the collections, here → in Chroma. Collections that memories move to later come first. */
 export const ROAMPAL_COLLECTIONS: ReadonlyMap<string, string> = new Map(
   ["patterns", "history", "working", "memory_bank", "books"].map((name) => [name, `roampal_${name}`]),
 );
@@ -37,16 +34,16 @@ const USED: ReadonlySet<string> = new Set([CHROMA_FOLDER, GHOSTS_FILE, ...CARRIE
 const COPIES = "palace-roampal-";
 const PAGE_ROWS = 200;
 const COPY_TRIES = 3;
-/** The database, and what SQLite keeps beside one that is not closed. */
+/** Suffixes of the database and of the files that SQLite keeps beside an open one. */
 const PARTS = ["", "-wal", "-journal"];
 
 export type Found = {
   memories: number;
-  /** Removed chunks of books. */
+  /** Number of removed chunks of books. */
   ghosts: number;
-  /** Memories found in two collections, as a move that was cut off leaves them. */
+  /** Number of memories found in two collections, which an interrupted move leaves behind. */
   repeated: number;
-  /** Records of Chroma's queue that nobody can read. */
+  /** Number of unreadable records in Chroma's queue. */
   unreadable: number;
 };
 
@@ -58,7 +55,7 @@ export class RoampalFolder {
   readonly #ghosts: ReadonlySet<string>;
   readonly found: Found = { memories: 0, ghosts: 0, repeated: 0, unreadable: 0 };
 
-  /** Errors: CONFIG_USAGE for a folder of something else, FEEDER_SOURCE_UNREADABLE, STORE_UNAVAILABLE, STORE_CORRUPT. */
+  /** Copies and opens the database. Errors: CONFIG_USAGE, FEEDER_SOURCE_UNREADABLE, STORE_UNAVAILABLE, STORE_CORRUPT. */
   constructor(dir: string) {
     this.#dir = dir;
     if (!existsSync(chromaFile(join(dir, CHROMA_FOLDER)))) throw noRoampal(dir);
@@ -84,7 +81,7 @@ export class RoampalFolder {
     return this.#named().reduce((sum, [, collection]) => sum + countRows(this.#database, collection), 0);
   }
 
-  /** Whatever is not imported, by its name. */
+  /** Names of everything that is not imported. */
   get others(): { collections: { name: string; rows: number }[]; files: string[] } {
     const named = new Set(this.#named().map(([, collection]) => collection));
     const foreign = this.#collections.filter((one) => !named.has(one));
@@ -96,7 +93,7 @@ export class RoampalFolder {
     };
   }
 
-  /** Each once; counts in `found` what it passes over. */
+  /** Yields each memory once, and counts skipped ones in `found`. */
   *memories(): Generator<CarriedMemory, void> {
     const seen = new Set<string>();
     for (const [collection, chroma] of this.#named())
@@ -152,14 +149,14 @@ export class RoampalFolder {
   }
 }
 
-/** Converts a row. If the palace keeps no document, the text is taken from the metadata. */
+/** Converts a row; takes the text from the metadata if the palace keeps no document. */
 function carried({ id, text: document, metadata }: PalaceRow): Omit<CarriedMemory, "collection"> {
   const texts = [document, metadata["content"], metadata["text"]];
   const text = texts.find((one) => typeof one === "string" && one.trim() !== "");
   return { id, text: typeof text === "string" ? text : "", metadata };
 }
 
-/** Errors: FEEDER_SOURCE_UNREADABLE. */
+/** Makes the folder for the copy. Errors: FEEDER_SOURCE_UNREADABLE. */
 function makeCopyFolder(dir: string): string {
   try {
     removeLeftovers(tmpdir(), COPIES);
@@ -169,7 +166,7 @@ function makeCopyFolder(dir: string): string {
   }
 }
 
-/** Errors: CONFIG_USAGE, FEEDER_SOURCE_UNREADABLE, STORE_UNAVAILABLE where somebody writes there all the while. */
+/** Copies the database. Errors: CONFIG_USAGE, FEEDER_SOURCE_UNREADABLE, STORE_UNAVAILABLE for a changing database. */
 function copyDatabase(dir: string, to: string): void {
   const from = join(dir, CHROMA_FOLDER);
   const states = (): string =>
@@ -183,7 +180,7 @@ function copyDatabase(dir: string, to: string): void {
       const file = `${chromaFile(from)}${part}`;
       rmSync(`${chromaFile(to)}${part}`, { force: true });
       if (!existsSync(file)) continue;
-      // A pipe or a device would be read for ever.
+      // Reading a pipe or a device would never end.
       if (!statSync(file).isFile()) throw noRoampal(dir, `: ${file} is no file`);
       try {
         copyFileSync(file, `${chromaFile(to)}${part}`, constants.COPYFILE_FICLONE);
@@ -200,7 +197,7 @@ function copyDatabase(dir: string, to: string): void {
   );
 }
 
-/** One that cannot be read hides nothing, as Roampal itself has it. */
+/** Reads the ids of removed chunks; an unreadable file removes none, as in Roampal. */
 function readGhosts(dir: string): Set<string> {
   const file = join(dir, GHOSTS_FILE);
   try {
@@ -216,7 +213,7 @@ function uncopied(dir: string, error: unknown): PalaceError {
   return new PalaceError(
     "FEEDER_SOURCE_UNREADABLE",
     `${dir} cannot be copied to ${tmpdir()}: ${(error as Error).message}`,
-    "see that you may read the one and have room in the other, or name another with TMPDIR",
+    "it needs read access to the first and free space in the second; TMPDIR names another folder",
     { cause: error },
   );
 }

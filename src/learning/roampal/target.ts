@@ -1,9 +1,8 @@
 /**
- * Writes a data folder that Roampal opens, without Chroma. It is written beside its place and renamed into it: it is
- * there whole, or not at all. Our vectors have another width than Roampal's: each memory gets the vector that Roampal
- * itself gives a text without words, so that its search ranks by outcomes alone until it has embedded them again. Used
- * by `palace outcome export`.
- * Source: outcome-memory.md 2.1, 3.1, 4.2.
+ * Writes a data folder that Roampal can open, without Chroma. It writes a draft beside the folder and renames it: the
+ * folder exists whole or not at all. Our vectors have another width than Roampal's, so each memory gets the vector that
+ * Roampal gives a text without words. Roampal's search then ranks by outcomes alone, until it has embedded the memories
+ * again. Used by `palace outcome export`. Source: outcome-memory.md 2.1, 3.1, 4.2.
  */
 import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { randomUUID } from "node:crypto";
@@ -19,7 +18,7 @@ import { GraphTexts } from "./graphs.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { CHROMA_FOLDER, ROAMPAL_COLLECTIONS } from "./source.ts";
 
-/** Of paraphrase-multilingual-mpnet-base-v2. */
+/** Width of paraphrase-multilingual-mpnet-base-v2. */
 const WIDTH = 768;
 
 export class RoampalDraft {
@@ -28,7 +27,7 @@ export class RoampalDraft {
   readonly #writers: ReadonlyMap<string, PalaceWriter>;
   readonly #graphs = new GraphTexts();
 
-  /** Errors: CONFIG_USAGE for a folder that holds something, or cannot be made. */
+  /** Makes the draft. Errors: CONFIG_USAGE if the folder is not empty, or cannot be made. */
   constructor(dir: string) {
     this.#dir = dir;
     this.#draft = `${dir}.export-${process.pid}`;
@@ -49,7 +48,7 @@ export class RoampalDraft {
     for (const writer of this.#writers.values()) writer.create();
   }
 
-  /** Again with the same id, it is the later one. */
+  /** Writes memories; a later one with the same id replaces the earlier one. */
   write(memories: readonly CarriedMemory[]): void {
     for (const [name, writer] of this.#writers)
       writer.upsert(
@@ -61,12 +60,12 @@ export class RoampalDraft {
       );
   }
 
-  /** The files are written in the end. */
+  /** Adds entries of the graphs; `finish` writes their files. */
   writeGraphs(entries: readonly CarriedEntry[]): void {
     this.#graphs.add(entries);
   }
 
-  /** Errors: CONFIG_USAGE where somebody has put something there meanwhile. */
+  /** Renames the draft into place. Errors: CONFIG_USAGE if the folder is not empty any more. */
   finish(): void {
     this.#close();
     this.#graphs.write(this.#draft);
@@ -74,7 +73,7 @@ export class RoampalDraft {
     syncPath(this.#draft);
     faultPoint("outcome-export.before-rename");
     try {
-      // rename(2) also replaces an empty folder, and refuses any other.
+      // rename(2) also replaces an empty folder, and refuses any other one.
       renameSync(this.#draft, this.#dir);
     } catch (error) {
       throw unusable(this.#dir, `cannot be put in place: ${(error as Error).message}`);
@@ -82,7 +81,7 @@ export class RoampalDraft {
     syncPath(dirname(this.#dir));
   }
 
-  /** Leaves nothing of one that was not finished. */
+  /** Deletes the draft of an export that did not finish. */
   drop(): void {
     this.#close();
     rmSync(this.#draft, { recursive: true, force: true });

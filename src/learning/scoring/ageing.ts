@@ -1,13 +1,13 @@
-/** Decides what a memory's age does to it. Pure. Source: outcome-memory.md 2.8. */
+/** Decides the fate of a memory by its age. Pure. Source: outcome-memory.md 2.8. */
 import type { Standing } from "../../memory/port/outcome.ts";
 import { isMoving, type Collection } from "../memory/memory.ts";
 import { destination, type Fate, SCORES } from "./promotion.ts";
 
 const HOUR_MS = 3_600_000;
-/** Lifetime by collection, ms, counted from when the memory was made and not from its last move. */
+/** Lifetime by collection, ms, counted from when the memory was made, not from its last move. */
 const LIFETIMES_MS = { working: 24 * HOUR_MS, history: 720 * HOUR_MS } as const;
 
-/** Returns the fate that a memory's age leads to. A memory that has earned its promotion is promoted, not deleted. */
+/** Returns the fate of a memory at this age. A memory that has earned its promotion is promoted, not deleted. */
 export function aged(collection: Collection, standing: Standing, ageMs: number): Fate {
   if (collection !== "working" && collection !== "history") return { kind: "stays" };
   if (ageMs <= LIFETIMES_MS[collection]) return { kind: "stays" };
@@ -15,7 +15,7 @@ export function aged(collection: Collection, standing: Standing, ageMs: number):
   return to === undefined ? { kind: "goes" } : { kind: "moves", to };
 }
 
-/** Returns true for a memory whose score is so low that a starting broker deletes it, whatever its age. */
+/** Returns true for a score so low that a starting broker deletes the memory, whatever its age. */
 export function isGarbage(collection: Collection, { score }: Pick<Standing, "score">): boolean {
   return isMoving(collection) && score < SCORES.deletion;
 }

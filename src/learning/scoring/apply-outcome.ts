@@ -2,7 +2,7 @@
 import type { Standing, Telling } from "../../memory/port/outcome.ts";
 import { timeWeight } from "./time-weight.ts";
 
-/** Changes by outcome: `score` before the time weight, `successes` whatever the time. */
+/** Changes by outcome. The time weight applies to `score`, not to `successes`. */
 const DELTAS: Readonly<Record<Telling, { score: number; successes: number }>> = {
   worked: { score: 0.2, successes: 1 },
   partial: { score: 0.05, successes: 0.5 },
@@ -10,10 +10,7 @@ const DELTAS: Readonly<Record<Telling, { score: number; successes: number }>> = 
 };
 const PAST_KEPT = 10;
 
-/**
- * `weight`: how much the source of the outcome is believed, 0…1; it scales what `score` and `successes` change by, as time does the
- * score.
- */
+/** One judgment. `weight`: trust in its source, 0…1, which scales its changes. Time scales the change of the score too. */
 export type Verdict = { outcome: Telling; atMs: number; reason: string | null; weight: number };
 
 export function afterOutcome(standing: Standing, { outcome, atMs, reason, weight }: Verdict): Standing {
@@ -28,8 +25,8 @@ export function afterOutcome(standing: Standing, { outcome, atMs, reason, weight
 }
 
 /**
- * Returns the standing after a person's newest word, the last of `words`. A person's words count from `start` among themselves and
- * replace the words of others. If the others have said more of the same, theirs stay: a person who agrees never lowers a score.
+ * Returns the standing after a person's newest judgment, the last of `words`. From `start`, only a person's judgments count, unless
+ * the standing with everybody's moves further in the same direction. So a person who agrees never lowers a score.
  */
 export function afterPerson(standing: Standing, words: readonly Verdict[], start: Standing): Standing {
   const alone = words.reduce(afterOutcome, start);
@@ -40,7 +37,7 @@ export function afterPerson(standing: Standing, words: readonly Verdict[], start
   return isMore ? added : alone;
 }
 
-/** Rounds to six decimals: 0.7 + 0.2 in binary is a little less than the 0.9 of a promotion. */
+/** Rounds to six decimals: in binary, 0.7 + 0.2 is a little less than 0.9, the score for a promotion. */
 function rounded(score: number): number {
   return Math.round(Math.min(Math.max(score, 0), 1) * 1e6) / 1e6;
 }

@@ -1,4 +1,4 @@
-/** Records one outcome of one drawer, whatever its source, and applies its consequences to the drawer. Source: outcome-memory.md 2.6. */
+/** Records one outcome of one drawer, of any source, and applies the consequences. Source: outcome-memory.md 2.6. */
 import type { Drawer } from "../../memory/port/drawer.ts";
 import type { MemoryTx } from "../../memory/port/memory.ts";
 import type { Question, Scored } from "../../memory/port/outcome.ts";
@@ -11,8 +11,8 @@ import { follow, toMemory, unjudged } from "../memory/as-drawer.ts";
 export type Verdict = Omit<Scored, "weight" | "question"> & { question: Question | undefined };
 
 /**
- * Returns the score at which the memory was deleted; undefined if it was not. A book's chunk is never judged by its outcomes, because it
- * is shown only when asked for. Which questions it answered is recorded.
+ * Records the outcome. Returns the score at which the memory was deleted; undefined if it was not. An outcome never changes a book's
+ * chunk, because books are shown only on request; it only records the questions that the chunk answered.
  */
 export function judge(tx: MemoryTx, drawer: Drawer, { question: asked, ...verdict }: Verdict): number | undefined {
   const before = tx.standings.find(drawer.id);
@@ -34,10 +34,10 @@ export function judge(tx: MemoryTx, drawer: Drawer, { question: asked, ...verdic
       : afterOutcome(known, one);
   tx.standings.put(drawer.id, standing, { ...told, weight });
   if (memory === undefined) return undefined;
-  // A memory whose time cannot be read counts as new.
+  // A memory with an unreadable time counts as new.
   const ageMs = Number.isNaN(memory.madeMs) ? 0 : atMs - memory.madeMs;
   const next = fate(memory.collection, standing, ageMs);
-  // A signal deletes nothing: the memory was as bad before it.
+  // A signal deletes nothing: the memory's score was as bad before it.
   if (next.kind === "goes" && isSignal(source)) return undefined;
   follow(tx, { ...memory, standing }, next, atMs);
   return next.kind === "goes" ? standing.score : undefined;

@@ -1,7 +1,4 @@
-/**
- * Does to memories what time alone does: looks which are due, on the main thread, and moves or deletes them in a write of the broker's
- * own. Source: outcome-memory.md 2.8.
- */
+/** Finds memories that are due by age, on the main thread; a write moves or deletes them. Source: outcome-memory.md 2.8. */
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryTx } from "../../memory/port/memory.ts";
 import { aged, isGarbage } from "./ageing.ts";
@@ -11,16 +8,16 @@ import type { Fate } from "./promotion.ts";
 import { follow, type Memory, toMemory } from "../memory/as-drawer.ts";
 import { type TrueTime, trueAgeMs } from "./true-time.ts";
 
-/** Bound of one write; the next write takes the rest. */
+/** Maximum number of memories in one write; the next write takes more. */
 export const AGED_MAX = 200;
 
-/** The write judges each memory again: somebody may have scored it in between. */
+/** Request to age memories. The write judges each one again, because it may have been scored in between. */
 export type AgeRequest = { ids: string[]; time: Time; isStart: boolean; profile?: string };
 type Time = Pick<TrueTime, "trueMs" | "shifts">;
 
-/** Ids of the first that are due. `isStart`: also of those that are too bad to keep, which only a broker that starts removes. */
+/** Returns the first memories that are due. A broker that starts (`isStart`) adds those whose score is too low. */
 export async function dueMemories(context: ListContext, time: Time, isStart: boolean): Promise<string[]> {
-  // Time alone does nothing to what is proven.
+  // Age alone does not change proven memories.
   const ageing = isStart ? MOVING : MOVING.filter((collection) => collection !== "patterns");
   const due: string[] = [];
   for (const collection of ageing)
@@ -34,7 +31,7 @@ export async function dueMemories(context: ListContext, time: Time, isStart: boo
 export function ageMemories(tx: MemoryTx, { params, peer, atMs }: WriteCall): { moved: number; gone: number } {
   const { ids, time, isStart } = params as AgeRequest;
   const done = { moved: 0, gone: 0 };
-  // Memories that a person has brought back stay.
+  // Memories that a person has restored stay.
   const broughtBack = tx.changedBy(peer.agent, ids);
   for (const id of ids.filter((one) => !broughtBack.has(one))) {
     const drawer = tx.findDrawer(id);
@@ -50,6 +47,6 @@ export function ageMemories(tx: MemoryTx, { params, peer, atMs }: WriteCall): { 
 
 export function dueFate({ row, collection, standing, madeMs }: Memory, time: Time, isStart: boolean): Fate {
   if (isStart && isGarbage(collection, standing)) return { kind: "goes" };
-  // Nobody can tell the age of one whose time cannot be read.
+  // The age of a memory with an unreadable time is unknown.
   return Number.isNaN(madeMs) ? { kind: "stays" } : aged(collection, standing, trueAgeMs(time, row, madeMs));
 }

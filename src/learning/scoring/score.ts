@@ -1,6 +1,6 @@
 /**
- * `score_memories`: records the outcome of each memory that was shown, and moves or deletes it accordingly. Any other drawer may be
- * scored too: it keeps its place and records the outcome. Source: outcome-memory.md 2.6, 4.9, 5.6.
+ * Implements `score_memories`: records the outcome of each memory that was shown, and moves or deletes it accordingly. Any other drawer
+ * may be scored too: its outcome is recorded, and it stays in its place. Source: outcome-memory.md 2.6, 4.9, 5.6.
  */
 import type { Drawer, Metadata } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
@@ -18,26 +18,26 @@ import { questionOf } from "../question/question.ts";
 import type { OwnSearches } from "../search/recent-searches.ts";
 import { findShown, firstId, isoTime, storeMemory } from "../memory/as-drawer.ts";
 
-/** Memories that one call may score; a turn shows four. */
+/** Maximum number of memories in one call; a turn shows four. */
 const SCORED_MAX = 100;
 const FACTS_MAX = 100;
 const FACT_MIN = 10;
-/** Time after which an agent that was asked for scores no longer answers, ms. */
+/** Time that an agent has to answer the request for scores, ms. */
 const OWED_MS = 30 * 60_000;
-/** Prefix of names that clients give themselves, and the name they send when they know no conversation. */
+/** Prefix of the names that clients give themselves. A client sends its name if it knows no conversation. */
 const CLIENT_PREFIX = "mcp_";
 const NO_TALK = "default";
 
-/** Findings of a score: by drawer, the question the agent had searched for when it found the drawer. */
+/** Findings for a score: drawer → the question with which the agent had found it. */
 export type Searched = Readonly<Record<string, Question>>;
 
-/** Records scores. `conversation`: given by programs that know it; agents do not. */
+/** Records scores. Programs that know the conversation send `conversation`; agents do not know it. */
 export function scoreMemories(tx: MemoryTx, call: WriteCall): ScoreResult {
   const { params } = call;
   const outcome = readOutcome(params["outcome"] ?? params["exchange_outcome"] ?? "unknown", "outcome");
   const summary = readSummary(params["exchange_summary"]);
   const facts = readFacts(params["facts"]);
-  // A memory that was shown twice, under the ids it had before and after a move, is judged once.
+  // Counts a memory once that was shown under two ids, from before and after a move.
   const judged = new Map<string, { drawer: Drawer; outcome: Outcome }>();
   const scores = readScores(params, outcome);
   for (const [id, one] of scores) {
@@ -84,8 +84,8 @@ export function scoreMemories(tx: MemoryTx, call: WriteCall): ScoreResult {
 }
 
 /**
- * Returns a lookup of the question each drawer was shown for. For drawers of the turn that is asked about, and for its answer, it is what
- * the user said then. For other drawers it is what the agent itself searched for, which the broker knows.
+ * Returns a lookup of each drawer's question: the user's message for the scored answer and the drawers shown for it, else the agent's own
+ * search, which the broker knows.
  */
 function questions(
   tx: MemoryTx,
@@ -109,8 +109,8 @@ export function questionIn(exchange: Drawer): Question | undefined {
 }
 
 /**
- * Finds the conversation that the client names. Undefined for a name of the client's own that does not name a conversation; `owing` then
- * finds it by the memories. Source: outcome-memory.md 4.9.
+ * Finds the conversation that the client names. Undefined if the client sent its own name; `owing` then finds the conversation by the
+ * memories. Source: outcome-memory.md 4.9.
  */
 function named(tx: MemoryTx, { params }: WriteCall): Conversation | undefined {
   return isTalk(params) ? tx.conversations.find(String(params["conversation"])) : undefined;
@@ -120,17 +120,17 @@ function isTalk({ conversation: id }: WriteCall["params"]): boolean {
   return typeof id === "string" && id !== NO_TALK && !id.startsWith(CLIENT_PREFIX);
 }
 
-/** Finds the exchange that this turn asks about. A score that comes after the turn's end no longer belongs to it. */
+/** Finds the exchange that this turn must score. After the turn's end a score no longer belongs to it. */
 function unscored(tx: MemoryTx, { exchange, isAsked, isScored }: Conversation): Drawer | undefined {
   return exchange === null || isScored || !isAsked ? undefined : tx.findDrawer(exchange);
 }
 
-/** Finds the exchange that this turn asks about, also after it was scored. */
+/** Finds the exchange that this turn must score, even if it is already scored. */
 function askedAbout(tx: MemoryTx, { exchange, isAsked }: Conversation): Drawer | undefined {
   return exchange === null || !isAsked ? undefined : tx.findDrawer(exchange);
 }
 
-/** Returns true for a memory that an earlier call of this turn gave another outcome; it keeps that one. */
+/** Returns true if an earlier call of this turn gave the memory another outcome: the first one stays. */
 function contradicts(
   tx: MemoryTx,
   { scored, atMs }: Conversation,
@@ -142,7 +142,7 @@ function contradicts(
   return last === undefined || last.atMs < atMs || last.outcome !== outcome;
 }
 
-/** Replaces the exchange's text by the agent's summary; if the exchange is unknown, stores the summary as a memory of its own. */
+/** Replaces the exchange's text by the agent's summary. If the exchange is unknown, stores the summary as a memory. */
 function summarise(
   tx: MemoryTx,
   call: WriteCall,
@@ -158,7 +158,7 @@ function summarise(
   else tx.updateDrawer(drawer.id, { text, metadata: { ...drawer.metadata, ...fields } });
 }
 
-/** Stores a text once and returns its id. The id is made of the text, so repeating the call stores nothing more. */
+/** Stores a text and returns its id, which is made from the text: a repeated call stores nothing more. */
 export function storeOnce(tx: MemoryTx, call: WriteCall, text: string, fields: Metadata): string {
   const key = tx.seed(`${String(fields["memory_type"])} ${text}`);
   const known = findShown(tx, firstId("working", key));
@@ -167,8 +167,8 @@ export function storeOnce(tx: MemoryTx, call: WriteCall, text: string, fields: M
 }
 
 /**
- * Finds the conversation that the scores belong to. Of this agent's conversations, it is the one that was shown most of the memories for
- * the exchange it is asked about, else the only one that owes a score. Undefined if that is ambiguous.
+ * Finds the conversation of the scores among this agent's: the one that was shown most of the scored memories, else the only one that
+ * owes a score. Returns undefined if that is ambiguous.
  */
 function owing(
   tx: MemoryTx,
@@ -188,7 +188,7 @@ function owing(
   // Scores of deleted memories belong to no conversation.
   if (hasIds && judged.length === 0) return undefined;
   const owing = own.filter(({ isScored }) => !isScored);
-  // A call without ids, when no score is owed, repeats the last one.
+  // If no score is owed, a call without ids repeats the last one.
   return only(owing.length > 0 || hasIds || isTalk(params) ? owing : own);
 }
 
@@ -196,7 +196,7 @@ function only<T>(list: readonly T[]): T | undefined {
   return list.length === 1 ? list[0] : undefined;
 }
 
-/** Returns what the agent had searched for when it found what it scores now. Runs on the broker's main thread. Errors: InvalidValue. */
+/** Returns the searches with which the agent found the scored memories. Runs on the main thread. Errors: InvalidValue. */
 export function searchedFor(
   { reader, own }: { reader: Pick<MemoryReader, "findDrawer">; own: OwnSearches },
   params: WriteCall["params"],
@@ -209,7 +209,7 @@ export function searchedFor(
   return Object.fromEntries(searched);
 }
 
-/** Reads the outcomes by memory. Older clients send `related` instead, a list of ids that all get the outcome of the exchange. */
+/** Reads the outcomes by memory. Older clients send `related`, a list of ids with the exchange's outcome. */
 export function readScores(params: WriteCall["params"], common: Outcome): [id: string, outcome: Outcome][] {
   const given = params["memory_scores"] ?? {};
   if (!isRecord(given)) throw new InvalidValue("memory_scores must be an object: a memory's id, and its outcome");
@@ -225,7 +225,7 @@ function readSummary(given: unknown): string | undefined {
   return isNone ? undefined : validContent(given, "exchange_summary");
 }
 
-/** Reads the facts. Facts that are too short say nothing and are left out. Source: outcome-memory.md 4.9. */
+/** Reads the facts and drops those that are too short to mean anything. Source: outcome-memory.md 4.9. */
 function readFacts(given: unknown): string[] {
   if (given === undefined || given === null) return [];
   if (!Array.isArray(given) || given.length > FACTS_MAX)

@@ -1,23 +1,23 @@
 /**
- * The clock that memories age by. It advances by the time that has really passed; a jump of the machine's clock changes only
- * how the times of the memories made since are read. Pure.
+ * The clock for the age of memories. It advances by the time that has really passed. A jump of the machine's clock only changes how
+ * the times of later memories are read. Pure.
  */
 import { isMoment, type Moment, passedMs } from "../../base/uptime.ts";
 import { isRecord } from "../../base/is-record.ts";
 
-/** Time by which the machine's clock is ahead of the true time: for rows after `afterRow`, and perhaps for those after `fromRow`. */
+/** Lead of the machine's clock over true time, for rows after `afterRow` and perhaps those after `fromRow`. */
 type Shift = { fromRow: number; afterRow: number; aheadMs: number };
-/** `trueMs`: the time at the moment of the last tick. `lastRow`: of the newest memory then. `shifts`: in the order of rows. */
+/** `trueMs`: true time of the last tick. `lastRow`: row of the newest memory then. `shifts`: in row order. */
 export type TrueTime = Moment & { trueMs: number; lastRow: number; shifts: Shift[] };
 
 const NOT_SHIFTED: Shift = { fromRow: 0, afterRow: 0, aheadMs: 0 };
-/** Time that a machine which was off is believed at once. Memories outlive a longer one by the rest of it. */
+/** Longest time that a stop of the machine counts. After a longer stop, memories live longer by the difference. */
 const OFF_MAX_MS = 6 * 3_600_000;
-/** Smaller differences are the clock's own corrections. */
+/** Minimum difference that counts as a jump; smaller ones are the clock's own corrections. */
 const SHIFT_MIN_MS = 60_000;
 const SHIFTS_MAX = 100;
 
-/** Advances the clock. Without an earlier tick the machine's clock counts as right. */
+/** Advances the clock. The first tick assumes that the machine's clock is right. */
 export function tick(last: TrueTime | undefined, now: Moment, lastRow: number): TrueTime {
   if (last === undefined) return { ...now, trueMs: now.wallMs, lastRow, shifts: [NOT_SHIFTED] };
   const trueMs = last.trueMs + passedMs(last, now, OFF_MAX_MS);
@@ -27,15 +27,12 @@ export function tick(last: TrueTime | undefined, now: Moment, lastRow: number): 
   return { ...now, trueMs, lastRow, shifts: shifts.length > SHIFTS_MAX ? withoutOldest(shifts) : shifts };
 }
 
-/** The time of a clock that has never jumped. */
+/** Makes the time of a clock that has never jumped. */
 export function plainTime(trueMs: number): Pick<TrueTime, "trueMs" | "shifts"> {
   return { trueMs, shifts: [NOT_SHIFTED] };
 }
 
-/**
- * Returns a memory's age. A memory filed between a jump and the tick that noticed it may be dated by either side of it: the
- * younger age counts.
- */
+/** Returns a memory's age. Between a jump and the next tick the clock is ambiguous, so the younger age counts. */
 export function trueAgeMs(
   { trueMs, shifts }: Pick<TrueTime, "trueMs" | "shifts">,
   row: number,

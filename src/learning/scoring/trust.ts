@@ -1,28 +1,28 @@
 /**
- * Computes how far to trust a memory for one question, from its outcomes in their order. Pure; the original has no such rule. The
- * constants were chosen on seeds 11 to 13 of `npm run bench:learning`, which measures others.
+ * Computes how far to trust a memory for one question, from its outcomes in order. Roampal has no such rule. The constants were chosen on
+ * seeds 11 to 13 of `npm run bench:learning`, which measures other seeds. Pure.
  */
 import type { PastOutcome, Telling } from "../../memory/port/outcome.ts";
 
 /** Outcome of a memory. `isHere`: it was recorded for a question like this one. */
 export type Heard = { outcome: Telling; isHere: boolean };
 
-/** Likelihood that a memory without outcomes helps. Above a half, so that new memories are tried before memories that failed once. */
+/** Likelihood that an untried memory helps: above a half, so that it ranks before one that failed once. */
 const UNTRIED = 0.6;
-/** Likelihood that a memory turned from helpful to misleading, or back, since its last outcome. The newest outcomes therefore count most. */
+/** Likelihood that a memory changed between helpful and misleading since its last outcome, so that new outcomes count most. */
 const CHANGE = 0.05;
-/** Assumed before much is known: so many pairs of outcomes of which so many contradict each other. */
+/** Assumption before much is known: a number of pairs of outcomes, and the number of pairs that contradict each other. */
 const PRIOR = { pairs: 4, contradictions: 0.2 } as const;
-/** Nobody is never wrong. */
+/** Minimum share of wrong outcomes, because every source is sometimes wrong. */
 const WRONG_LEAST = 0.01;
-/** At half of the pairs outcomes are chance. */
+/** Maximum share of contradictions; at one half, outcomes are chance. */
 const CONTRADICTIONS_MOST = 0.49;
-/** Share of a `worked` that `partial` counts. */
+/** Part of a `worked` that one `partial` counts. */
 const PARTIAL = 0.25;
 
 /**
- * Estimates which part of all outcomes is wrong, 0.01…0.43, by how often an outcome contradicts the one before it of the same memory. Two
- * outcomes of a memory differ if one of them is wrong and the other is not.
+ * Estimates the share of wrong outcomes, 0.01…0.43, by how often an outcome contradicts the one before it for the same memory. Two outcomes
+ * differ if exactly one of them is wrong.
  */
 export function wrongShare(pasts: readonly (readonly PastOutcome[])[]): number {
   let pairs: number = PRIOR.pairs;
@@ -39,8 +39,8 @@ export function wrongShare(pasts: readonly (readonly PastOutcome[])[]): number {
 }
 
 /**
- * Returns the likelihood that the memory helps, divided by that of an untried one: 1 without outcomes, 0…1.67. One `failed` counts the
- * more, the fewer outcomes are wrong. A memory that helped with other questions only is trusted as an untried one at most.
+ * Returns the likelihood that the memory helps, divided by an untried memory's: 1 without outcomes, 0…1.67. If fewer outcomes are wrong,
+ * each `failed` counts more. A memory that helped only with other questions is trusted no more than an untried one.
  */
 export function trust(past: readonly Heard[], wrong: number): number {
   const evidence = Math.log((1 - wrong) / wrong);

@@ -1,4 +1,4 @@
-/** Explains a memory's score to a person: its outcomes, its collections so far, who was shown it. Runs on the main thread. */
+/** Explains a memory's score to a person: its outcomes, its past collections, and who saw it. */
 import type { MemoryReader } from "../../memory/port/memory.ts";
 import type { PastOutcome, Scored } from "../../memory/port/outcome.ts";
 import { staleFactsIn, worstOf } from "../../memory/graph/stale-facts.ts";
@@ -11,7 +11,7 @@ import { wilson } from "./wilson.ts";
 
 const SHOWN_MAX = 20;
 
-/** Explains a memory. `id`: any id it was shown under, or the id of a drawer that was scored. */
+/** Explains a memory. `id`: any id under which it was shown, or the id of a drawer that was scored. */
 export function why(reader: MemoryReader, id: string, nowMs: number): MemoryWhy {
   const drawer = findShown(reader, id);
   if (drawer === undefined) return { found: false };
@@ -39,7 +39,7 @@ export function why(reader: MemoryReader, id: string, nowMs: number): MemoryWhy 
   };
 }
 
-/** Lists the outcomes. `by` is null for outcomes older than the ledger's record of sources. */
+/** Lists the outcomes. `by` is null for an outcome from before the ledger recorded sources. */
 function outcomesOf(past: readonly PastOutcome[], scored: readonly Scored[]): MemoryTold["outcomes"] {
   const sinceMs = scored[0]?.atMs ?? Infinity;
   const older = past.filter(({ atMs }) => atMs < sinceMs);

@@ -6,10 +6,7 @@ import { unjudged } from "../memory/as-drawer.ts";
 import { round } from "../../memory/text/text.ts";
 import type { Adjustment } from "../../memory/search/explain.ts";
 
-/**
- * Returns the adjustment of a drawer's score. Without outcomes the score stays; else it changes by a quarter at most (for a fact, which
- * begins high, by an eighth).
- */
+/** Returns the adjustment of a score: a quarter of it at most, or an eighth for a fact, which starts with a high score. */
 export function outcomeAdjustments(drawer: Drawer, standing: Standing | undefined): Adjustment[] {
   if (standing === undefined) return [];
   const before = unjudged(drawer);

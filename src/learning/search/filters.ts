@@ -1,4 +1,4 @@
-/** Which memories a search may find, by their metadata, and in which order they are shown. Pure. Source: outcome-memory.md 3.4. */
+/** Filters memories by their metadata, and sorts them. Pure. Source: outcome-memory.md 3.4. */
 import type { Metadata } from "../../memory/port/drawer.ts";
 import type { Standing } from "../../memory/port/outcome.ts";
 
@@ -36,7 +36,7 @@ function order(a: unknown, b: unknown): number {
   return (a as Scalar) < (b as Scalar) ? -1 : (a as Scalar) > (b as Scalar) ? 1 : 0;
 }
 
-/** Returns the first unknown operator. A filter with an unknown operator would silently find everything, or nothing. */
+/** Returns the first unknown operator: with it, a filter would silently match everything or nothing. */
 export function unknownOperator(filters: Filters): string | undefined {
   for (const wanted of Object.values(filters))
     if (isConditions(wanted)) {
@@ -48,7 +48,7 @@ export function unknownOperator(filters: Filters): string | undefined {
 
 type Filtered = { metadata: Metadata; standing: Standing };
 
-/** Values of a standing that a filter may name. Roampal keeps them in the memory's metadata, under these names. */
+/** Values of a standing that a filter may name. Roampal keeps them in the memory's metadata under these names. */
 const OF_STANDING: Readonly<Record<string, (standing: Standing) => Scalar | undefined>> = {
   score: ({ score }) => score,
   uses: ({ uses }) => uses,
@@ -57,7 +57,7 @@ const OF_STANDING: Readonly<Record<string, (standing: Standing) => Scalar | unde
   last_used: ({ lastUsedMs }) => (lastUsedMs === null ? undefined : new Date(lastUsedMs).toISOString()),
 };
 
-/** All conditions must hold. A missing field is never equal to a value; a missing date counts as an empty text. */
+/** Returns true if all conditions are met. A missing field equals no value; a missing date counts as an empty text. */
 export function matches({ metadata, standing }: Filtered, filters: Filters): boolean {
   return Object.entries(filters).every(([field, wanted]) => {
     const value = Object.hasOwn(OF_STANDING, field) ? OF_STANDING[field]?.(standing) : metadata[field];

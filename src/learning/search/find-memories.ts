@@ -1,5 +1,5 @@
 /**
- * Finds memories: candidates by words and by meaning in each collection, in the order of ranking.ts. Runs on the broker's main thread.
+ * Finds memories: candidates from each collection by words and by meaning, in the order of ranking.ts. Runs on the broker's main thread.
  * Source: outcome-memory.md 3.2–3.5.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -37,44 +37,44 @@ export type FindRequest = {
   collections?: readonly Collection[];
   limit: number;
   filters?: Filters;
-  /** Memories that are to be left out. */
+  /** Returns true for a memory to leave out. */
   isLeftOut?: (memory: Memory) => boolean;
   nowMs: number;
 };
 
 /**
- * Memory that a search found. `cosine` is NaN without vectors, or while the memory waits for its own vector. `solved`: how it has
- * solved this question before.
+ * Memory that a search found. `cosine` is NaN without vectors, or while the memory waits for its vector. `solved`: how it solved this
+ * question before.
  */
 export type Found = Memory &
   Likeness & {
     row: number;
     rank: Rank;
     isStale: boolean;
-    /** Factor of trust for the question, from its outcomes; 1 without any. */
+    /** Factor from the memory's outcomes: its trust for this question; 1 without outcomes. */
     trusted: number;
     solved: Solved | undefined;
-    /** Fit that a cross-encoder computed, 0…1. */
+    /** Fit of the text to the question by a cross-encoder, 0…1. */
     fit?: number;
   };
 
-/** Candidates of a collection, for each memory wanted; the words and the vectors find twice as many each. */
+/** Number of candidates per wanted memory in a collection; words and vectors find twice as many each. */
 const CANDIDATES_FACTOR = 3;
 const DEADLINE_MS = 2_000;
 const RERANK_MS = 1_500;
-/** Distance of a memory without a vector. The memory with most of the question's words is as near as one whose meaning is half the same. */
+/** Distance of a memory without a vector. With most of the question's words, it counts as if its cosine were a half. */
 const UNKNOWN_DISTANCE = { most: 1, none: 2 } as const;
-/** Factor on the wanted number: so many memories are compared with the facts of the graph, up to the bound below. */
+/** Number of memories that are compared with the graph's facts: a factor for the wanted number, and a maximum. */
 const STALE_READ = 2;
 const STALE_READ_MAX = 60;
-/** Candidates when there are filters, which are applied after the search. */
+/** Number of candidates for a search with filters, which are applied after the search. */
 const FILTERED_CANDIDATES = 1_000;
-/** Memories read in one go; other calls are served between two of them. */
+/** Number of memories in one read; the broker serves other calls between two reads. */
 const SLICE = 500;
 const BANK: Collection = "memory_bank";
 
 /**
- * Finds memories, best first. If the search by words or by meaning fails, the other one answers alone. If the request names no
+ * Finds memories, best first. If the search by words or by meaning fails, the other search answers alone. If the request names no
  * collections, memories of collections that answered similar questions count as nearer.
  */
 export async function findMemories(context: FindContext, request: FindRequest): Promise<Found[]> {
@@ -89,7 +89,7 @@ export async function findMemories(context: FindContext, request: FindRequest): 
   return (await reranked(context, query, current, limit)).slice(0, limit);
 }
 
-/** Collects candidates that may be shown, including memories that solved the question before and that the search missed. */
+/** Collects candidates that may be shown. Adds memories that solved the question before and that the search missed. */
 async function pooled(
   context: FindContext,
   question: Question,
@@ -113,7 +113,7 @@ function solution({ reader }: FindContext, id: string): Candidate | undefined {
   return { ...memory, row: drawer.row, words: 0 };
 }
 
-/** Adds how near each memory is, and the reasons to prefer it. */
+/** Adds each memory's likeness to the question, and the reasons to prefer it. */
 async function judged(
   context: FindContext,
   { query, vector }: Question,
@@ -146,7 +146,7 @@ async function judged(
   });
 }
 
-/** Keeps memories that are about the question, and those that have solved it in other words. */
+/** Keeps memories about the question, and memories that solved it in other words. */
 function about<M extends Memory & Likeness>(memories: readonly M[], solved: Lessons["solved"]): M[] {
   const near = new Set(alike(memories));
   return memories.filter(
@@ -154,7 +154,7 @@ function about<M extends Memory & Likeness>(memories: readonly M[], solved: Less
   );
 }
 
-/** Returns uses and success rate of facts and books, from the times they were shown. */
+/** Returns the uses and the success rate of facts and books, from the times they were shown. */
 function evidenceOf({ reader }: FindContext, memories: readonly Memory[]): Map<string, { uses: number; rate: number }> {
   const standing = memories.filter(({ collection }) => collection === "memory_bank" || collection === "books");
   if (standing.length === 0) return new Map();
@@ -162,7 +162,7 @@ function evidenceOf({ reader }: FindContext, memories: readonly Memory[]): Map<s
   return new Map([...told].map(([id, one]) => [id, rateOf(one)]));
 }
 
-/** Marks memories that state a fact which the graph says has ended. It reads only those that may be shown. */
+/** Marks memories that state a fact which the graph records as ended. Reads only memories that may be shown. */
 function withStale({ reader }: FindContext, found: readonly Found[], limit: number, nowMs: number): Found[] {
   const first = found.slice(0, Math.min(STALE_READ * limit, STALE_READ_MAX));
   const stale = staleFactsIn(
@@ -174,7 +174,7 @@ function withStale({ reader }: FindContext, found: readonly Found[], limit: numb
   return [...marked, ...found.slice(first.length)].sort(byRank);
 }
 
-/** Returns the distance of a memory without a vector. `share`: its words' score relative to the best; NaN if the words found nothing. */
+/** Returns the distance of a memory without a vector. `share`: score of its words relative to the best; NaN if none. */
 function unknownDistance(share: number): number {
   const { most, none } = UNKNOWN_DISTANCE;
   return Number.isNaN(share) ? most : none - share * (none - most);
@@ -192,8 +192,8 @@ type Question = { query: string; vector: Float32Array | undefined };
 type Candidate = Memory & { row: number; words: number };
 
 /**
- * `pool` of each collection, or nearly so: one search of all of them costs as much as of one. A collection of which that has found
- * fewer than may be shown is searched by itself. So are the facts, at once: they are few among all memories.
+ * Finds about `pool` candidates of each collection. One search covers all collections, because it costs as much as a search of one. A
+ * second search follows for each collection with too few results. The facts always get a search of their own, because they are few.
  */
 async function gathered(
   context: FindContext,
@@ -262,7 +262,7 @@ async function cosinesOf(
     .catch(() => []);
 }
 
-/** Reorders with the cross-encoder if one is available and there are more than twice as many memories as wanted. */
+/** Sorts again with the cross-encoder, if there is one and more than twice as many memories as wanted. */
 async function reranked({ reranker }: FindContext, query: string, found: Found[], limit: number): Promise<Found[]> {
   const model = reranker();
   if (model === undefined || found.length <= 2 * limit) return found;

@@ -1,10 +1,10 @@
 /**
- * Fuses several lists of candidates into one by place. Likeness and usefulness order the candidates afterwards (ranking.ts). Pure.
- * Source: outcome-memory.md 3.3.
+ * Fuses several lists of candidates into one by their places. ranking.ts then sorts them by likeness and usefulness. Pure. Source:
+ * outcome-memory.md 3.3.
  */
 const CONSTANT = 60;
 
-/** Best first, of all lists together; equal ones in the order in which they were first seen. */
+/** Returns the candidates of all lists, best first; equal ones in the order in which they were first seen. */
 export function fuseByPlace<Id>(lists: readonly (readonly Id[])[]): { id: Id; score: number }[] {
   const scores = new Map<Id, number>();
   for (const list of lists)

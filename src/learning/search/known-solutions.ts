@@ -1,22 +1,22 @@
-/** Recognises a problem that was solved before by its concepts. Pure. Source: outcome-memory.md 8.4. */
+/** Recognises by its concepts a problem that was solved before. Pure. Source: outcome-memory.md 8.4. */
 import type { Answered, Question } from "../../memory/port/outcome.ts";
 import type { Collection } from "../memory/memory.ts";
 
 const PART_CONCEPTS = 3;
 /**
- * Share of both questions' concepts that must be equal. The original compares the first five in alphabetical order, which are the same
- * for everything that "fails after an upgrade". Source: npm run bench:learning.
+ * Minimum share of equal concepts in both questions. Roampal compares the first five in alphabetical order, which are equal for
+ * everything that "fails after an upgrade". Source: npm run bench:learning.
  */
 const PART_SHARE = 0.5;
-/** Least share of concepts that two wordings of one question have in common. Source: npm run bench:learning. */
+/** Minimum share of equal concepts in two wordings of one question. Source: npm run bench:learning. */
 const TOPIC_SHARE = 0.35;
 const SOLUTIONS_MAX = 3;
-/** Rule of a solution: it worked more than `times` × its failures + `plus`. So one wrong outcome makes no solution. */
+/** A solution worked more than `times` × its failures + `plus`, so that one wrong outcome makes no solution. */
 const SURE = { times: 2, plus: 1 } as const;
 /** Distance of a solution that the search itself did not find. */
 export const STARTING_DISTANCE = 1;
 
-/** Solution of a question. `times`: how often the memory has solved it; `shared`: concepts shared with the most similar question. */
+/** Solution of a question. `times`: number of solutions; `shared`: concepts shared with the most similar question. */
 export type Solved = { how: "exactly" | "partly"; times: number; shared: number };
 
 export function likeness(problem: readonly number[], solved: readonly number[]): Omit<Solved, "times"> | undefined {
@@ -27,7 +27,7 @@ export function likeness(problem: readonly number[], solved: readonly number[]):
   return isAlike ? { how: "partly", shared } : undefined;
 }
 
-/** Compares questions that may use different words. */
+/** Returns true if two questions have the same topic, perhaps in different words. */
 export function isSameTopic(one: readonly number[], other: readonly number[]): boolean {
   const known = new Set(other);
   const shared = one.filter((concept) => known.has(concept)).length;
@@ -36,10 +36,7 @@ export function isSameTopic(one: readonly number[], other: readonly number[]): b
 
 type Tried = Solved & { failed: number; lastMs: number };
 
-/**
- * Returns drawers that solved the problem far more often than they failed at it. Exactly equal questions come first, then the most often
- * solved.
- */
+/** Returns drawers that solved the problem far more often than they failed: equal questions first, then by successes. */
 export function solutionsOf(
   { concepts }: Pick<Question, "concepts">,
   answered: readonly Answered[],
@@ -66,7 +63,7 @@ function sureness({ how }: Solved): number {
   return how === "exactly" ? 1 : 0;
 }
 
-/** Returns true for a collection that may hold solutions. Memories in `working` have yet to prove themselves. */
+/** Returns true for a collection that may hold solutions; memories in `working` are unproven. */
 export function mayBeSolution(collection: Collection): boolean {
   return collection !== "working";
 }

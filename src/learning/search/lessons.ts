@@ -1,5 +1,5 @@
 /**
- * Looks up the lessons of similar questions: which collections and which memories answered them. Runs on the broker's main thread.
+ * Looks up the lessons of similar questions: which collections and memories answered them. Runs on the broker's main thread.
  * Source: outcome-memory.md 3.2, 3.6, 8.3–8.5.
  */
 import type { MemoryReader } from "../../memory/port/memory.ts";
@@ -10,7 +10,7 @@ import { type Collection, COLLECTIONS } from "../memory/memory.ts";
 import { askedIn, questionOf } from "../question/question.ts";
 import { route, routesOf } from "./routing.ts";
 
-/** Lessons for a question. `solved`: by drawer. `alike`: times of outcomes recorded for similar questions, by drawer. */
+/** Lessons for a question, by drawer. `solved`: its solutions. `alike`: times of outcomes for similar questions. */
 export type Lessons = {
   collections: readonly Collection[];
   solved: ReadonlyMap<string, Solved>;
@@ -37,11 +37,11 @@ function alikeOf({ concepts }: Question, answered: readonly Answered[]): Map<str
   return alike;
 }
 
-/** Least uses to judge a whole collection by: one or two outcomes are chance. */
+/** Minimum number of uses to judge a collection by; one or two outcomes are chance. */
 const SURE_USES = 3;
 
 /**
- * Returns how well memories of a collection did in conversations on this text's topic; undefined if too little is known. Source:
+ * Returns the success rate of a collection in conversations on this text's topic; undefined if too little is known. Source:
  * outcome-memory.md 3.8, 8.5.
  */
 export function effectivenessIn(

@@ -1,9 +1,9 @@
-/** Decides which of the found memories are about the question, and which of them a turn shows. Pure; the original has no such bounds. */
+/** Decides which memories are about the question, and which of them a turn shows. Pure; Roampal has no such bounds. */
 
 /**
- * Bounds relative to the best memory: how much lower the cosine may be, and the least share of the words' score. Below both bounds a
- * memory is not ranked, so that an unrelated memory is not shown for lack of a better one. Source: npm run bench:learning: a cosine bound
- * of 0.2 loses memories that were shown for a question, and 0.3 does not.
+ * Bounds relative to the best memory: how much lower the cosine may be, and the least share of the words' score. A memory below both is
+ * not ranked, so that an unrelated memory is not shown for lack of a better one. Source: npm run bench:learning: a bound of 0.2 for the
+ * cosine loses memories that were shown for a question, 0.3 does not.
  */
 const COSINE_BELOW_BEST = 0.3;
 const WORDS_OF_BEST = 0.8;
@@ -11,7 +11,7 @@ const WORDS_OF_BEST = 0.8;
 /** Likeness to the question. `cosine`: NaN if unknown; `words`: score of the words, 0 if the words did not find it. */
 export type Likeness = { cosine: number; words: number };
 
-/** Returns those of the found that are about the question. */
+/** Returns the memories that are about the question. */
 export function alike<F extends Likeness>(found: readonly F[]): F[] {
   const nearest = found.reduce((max, { cosine }) => (cosine > max ? cosine : max), -1);
   const most = found.reduce((max, { words }) => Math.max(max, words), 0);
@@ -21,23 +21,23 @@ export function alike<F extends Likeness>(found: readonly F[]): F[] {
   );
 }
 
-/** Memories that a turn shows at most. */
+/** Maximum number of memories that a turn shows. */
 const SLOTS = 4;
 /**
- * Least cosine of a memory that is shown unasked. Below it a text is about something else. Of LoCoMo's questions 99 of 100 have
- * 0.17 or more with the text that answers them.
+ * Minimum cosine of a memory that is shown unasked; a text below it is about something else. 99 of 100 questions of LoCoMo have 0.17 or
+ * more with the text that answers them.
  */
 const COSINE_LEAST = 0.12;
 
 type Showable = Likeness & { text: string; solved: unknown };
 
-/** Chooses what a turn shows, best first: the first four that are about the prompt or have answered it before, each text once. */
+/** Chooses the memories of a turn, best first: four that are about the prompt or answered it before, each text once. */
 export function bestOf<F extends Showable>(found: readonly F[]): F[] {
   const texts = new Set<string>();
   const shown = found.filter(({ cosine, text, solved }) => {
     const words = text.trim();
     const isNew = words !== "" && !texts.has(words);
-    // False for NaN: a memory that waits for its vector is shown by its words.
+    // False for NaN: a memory without a vector was found by its words, so it may be shown.
     const isUnlike = solved === undefined && cosine < COSINE_LEAST;
     if (isNew && !isUnlike) texts.add(words);
     return isNew && !isUnlike;

@@ -1,16 +1,16 @@
-/** Orders what a search has found, by likeness and by past outcomes. Pure. Source: outcome-memory.md 2.9. */
+/** Sorts the results of a search by likeness and by past outcomes. Pure. Source: outcome-memory.md 2.9. */
 import type { Standing } from "../../memory/port/outcome.ts";
 import type { Collection, Weight } from "../memory/memory.ts";
 import { expected, wilson } from "../scoring/wilson.ts";
 
-/** Uses after which the outcomes alone determine how good a memory is. */
+/** Number of uses after which the outcomes alone decide how good a memory is. */
 const SETTLED_USES = 3;
 const QUALITY_SHARE = 0.8;
 
 export type Rankable = {
   collection: Collection;
   standing: Pick<Standing, "score" | "uses" | "successes">;
-  /** Weight of a memory_bank fact. */
+  /** Weight of a fact of the memory bank. */
   weight: Weight;
 };
 
@@ -20,7 +20,7 @@ export function quality({ importance, confidence }: Weight): number {
   return importance * confidence;
 }
 
-/** Returns how good a memory has turned out to be, 0…1. */
+/** Returns how good a memory is by its outcomes so far, 0…1. */
 export function learnedScore({ collection, standing, weight }: Rankable): number {
   const { score, uses } = standing;
   const bound = wilson(successesOf(standing), uses);
@@ -29,7 +29,7 @@ export function learnedScore({ collection, standing, weight }: Rankable): number
   return (1 - share) * score + share * bound;
 }
 
-/** Returns the successes. Rows of others may have uses without successes: their score is the rate then. */
+/** Returns the successes. Rows of other programs may have uses without successes; their score is then the rate. */
 function successesOf({ score, uses, successes }: Rankable["standing"]): number {
   return successes === 0 ? score * uses : successes;
 }
@@ -38,7 +38,7 @@ function settledQuality(given: number, uses: number, proven: number): number {
   return uses < SETTLED_USES ? given : QUALITY_SHARE * given + (1 - QUALITY_SHARE) * proven;
 }
 
-/** Returns the share of what was learned, by how far a memory has come; similarity has the rest, 1 minus this share. */
+/** Returns the share of the learned score in the rank, by uses, score and weight; similarity has the rest. */
 export function learnedShare({ collection, standing: { uses }, weight }: Rankable, learned: number): number {
   if (uses >= 5 && learned >= 0.8) return 0.8;
   if (uses >= 3 && learned >= 0.7) return 0.75;
@@ -48,7 +48,7 @@ export function learnedShare({ collection, standing: { uses }, weight }: Rankabl
   return 0.2;
 }
 
-/** `distance`: squared Euclidean between unit vectors, 0…4, after the boosts. */
+/** Ranks a memory. `distance`: squared Euclidean distance between unit vectors, 0…4, after the boosts. */
 export function rank(memory: Rankable, distance: number): Rank {
   const similarity = 1 / (1 + distance);
   const learned = learnedScore(memory);
@@ -58,24 +58,24 @@ export function rank(memory: Rankable, distance: number): Rank {
 
 /**
  * Power of a memory's likeness in the order, relative to its outcomes. If the two were added, as in `rank`, a memory proven for another
- * question would appear everywhere and displace the ones proven for this question. Source: npm run bench:learning.
+ * question would appear everywhere and displace those proven for this question. Source: npm run bench:learning.
  */
 const NEARNESS_POWER = 8;
 
 /**
- * Returns the expected value of a memory's or drawer's next use, 0…1; 0.5 if nobody has judged it. Its score makes up half of it, because
- * a signal changes only the score.
+ * Returns the expected value of the next use of a memory or drawer, 0…1; 0.5 if it has no judgment. Half of it is the score, because a
+ * signal changes only the score.
  */
 export function prospect(standing: Rankable["standing"]): number {
   return (expected(successesOf(standing), standing.uses) + standing.score) / 2;
 }
 
-/** Range of the factor from the prospect, whatever the question. It decides between memories that are equally near and trusted. */
+/** Range of the factor from the prospect. It decides between memories that are equally near and trusted. */
 const PROSPECT_SHARE = 0.2;
 
 /**
- * Returns the value that a search sorts by: a memory's likeness, its trust for the question (trust.ts) and, to a small part, its
- * prospect. For a fact, its own weight replaces trust, as a factor of 0.5 to 1.5.
+ * Returns the value that a search sorts by: a memory's likeness, its trust for the question (trust.ts) and, to a small part, its prospect.
+ * For a fact, its weight replaces trust, as a factor of 0.5 to 1.5.
  */
 export function worth({ collection, standing, weight }: Rankable, similarity: number, trusted: number): number {
   const bringing = prospect(standing);
@@ -87,11 +87,11 @@ export function worth({ collection, standing, weight }: Rankable, similarity: nu
 export type Boosts = {
   /** Age of a book's chunk, ms. */
   ageMs: number;
-  /** Uses of this memory in the action graph, and their success rate. */
+  /** Number of uses of this memory in the action graph, and their success rate. */
   evidence: { uses: number; rate: number } | undefined;
-  /** 1…1.1, by the entities that the query and the memory share (content-graph.ts). */
+  /** Boost of 1…1.1 for the entities that query and memory share (content-graph.ts). */
   entities: number;
-  /** The memory has solved this problem before (known-solutions.ts). */
+  /** Kind of the solution, if the memory has solved this problem before (known-solutions.ts). */
   solved: "exactly" | "partly" | undefined;
   /** True if the memory's collection has answered questions with these concepts (routing.ts). */
   isRouted: boolean;
@@ -100,15 +100,15 @@ export type Boosts = {
 const NEW_BOOK_MS = 7 * 86_400_000;
 const EVIDENCE_USES = 3;
 /**
- * Factors on the distance of a solution. The original halves it; with the eighth power that is five times the worth, and one wrong
- * outcome would be shown for good. Source: npm run bench:learning.
+ * Factors for the distance of a solution. Roampal halves the distance; with the eighth power that would be five times the worth, and one
+ * wrong outcome would be shown for ever. Source: npm run bench:learning.
  */
 const SOLVED = { exactly: 0.8, partly: 0.9 } as const;
 const ROUTED = 0.99;
-/** Divisor of a distance: `least` at a success rate of 0, `least` + `range` at a rate of 1. Above a rate of 0.5 it shrinks the distance. */
+/** Divisor of a distance: `least` at a success rate of 0, `least` + `range` at 1. A good rate shrinks the distance. */
 const EVIDENCE = { least: 0.9, range: 0.2 } as const;
 
-/** Returns the distance by which a memory is ranked: smaller for each reason to prefer it. */
+/** Returns the distance that ranks a memory. Each reason to prefer the memory makes it smaller. */
 export function boosted(
   memory: Rankable,
   distance: number,

@@ -1,6 +1,6 @@
 /**
- * Searches as programs ask for them: answers of fields in place of sentences. Runs on the broker's main thread. Source:
- * outcome-memory.md 3.4, 3.7, 4.7, 4.10.
+ * Answers programs' searches with fields instead of sentences. Runs on the broker's main thread. Source: outcome-memory.md 3.4,
+ * 3.7, 4.7, 4.10.
  */
 import type { MemoryFields } from "../../protocol/outcome.ts";
 import { asText } from "../../memory/text/validate.ts";
@@ -23,7 +23,7 @@ const LIMIT_MAX = 500;
 
 type Values = Record<string, unknown>;
 
-/** Returns memories as fields: with `id` only that memory; without `query` all memories, newest first. Errors: InvalidValue. */
+/** Returns memories as fields: only that of `id`, or without `query` all, newest first. Errors: InvalidValue. */
 export async function recallFields(context: RecallContext, values: Values, nowMs: number): Promise<MemoryFields[]> {
   const { id, metadata_filters: given } = values;
   if (typeof id === "string" && id !== "") {

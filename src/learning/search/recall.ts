@@ -18,10 +18,10 @@ const DAY_MS = 86_400_000;
 const USUAL_LIMIT = 5;
 const LIMIT_MAX = 20;
 export const DAYS_MAX = 365;
-/** Bounds of a filter. */
+/** Maximum number of fields in a filter. */
 const FIELDS_MAX = 20;
 const VALUES_MAX = 100;
-/** Candidates per call: enough to include the best of each collection. */
+/** Number of candidates per call, enough to include the best of each collection. */
 const CANDIDATES = 20;
 
 type Values = Record<string, unknown>;
@@ -43,7 +43,7 @@ export async function searchMemory(context: RecallContext, values: Values, nowMs
   return listed(described, found, nowMs);
 }
 
-/** Finds memories for a question, or lists all of them without one. */
+/** Finds memories for a question; without a question lists all of them. */
 export async function findOrList(context: RecallContext, request: FindRequest, sort: Sort): Promise<Memory[]> {
   if (request.query === "")
     return sorted((await listMemories(context, request)).map(sortable), sort).slice(0, request.limit);
@@ -52,7 +52,7 @@ export async function findOrList(context: RecallContext, request: FindRequest, s
   return sorted(found.map(sortable), sort);
 }
 
-/** Notes the question of a search, so that a following score counts for it. */
+/** Notes a search's question, so that a following score counts for it. */
 function noteSearch({ own }: RecallContext, found: readonly Memory[], query: string): void {
   own.note(
     found.map(({ drawerId }) => drawerId),
@@ -60,7 +60,7 @@ function noteSearch({ own }: RecallContext, found: readonly Memory[], query: str
   );
 }
 
-/** Returns the usual order. Relevance needs a question. */
+/** Returns the usual order. Only a search with a question can sort by relevance. */
 function usualSort(query: string, days: number | undefined): Sort {
   return asksForRecent(query) || (query === "" && days !== undefined) ? "recency" : "relevance";
 }
@@ -106,7 +106,7 @@ function notesOf({ collection, metadata, standing, madeMs, weight }: Memory, now
   ];
 }
 
-/** Answers what a turn would show for this query, for an agent that asks. */
+/** Answers an agent's query with the memories that a turn would show for it. */
 export async function contextInsights(context: RecallContext, values: Values, nowMs: number): Promise<string> {
   const query = asText(values["query"] ?? "").trim();
   if (query === "") throw new InvalidValue("'query' is required");
@@ -135,7 +135,7 @@ export async function insights(
   return { facts, memories };
 }
 
-/** Finds the best four of all that are about the prompt, whichever collection holds them. */
+/** Finds the best four memories about the prompt, in all collections. */
 export async function bestFour(
   context: FindContext,
   request: Omit<FindRequest, "collections" | "limit">,
@@ -144,7 +144,7 @@ export async function bestFour(
   return bestOf(await findMemories(context, { ...request, collections: OPEN_TO, limit: CANDIDATES }));
 }
 
-/** Limits the facts that are always shown to the available characters: a fact that does not fit is left out as a whole. */
+/** Returns the permanent facts that fit into the available characters. A fact that does not fit is left out whole. */
 function fitting(facts: readonly Memory[]): Memory[] {
   let left = CHARACTERS_MAX;
   return facts.filter(({ text }) => {
@@ -174,7 +174,7 @@ export function readFilters(given: unknown, days: number | undefined, nowMs: num
   return filters;
 }
 
-/** Returns true for a filter with too many values, since each is compared with each memory. */
+/** Returns true for a filter with too many values: each is compared with each memory. */
 function isLong(wanted: unknown): boolean {
   return isRecord(wanted) && Object.values(wanted).some((value) => Array.isArray(value) && value.length > VALUES_MAX);
 }

@@ -1,18 +1,18 @@
 /**
- * Remembers recent searches and their results, so that a following score is counted for the right question. Kept in memory on the
- * broker's main thread, and lost with it. Source: outcome-memory.md 5.9.
+ * Remembers recent searches and their results, so that a following score counts for the right question. The broker's main thread
+ * keeps them in memory only. Source: outcome-memory.md 5.9.
  */
 import type { Question } from "../../memory/port/outcome.ts";
 import { questionOf } from "../question/question.ts";
 
-/** Results kept, of all agents together: a search finds five memories, twenty at most. */
+/** Maximum number of results kept, of all agents together; a search finds five memories, twenty at most. */
 const KEPT_MAX = 2_000;
 const KEPT_MS = 3_600_000;
 
 /** Searches of one agent. */
 export type OwnSearches = {
   note: (drawers: readonly string[], query: string) => void;
-  /** Returns the question for the score that follows, and forgets it: the next score belongs to another search. */
+  /** Returns the question for the following score and forgets it, because a later score belongs to another search. */
   take: (drawer: string) => Question | undefined;
 };
 
@@ -30,7 +30,7 @@ export class Searches {
     };
   }
 
-  /** Forgets all questions, since a question may be about what the user has erased. */
+  /** Forgets all questions, because a question may be about something that the user has erased. */
   clear(): void {
     this.#questions.clear();
   }
@@ -41,7 +41,7 @@ export class Searches {
     return performance.now() - atMs < KEPT_MS ? question : undefined;
   }
 
-  /** Keeps only a memory's newest question. */
+  /** Keeps only the newest question of a memory. */
   #keep(name: string, question: Question | undefined): void {
     this.#questions.delete(name);
     if (question !== undefined) this.#questions.set(name, { question, atMs: performance.now() });

@@ -1,29 +1,29 @@
 /**
- * When an exchange may be scored: the user has answered a completed response of this very conversation. Pure. Source:
+ * Decides when an exchange may be scored: the user must have answered a completed response of the same conversation. Pure. Source:
  * outcome-memory.md 4.4, 6.7.
  */
 import type { Conversation } from "../../memory/port/outcome.ts";
 
-/** Time after which a conversation that nobody has continued is forgotten, ms. */
+/** Time until a conversation without new turns is forgotten, ms. */
 export const KEPT_MS = 30 * 86_400_000;
 
-/** The state of a conversation before its first turn. */
+/** Returns the state of a conversation before its first turn. */
 export function newConversation(id: string, agent: string, atMs: number): Conversation {
   const marks = { isCompleted: false, isAsked: false, isScored: false };
   return { id, agent, turn: 0, ...marks, exchange: null, scored: [], atMs };
 }
 
-/** True for the first message of the user. */
+/** Returns true for the user's first message. */
 export function isCold({ turn }: Conversation): boolean {
   return turn === 0;
 }
 
-/** The user has spoken, and the agent has not answered yet. */
+/** Returns true if the user has written and the agent has not answered yet. */
 export function isGoingOn(conversation: Conversation): boolean {
   return !isCold(conversation) && !conversation.isCompleted;
 }
 
-/** The agent has answered, and the user has said nothing since. */
+/** Returns true if the agent has answered and the user has written nothing since. */
 export function isOver(conversation: Conversation): boolean {
   return !isCold(conversation) && conversation.isCompleted;
 }
@@ -35,8 +35,8 @@ export function onPrompt(before: Conversation, hasExchange: boolean, atMs: numbe
 }
 
 /**
- * Returns the state after the agent's answer. `exchange`: id of the stored exchange, if one was stored. The next user message judges this
- * exchange only, never an older one.
+ * Returns the state after the agent's answer. `exchange`: id of the stored exchange, if one was stored. The next user message judges only
+ * this exchange, never an older one.
  */
 export function onStop(before: Conversation, exchange: string | undefined, atMs: number): Conversation {
   return { ...before, isCompleted: true, isAsked: false, exchange: exchange ?? null, isScored: false, atMs };

@@ -1,4 +1,4 @@
-/** A question and its answer as one memory's text. Pure. Source: outcome-memory.md 4.5. */
+/** Joins a question and its answer into one memory's text. Pure. Source: outcome-memory.md 4.5. */
 import type { Drawer } from "../../memory/port/drawer.ts";
 import { SAID_MAX } from "../../protocol/limits.ts";
 import { wellFormed } from "../../memory/text/text.ts";
@@ -8,7 +8,7 @@ export type Exchange = { user: string; assistant: string };
 const USER = "User: ";
 const BETWEEN = "\n\nAssistant: ";
 
-/** Joins both sides into one text; undefined if either is empty. `userLength`: UTF-16 units. */
+/** Joins both sides into one text; returns undefined if either is empty. `userLength`: UTF-16 units. */
 export function exchangeText({ user, assistant }: Exchange): { text: string; userLength: number } | undefined {
   const [asked, answered] = [half(user), half(assistant)];
   if (asked === "" || answered === "") return undefined;
@@ -16,8 +16,8 @@ export function exchangeText({ user, assistant }: Exchange): { text: string; use
 }
 
 /**
- * Reads an exchange out of its drawer. The stored length tells the halves apart, since either may hold the words between
- * them. A text that was changed since counts as the answer.
+ * Splits a drawer's text into question and answer by the stored length, because either may contain the words that
+ * separate them. A text that was changed since counts as the answer.
  */
 export function keptExchange({ text, metadata }: Pick<Drawer, "text" | "metadata">): Exchange {
   const end = USER.length + Number(metadata["user_length"] ?? 0);
@@ -25,7 +25,7 @@ export function keptExchange({ text, metadata }: Pick<Drawer, "text" | "metadata
   return { user: text.slice(USER.length, end), assistant: text.slice(end + BETWEEN.length) };
 }
 
-/** Trims one side's words to what is stored: at most `SAID_MAX` characters. */
+/** Cuts one side's text to what is stored: at most `SAID_MAX` characters. */
 export function half(text: string): string {
   const whole = wellFormed(text.replaceAll("\0", "").trim());
   return whole.length <= SAID_MAX ? whole : `${whole.slice(0, SAID_MAX).toWellFormed()}…`;

@@ -1,18 +1,18 @@
 /**
- * Builds the text that an agent is shown before it answers: at most four memories, and the facts that are always shown. Pure. Source:
+ * Builds the text that an agent is shown before it answers: at most four memories, and the permanent facts. Pure. Source:
  * outcome-memory.md 3.8, 6.9; the lines' shapes are contract, the sentences are ours.
  */
 import { quotableLines } from "../../base/quotable.ts";
 import { type Collection, plainId } from "../memory/memory.ts";
 
-/** Collections that a turn shows memories of. Books are shown only when asked for. */
+/** Collections whose memories a turn shows. Books are shown only on request. */
 export const OPEN_TO: readonly Collection[] = ["working", "patterns", "history", "memory_bank"];
 /**
- * Most characters of the text. A host shows a hook's text whole up to about ten thousand characters, and far longer ones hardly at all; a
- * question for scores may be shown beside this text.
+ * Maximum number of characters of the text. A host shows a hook's text whole up to about ten thousand characters, and hides most of a
+ * much longer one. A question for scores may be shown beside this text.
  */
 export const CHARACTERS_MAX = 5_500;
-/** Characters shown of one memory: an exchange may fill pages. */
+/** Maximum number of characters of one memory; an exchange may fill pages. */
 const MEMORY_MAX = 1_200;
 const PROVEN = 0.7;
 
@@ -26,7 +26,7 @@ export type Shown = {
   id: string;
   collection: Collection;
   text: string;
-  /** Age as described.ts words it; empty if unknown. */
+  /** Age in the words of described.ts; empty if unknown. */
   age: string;
   /** Wilson's lower bound. */
   proven: number;
@@ -35,8 +35,8 @@ export type Shown = {
 };
 
 /**
- * Builds the text; empty without a name, lines and memories. `before`: lines in front of the memories. A memory that no longer fits is
- * left out as a whole.
+ * Builds the text; returns an empty one without name, lines and memories. `before`: lines above the memories. A memory that does not fit
+ * is left out whole.
  */
 export function injectionText(
   name: string | undefined,
@@ -75,14 +75,14 @@ function percent(share: number): number {
 }
 
 /**
- * Quotes stored text for a prompt. It indents further lines, so that none begins as ours do, and rewrites anything that imitates our
- * marks or ids. Every value of a template for a prompt goes through this function or through `plainId`.
+ * Quotes stored text for a prompt. It indents further lines, so that none begins like ours, and rewrites imitations of our marks or ids.
+ * Every value in a prompt's template goes through this function or through `plainId`.
  */
 export function quoted(text: string): string {
   return quotableLines(text.trim()).join("\n  ").replaceAll("═", "=").replaceAll(MARK, withoutMark);
 }
 
-/** A bracket, a few characters, and a colon: perhaps `[id:` in other letters. */
+/** Matches a bracket, a few characters and a colon: perhaps `[id:` in look-alike letters. */
 const MARK = /([[［﹇﹝〔【〖〘〚⟦⁅❲])([^[\]]{2,8}?)[:：﹕︓︰∶ː˸꞉։׃⁚⦂]/gu;
 const ID_LETTERS = /^[iıіιɩɪӏ1l|][dԁɗɖđꓒ]$/u;
 
@@ -94,7 +94,7 @@ function withoutMark(mark: string, open: string, letters: string): string {
 const NAMED = /\bname is ([\p{L}][\p{L}'-]*)/iu;
 const SAID = /\bI(?:'m| am) ([\p{L}][\p{L}'-]*)/u;
 
-/** Reads the user's name from a fact that states the identity. */
+/** Reads the user's name from a fact about the user's identity. */
 export function nameIn(fact: string): string | undefined {
   return (NAMED.exec(fact) ?? SAID.exec(fact))?.[1];
 }

@@ -10,10 +10,10 @@ import { head } from "./scoring-prompt.ts";
 
 const RECENT_MAX = 4;
 const EXCHANGE_CHARACTERS = 200;
-/** Collections an exchange may be in, whatever its outcomes. */
+/** Collections that an exchange may be in, by its outcomes. */
 const ROOMS = ["working", "history", "patterns"] as const satisfies readonly Collection[];
 
-/** Returns a heading and one line per exchange, newest first; empty if there are none. `clean` masks the secrets of a whole text. */
+/** Returns a heading and one line per exchange, newest first, or nothing. `clean` masks the secrets of a whole text. */
 export function recentExchanges(
   context: ListContext,
   conversation: string,

@@ -1,11 +1,11 @@
-/** Decides whether the user repeats an earlier question, and whether the prompt is a question. Pure. */
+/** Decides whether the user repeats an earlier question, and whether a prompt is a question. Pure. */
 import { half } from "./exchange.ts";
 import { sha256Hex } from "../../memory/text/text.ts";
 
-/** Fewest letters of a question that counts as repeated: "go on" may be said twice. */
+/** Minimum number of letters of a question that can count as repeated; "go on" may be said twice. */
 const LETTERS_MIN = 12;
 
-/** Words that agree, thank or say to go on. A prompt of these alone asks for nothing that a memory could answer. */
+/** Words that agree, thank or ask to continue. No memory can answer a prompt that has only these. */
 const ASSENT: ReadonlySet<string> = new Set(
   `ok okay k yes yeah yep yup y no nope nah n sure right correct exactly agreed good great fine nice cool perfect awesome lgtm
    go on ahead do it that this so continue proceed next keep going start please pls thanks thank you thx ty very much and the
@@ -17,10 +17,7 @@ export function asksNothing(prompt: string): boolean {
   return words.every((word) => ASSENT.has(word));
 }
 
-/**
- * Returns a digest that is equal for texts that differ only in case, spaces and punctuation. Undefined for a text too short to be a
- * question.
- */
+/** Returns a digest that ignores case, spaces and punctuation; undefined for a text too short to be a question. */
 export function askedMark(text: string): string | undefined {
   const letters = half(text)
     .normalize("NFKC")

@@ -1,6 +1,6 @@
 /**
- * Selects the memories that an agent is shown in a turn, before the write that records them, and builds the text after it. Runs on the
- * broker's main thread. Source: outcome-memory.md 3.8, 4.4, 6.4, 6.5.
+ * Selects the memories of a turn before the write that records them, and builds the agent's text after it. Runs on the broker's main
+ * thread. Source: outcome-memory.md 3.8, 4.4, 6.4, 6.5.
  */
 import type { MemoryReader } from "../../memory/port/memory.ts";
 import { CONVERSATION_ID_MAX } from "../../protocol/limits.ts";
@@ -22,11 +22,11 @@ import { type Memory, toMemory } from "../memory/as-drawer.ts";
 import type { Begun } from "./turn.ts";
 import { wilson } from "../scoring/wilson.ts";
 
-/** Characters of the prompt that are searched for: more of a long message finds nothing better. */
+/** Number of characters of the prompt that a search uses; more of a long message finds nothing better. */
 const QUERY_MAX = 2_000;
-/** Characters of each side's words that a third party is shown. */
+/** Maximum number of characters of each side's text that a third party is shown. */
 const SAID_CHARACTERS = 2_000;
-/** Memories that a turn asks scores for. */
+/** Maximum number of memories for which a turn asks scores. */
 const SCORED_MAX = 12;
 
 export type ToldContext = FindContext & {
@@ -36,37 +36,37 @@ type TextContext = Pick<FindContext, "reader"> & ListContext;
 export type Asked = {
   conversation: string;
   prompt: string;
-  /** Project of the conversation, if given: memories of other projects are left out. */
+  /** Project of the conversation, if given; memories of other projects are left out. */
   project?: string | undefined;
   /** True if the agent's context no longer contains what it was shown before. */
   isFresh: boolean;
-  /** True if the agent's context no longer contains what was said either. */
+  /** True if the agent's context no longer contains the conversation either. */
   isCompacted: boolean;
 };
 
 export type Told = {
-  /** Description of the user (only when a conversation begins) and the memories, as lines of data. Empty if there are none. */
+  /** The memories as lines of data, after a description of the user when a conversation begins; may be empty. */
   context: string;
-  /** Asks for scores of the exchange before this turn; empty where there is nothing to score. */
+  /** Question for scores of the exchange before this turn; empty if there is nothing to score. */
   scoring: string;
-  /** Same question for models that ignore tags. */
+  /** Same question, worded for models that ignore tags. */
   plainScoring: string;
 };
-/** Masks the secrets of a whole text. Mask before cutting: half a secret matches no pattern. */
+/** Masks the secrets of a whole text. Call it before you cut the text: half a secret matches no pattern. */
 export type Clean = (text: string) => string;
 
-/** Selection for a turn. `bank`: all facts, as of the turn's beginning; `recent`: lines of what was said in the conversation. */
+/** Selection for a turn. `bank`: all facts at the turn's beginning; `recent`: lines of the conversation so far. */
 export type ToShow = { drawers: string[]; bank: readonly Memory[]; recent: readonly string[] };
 
-/** Selects drawers that fit the prompt and were not shown in the conversation: facts that are always shown, then four memories. */
+/** Selects drawers that fit the prompt and are new in the conversation: permanent facts, then four memories. */
 export async function drawersToShow(context: ToldContext, asked: Asked, clean: Clean, nowMs: number): Promise<ToShow> {
   const { conversation, prompt, isFresh, isCompacted } = asked;
   const project = asked.project?.slice(0, CONVERSATION_ID_MAX);
-  // The question for scores quotes the memories shown last, so they stay the ones that the turn is asked about.
+  // The question for scores quotes the memories that were shown last, so they must stay the ones to score.
   const { turn = 0, isCompleted = false } = context.reader.conversation(conversation) ?? {};
   const last = isCompleted ? context.reader.shownAt(conversation, turn) : [];
   const seen = isFresh ? new Set(last) : context.reader.shownIn(conversation);
-  // Exchanges of this conversation are in the agent's context already, or are listed in `recent`.
+  // The agent already sees the exchanges of this conversation, in its context or in `recent`.
   const isLeftOut = ({ drawerId, metadata }: Memory): boolean =>
     seen.has(drawerId) ||
     metadata["conversation_id"] === conversation ||
@@ -111,7 +111,7 @@ export function told(
   };
 }
 
-/** Returns the same as `told`, as fields. */
+/** Returns what `told` returns, as fields. */
 export function toldFields(
   context: TextContext,
   { shown, asks }: Begun,
@@ -133,7 +133,7 @@ export function toldFields(
   };
 }
 
-/** Returns what the agent was asked in the current turn and has not answered yet: the beginning of each text. */
+/** Returns the beginning of each text that the agent was asked to score in this turn and has not scored. */
 export function owedScore(
   context: TextContext & { reader: Pick<MemoryReader, "conversation" | "shownAt"> },
   { conversation: id, reply }: { conversation: string; reply: string },
@@ -161,7 +161,7 @@ export function owedScore(
   };
 }
 
-/** Puts what was found for the prompt first, since the facts that are always shown may be many. */
+/** Puts the memories found for the prompt first, because there may be many permanent facts. */
 function scorable(memories: readonly Memory[], clean: Clean): ToScore[] {
   const isFound = ({ metadata }: Memory): boolean => metadata["always_inject"] !== true;
   const ordered = [...memories.filter(isFound), ...memories.filter((one) => !isFound(one))];
@@ -204,7 +204,7 @@ function shownOf(
   const effective = effectivenessIn(reader, query);
   return memories.map(({ id, collection, text, standing: { uses, successes }, madeMs }) => ({
     ...{ id, collection, text: clean(text) },
-    // The rate belongs to the collection: next to a memory that nobody has judged, a reader would take it for the memory's own.
+    // The rate is the collection's. Beside a memory without a judgment, it would look like the memory's own.
     effective: uses === 0 ? undefined : effective(collection),
     age: Number.isNaN(madeMs) ? "" : age(madeMs, nowMs),
     proven: uses === 0 ? 0 : wilson(successes, uses),

@@ -1,7 +1,7 @@
 /**
- * Records a turn of a conversation, inside a write. When the user has spoken it records the memories that the agent is shown; when the
- * agent has answered it stores the exchange. Results contain no text of the turn, because the journal keeps them. Source:
- * outcome-memory.md 4.4, 4.5.
+ * Records a turn of a conversation, inside a write. After the user's message it records the memories that the agent is shown; after the
+ * agent's answer it stores the exchange. Results contain no text of the turn, because the journal keeps them. Source: outcome-memory.md
+ * 4.4, 4.5.
  */
 import type { Metadata } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
@@ -22,14 +22,14 @@ import { CAME, isoTime, storeMemory } from "../memory/as-drawer.ts";
 
 const METADATA_MAX = 20;
 const METADATA_CHARACTERS = 1_000;
-/** Fields that say where a memory is filed, whose it is and what its outcomes add up to. */
+/** Fields that give a memory's place, owner and standing. */
 const FILED: ReadonlySet<string> = new Set(
   "wing room source_file chunk_index added_by created_at parent_drawer_id parent_entry_id id text content always_inject status promotion_history".split(
     " ",
   ),
 );
 
-/** Result of a turn's beginning, in ids of drawers. `asks`: the exchange to score, and the memories the agent was shown for it. */
+/** Result of a turn's beginning, in ids of drawers. `asks`: the exchange to score and the memories shown for it. */
 export type Begun = {
   isCold: boolean;
   shown: readonly string[];
@@ -37,12 +37,12 @@ export type Begun = {
 };
 
 /**
- * Findings for a turn that begins: drawers that the agent will be shown, the mark of the user's question, and whether the agent's context
- * no longer contains what it was shown before.
+ * Findings for a turn that begins: drawers that the agent will be shown, the digest of the user's question, and whether the agent's
+ * context no longer contains what it was shown before.
  */
 export type Beginning = { drawers: readonly string[]; mark: string | undefined; isFresh: boolean };
 
-/** Errors: PROTOCOL_BAD_PARAMS. */
+/** Begins a turn. Errors: PROTOCOL_BAD_PARAMS. */
 export function beginTurn(tx: MemoryTx, call: WriteCall): Begun {
   const { atMs } = call;
   const { drawers: shown = [], mark, isFresh = false } = (call.findings ?? {}) as Partial<Beginning>;
@@ -62,11 +62,11 @@ export function beginTurn(tx: MemoryTx, call: WriteCall): Begun {
   return { isCold: isCold(before), shown, asks };
 }
 
-/** Stores the exchange and returns its id, if both sides have said something. Errors: PROTOCOL_BAD_PARAMS. */
+/** Stores the exchange and returns its id, if both sides have text. Errors: PROTOCOL_BAD_PARAMS. */
 export function endTurn(tx: MemoryTx, call: WriteCall): { id: string | null; scored: boolean } {
   const { params, peer, atMs, arrivedAtMs = atMs } = call;
   const before = found(tx, call);
-  // The call waited for a broker while the conversation went on.
+  // The call waited for a broker while the conversation continued.
   const isPast = atMs < arrivedAtMs && atMs < before.atMs;
   const signals = readSignals(params["signals"]);
   const said = { user: textOf(params, "user"), assistant: textOf(params, "assistant") };
@@ -95,26 +95,26 @@ export function endTurn(tx: MemoryTx, call: WriteCall): { id: string | null; sco
     ((isPast ? undefined : goneOn(tx, before, kept.text)) ??
       storeMemory(tx, call, { collection: "working", text: kept.text, fields }));
   if (isPast) return { id: id ?? null, scored: before.isScored };
-  // Skip signals unless this turn was begun and has not ended: otherwise the memories shown for it are unknown. Skip them also for
+  // Signals count only for a turn that has begun and not ended: otherwise the memories shown for it are unknown. They do not count for
   // another agent, whose host has recorded nothing of this turn.
   if (isGoingOn(before) && before.agent === peer.agent)
     for (const signal of signals) heed(tx, { signal, conversation: before, answer: id ?? null, atMs });
   // If this call stores no exchange and the agent had already answered, the stored exchange stays the current one.
   const last = id ?? (before.isCompleted ? (before.exchange ?? undefined) : undefined);
-  // Nothing was shown for a turn whose beginning was missed.
+  // The beginning of the turn was missed, so the agent was shown no memories for it.
   const isMissed = id !== undefined && isOver(before) && asksOther(tx, before, said.user);
   tx.conversations.put({ ...onStop(before, last, atMs), ...(isMissed && { turn: before.turn + 1 }) });
   return { id: id ?? null, scored: before.isScored };
 }
 
-/** Returns true if the user has said something else than in the last exchange. */
+/** Returns true if the user's message differs from that of the last exchange. */
 function asksOther(tx: MemoryTx, { exchange }: Conversation, user: string): boolean {
   const last = exchange === null ? undefined : tx.findDrawer(exchange);
   return last === undefined || keptExchange(last).user !== half(user);
 }
 
 /**
- * Extends the last exchange if the agent has gone on without a word of the user, as after a subagent's report from the background: the
+ * Extends the last exchange if the agent continued without a message of the user, as after a subagent's report from the background: the
  * answer begins the same and is longer. Returns that exchange's id.
  */
 function goneOn(tx: MemoryTx, { isCompleted, exchange }: Conversation, text: string): string | undefined {
@@ -126,10 +126,7 @@ function goneOn(tx: MemoryTx, { isCompleted, exchange }: Conversation, text: str
 
 type Heeded = { signal: Signal; conversation: Conversation; answer: string | null; atMs: number };
 
-/**
- * Applies a signal to an exchange and to the memories shown for it. If the exchange before was not completed, or is deleted, it is not
- * judged.
- */
+/** Applies a signal to a stored, completed exchange and to the memories that were shown for it. */
 function heed(
   tx: MemoryTx,
   { signal, conversation: { id, turn, isAsked, exchange: last }, answer, atMs }: Heeded,
@@ -144,7 +141,7 @@ function heed(
   ]);
   for (const one of ids) {
     const drawer = tx.findDrawer(one);
-    // A signal does not answer a question: it changes only the score.
+    // A signal is not about a question: it changes only the score.
     const told = { atMs, outcome, source: signal, conversation: id, exchange, question: undefined };
     if (drawer !== undefined) judge(tx, drawer, told);
   }
@@ -155,10 +152,7 @@ function askedBefore(tx: MemoryTx, exchange: string): string | undefined {
   return drawer && askedMark(keptExchange(drawer).user);
 }
 
-/**
- * Reads the metadata that a program keeps beside its exchange. Values that cannot be kept are dropped, because the exchange is worth
- * more.
- */
+/** Reads the metadata that a program sends with its exchange. Drops values that cannot be stored. */
 function readMetadata(given: unknown): Metadata {
   if (given !== undefined && !isRecord(given))
     throw new PalaceError("PROTOCOL_BAD_PARAMS", "metadata must be an object", BAD_PARAMS_HINT);
@@ -190,7 +184,7 @@ function readSignals(given: unknown): Set<HostSignal> {
   throw new PalaceError("PROTOCOL_BAD_PARAMS", rule, BAD_PARAMS_HINT);
 }
 
-/** Returns whether a turn was scored; false for an unknown conversation. Scores that came after the turn's end count as well. */
+/** Returns whether a turn was scored; false for an unknown conversation. Scores after the turn's end count too. */
 export function scoredIn(reader: Pick<MemoryReader, "conversation">, id: string): Methods["turn.scored"]["result"] {
   const { isAsked = false, isScored = false, scored = [] } = reader.conversation(id) ?? {};
   return { isAsked, isScored: isScored || scored.length > 0 };
@@ -201,7 +195,7 @@ function found(tx: MemoryTx, { params, peer, atMs }: WriteCall): Conversation {
   return tx.conversations.find(id) ?? newConversation(id, peer.agent, atMs);
 }
 
-/** Errors: PROTOCOL_BAD_PARAMS. */
+/** Reads the id of that name. Errors: PROTOCOL_BAD_PARAMS. */
 export function idOf(params: Record<string, unknown>, name: string): string {
   const id = params[name];
   if (typeof id === "string" && id !== "" && id.length <= CONVERSATION_ID_MAX) return id;

@@ -1,5 +1,5 @@
 /**
- * Describes the user, once, when a conversation begins. Pure. Source: outcome-memory.md 6.5; tags and labels are contract, the sentences
+ * Describes the user once, when a conversation begins. Pure. Source: outcome-memory.md 6.5; tags and labels are contract, the sentences
  * are ours.
  */
 import { quoted } from "./injection.ts";
@@ -18,7 +18,7 @@ const SENTENCE_CHARACTERS = 300;
 
 export type Fact = { text: string; tags: readonly string[]; weight: Weight };
 
-/** Builds the description. `isKnown`: memories of earlier conversations exist. `clean` masks the secrets of a whole text. */
+/** Builds the description. `isKnown`: there are earlier memories. `clean` masks the secrets of a whole text. */
 export function profileText(facts: readonly Fact[], isKnown: boolean, clean: (text: string) => string): string {
   const slots = new Map<string, Fact>();
   const byWeight = [...facts].sort(

@@ -33,7 +33,7 @@ export const hallOf: HallFinder = (text) => {
   return fullest(HALLS, (index) => found.filter((owner) => owner === index).length);
 };
 
-/** Uses configured keywords, which are searched as they are spelled, in the lower-cased text. */
+/** Lower-cases the text, not the configured keywords: a keyword with a capital letter never matches. */
 export function hallFinder(halls: HallKeywords | undefined): HallFinder {
   if (halls === undefined || JSON.stringify(halls) === HALLS_JSON) return hallOf;
   return (text) => {

@@ -28,6 +28,12 @@ export type LexicalParts = {
 /** A row with its score and the parts of it. */
 export type LexicalCandidate = Scored & { parts: LexicalParts };
 
+/**
+ * One candidate by static vectors for each four by words. Scoring candidates is the larger part of a search, and more of these
+ * change no answer (docs/lab/search-recipe.md).
+ */
+export const NEAR_PART = 4;
+
 /** BM25 and static vectors over the drawers. Concurrency: answers from a thread of its own, never behind a write. */
 export interface LexicalIndex {
   /**
@@ -36,8 +42,8 @@ export interface LexicalIndex {
    */
   candidates(query: string, filter: DrawerFilter, limit: number): Promise<LexicalCandidate[]>;
   /**
-   * The `limit` best by BM25, drawers whose names the question holds and, unless `isLexical`, the `limit` nearest by their static
-   * vectors; scored in full, in no order.
+   * The `limit` best by BM25, drawers whose names the question holds and, unless `isLexical`, the `limit / NEAR_PART` nearest
+   * by their static vectors; scored in full, in no order.
    */
   retrieve(
     query: string,

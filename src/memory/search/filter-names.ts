@@ -82,7 +82,7 @@ export function resolveSource(
   const exact = nameOfSource(asked, files?.stagedAs(asked) ?? [], isThere);
   if (isThere(exact)) return { filter: { sourceFile: exact }, hints: [], isMissed: false };
   const names = reader.sourcesLike(path(asked), place, SOURCES_MAX);
-  // Several copies of one file of the user are one name to the user.
+  // The copies of one file have the same name for the user.
   const copies = new Map(names.toReversed().map((name) => [files?.original(name) ?? name, name]));
   const found = find("source_file", SOURCE, asked, [...copies.keys()].toReversed());
   const { name } = found;

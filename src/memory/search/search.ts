@@ -7,7 +7,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Drawer, DrawerFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
-import type { Embedder, LexicalIndex, Reranker, VectorIndex } from "../port/search.ts";
+import { type Embedder, type LexicalIndex, NEAR_PART, type Reranker, type VectorIndex } from "../port/search.ts";
 import type { SearchMode } from "../../protocol/spec.ts";
 import { parentOf } from "../drawer/logical.ts";
 import type { SourceNames } from "../drawer/originals.ts";
@@ -92,7 +92,7 @@ export type SearchAnswer = {
   isTruncated: boolean;
 };
 
-/** Candidates of each list: no fewer than the largest limit, so that fusing can always fill it. */
+/** Candidates by words; at least `NEAR_PART` times as many as the wanted hits, so that static vectors alone can fill an answer. */
 const POOL_MIN = 100;
 /** Factor by which the search widens when copies of one text fill the list. */
 const POOL_GROWTH = 4;
@@ -104,12 +104,13 @@ const NO_WINGS: ReadonlySet<string> = new Set();
 
 export async function search(dependencies: SearchDependencies, request: SearchRequest): Promise<SearchAnswer> {
   let before: Omit<SearchAnswer, "isTruncated"> | undefined;
-  for (let pool = Math.max(POOL_MIN, request.limit); ; pool *= POOL_GROWTH) {
+  for (let pool = Math.max(POOL_MIN, NEAR_PART * request.limit); ; pool *= POOL_GROWTH) {
     const answer = await searchAmong(dependencies, request, pool);
     // The vector half may fail or time out in a later round: then the earlier answer, which has vectors, is better.
     const isPoorer = answer.vectorDisabledReason !== undefined && before?.vectorDisabledReason === undefined;
     if (before !== undefined && isPoorer) return { ...before, isTruncated: true };
-    const isShort = answer.hits.length < request.limit && answer.candidates >= pool && answer.hits.some(hasCopies);
+    const isShort =
+      answer.hits.length < request.limit && answer.candidates * NEAR_PART >= pool && answer.hits.some(hasCopies);
     if (!isShort || pool >= POOL_MAX) return { ...answer, isTruncated: isShort };
     before = answer;
   }

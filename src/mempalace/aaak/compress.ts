@@ -1,7 +1,7 @@
 /**
- * `mempalace compress` files drawers' summaries beside their closets, as upstream's command does: under the drawer's
- * own id, with its metadata (palace.md 9). Secrets are masked in them in every setting, because a summary may cut a
- * secret in the middle, where no pattern would recognise it again. Called by the route table and the table of writes.
+ * Files a summary of each drawer beside its closets, for `mempalace compress`. As in upstream, the summary has the
+ * drawer's own id and its metadata (palace.md 9). Secrets are masked in every setting, because a summary may cut a
+ * secret in two, and then no pattern recognises it. Called by the route table and the table of writes.
  */
 import type { Drawer } from "../../memory/port/drawer.ts";
 import type { LedgerReader, LedgerTx, WriteCall } from "../../memory/port/ledger.ts";
@@ -11,7 +11,7 @@ import { redact } from "../../memory/text/redact.ts";
 import { asTyped, InvalidValue } from "../../memory/text/validate.ts";
 import { type NameCodes, type Summary, summarize } from "./dialect.ts";
 
-/** Shows a page of drawers, in the order they were filed, with the summary of each. Errors: PROTOCOL_BAD_PARAMS. */
+/** Shows a page of drawers in filing order, each with its summary. Errors: PROTOCOL_BAD_PARAMS. */
 export function previewCompressed(
   reader: Pick<LedgerReader, "listDrawers">,
   params: Record<string, unknown>,
@@ -30,9 +30,7 @@ export function previewCompressed(
   return { total, drawers: rows };
 }
 
-/**
- * Summarises the drawers that still exist; one that was deleted meanwhile gets no summary. Errors: PROTOCOL_BAD_PARAMS.
- */
+/** Summarises the drawers that still exist and skips the deleted ones. Errors: PROTOCOL_BAD_PARAMS. */
 export function compressDrawers(tx: LedgerTx, { params }: WriteCall): Methods["closet.compress"]["result"] {
   const { ids } = params;
   const isList = Array.isArray(ids) && ids.length <= COMPRESSED_MAX;

@@ -1,7 +1,7 @@
 /**
  * Renders a drawer's text as a line of AAAK, the shorthand that agents read without a key (palace.md 8.2): names,
- * topics, the key sentence, feelings, flags. Pure; equal to upstream's to the character. The line is lossy; the drawer
- * keeps the text.
+ * topics, the key sentence, feelings, flags. The output equals upstream's, character by character. The line loses
+ * detail; the drawer keeps the text. Pure.
  */
 import type { Metadata } from "../../memory/port/drawer.ts";
 import { codePointLength, head, pathStem, round, strip } from "../../memory/text/text.ts";
@@ -15,7 +15,7 @@ const TOKENS_PER_WORD = 1.3;
 
 const SPACES = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
 
-/** Codes of strings in the text, which need not be whole words; `_` means a space. The strings are searched in this order. */
+/** Strings in the text, in search order, and their codes. A string may be a part of a word; `_` means a space. */
 const FEELINGS = signals(`
   decided:determ prefer:convict worried:anx excited:excite frustrated:frust confused:confuse love:love hate:rage
   hope:hope fear:fear trust:trust happy:joy sad:grief surprised:surprise grateful:grat curious:curious
@@ -75,7 +75,7 @@ function aaak(text: string, metadata: Metadata, codes: NameCodes): string {
   return `${place.join("|")}\n${line}`;
 }
 
-/** Finds the known names; where the text has none, capitalised words that do not begin it. */
+/** Finds the known names, or else capitalised words after the first word of the text. */
 function namesIn(text: string, lower: string, codes: NameCodes): string[] {
   const known = codes.filter(([name]) => !isLower(name) && lower.includes(name.toLowerCase())).map(([, code]) => code);
   if (known.length > 0) return [...new Set(known)];
@@ -132,7 +132,7 @@ function signalsIn(lower: string, table: readonly (readonly [string, string])[])
   return [...new Set(found)].slice(0, SIGNALS_MAX);
 }
 
-/** Rounds as Python does: by the exact value, half to even. Halves of a tenth are exact only at quarters. */
+/** Rounds to tenths like Python: by the exact value, and a half to even. Only a quarter can be exactly a half. */
 function tenths(value: number): number {
   return Number.isInteger(value * 4) ? round(value, 1) : Number(value.toFixed(1));
 }

@@ -1,6 +1,6 @@
 /**
- * Adopts what others have in the public palace: rows, metadata, vectors, deletions. A thread reads, the writer files
- * one batch in each transaction; after a kill at any point the palace is read again. Nothing in the palace is changed.
+ * Adopts rows, metadata, vectors and deletions of other writers from the public palace. A thread reads, and the writer
+ * files one batch in each transaction. After a kill the next run reads the palace again. The palace is not changed.
  * Called by reconciler.ts when palace and ledger differ; broker/palace/palace.ts gives it the writer.
  */
 import { faultPoint } from "../../base/fault-point.ts";
@@ -31,11 +31,11 @@ export type AdoptionProgress = {
   read: number;
   total: number;
   taken: number;
-  /** Tells what becomes of the palace's vectors where they cannot be adopted as they are. */
+  /** Result for the palace's vectors, if they cannot be adopted as they are. */
   detail: string;
 };
 
-/** Runs one adoption at a time. `stop` ends the running one between two batches. */
+/** Runs one adoption at a time. `stop` ends the current run between two batches. */
 export type Adopter = {
   run(
     collectionId: string,
@@ -46,7 +46,7 @@ export type Adopter = {
   stop(): Promise<void>;
 };
 
-/** Texts embedded to see whether a palace's vectors are of our model: enough that a few odd ones decide nothing. */
+/** Number of texts that are embedded to find the model of a palace's vectors. The majority decides. */
 const SAMPLES = 24;
 const LOG_EVERY_MS = 5_000;
 
@@ -55,10 +55,7 @@ export function createAdopter(options: AdopterOptions): Adopter {
   let thread: Thread<ReadMethods> | undefined;
   let stopped = false;
 
-  /**
-   * Adopts the rows of one collection. Errors: the store's, and those of the thread; rows filed before an error stay
-   * filed.
-   */
+  /** Adopts the rows of one collection. Errors: the store's and the thread's. Rows filed before an error stay filed. */
   const run: Adopter["run"] = async (collectionId, horizon, onProgress, kind = "drawers") => {
     const data: ReadThreadData = { ledgerFile, palaceDir, collectionId, horizon, kind };
     const reader = await startThread<ReadMethods>(threadFile(import.meta.url, "read-thread"), data);
@@ -67,7 +64,7 @@ export function createAdopter(options: AdopterOptions): Adopter {
       const { total, torn, recipe } = await reader.call("opened");
       if (recipe !== null) await setRecipe(recipe);
       const { model, width, why } = await modelOf(await reader.call("sample", SAMPLES));
-      const detail = torn === null ? why : `its index cannot be read (${torn}), what is in it is embedded anew`;
+      const detail = torn === null ? why : `its index cannot be read (${torn}), its texts are embedded again`;
       const progress = { read: 0, total, taken: 0, detail };
       if (detail !== "") log.warn("not all vectors of the palace come along", { detail });
       let loggedAtMs = performance.now();

@@ -1,6 +1,6 @@
 /**
- * Makes a ledger of a private copy of MemPalace's files, for `palace import`: everything that an adoption would take, except
- * the vectors. Used by bin before any broker.
+ * Makes a ledger from a private copy of MemPalace's files, for `palace import`. It takes everything that an adoption
+ * would take, except the vectors. Used by `bin` before a broker starts.
  */
 import { join } from "node:path";
 import { openForReading } from "../../memory/ledger/open.ts";
@@ -12,12 +12,12 @@ import { DatabaseFile } from "../graph/database-file.ts";
 import { LinkFile } from "../graph/link-file.ts";
 import { ForeignRows } from "./foreign-rows.ts";
 
-/** Every row counts as another's work. */
+/** Limits under which every row counts as foreign. */
 const ALL = { sinceSeq: 0, untilSeq: 0 };
 
 /**
- * `folder` has chroma.sqlite3 and, if there are any, the graph's files; `ledgerFile` must not exist. Errors: CONFIG_USAGE
- * where it holds no drawers, STORE_CORRUPT, STORE_UNAVAILABLE.
+ * Makes the ledger. `folder` has chroma.sqlite3 and perhaps the graph's files; `ledgerFile` must not exist. Errors:
+ * CONFIG_USAGE without drawers, STORE_CORRUPT, STORE_UNAVAILABLE.
  */
 export function makeLedgerOf(folder: string, ledgerFile: string, collection = DRAWERS): void {
   const writer = new LedgerWriter(ledgerFile, () => undefined);

@@ -1,7 +1,7 @@
 /**
- * Finds what the palace holds and the ledger does not: rows of others, our rows that others have changed, and drawers
- * that others have deleted there. Reads only, page by page, and keeps no list of its own: adopted rows are known the
- * next time. Runs on a thread (read-thread.ts).
+ * Finds rows in the palace that the ledger lacks, rows of ours that others changed, and drawers that others deleted
+ * there. It only reads, page by page. It keeps no list: the next run recognises adopted rows in the ledger. Runs on a
+ * thread (read-thread.ts).
  */
 import { readColumn } from "../../memory/ledger/json-column.ts";
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
@@ -16,25 +16,25 @@ import { OPERATION } from "../format/queue.ts";
 import { absentIds, type RowKind } from "./settled-rows.ts";
 
 /**
- * Bounds what counts as another's work: rows numbered above `sinceSeq` were written after palace and ledger last
- * agreed. Deletions above `untilSeq` happened while the broker ran, and are undone instead (reconciler.ts). `isLeft`:
- * it is the palace that the last broker left, not an older copy that was restored.
+ * Limits of foreign work. Rows numbered above `sinceSeq` were written after palace and ledger last agreed. Deletions
+ * above `untilSeq` happened while the broker ran, and are undone instead (reconciler.ts). `isLeft`: the last broker
+ * left this palace; it is not an older copy that was restored.
  */
 export type Horizon = { sinceSeq: number; untilSeq: number; isLeft?: boolean };
 
-/** Rows read before the caller hears of it, and rows given at once. */
+/** Number of rows in one read. */
 const PAGE_ROWS = 200;
 const PAGES_PER_BATCH = 10;
-/** Rows read at each place of a sample. */
+/** Number of rows in one read of a sample. */
 const SAMPLE_PAGE_ROWS = 50;
 
 /**
- * `settled`: the palace must hold exactly this. `adopted`: the drawer is as the palace held it at adoption, and nothing
- * of ours is newer. `unmarked`: it has no vector and never had a digest, so it counts as adopted if both sides read the
+ * State of a row in the ledger. `settled`: the palace must hold exactly this. `adopted`: the drawer is unchanged since
+ * its adoption. `unmarked`: it has no vector and never had a digest, so it counts as adopted if both sides read the
  * same.
  */
 type Known = { text: string; metadata: Metadata; settled: boolean; adopted: boolean; unmarked: boolean };
-/** SQL for what the ledger knows of ids, asked twice: its own rows, and removals that still wait to be sent. */
+/** SQL for the ledger's rows, and for its removals that still wait to be sent. Each statement takes the ids twice. */
 const KNOWN: Readonly<Record<RowKind, string>> = {
   drawers: `
     SELECT d.id, d.text, d.metadata, EXISTS (SELECT 1 FROM vector v WHERE v.row = d.row) AS embedded,
@@ -88,12 +88,12 @@ export class ForeignRows {
     this.total = countRows(palace, collection);
   }
 
-  /** The reason why its index cannot be read. */
+  /** The reason why the collection's index cannot be read. */
   get torn(): string | undefined {
     return this.#vectors.torn;
   }
 
-  /** Rows read, and those of them to adopt; `done` comes with the last. */
+  /** Returns the number of rows read and the rows to adopt; `done` is true with the last page. */
   next(): { read: number; rows: ForeignRow[]; removed: string[]; done: boolean } {
     let read = 0;
     const rows: ForeignRow[] = [];
@@ -110,7 +110,7 @@ export class ForeignRows {
     return { read, rows, removed: this.#removed(), done: true };
   }
 
-  /** Takes some rows with their vectors from all over the palace, to find their model. */
+  /** Returns some rows with their vectors from all over the palace, so that the caller can find their model. */
   sample(limit: number): { text: string; vector: Float32Array }[] {
     const found: { text: string; vector: Float32Array }[] = [];
     const last = lastRow(this.#palace, this.#collection);
@@ -148,7 +148,7 @@ export class ForeignRows {
   #isTaken(ours: Known, row: PalaceRow): boolean {
     const { settled, adopted, unmarked } = ours;
     if (!settled && !adopted && !unmarked) return false;
-    // The row gets its digest then, see memory/ledger/write/adopt-rows.ts.
+    // Adoption then gives the row its digest (memory/ledger/write/adopt-rows.ts).
     if (isSameRow(ours, row)) return unmarked;
     return adopted || (settled && row.seq > this.#horizon.sinceSeq);
   }
@@ -158,7 +158,7 @@ export class ForeignRows {
     return vector === undefined ? undefined : normalised(vector);
   }
 
-  /** Drawers that somebody deleted, as the queue tells; a drawer that is merely absent may have been lost. */
+  /** Returns drawers that the queue records as deleted: a drawer that is merely absent may have been lost. */
   #removed(): string[] {
     const { sinceSeq, untilSeq } = this.#horizon;
     if (this.#isQueuePurged()) return this.#absent();
@@ -177,8 +177,8 @@ export class ForeignRows {
   }
 
   /**
-   * Chroma purges its queue as its index grows, and the records of deletions with it. A palace that only went on from
-   * where the last broker left it loses no rows: whatever is absent was deleted by a writer since.
+   * Returns true if Chroma has purged the records of deletions from its queue, as it does when its index grows. If the
+   * palace continues from where the last broker left it, every absent row was deleted by a writer since.
    */
   #isQueuePurged(): boolean {
     const { sinceSeq, untilSeq, isLeft = false } = this.#horizon;
@@ -190,13 +190,13 @@ export class ForeignRows {
     return kept === undefined;
   }
 
-  /** Rows that the palace must hold and does not. */
+  /** Returns rows that the palace must hold and lacks. */
   #absent(): string[] {
     const sides = { palace: this.#palace, collection: this.#collection, ledger: this.#ledger, kind: this.#kind };
     return absentIds(sides).filter((id) => this.#tail.get(id) === undefined);
   }
 
-  /** The ledger's knowledge of these ids; a removal that still waits to be sent is known and not settled. */
+  /** Returns the ledger's knowledge of these ids. A removal that still waits to be sent is known but not settled. */
   #known(ids: readonly string[]): Map<string, Known> {
     const list = JSON.stringify(ids);
     const found = this.#ledger.prepare<[string, string], KnownRow>(KNOWN[this.#kind]).all(list, list);
@@ -212,7 +212,7 @@ export class ForeignRows {
   }
 }
 
-/** True when there is anything to adopt. */
+/** Returns true if there is anything to adopt. */
 export function hasForeign(options: ForeignOptions): boolean {
   const foreign = new ForeignRows(options);
   try {
@@ -225,7 +225,7 @@ export function hasForeign(options: ForeignOptions): boolean {
   }
 }
 
-/** Undefined for a vector of length zero. */
+/** Scales the vector to length one; returns undefined for a vector of length zero. */
 function normalised(vector: Float32Array): Float32Array | undefined {
   let sum = 0;
   for (const value of vector) sum += value * value;

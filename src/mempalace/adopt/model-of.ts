@@ -1,7 +1,7 @@
 /**
- * Finds the model that made a palace's vectors. If the model is here, some texts are embedded and compared with the
- * stored vectors: two models of one width cannot be told apart otherwise (palace.md 4.2). Without it, or where that
- * fails, the name in the palace decides. Used by broker/palace/palace.ts.
+ * Finds the model that made a palace's vectors. If the model is installed here, it embeds some texts and compares them
+ * with the stored vectors, because two models of one width look alike (palace.md 4.2). If that is impossible or fails,
+ * the name in the palace decides. Used by broker/palace/palace.ts.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,31 +11,31 @@ import { MODEL_NAME } from "../../memory/index/embedding/model-files.ts";
 import type { Embedder } from "../../memory/port/search.ts";
 import { DRAWERS, readChroma } from "../format/chroma-file.ts";
 
-/** Exports of one model agree to about 1e-6, Python's int8 ones to a few thousandths; other models not at all. */
+/** Minimum cosine for one model: its exports agree to about 1e-6, Python's int8 ones to a few thousandths. */
 const COSINE_MIN = 0.98;
 const BUSY_TIMEOUT_MS = 5_000;
 const MINILM_WIDTH = 384;
 
-/** A text and the vector that the palace has of it. */
+/** A text and the palace's vector of it. */
 export type Sample = { text: string; vector: Float32Array };
 
 export type ModelOfOptions = {
   palaceDir: string;
-  /** The drawers' collection, unless it has the default name. */
+  /** Name of the drawers' collection, if it is not the default. */
   collection?: string;
-  /** Model of the ledger's vectors; undefined: it has none yet. */
+  /** Model of the ledger's vectors; undefined if it has none yet. */
   recorded: string | undefined;
-  /** Undefined: this machine has no model at present. */
+  /** Undefined if this machine has no model at present. */
   embedder: Embedder | undefined;
 };
 
 /**
- * `model`, and the width of its vectors, are undefined where it is another model or cannot be determined; then `why`
- * tells the reason. Errors: SQLite's, for a palace that cannot be read.
+ * `model` and `width` (of its vectors) are undefined if it is another model or unknown; `why` then has the reason.
+ * Errors: SQLite's, for a palace that cannot be read.
  */
 export type ModelFinding = { model: string | undefined; width: number | undefined; why: string };
 
-/** The majority decides: one text that somebody changed without its vector proves nothing about the others. */
+/** Decides by majority: one text that somebody changed without its vector proves nothing about the others. */
 export async function modelOf(samples: readonly Sample[], options: ModelOfOptions): Promise<ModelFinding> {
   const { palaceDir, collection = DRAWERS, recorded, embedder } = options;
   const anew = (why: string): ModelFinding => ({ model: undefined, width: undefined, why });
@@ -45,26 +45,26 @@ export async function modelOf(samples: readonly Sample[], options: ModelOfOption
   const fitting = samples.filter(({ vector }) => vector.length === width).length;
   if (fitting * 2 <= samples.length) {
     const theirs = samples.find(({ vector }) => vector.length !== width)?.vector.length;
-    return anew(`its vectors have ${theirs} numbers, our model's ${width}: its texts are embedded anew`);
+    return anew(`its vectors have ${theirs} numbers, our model's ${width}: its texts are embedded again`);
   }
   if (embedder === undefined || made === undefined) {
     const isMiniLm =
       namesMiniLm(palaceDir, collection) && width === MINILM_WIDTH && (recorded ?? MODEL_NAME) === MODEL_NAME;
     if (isMiniLm) return { model: MODEL_NAME, width, why: "" };
-    return anew("whose model made its vectors cannot be told without one here: its texts are embedded anew");
+    return anew("without a model on this machine, the model of its vectors is unknown: its texts are embedded again");
   }
   const same = samples.filter(({ vector }, index) => cosine(vector, made[index]) >= COSINE_MIN).length;
   if (same * 2 > samples.length) return { model: embedder.identity.id, width, why: "" };
-  return anew("its vectors are of another model: its texts are embedded anew");
+  return anew("its vectors are of another model: its texts are embedded again");
 }
 
-/** Both versions name MiniLM `default` in the collection; 3.11 also names it in a file of its own. */
+/** Returns true if the palace names MiniLM: `default` in the collection, or 3.11's own file for the model. */
 function namesMiniLm(palaceDir: string, collection: string): boolean {
   const named = embedderFile(palaceDir, collection);
   if (named !== undefined && named !== "minilm") return false;
   const text = readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {
     const columns = palace.pragma("table_info(collections)") as { name: string }[];
-    // An older Chroma has neither column, a newer one may have more.
+    // An older Chroma has neither column; a newer one may have more.
     const known = columns.filter(({ name }) => name === "config_json_str" || name === "schema_str");
     if (known.length === 0) return "";
     const all = known.map(({ name }) => `coalesce(${name}, '')`).join(" || ");

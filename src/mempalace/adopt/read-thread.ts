@@ -1,4 +1,4 @@
-/** Thread that reads foreign rows of the palace for one adoption; started by adoption.ts and ended with it. */
+/** Thread that reads foreign rows of the palace. adoption.ts starts it and ends it with the adoption. */
 import { workerData } from "node:worker_threads";
 import { openForReading } from "../../memory/ledger/open.ts";
 import { serveThread } from "../../base/thread.ts";
@@ -24,7 +24,7 @@ export type ReadMethods = {
   next(): { read: number; rows: ForeignRow[]; removed: string[]; done: boolean };
 };
 
-/** Time that Chroma itself waits for another's commit, ms. */
+/** Longest wait for another process's commit, ms; Chroma waits as long. */
 const BUSY_TIMEOUT_MS = 5_000;
 
 await serveThread<ReadMethods>(() => {

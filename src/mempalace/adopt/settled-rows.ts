@@ -1,12 +1,12 @@
 /**
- * Settled rows: rows of the ledger that have their vector and do not wait to be sent, so that the palace must hold
- * exactly these. They are compared with what is there, for drawers and closets alike. Called on a thread.
+ * Compares settled rows with the palace, for drawers and closets. A row is settled if it has its vector and does not
+ * wait to be sent; the palace must hold exactly these rows. Called on a thread.
  */
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import type { ChromaCollection, ChromaDatabase } from "../format/chroma-file.ts";
 import { presentIds } from "../format/palace-file.ts";
 
-/** Which of the ledger's tables the rows belong to. */
+/** The ledger's table that the rows belong to. */
 export type RowKind = "drawers" | "closets";
 
 const SETTLED: Readonly<Record<RowKind, string>> = {
@@ -20,13 +20,13 @@ const PAGE_ROWS = 200;
 
 export type Sides = {
   palace: ChromaDatabase;
-  /** Undefined: the palace has no such collection. */
+  /** Undefined if the palace has no such collection. */
   collection: ChromaCollection | undefined;
   ledger: LedgerDatabase;
   kind: RowKind;
 };
 
-/** Ids that the palace must hold and does not, in filing order; not many more than `max`. */
+/** Returns ids that the palace must hold and lacks, in filing order; not many more than `max`. */
 export function absentIds({ palace, collection, ledger, kind }: Sides, max = Number.POSITIVE_INFINITY): string[] {
   const next = ledger.prepare<[number, number], { row: number; id: string }>(
     `${SETTLED[kind]} AND c.row > ? ORDER BY c.row LIMIT ?`,
@@ -41,7 +41,7 @@ export function absentIds({ palace, collection, ledger, kind }: Sides, max = Num
     absent.push(...ids.filter((id) => !there.has(id)));
   }
   if (absent.length === 0) return [];
-  // The ledger is asked again: a row that was changed or deleted here while the palace was read is not missing there.
+  // Asks the ledger again: a row that changed or was deleted here during the read is not missing there.
   const settled = ledger.prepare<[string], { id: string }>(
     `${SETTLED[kind]} AND c.id IN (SELECT value FROM json_each(?))`,
   );

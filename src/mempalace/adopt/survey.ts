@@ -1,7 +1,4 @@
-/**
- * Shows what an adoption of a palace would find, without a broker and without changing a byte: for `palace import adopt
- * --dry-run`.
- */
+/** Shows what `palace import adopt --dry-run` would find in a palace. It needs no broker and changes no byte. */
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { IdRecipe } from "../../memory/port/drawer.ts";
@@ -21,19 +18,19 @@ import { countRows, PalaceVectors, readRows, readTail } from "../format/palace-f
 import { guardPalace } from "../format/refusal.ts";
 
 export type Survey = {
-  /** Drawers after its queue is replayed. */
+  /** Drawers after the replay of the palace's queue. */
   drawers: number;
-  /** Drawers whose newest state is in the queue only. */
+  /** Drawers whose newest state is only in the queue. */
   queued: number;
   /** Drawers with a vector that can be read. */
   vectors: number;
-  /** Numbers a vector; null where there is none. */
+  /** Number of dimensions of a vector; null without vectors. */
   width: number | null;
-  /** The reason why its index cannot be read. */
+  /** The reason why the index cannot be read. */
   torn: string | null;
-  /** The recipe that made its ids. */
+  /** The recipe that made the ids. */
   recipe: IdRecipe | null;
-  /** Its other collections, which are left alone. */
+  /** Other collections of the palace, which adoption ignores. */
   others: { name: string; rows: number }[];
 };
 
@@ -41,8 +38,8 @@ const PAGE_ROWS = 500;
 const BUSY_TIMEOUT_MS = 5_000;
 
 /**
- * Counts what an adoption would find; undefined without a palace that has the collection. Errors: STORE_UNAVAILABLE,
- * STORE_CORRUPT, with what to do.
+ * Counts what an adoption would find; returns undefined without a palace that has the collection. Errors:
+ * STORE_UNAVAILABLE, STORE_CORRUPT, each with the remedy.
  */
 export function surveyPalace(palaceDir: string, drawers = DRAWERS): Survey | undefined {
   return guardPalace(palaceDir, () =>
@@ -86,8 +83,8 @@ export function surveyPalace(palaceDir: string, drawers = DRAWERS): Survey | und
 }
 
 /**
- * Requires a palace of a usable age before anything is created beside it. Errors: CONFIG_USAGE where there never was a
- * palace, STORE_CORRUPT where there was one, CONFIG_BAD_VALUE for an older Chroma's, STORE_UNAVAILABLE.
+ * Refuses a folder without a usable palace, before anything is created beside it. Errors: CONFIG_USAGE if there never
+ * was a palace, STORE_CORRUPT if there was one, CONFIG_BAD_VALUE for an older Chroma's, STORE_UNAVAILABLE.
  */
 export function assertPalace(palaceDir: string): void {
   const file = chromaFile(palaceDir);
@@ -100,7 +97,7 @@ export function assertPalace(palaceDir: string): void {
   const stat = statSync(file, { throwIfNoEntry: false });
   if (stat?.isFile() !== true) throw none("is no file");
   if (stat.size === 0) throw none("is an empty file");
-  // The driver, which writes there, checks such a palace itself.
+  // The driver checks such a palace itself, because it writes there.
   if (isClosedWal(palaceDir)) return;
   guardPalace(palaceDir, () =>
     readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {
@@ -111,8 +108,7 @@ export function assertPalace(palaceDir: string): void {
 }
 
 /**
- * Finds the folder with the palace's files in the named folder or, if that is a home, below it; undefined: neither
- * holds one.
+ * Finds the folder with the palace's files: the named folder, or one below it if it is a home. Undefined without one.
  */
 export function palaceFolder(dir: string, exists: (file: string) => boolean): string | undefined {
   return [dir, join(dir, "palace")].find((folder) => exists(join(folder, "chroma.sqlite3")));

@@ -1,18 +1,17 @@
 /**
- * Translates a Chroma's errors into PalaceErrors. The npm client throws one class for each status; this file reads its
- * name, because the classes themselves would have to be loaded with the client. Imported by chroma.ts and
- * chroma-place.ts only.
+ * Translates Chroma's errors into PalaceErrors. The npm client throws one class for each status. This file reads the
+ * class's name, because importing the classes would load the client. Imported by chroma.ts and chroma-place.ts only.
  */
 import { PalaceError } from "../../base/errors.ts";
 import { widthError } from "./limits.ts";
 
 const TEXT_MAX = 200;
-/** "Collection expecting embedding with dimension of 768, got 384". */
+/** Example: "Collection expecting embedding with dimension of 768, got 384". */
 const WIDTHS = /dimension of (\d+), got (\d+)/;
-/** A server says this when its index files are torn (engine.md 2): the rows may still be whole, the vectors are not. */
+/** Matches errors of a server with torn index files (engine.md 2): rows may still be whole, vectors are not. */
 const DAMAGE = /hnsw|pickle|corrupt|malformed|not a database|error finding id/i;
 
-/** Errors: never throws; an unknown error counts as unavailable, so that the outbox tries again. */
+/** Translates an error. Never throws; an unknown error counts as unavailable, so that the outbox tries again. */
 export function chromaError(error: unknown, op: string, place: string): PalaceError {
   if (error instanceof PalaceError) return error;
   const { name, text } = describe(error);
@@ -50,9 +49,7 @@ export function timeoutError(op: string, place: string, timeoutMs: number): Pala
   return new PalaceError("STORE_UNAVAILABLE", message, "palace status", { op });
 }
 
-/**
- * The connection was not accepted: the npm client has a class for that, a plain request throws fetch's own TypeError.
- */
+/** Returns true if no connection was made. The npm client has a class for that; fetch throws a TypeError. */
 function isUnreached(error: unknown): error is Error {
   return error instanceof Error && (error.name === "ChromaConnectionError" || error.message === "fetch failed");
 }
@@ -63,7 +60,7 @@ function reasonOf({ cause }: Error): string {
   return reason === undefined ? "" : ` (${String(reason).slice(0, TEXT_MAX)})`;
 }
 
-/** The client wraps the server's sentence in the whole address. */
+/** Removes the full address that the client puts around the server's sentence. */
 function describe(error: unknown): { name: string; text: string } {
   if (!(error instanceof Error)) return { name: "", text: String(error).slice(0, TEXT_MAX) };
   const text = error.message.replace(/^Bad request to \S+ with status: /, "");

@@ -1,6 +1,6 @@
 /**
- * The driver for a Chroma server: a compose service, a remote one, or Chroma Cloud, told apart by the URL. The outbox
- * feeds it; it may also answer vector queries. Every request has a time-out, and at most one write runs. Imported by
+ * The driver for a Chroma server: a compose service, a remote one, or Chroma Cloud, as the URL says. The outbox feeds
+ * it; it may also answer vector queries. Every request has a time-out, and at most one write runs. Imported by
  * broker/palace/palace.ts and tests.
  */
 import type { Collection } from "chromadb";
@@ -27,17 +27,17 @@ import {
   sliceRequests,
 } from "./limits.ts";
 
-/** Chroma deletes a metadata key whose new value is null. The client drops nulls, but JSON writes NaN as one. */
+/** Value that removes a key: JSON writes NaN as null, and the client drops a plain null. */
 const REMOVE_KEY = Number.NaN;
-/** Metadata that upstream stores for a record without any: Chroma keeps no empty metadata (palace.md 4.6). */
+/** Metadata that upstream stores for a record without any, because Chroma keeps no empty metadata (palace.md 4.6). */
 const NO_METADATA: Metadata = { _repaired_empty_meta: true };
-/** The client has a type for each kind of list. */
+/** The client has one type for each kind of list. */
 type ClientMetadata = import("chromadb").Metadata;
 
-/** `collection`: the drawers', unless another is named. */
+/** Options of the driver. `collection` defaults to the drawers' collection. */
 export type ChromaDriverOptions = { chroma: ChromaConfig; log: Log; timeouts?: ChromaTimeouts; collection?: string };
 
-/** Errors: CONFIG_BAD_VALUE for an unusable URL. Loads the client and connects in `open`, not here. */
+/** Creates the driver. `open` loads the client and connects. Errors: CONFIG_BAD_VALUE for an unusable URL. */
 export function createChromaDriver({
   chroma,
   log,
@@ -66,9 +66,7 @@ class ChromaDriver implements PalaceDriver {
     this.#timeouts = timeouts;
   }
 
-  /**
-   * Names the collection too: one that was recreated after its volume was lost is another target and is filled again.
-   */
+  /** Contains the collection's id: a lost collection that was created again is another target, to be filled again. */
   get target(): string {
     return `${placeName(this.#place)}#${this.#collectionId ?? ""}`;
   }
@@ -89,7 +87,7 @@ class ChromaDriver implements PalaceDriver {
       this.#collectionId = id;
     });
     if (!this.#unsettled) return;
-    // Without the wait, the cut-off write could land after the next one, and an older text would win.
+    // Without this wait, the cut-off write could arrive after the next one, and an older text would remain.
     await new Promise((resolve) => setTimeout(resolve, this.#timeouts.settleMs));
     this.#unsettled = false;
   }
@@ -149,10 +147,7 @@ class ChromaDriver implements PalaceDriver {
     return Promise.resolve();
   }
 
-  /**
-   * Writes one upsert. Chroma merges metadata, so the same request removes the keys that it has and the record does
-   * not.
-   */
+  /** Writes one upsert. Chroma merges metadata, so the request also removes keys that the record does not have. */
   async #write(records: readonly PalaceRecord[]): Promise<void> {
     const ids = records.map((record) => record.id);
     const keys = await this.#read("read keys", async (collection) => {
@@ -178,7 +173,7 @@ class ChromaDriver implements PalaceDriver {
     }
   }
 
-  /** The answer is parsed within `request`, so that a reply of another shape counts as the palace's error. */
+  /** Parses the answer within `request`, so that a reply of another shape counts as the palace's error. */
   #read<T>(op: string, request: (collection: Collection) => Promise<T>): Promise<T> {
     return this.#request(op, this.#timeouts.readMs, request);
   }
@@ -192,7 +187,7 @@ class ChromaDriver implements PalaceDriver {
     });
   }
 
-  /** Errors: always typed; a request ends with its time-out or with `close`. */
+  /** Runs a request until its time-out or `close`. Errors: always typed. */
   async #bounded<T>(op: string, timeoutMs: number, body: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (this.#closed) throw new PalaceError("STORE_UNAVAILABLE", "the palace driver is closed", "");
     const request = new AbortController();
@@ -211,8 +206,8 @@ class ChromaDriver implements PalaceDriver {
 }
 
 /**
- * The client's view of one collection, for one request: the client takes its abort signal when it is created. That is
- * cheap, but a new client would ask the server for its limits before each write, so it is given them.
+ * Makes the client's view of one collection for one request, because a client takes its abort signal when it is
+ * created. That is cheap: the client gets the server's limits and need not ask for them.
  */
 async function collectionOf(
   place: ChromaPlace,
@@ -231,7 +226,7 @@ async function collectionOf(
   return new OneRequestClient().collection(id);
 }
 
-/** Chroma's client is an optional peer: the images have it, and an install without a server needs none. Errors: STORE_UNAVAILABLE. */
+/** Loads Chroma's client, an optional peer that only a server needs; the images have it. Errors: STORE_UNAVAILABLE. */
 async function importClient(): Promise<typeof import("chromadb")> {
   try {
     return await import("chromadb");
@@ -241,7 +236,7 @@ async function importClient(): Promise<typeof import("chromadb")> {
   }
 }
 
-/** The client copies metadata by assignment, which loses a key of that name. */
+/** Returns why a record cannot be sent: the client copies metadata by assignment, which loses a key `__proto__`. */
 function unsendable({ metadata }: PalaceRecord): string | undefined {
   if (!Object.hasOwn(metadata, "__proto__")) return undefined;
   return "Chroma's client cannot send its key __proto__; the files driver and `palace export --without-chroma` can";
@@ -253,7 +248,7 @@ function replaceMetadata(metadata: Metadata, oldKeys: readonly string[]): Metada
   return next;
 }
 
-/** Chroma wants $and for two conditions and refuses it for one. */
+/** Builds the filter: Chroma requires $and for two conditions and refuses it for one. */
 function whereOf({ wing, room }: PlaceFilter): { wing: string } | { room: string } | WhereBoth | undefined {
   if (wing !== undefined && room !== undefined) return { $and: [{ wing }, { room }] };
   if (wing !== undefined) return { wing };

@@ -1,6 +1,6 @@
 /**
- * The driver for the palace's own files, with no Chroma process: upstream MemPalace opens them whenever the broker is
- * stopped. Reads and writes on a thread of its own, in short transactions. Imported by broker/palace/palace.ts and
+ * The driver for the palace's own files, without a Chroma process: upstream MemPalace opens them whenever the broker is
+ * stopped. It reads and writes on a thread of its own, in short transactions. Imported by broker/palace/palace.ts and
  * tests.
  */
 import { randomUUID } from "node:crypto";
@@ -13,7 +13,7 @@ import { PalaceError } from "../../base/errors.ts";
 import { chromaFile } from "../format/chroma-file.ts";
 import type { FilesMethods, FilesThreadData } from "./files/files-thread.ts";
 
-/** Records of one transaction: full text takes most of its time, and a reader of the palace waits at most for that. */
+/** Number of records in one transaction. A reader of the palace may wait for all of it, above all for full text. */
 const RECORDS_MAX = 100;
 const CLOSE_MAX_MS = 2_000;
 
@@ -21,13 +21,13 @@ export type FilesDriverOptions = {
   palaceDir: string;
   log: Log;
   fault?: string | undefined;
-  /** False while the palace must not be changed; asked at each opening. */
+  /** Returns false while the palace must not be changed; called at each opening. */
   mayMend?: () => boolean;
-  /** The drawers', unless another is named. */
+  /** Defaults to the drawers' collection. */
   collection?: string;
 };
 
-/** Errors: none here; `open` reports them. Creates no file before the first record is written. */
+/** Creates the driver; no file exists before its first record. Errors: none here; `open` reports them. */
 export function createFilesDriver(options: FilesDriverOptions): PalaceDriver {
   return new FilesDriver(options);
 }
@@ -38,7 +38,7 @@ class FilesDriver implements PalaceDriver {
   repairs = 0;
   readonly #options: FilesDriverOptions;
   readonly #thread: LazyThread<FilesMethods>;
-  /** Id of the collection that the first record will create: a target has its name from the start. */
+  /** Id of the collection that the first record will create. A target thus has its name from the start. */
   readonly #plannedId = randomUUID();
   #collectionId: string | undefined;
   #isOpen = false;
@@ -61,7 +61,7 @@ class FilesDriver implements PalaceDriver {
 
   async open(): Promise<void> {
     const { log, palaceDir, mayMend = () => true } = this.#options;
-    // Many brokers of a new palace end before they send a record: their thread is never needed, nor its start paid for.
+    // Many brokers of a new palace end before they send a record, so the thread does not start yet.
     if (!this.#closed && !this.#thread.isStarted() && !existsSync(chromaFile(palaceDir))) {
       this.#collectionId = this.#plannedId;
       this.#isOpen = true;
@@ -80,7 +80,7 @@ class FilesDriver implements PalaceDriver {
     const newest = [...new Map(records.map((record) => [record.id, record])).values()];
     const dimensions = newest[0]?.vector.length;
     const odd = newest.find(({ vector }) => vector.length !== dimensions);
-    // Checked first: otherwise part of the list would be written before the refused record is met.
+    // Checks every record first: otherwise part of the list would be written before the refused record is found.
     if (odd !== undefined) throw new PalaceError("CONFIG_BAD_VALUE", `${odd.id}: its vector has another dimension`, "");
     for (let from = 0; from < newest.length; from += RECORDS_MAX)
       await thread.call("upsert", newest.slice(from, from + RECORDS_MAX));
@@ -106,7 +106,7 @@ class FilesDriver implements PalaceDriver {
     return (await this.#ready()).call("query", vector, filter, limit);
   }
 
-  /** Waits for the running transaction up to a bound; after that SQLite rolls it back. */
+  /** Waits a limited time for the running transaction; SQLite rolls it back after that. */
   async close(): Promise<void> {
     this.#closed = true;
     if (!this.#thread.isStarted()) return;

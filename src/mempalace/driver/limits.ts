@@ -1,14 +1,14 @@
 /**
- * A Chroma's limits for one request, and our time-outs. Local servers are bounded by speed, Chroma Cloud by its quotas,
- * which are checked before anything is sent so that one record cannot fail its whole batch. Imported by this folder.
+ * A Chroma's limits for one request, and our time-outs. Speed limits local servers; quotas limit Chroma Cloud. We check
+ * the quotas before we send anything, so that one record cannot fail its whole batch. Imported by this folder.
  */
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
 import { PalaceError } from "../../base/errors.ts";
 
-/** A write of 100 takes no longer per record than one of 1,000 (engine.md 2) and keeps every request short. */
+/** Number of records in one write to a local server; 1,000 cost the same per record but take longer (engine.md 2). */
 export const LOCAL_RECORDS_MAX = 100;
 
-/** Source: docs.trychroma.com/cloud/quotas-limits, as of 2026-11; most can be raised on request. */
+/** Quotas of Chroma Cloud. Source: docs.trychroma.com/cloud/quotas-limits, 2026-11; most can be raised. */
 export const CLOUD_LIMITS = {
   recordsMax: 300,
   resultsMax: 300,
@@ -20,23 +20,23 @@ export const CLOUD_LIMITS = {
   metadataValueSizeMaxBytes: 4_096,
 } as const;
 
-/** Text and vectors of one request; the server's own limit is 40 MiB of JSON, in which text may be escaped. */
+/** Bytes of text and vectors in one request. The server's own limit is 40 MiB of JSON, in which text may be escaped. */
 const REQUEST_SIZE_MAX_BYTES = 8 * 1024 * 1024;
 
-/** `settleMs`: time that a server which left a write unanswered gets to finish or drop it before the next one. */
+/** `settleMs`: after an unanswered write, time for the server to finish or drop it before the next one. */
 export type ChromaTimeouts = { readMs: number; writeMs: number; settleMs: number };
 export const CHROMA_TIMEOUTS: ChromaTimeouts = { readMs: 10_000, writeMs: 30_000, settleMs: 500 };
 
-/** The whole palace is of another model: none of our records fits, and no single one is at fault. */
+/** Makes the error for a palace of another model: none of our records fits, so no single record is at fault. */
 export function widthError(theirs: number, ours: number): PalaceError {
   return new PalaceError(
     "STORE_MODEL_MISMATCH",
-    `the public palace holds vectors of ${theirs} numbers, our model makes ${ours}: nothing is written there, and nothing is lost here`,
+    `the public palace holds vectors of ${theirs} numbers, our model makes ${ours}: the broker writes nothing there and keeps everything here`,
     "MEMPALACE_DRIVER=none palace restart, to leave that palace alone",
   );
 }
 
-/** The reason why no Chroma, or not the Cloud, can store this record; undefined if it can. */
+/** Returns the reason why no Chroma, or not the Cloud, can store this record; undefined if it can. */
 export function objectionTo(record: PalaceRecord, cloud: boolean): string | undefined {
   if (record.id === "") return "its id is empty";
   for (const [key, value] of Object.entries(record.metadata)) {
@@ -61,7 +61,7 @@ function cloudObjectionTo({ id, text, metadata, vector }: PalaceRecord): string 
   return undefined;
 }
 
-/** Splits a list into requests that fit by count and by size; one record that is too large goes alone. */
+/** Splits a list into requests that fit by count and by size. A record that is too large gets its own request. */
 export function sliceRequests(records: readonly PalaceRecord[], recordsMax: number): PalaceRecord[][] {
   const requests: PalaceRecord[][] = [];
   let current: PalaceRecord[] = [];

@@ -1,6 +1,6 @@
 /**
- * Implements VectorIndex through the palace driver (MEMPALACE_VECTORS=chroma): beyond one machine the search runs where
- * the vectors are. Rows and cosines of single drawers come from the ledger, which holds every vector anyway.
+ * Implements VectorIndex through the palace driver (MEMPALACE_VECTORS=chroma): with several machines, the search runs
+ * beside the vectors. Rows and cosines of single drawers come from the ledger, which holds every vector anyway.
  */
 import type { Drawer, DrawerFilter } from "../../memory/port/drawer.ts";
 import type { PalaceDriver } from "../../memory/port/public-palace.ts";
@@ -10,12 +10,12 @@ export type DriverVectorIndexOptions = {
   driver: PalaceDriver;
   reader: {
     findDrawer(id: string): Drawer | undefined;
-    /** The stored vector of each row, undefined where there is none yet. */
+    /** Returns the stored vector of each row; undefined if it has none yet. */
     vectorsByRow(rows: readonly number[]): (Float32Array | undefined)[];
   };
 };
 
-/** Nearest rows fetched from a palace that cannot filter by source or time, before the filter is applied here. */
+/** Number of nearest rows to fetch from a palace that cannot filter by source or time; we then filter them here. */
 const WIDENED = 5_000;
 
 export function driverVectorIndex({ driver, reader }: DriverVectorIndexOptions): VectorIndex {
@@ -24,7 +24,7 @@ export function driverVectorIndex({ driver, reader }: DriverVectorIndexOptions):
     const isNarrow = wings !== undefined || sourceFile !== undefined || since !== undefined || before !== undefined;
     const place = { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
     const hits = await driver.query(vector, place, isNarrow ? Math.max(limit, WIDENED) : limit);
-    // The palace may lag behind the ledger: a drawer that was deleted or moved here is left out.
+    // The palace may lag behind the ledger, so drawers that were deleted or moved here are skipped.
     const found = hits.flatMap(({ id, cosine }) => {
       const drawer = reader.findDrawer(id);
       return drawer === undefined || !passes(drawer, filter) ? [] : [{ row: drawer.row, score: cosine }];

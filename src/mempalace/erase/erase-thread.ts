@@ -1,7 +1,4 @@
-/**
- * Entry of the erase thread, which rewrites files so that the broker need not wait. Started by erasure.ts for that
- * time.
- */
+/** Entry of the erase thread, which rewrites files for erasure.ts so that the broker does not wait. */
 import { workerData } from "node:worker_threads";
 import { armFault } from "../../base/fault-point.ts";
 import { serveThread } from "../../base/thread.ts";

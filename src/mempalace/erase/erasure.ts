@@ -1,10 +1,10 @@
 /**
- * Erases what was forgotten from every file that the broker keeps. The ledger has deleted it and lists it in the same
- * transaction; the entry is struck off when the palace, the graph's file and the ledger itself hold nothing of it any
- * more. After a kill the next broker does it again. Imported by broker/palace/palace.ts.
+ * Erases forgotten texts from every file that the broker keeps. The ledger deletes a text and lists it in one
+ * transaction. The entry is struck off when the palace, the graph's file and the ledger hold nothing of it any more.
+ * After a kill the next broker repeats it. Imported by broker/palace/palace.ts.
  *
- * The steps, with fault points between them: removals reach the palace → its queue, index, full text and pages → the
- * graph's file → the ledger's full text, pages and log → struck off.
+ * Order, with a fault point after each step: send the removals to the palace; erase them from its queue, index, full
+ * text and pages; erase the graph's file; erase the ledger's full text, pages and log; strike the entry off.
  */
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -26,13 +26,13 @@ export type ErasureOptions = {
   palace: {
     dir: string;
     driver: "none" | "files" | "chroma" | "memory";
-    /** Keeps our own writers off the palace until the answer is called. */
+    /** Keeps our own writers away from the palace until the returned function is called. */
     hold: () => Promise<() => void>;
-    /** The reason why its files must not be touched: another process works on them. */
+    /** The reason why the palace's files must not be touched: another process works on them. */
     lockedBy: () => PalaceError | undefined;
     wake: () => void;
     detail: () => string;
-    /** True when the driver's palace is the one in `dir`. */
+    /** Returns true if the driver's palace is the one in `dir`. */
     isHere: () => boolean;
   };
   graph: { file: string; unsent: () => number; wake: () => void };
@@ -42,17 +42,17 @@ export type ErasureOptions = {
 };
 
 export type Erasure = {
-  /** Something was forgotten. */
+  /** Notes that something was forgotten. */
   wake(): void;
   /** Resolves when everything is erased, or after `timeoutMs`. */
   settled(timeoutMs: number): Promise<ErasureReport>;
   stop(): Promise<void>;
 };
 
-/** An obstacle is checked again after this long, then after twice as long each time, up to the maximum. */
+/** Time until an obstacle is checked again; it doubles each time, up to the maximum. */
 const RETRY_MIN_MS = 2_000;
 const RETRY_MAX_MS = 60_000;
-/** The outbox sends at once when woken, unless something blocks it. */
+/** Time that removals get to reach the palace. The outbox sends at once when woken, unless something blocks it. */
 const SENT_MAX_MS = 15_000;
 const POLL_MS = 50;
 const CUT_ATTEMPTS = 100;
@@ -67,11 +67,11 @@ class Eraser {
   readonly #options: ErasureOptions;
   #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Obstacles to erasing; empty without obstacles, or without anything to erase. */
+  /** Obstacles to erasing; empty if there are none, or if there is nothing to erase. */
   #problems: string[] = [];
   #notes: string[] = [];
   #failures = 0;
-  /** The ledger holds nothing of what was listed up to here. */
+  /** The ledger's own files hold nothing of entries up to this number. */
   #rewrittenSeq = 0;
   #stopped = false;
 
@@ -96,7 +96,7 @@ class Eraser {
 
   async settled(timeoutMs: number): Promise<ErasureReport> {
     const until = performance.now() + timeoutMs;
-    // Obstacles of an earlier look prove nothing: the running one is awaited.
+    // Obstacles from an earlier check prove nothing, so this waits for the current one.
     for (let left = timeoutMs; left > 0 && this.#options.pending().length > 0; left = until - performance.now()) {
       this.wake();
       await within(this.#running ?? delay(POLL_MS), left);
@@ -175,7 +175,7 @@ class Eraser {
         );
       return undefined;
     }
-    // A Chroma that writes its index meanwhile would lose what it adds.
+    // A Chroma that writes its index meanwhile would lose that write.
     const locked = lockedBy();
     if (locked !== undefined) return locked.message;
     const release = await hold();
@@ -199,7 +199,7 @@ class Eraser {
     return undefined;
   }
 
-  /** Readers hold the log for a moment at a time. */
+  /** Truncates the ledger's log. Tries several times, because readers may be using it. */
   async #cut(): Promise<boolean> {
     for (let attempt = 0; attempt < CUT_ATTEMPTS; attempt++) {
       if (await this.#options.ledger.cutLog()) return true;

@@ -1,8 +1,8 @@
 /**
- * Erases removed rows from a palace's files: the queue keeps every record with its text, the full text keeps words of
- * deleted rows until its segments are merged, pages keep deleted cells until the file is rewritten, an index keeps
- * vectors. It serves either driver, where the palace's files lie on this machine; the rows are deleted by then. Runs on
- * the erase thread while none of our writers is active; it can be repeated.
+ * Erases the bytes of deleted rows from a palace's files on this machine, for either driver. They remain in four
+ * places: the queue keeps every record with its text, the full text keeps words until its segments are merged, pages
+ * keep cells until the file is rewritten, and an index keeps vectors. Runs on the erase thread while none of our
+ * writers is active; it can be repeated.
  */
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, utimesSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -14,12 +14,12 @@ import { readMark } from "../format/palace-file.ts";
 import { DOCUMENT_KEY, OPERATION } from "../format/queue.ts";
 import { headerOf, LENGTH_SIZE_BYTES, openSegment } from "../format/segment.ts";
 
-/** A rewrite waits this long for others' readers and writers. */
+/** Time that a rewrite waits for other readers and writers. */
 const BUSY_TIMEOUT_MS = 20_000;
 const FULL_TEXT = "embedding_fulltext_search";
 const WIPE_SIZE_BYTES = 4 * 1024 * 1024;
 
-/** Errors: SQLite's and the file system's; erasing is repeated then. */
+/** Erases these ids. Errors: SQLite's and the file system's; the caller then erases again. */
 export function erasePalace(palaceDir: string, ids: readonly string[]): void {
   const file = chromaFile(palaceDir);
   if (!existsSync(file)) return;
@@ -40,14 +40,14 @@ export function erasePalace(palaceDir: string, ids: readonly string[]): void {
     faultPoint("erase.before-palace-rewrite");
     rewrite(database);
     faultPoint("erase.after-palace-rewrite");
-    // MemPalace 3.3.6 moves an index away that is older than the rows.
+    // MemPalace 3.3.6 moves an index away if it is older than the rows.
     for (const { vectorSegment } of collections) touch(join(palaceDir, vectorSegment, "data_level0.bin"));
   } finally {
     database.close();
   }
 }
 
-/** Erases the graph's file: its rows are deleted by then, its pages and its log are not. Errors: SQLite's. */
+/** Erases the graph's file: its rows are already deleted, but its pages and its log keep them. Errors: SQLite's. */
 export function eraseGraph(file: string): void {
   if (!existsSync(file)) return;
   const database = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
@@ -59,8 +59,8 @@ export function eraseGraph(file: string): void {
 }
 
 /**
- * A record's deletion stays, because an index that holds the record learns of it from there. For an existing row the
- * old texts go.
+ * Erases texts from the queue. The record of a deletion stays, because an index that holds the deleted row learns of it
+ * there. For an existing row the old texts are erased.
  */
 function eraseQueue(database: ChromaDatabase, collection: ChromaCollection, ids: readonly string[]): void {
   const among = "id IN (SELECT value FROM json_each(@ids))";
@@ -71,7 +71,7 @@ function eraseQueue(database: ChromaDatabase, collection: ChromaCollection, ids:
          AND topic LIKE '%/' || @id`,
     )
     .run({ ids: JSON.stringify(ids), segment: collection.metadataSegment, id: collection.id });
-  // Chroma never reads from the queue again what the rows hold, except the vector.
+  // For existing rows, Chroma reads only the vector from the queue again.
   database
     .prepare(
       `UPDATE embeddings_queue SET metadata = json_remove(metadata, '$."${DOCUMENT_KEY}"')
@@ -86,7 +86,7 @@ function eraseQueue(database: ChromaDatabase, collection: ChromaCollection, ids:
     });
 }
 
-/** An existing row, which holds another text by now, needs its vector, unless the queue has a newer one. */
+/** Leaves out records whose vector is in use: an existing row needs its vector, unless the queue has a newer one. */
 function withoutVectorInUse(database: ChromaDatabase, collection: ChromaCollection, ids: readonly string[]): string[] {
   return database
     .prepare<{ ids: string; segment: string; id: string; mark: number }, string>(
@@ -104,10 +104,7 @@ function withoutVectorInUse(database: ChromaDatabase, collection: ChromaCollecti
     });
 }
 
-/**
- * The index keeps its shape: a vector of zeros is far from everything, and a Chroma deletes its entry at the next
- * opening.
- */
+/** Overwrites vectors with zeros, which are far from everything. Chroma deletes such an entry at the next opening. */
 function eraseVectors(folder: string, ids: readonly string[]): void {
   const segment = openSegment(folder);
   if (segment.state !== "whole") return;
@@ -128,8 +125,8 @@ function eraseVectors(folder: string, ids: readonly string[]): void {
 }
 
 /**
- * The unused capacity of an index holds whatever was in the memory of the process that wrote it: whole texts (seen with
- * 1.5.9; hnswlib allocates memory without clearing it). Chroma clears an element before it uses it.
+ * Erases the unused capacity of an index. It holds whatever was in the memory of the process that wrote it, even whole
+ * texts (seen with 1.5.9; hnswlib allocates memory without clearing it). Chroma clears an element before it uses it.
  */
 function eraseUnused(folder: string): void {
   const headerFile = join(folder, "header.bin");
@@ -138,7 +135,7 @@ function eraseUnused(folder: string): void {
   try {
     header = headerOf(readFileSync(headerFile));
   } catch {
-    // A torn index is moved away and rebuilt; `forget` reports what it still holds.
+    // The driver moves a torn index away and builds it again; `forget` reports what it still holds.
     return;
   }
   const { elements, elementSize } = header;
@@ -146,7 +143,7 @@ function eraseUnused(folder: string): void {
   wipeFrom(join(folder, "length.bin"), elements * LENGTH_SIZE_BYTES);
 }
 
-/** The file keeps its length; zeros are not written again. */
+/** Writes zeros from `start` to the end. The file keeps its length, and existing zeros are not written again. */
 function wipeFrom(file: string, start: number): void {
   if (!existsSync(file)) return;
   const fd = openSync(file, "r+");

@@ -1,7 +1,4 @@
-/**
- * Artifacts: exact texts that agents hand to each other, such as patches, files and logs. Called on the coordination
- * log's thread.
- */
+/** Stores artifacts: exact texts that agents send to each other, such as patches and logs. Runs on the log's thread. */
 import type { Artifact, LogstreamReader, LogstreamTx } from "../../memory/port/logstream.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -9,7 +6,7 @@ import { FRAME_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { addEvent } from "./events.ts";
 import { artifactContent, kind, metadata, reprOf, routing } from "./fields.ts";
 
-/** Bytes for an artifact in one message; the rest of the frame is for what surrounds it. */
+/** Bytes for an artifact in one message; the rest of the frame is for its envelope. */
 const ANSWER_MAX_BYTES = FRAME_SIZE_MAX_BYTES - 1024;
 
 type Values = Record<string, unknown>;
@@ -31,7 +28,7 @@ export function getArtifact(reader: LogstreamReader, values: Values): unknown {
   return { artifact };
 }
 
-/** Stores the patch and the event that announces it: both, or neither. */
+/** Stores the patch and the event that announces it, in one transaction. */
 export function submitPatch(tx: LogstreamTx, { params, atMs }: WriteCall): unknown {
   const { content, room = "patches", ...event } = params;
   const patch = { kind: "patch", content, created_by: event["from_agent"], metadata: event["metadata"] };
@@ -56,7 +53,7 @@ function addArtifact(tx: LogstreamTx, values: Values, atMs: number): Artifact & 
   return { ...tx.addArtifact(artifact), ...(warnings.length > 0 && { warnings }) };
 }
 
-/** The patch is stored as it is; the warning lets its maker correct it. */
+/** Returns warnings for the author; the patch is stored unchanged. */
 function patchWarnings(content: string): string[] {
   return [
     ...(content.endsWith("\n") ? [] : ["the patch does not end with a newline: git apply calls its last hunk corrupt"]),

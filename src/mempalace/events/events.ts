@@ -1,5 +1,5 @@
 /**
- * The tools of the coordination log (upstream-latest.md, RFC 003 of upstream): append, acknowledge, list. An appended
+ * The tools of the coordination log: append, acknowledge, list (upstream-latest.md, RFC 003 of upstream). An appended
  * event never changes; a correction is a new event. Called on the log's thread.
  */
 import type {
@@ -32,8 +32,7 @@ type Values = Record<string, unknown>;
 const EVENTS_SHOWN = 50;
 const EVENTS_SHOWN_MAX = 500;
 /**
- * In JSON within JSON a character may take seven: an answer must fit into a frame, and must not hold the thread up for
- * long.
+ * Maximum size of a list of events: a character may take seven bytes in nested JSON, and an answer must fit a frame.
  */
 const EVENTS_SIZE_MAX_BYTES = 1024 * 1024;
 const PREVIEW_LENGTH = 200;
@@ -47,7 +46,7 @@ export function appendEvent(tx: LogstreamTx, { params, atMs }: WriteCall): unkno
   return { success: true, event: addEvent(tx, params, atMs) };
 }
 
-/** Errors: InvalidValue, before anything is written. */
+/** Appends an event. Errors: InvalidValue, before anything is written. */
 export function addEvent(tx: LogstreamTx, values: Values, atMs: number): StreamEvent {
   const event = {
     type: eventType(values["type"]),
@@ -70,7 +69,7 @@ export function addEvent(tx: LogstreamTx, values: Values, atMs: number): StreamE
   return tx.addEvent(event);
 }
 
-/** Addresses the event's author, in the same stream, room and conversation. */
+/** Acknowledges an event to its author, in the same stream, room and conversation. */
 export function acknowledgeEvent(tx: LogstreamTx, { params, atMs }: WriteCall): unknown {
   const id = routing(params["event_id"], "event_id");
   const target = tx.event(id);
@@ -94,7 +93,7 @@ export function acknowledgeEvent(tx: LogstreamTx, { params, atMs }: WriteCall): 
   return { success: true, event };
 }
 
-/** Lists the newest first, unless a position to continue from is given. */
+/** Lists the newest events first, or continues from a given position. */
 export function listEvents(reader: LogstreamReader, values: Values): unknown {
   const order = values["order"] ?? (isTruthy(values["since_event_id"]) ? "asc" : "desc");
   const { events: found, more } = reader.events(eventQuery(reader, { ...values, order }));
@@ -102,10 +101,10 @@ export function listEvents(reader: LogstreamReader, values: Values): unknown {
   return { events, count: events.length, ...(more && { more }), ...noteOn(values) };
 }
 
-/** The outcome of one look for a waiting call: its answer, or the last event it has seen. */
+/** Outcome of one check for a waiting call: its answer, or the last event that was checked. */
 export type EventLookup = { answer: unknown } | { lastSeq: number };
 
-/** Looks once for a waiting call: finds its events among those after `seenSeq`. */
+/** Checks once for a waiting call: looks for matching events after `seenSeq`. */
 export function lookForEvents(reader: LogstreamReader, values: Values, seenSeq: number): EventLookup {
   const query = eventQuery(reader, { ...values, order: "asc", before_event_id: null });
   const lastSeq = reader.lastSeq();
@@ -118,19 +117,19 @@ export function waited(values: Values, { events, more }: EventPage): unknown {
   return { timed_out: isOver, events, count: events.length, ...(more && { more }), ...noteOn(values) };
 }
 
-/** The time a wait may take, ms. Errors: InvalidValue. */
+/** Returns the longest wait, ms. Errors: InvalidValue. */
 export function waitTimeout(values: Values): number {
   const given = values["timeout_ms"] ?? WAIT_MS;
   if (typeof given !== "number" || given < 0) throw new InvalidValue("timeout_ms must be a non-negative number");
   return Math.min(given, EVENT_WAIT_MAX_MS);
 }
 
-/** `writer` filters by author; `agent` does not, because many agents send their own name with every call. */
+/** Explains the filter by author: `writer`, not `agent`, because many agents send their own name with every call. */
 function noteOn(values: Values): { note?: string } {
   return isTruthy(values["from_agent"]) && !isTruthy(values["writer"]) ? { note: FROM_AGENT_NOTE } : {};
 }
 
-/** Errors: InvalidValue, in upstream's order. */
+/** Reads the filter. Errors: InvalidValue, in upstream's order. */
 function eventQuery(reader: Pick<LogstreamReader, "event">, values: Values): EventQuery {
   const { type } = values;
   const filter = {

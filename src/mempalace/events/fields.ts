@@ -1,6 +1,4 @@
-/**
- * Checks the fields of events and artifacts, with upstream's messages (3.11). Pure; used by this folder's other files.
- */
+/** Checks the fields of events and artifacts, with upstream's messages (3.11). Pure. */
 import { isRecord } from "../../base/is-record.ts";
 import { pythonRepr } from "../../memory/text/python-repr.ts";
 import { codePointLength, compareText, strip, wellFormed } from "../../memory/text/text.ts";
@@ -16,7 +14,7 @@ const KINDS = ["file", "json", "log", "note", "patch"];
 const EVENT_TYPE = /^[a-z0-9][a-z0-9_.-]{0,63}$/;
 const CONTROL = /[\0-\x1f\x7f]/;
 
-/** Stream, room, agent and similar fields; the value is trimmed. */
+/** Checks stream, room, agent and similar fields; returns the trimmed value. */
 export function routing(value: unknown, field: string): string {
   const text = typeof value === "string" ? wellFormed(strip(value)) : "";
   if (text === "") throw new InvalidValue(`${field} must be a non-empty string`);
@@ -26,7 +24,7 @@ export function routing(value: unknown, field: string): string {
   return text;
 }
 
-/** Null and "" mean absent; white space alone is an error. */
+/** Checks an optional field: null and "" mean absent, white space alone is an error. */
 export function optionalRouting(value: unknown, field: string): string | null {
   return value === undefined || value === null || value === "" ? null : routing(value, field);
 }
@@ -55,7 +53,7 @@ function oneOf(value: unknown, field: string, allowed: readonly string[]): strin
   throw new InvalidValue(`${field}=${reprOf(value)} is not one of: ${allowed.join(", ")}`);
 }
 
-/** The text of an event, kept verbatim; an absent one is "". */
+/** Checks the text of an event and returns it verbatim; an absent one is "". */
 export function body(value: unknown): string {
   if (value === undefined || value === null) return "";
   if (typeof value !== "string") throw new InvalidValue("body must be a string");
@@ -75,7 +73,7 @@ function verbatim(value: string, field: string, maxBytes: number): string {
   return text;
 }
 
-/** The keys are sorted, as upstream stores them. */
+/** Checks the metadata and sorts its keys, as upstream stores them. */
 export function metadata(value: unknown): Record<string, unknown> {
   if (value === undefined || value === null) return {};
   if (!isRecord(value)) throw new InvalidValue("metadata must be an object");
@@ -102,7 +100,7 @@ function jsonText(value: unknown): string {
     .join(", ")}}`;
 }
 
-/** Keeps each id once, in the order given. */
+/** Removes repeated ids and keeps the order. */
 export function artifactIds(value: unknown): string[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value) || !value.every((one) => typeof one === "string" && one !== ""))
@@ -110,7 +108,7 @@ export function artifactIds(value: unknown): string[] {
   return [...new Set(value as string[])];
 }
 
-/** Shows the beginning of a value as Python's repr() does; no message quotes more. */
+/** Shows the beginning of a value as Python's repr() does, for messages. */
 export function reprOf(value: unknown): string {
   if (typeof value === "string") return pythonRepr(value);
   if (Array.isArray(value)) return `[${value.map(reprOf).join(", ")}]`;
@@ -122,7 +120,7 @@ export function reprOf(value: unknown): string {
   return value === null || value === undefined ? "None" : String(value);
 }
 
-/** True for what Python counts as true. */
+/** Returns true for what Python counts as true. */
 export function isTruthy(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0;
   return isRecord(value) ? Object.keys(value).length > 0 : Boolean(value);

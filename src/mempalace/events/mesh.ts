@@ -1,7 +1,4 @@
-/**
- * The tool `mesh_peers` lists this copy of the palace and the other copies it knows. Pure. The broker itself pulls from
- * no peer.
- */
+/** Lists this copy of the palace and the copies it knows, for `mesh_peers`. The broker pulls from no peer. Pure. */
 import { isRecord } from "../../base/is-record.ts";
 import type { ReplicaState } from "../../memory/port/logstream.ts";
 
@@ -27,7 +24,7 @@ export function meshPeers(
   };
   const shown = peers.map((peer) => {
     const state = published.peers[peer.name];
-    // The setting's address wins over the one from the last round.
+    // The setting's address overrides the address that the hub published last.
     return { ...(isRecord(state) ? state : {}), ...peer };
   });
   const named = new Set<unknown>([replicaId, ...shown.map((peer) => (peer as { replica_id?: unknown }).replica_id)]);

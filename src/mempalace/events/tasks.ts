@@ -1,7 +1,4 @@
-/**
- * A task for another agent: one event with everything needed to begin, and a line that hands it over. Called on the
- * log's thread.
- */
+/** Makes a task for another agent: one event with all it needs, and a line to announce it. Runs on the log's thread. */
 import { randomBytes } from "node:crypto";
 import type { LogstreamTx } from "../../memory/port/logstream.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";

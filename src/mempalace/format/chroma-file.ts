@@ -1,10 +1,11 @@
 /**
- * Looks into a palace's chroma.sqlite3 while somebody else, Chroma's server or a MemPalace, may be at work in it: read-only
- * connections, short reads without a transaction around them, since a long one would keep a writer from committing, and never
- * a file made, which in WAL mode even a reader does. Imported by this folder, mempalace/adopt and driver/files.
+ * Reads a palace's chroma.sqlite3 while Chroma or a MemPalace may be using it. Connections are read-only. Reads are
+ * short and have no transaction around them, because a long one would keep a writer from committing. It never creates a
+ * file, although in WAL mode a reader does. Imported by this folder, mempalace/adopt and driver/files.
  *
- * Source: palace.md 4.2-4.5; checked against the files of a 1.5.9 server: every record of a write is one row of the queue, also
- * the deletion of an unknown id, numbered without gaps, and in `embeddings` before the write is answered.
+ * Source: palace.md 4.2-4.5, checked against files of a 1.5.9 server. Every record of a write is one row of the queue,
+ * also the deletion of an unknown id. Rows are numbered without gaps, and are in `embeddings` before the write is
+ * answered.
  */
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -15,13 +16,13 @@ export type ChromaDatabase = Database.Database;
 
 export type ChromaCollection = { id: string; name: string; metadataSegment: string; vectorSegment: string };
 
-/** The id of Chroma's default database, the same everywhere. */
+/** Id of Chroma's default database, the same everywhere. */
 export const DEFAULT_DATABASE = "00000000-0000-0000-0000-000000000000";
 
-/** Byte 18 of a SQLite file: 2 = read it as a write-ahead log says (Source: sqlite.org/fileformat). */
+/** Byte 18 of a SQLite file; 2 means that it uses a write-ahead log (Source: sqlite.org/fileformat). */
 const FORMAT_AT = 18;
 const FORMAT_WAL = 2;
-/** header.bin: i32 version, u64 offset, u64 capacity, u64 elements (palace.md 4.5). */
+/** Offset in header.bin: i32 version, u64 offset, u64 capacity, u64 elements (palace.md 4.5). */
 const ELEMENTS_AT = 20;
 
 export function chromaFile(palaceDir: string): string {
@@ -29,8 +30,8 @@ export function chromaFile(palaceDir: string): string {
 }
 
 /**
- * Runs `read` on a connection of its own; returns undefined if the file does not exist. `busyTimeoutMs`: how long this
- * thread waits for another process's commit at each statement. Errors: SQLite's.
+ * Runs `read` on a connection of its own; returns undefined if the file does not exist. `busyTimeoutMs`: time that each
+ * statement waits for another process's commit. Errors: SQLite's.
  */
 export function readChroma<T>(
   palaceDir: string,
@@ -45,40 +46,37 @@ export function readChroma<T>(
   }
 }
 
-/** The connection itself, for a caller that reads many pages and closes it. Errors: SQLite's. */
+/** Opens the connection, for a caller that reads many pages and closes it. Errors: SQLite's. */
 export function openChroma(palaceDir: string, busyTimeoutMs: number): ChromaDatabase | undefined {
   const file = chromaFile(palaceDir);
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined;
   if (isClosedWal(palaceDir))
     throw new PalaceError(
       "STORE_UNAVAILABLE",
-      `${file}: its database is in WAL mode and nobody has it open, and reading it would make files there`,
+      `${file}: its database is in WAL mode and closed, so reading it would create files there`,
       "a broker that writes the palace opens it: palace import adopt DIR, without --dry-run",
     );
   return new Database(file, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs });
 }
 
-/** Even a mere reader then creates a file beside it. */
+/** Returns true for a closed file in WAL mode, beside which even a reader would create a file. */
 export function isClosedWal(palaceDir: string): boolean {
   const file = chromaFile(palaceDir);
   return existsSync(file) && readBytes(file, FORMAT_AT, 1)[0] === FORMAT_WAL && !existsSync(`${file}-shm`);
 }
 
-/** The collection that upstream keeps its drawers in (palace.md 4.1). */
+/** Collection in which upstream keeps its drawers (palace.md 4.1). */
 export const DRAWERS = "mempalace_drawers";
-/** The collection of its closets; this name cannot be configured. */
+/** Collection of upstream's closets; this name cannot be configured. */
 export const CLOSETS = "mempalace_closets";
 
-/** The number of the last write by any process to any collection; 0 before the first. */
+/** Returns the number of the last write by any process to any collection; 0 before the first. */
 export function readHead(database: ChromaDatabase): number {
   if (!hasTables(database)) return 0;
   return database.prepare<[], number | null>("SELECT max(seq_id) FROM embeddings_queue").pluck().get() ?? 0;
 }
 
-/**
- * Collections of Chroma's default database come first, since MemPalace uses it: another may have a collection of the
- * same name.
- */
+/** Returns the collections. Those of Chroma's default database come first, because MemPalace uses that one. */
 export function readCollections(database: ChromaDatabase): ChromaCollection[] {
   if (!hasTables(database)) return [];
   return database
@@ -90,9 +88,7 @@ export function readCollections(database: ChromaDatabase): ChromaCollection[] {
     .all(DEFAULT_DATABASE);
 }
 
-/**
- * True when Chroma has created its tables here, with or without a collection. Also true while the file cannot be read.
- */
+/** Returns true if Chroma has created its tables here, even without a collection, or if the file cannot be read. */
 export function isMadeByChroma(palaceDir: string): boolean {
   try {
     return readChroma(palaceDir, 0, hasTables) ?? false;
@@ -101,10 +97,7 @@ export function isMadeByChroma(palaceDir: string): boolean {
   }
 }
 
-/**
- * Returns true if this palace has the collection. Also returns true if the collection is unknown, or the file cannot be
- * read now.
- */
+/** Returns true if this palace has the collection, if the collection is unknown, or if the file cannot be read now. */
 export function mayHold(palaceDir: string, collectionId: string | undefined): boolean {
   if (collectionId === undefined) return true;
   try {
@@ -114,10 +107,7 @@ export function mayHold(palaceDir: string, collectionId: string | undefined): bo
   }
 }
 
-/**
- * Counts rows whose vectors the index on disk does not hold although its mark says so: all rows up to the mark must be
- * in it. Rows written since are in the queue, each with its vector.
- */
+/** Counts rows that are missing in the index on disk: it must have every row up to its mark; the queue has the rest. */
 export function countUnindexed(database: ChromaDatabase, palaceDir: string, collection: ChromaCollection): number {
   const mark = database
     .prepare<[string], number>("SELECT seq_id FROM max_seq_id WHERE segment_id = ?")
@@ -133,9 +123,7 @@ export function countUnindexed(database: ChromaDatabase, palaceDir: string, coll
   return Math.max(0, (rows ?? 0) - elements);
 }
 
-/**
- * Without an index every vector must be in the queue, which holds none of a row last written before the queue begins.
- */
+/** Counts rows without a vector in a palace without an index: the rows that are older than its queue. */
 function countBeforeQueue(database: ChromaDatabase, { id, metadataSegment }: ChromaCollection): number {
   const first = database
     .prepare<[string], number | null>("SELECT min(seq_id) FROM embeddings_queue WHERE topic LIKE '%/' || ?")
@@ -149,7 +137,7 @@ function countBeforeQueue(database: ChromaDatabase, { id, metadataSegment }: Chr
   );
 }
 
-/** Chroma makes its tables some moments after the file. */
+/** Returns true if Chroma has created its tables, which it does a moment after it has created the file. */
 function hasTables(database: ChromaDatabase): boolean {
   return missingTables(database).length === 0;
 }
@@ -163,7 +151,7 @@ export const TABLES = [
   "max_seq_id",
 ] as const;
 
-/** Checks the tables that a palace is read from, and those in `more`. */
+/** Returns the missing tables: of those that every read needs, and of `more`. */
 export function missingTables(database: ChromaDatabase, more: readonly string[] = []): string[] {
   const names = [...TABLES, ...more];
   const found = database

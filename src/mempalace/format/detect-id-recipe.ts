@@ -1,10 +1,8 @@
-/**
- * Finds the recipe that made the ids of a palace's own rows; used by read-thread.ts. Source: upstream-latest.md 2.3.
- */
+/** Finds the recipe that made the ids of a palace's rows, for read-thread.ts. Source: upstream-latest.md 2.3. */
 import type { IdRecipe } from "../../memory/port/drawer.ts";
 import type { ChromaCollection, ChromaDatabase } from "./chroma-file.ts";
 
-/** `v3` as soon as a 3.11 has written there, which each row records; undefined where no row tells. */
+/** Returns `v3` if any row was written by a 3.11; undefined if the rows do not say. */
 export function readIdRecipe(palace: ChromaDatabase, { metadataSegment }: ChromaCollection): IdRecipe | undefined {
   const any = palace
     .prepare<[string], number>("SELECT 1 FROM embeddings WHERE segment_id = ? LIMIT 1")

@@ -1,6 +1,6 @@
 /**
- * The migrations that create an empty chroma.sqlite3, as Chroma 1.5.9 runs and records them: it compares their hashes
- * at each opening and refuses a file with others. Imported by create.ts only.
+ * The migrations that create an empty chroma.sqlite3, as Chroma 1.5.9 runs and records them. Chroma compares their
+ * hashes at each opening and refuses a file whose hashes differ. Imported by create.ts only.
  *
  * Source: https://github.com/chroma-core/chroma, Apache License 2.0, byte by byte; the hash is the MD5 of the text.
  */

@@ -1,7 +1,7 @@
 /**
  * Reads an existing Chroma palace without Chroma: rows and metadata from SQLite, vectors from the persisted index and
- * from the queue. Reads on a connection that the caller opened, a page at a time, so that a writer of the palace never
- * waits long. Imported by this folder and mempalace/adopt.
+ * the queue. It reads a page at a time on the caller's connection, so that a writer of the palace never waits long.
+ * Imported by this folder and mempalace/adopt.
  */
 import { join } from "node:path";
 import type { Metadata, Scalar } from "../../memory/port/drawer.ts";
@@ -19,16 +19,16 @@ import { openSegment, type Segment } from "./segment.ts";
 
 export type PalaceRow = { row: number; seq: number; id: string; text: string; metadata: Metadata };
 
-/** Rows of the queue a read; each is some ten bytes without its vector. */
+/** Number of rows of the queue in one read; each has about ten bytes without its vector. */
 const QUEUE_PAGE = 5_000;
-/** A mark above this was made by a known fault of upstream's (palace.md 10.5) and says nothing. */
+/** Largest valid mark. A known fault of upstream makes larger ones (palace.md 10.5), which mean nothing. */
 const SEQ_MAX = 2 ** 53;
 
 export function topicOf({ id }: Pick<ChromaCollection, "id">): string {
   return `persistent://default/default/${id}`;
 }
 
-/** The last number that a segment has applied; undefined: none, or an impossible one. */
+/** Returns the number of the last record that a segment has applied; undefined without a valid one. */
 export function readMark(database: ChromaDatabase, segment: string): number | undefined {
   const mark = seqOf(
     database.prepare<[string], unknown>("SELECT seq_id FROM max_seq_id WHERE segment_id = ?").pluck().get(segment),
@@ -52,12 +52,12 @@ export function presentIds(
   return new Set(database.prepare<[string, string], string>(sql).pluck().all(metadataSegment, JSON.stringify(ids)));
 }
 
-/** Rows a read: a writer of the palace waits for a millisecond or two at most. */
+/** Number of rows in one read: a writer of the palace waits a millisecond or two at most. */
 const COUNT_PAGE_ROWS = 500;
 
 /**
- * Counts rows with numbers that cannot be kept exactly: JavaScript has no integers beyond 2^53, and does not tell 1.0
- * from 1 (except for times of files, which are known to be fractions).
+ * Counts rows with numbers that JavaScript cannot keep exactly: it has no integers beyond 2^53, and does not
+ * distinguish 1.0 from 1 (except for times of files, which are known to be fractions).
  */
 export function countInexact(database: ChromaDatabase, { metadataSegment }: ChromaCollection): number {
   const tables = ["embedding_metadata", ...(hasLists(database) ? ["embedding_metadata_array"] : [])];
@@ -90,13 +90,13 @@ function hasLists(database: ChromaDatabase): boolean {
   return database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'embedding_metadata_array'").get() !== undefined;
 }
 
-/** Returns the highest number that a row has; 0 without rows. */
+/** Returns the highest row number; 0 without rows. */
 export function lastRow(database: ChromaDatabase, { metadataSegment }: ChromaCollection): number {
   const sql = "SELECT max(id) FROM embeddings WHERE segment_id = ?";
   return database.prepare<[string], number | null>(sql).pluck().get(metadataSegment) ?? 0;
 }
 
-/** Rows come in Chroma's own order. */
+/** Reads ids in Chroma's own order. */
 export function readIds(
   database: ChromaDatabase,
   { metadataSegment }: ChromaCollection,
@@ -111,7 +111,7 @@ export function readIds(
     .all(metadataSegment, limit, offset);
 }
 
-/** Rows come in Chroma's own order, from `afterRow` on. */
+/** Reads rows in Chroma's own order, after `afterRow`. */
 export function readRows(
   database: ChromaDatabase,
   { metadataSegment }: ChromaCollection,
@@ -182,7 +182,7 @@ function withContent(
   return [...found.values()];
 }
 
-/** Values come in the order they were written; a palace of an older Chroma has no such table. */
+/** Reads values in the order they were written. A palace of an older Chroma has no such table. */
 function listValues(database: ChromaDatabase, ids: string): Value[] {
   if (!hasLists(database)) return [];
   return database
@@ -193,13 +193,13 @@ function listValues(database: ChromaDatabase, ids: string): Value[] {
     .all(ids);
 }
 
-/** SQLite can hold an infinity, JSON cannot. */
+/** Returns the value that the row has. SQLite can hold an infinity, JSON cannot. */
 function scalarOf({ text, integer, real, bool }: Value): Scalar | undefined {
   const value = text ?? integer ?? real ?? (bool === null ? undefined : bool !== 0);
   return typeof value === "number" && !Number.isFinite(value) ? undefined : value;
 }
 
-/** Integers; 8 bytes, big end first, in older files; 0x11 0x11 and digits in the oldest (palace.md 4.3). */
+/** Reads a number: an integer; 8 big-endian bytes in old files; 0x11 0x11 and digits in the oldest (palace.md 4.3). */
 export function seqOf(value: unknown): number | undefined {
   if (typeof value === "number") return value;
   if (!Buffer.isBuffer(value)) return undefined;
@@ -210,10 +210,7 @@ export function seqOf(value: unknown): number | undefined {
   return value.length === 8 ? Number(value.readBigUInt64BE()) : undefined;
 }
 
-/**
- * Rows as they will be once Chroma has replayed what is in the queue and in no row yet; undefined: the row will be
- * deleted. Empty for a palace that was closed properly.
- */
+/** Returns the rows that Chroma will change when it replays its queue; undefined for a row that it will delete. */
 export function readTail(
   database: ChromaDatabase,
   collection: ChromaCollection,
@@ -236,11 +233,11 @@ export function readTail(
   return { rows, unreadable: queued.length - records.length };
 }
 
-/** Every vector the palace holds: the queue's where it has a newer one, else the index's. */
+/** Every vector of the palace: the queue's if it has a newer one, else the index's. */
 export class PalaceVectors {
   readonly #database: ChromaDatabase;
   readonly #segment: Segment;
-  /** Id → number of the queue's row with its newest vector; null: deleted since the index was written. */
+  /** Id → number of the queue's row with its newest vector; null if deleted since the index was written. */
   readonly #queued = new Map<string, number | null>();
   /** The reason why an existing index cannot be read. */
   readonly torn: string | undefined;
@@ -254,7 +251,7 @@ export class PalaceVectors {
     this.#readQueue(collection, mark ?? 0);
   }
 
-  /** The vector as supplied, or normalised where the index holds it; undefined: there is none that can be trusted. */
+  /** Returns the vector as supplied, or normalised if it is in the index; undefined if none can be trusted. */
   vector(id: string): Float32Array | undefined {
     const seq = this.#queued.get(id);
     if (seq === null) return undefined;

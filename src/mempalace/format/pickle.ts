@@ -1,13 +1,13 @@
 /**
  * Reads the one kind of pickle that a palace has, index_metadata.pickle: plain containers, numbers and texts. A pickle
- * is a program; this reader knows only the instructions that build data, and one class, whose state it reads as a plain
- * object. Everything else is an error; the reader never calls anything. Imported by segment.ts.
+ * is a program. This reader knows only the instructions that build data, and one class, whose state it reads as a plain
+ * object. Everything else is an error, and the reader never calls anything. Imported by segment.ts.
  *
- * Source: palace.md 4.5; opcodes as in Python's Lib/pickletools.py. Chroma's Rust core writes protocol 3, older Python
- * cores an object of PersistentData with protocol 2 to 5.
+ * Source: palace.md 4.5; opcodes as in Python's Lib/pickletools.py. Chroma's Rust core writes protocol 3; older Python
+ * cores write an object of PersistentData with protocol 2 to 5.
  */
 
-/** A pickle's dictionary; keys may be numbers and texts. */
+/** A pickle's dictionary; keys may be numbers or texts. */
 export type PickleDict = Map<string | number, PickleValue>;
 export type PickleValue = null | boolean | number | string | PickleValue[] | PickleDict;
 
@@ -16,11 +16,11 @@ export class PickleError extends Error {
 }
 
 const CLASS = "chromadb.segment.impl.vector.local_persistent_hnsw PersistentData";
-/** Deeper than any index; only a hostile pickle nests that deep. */
+/** Maximum size of the stack, enough for any index; only a hostile pickle needs more. */
 const STACK_MAX = 4_000_000;
 const MEMO_MAX = 4_000_000;
 
-/** An entry of the stack besides values. */
+/** Entry of the stack that is not a value. */
 class Mark {}
 class ClassName {}
 type Item = PickleValue | Mark | ClassName;
@@ -28,7 +28,7 @@ type Item = PickleValue | Mark | ClassName;
 const MARK = new Mark();
 const PERSISTENT_DATA = new ClassName();
 
-/** Errors: PickleError for all invalid bytes. */
+/** Reads a pickle. Errors: PickleError for all invalid bytes. */
 export function readPickle(bytes: Buffer): PickleValue {
   return new Machine(bytes).run();
 }
@@ -162,7 +162,7 @@ class Machine {
 
   #append(items: readonly PickleValue[]): void {
     const list = this.#top();
-    if (!Array.isArray(list)) throw new PickleError("it appends to what is no list");
+    if (!Array.isArray(list)) throw new PickleError("it appends to a value that is not a list");
     for (const item of items) list.push(item);
   }
 

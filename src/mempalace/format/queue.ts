@@ -1,6 +1,6 @@
 /**
  * Parses one row of embeddings_queue, Chroma's write-ahead log, from any writer. Imported by this folder and tests.
- * Source: palace.md 4.4; keys are merged into the row, a null removes its key, an `add` of a known id is ignored.
+ * Source: palace.md 4.4. Keys are merged into the row, a null removes its key, and an `add` of a known id is ignored.
  */
 import type { Metadata, MetadataValue } from "../../memory/port/drawer.ts";
 
@@ -20,13 +20,13 @@ export type QueueRecord = {
   seq: number;
   operation: number;
   id: string;
-  /** Undefined: the record does not change the vector. */
+  /** Undefined if the record does not change the vector. */
   vector: Float32Array | undefined;
   /** Keys to set; null removes one. */
   metadata: Record<string, MetadataValue | null>;
 };
 
-/** Undefined: a record that Chroma could not have written. Never throws. */
+/** Parses a row; returns undefined for a record that Chroma could not have written. Never throws. */
 export function parseQueueRow(row: QueueRow): QueueRecord | undefined {
   const { seq, operation, id } = row;
   if (typeof id !== "string" || ![0, 1, 2, 3].includes(operation as number)) return undefined;
@@ -38,7 +38,7 @@ export function parseQueueRow(row: QueueRow): QueueRecord | undefined {
 
 export type RowState = { text: string; metadata: Metadata };
 
-/** The row after a record; undefined: the row is deleted, or does not exist. */
+/** Returns the row after a record; undefined if the row is deleted or does not exist. */
 export function applyRecord(row: RowState | undefined, record: QueueRecord): RowState | undefined {
   const { operation } = record;
   if (operation === OPERATION.delete) return undefined;
@@ -53,7 +53,7 @@ export function applyRecord(row: RowState | undefined, record: QueueRecord): Row
   return next;
 }
 
-/** Foreign metadata may have a key `__proto__`, which a plain assignment would misread. */
+/** Sets a key. Foreign metadata may have a key `__proto__`, which a plain assignment would misread. */
 export function setKey(metadata: Metadata, key: string, value: MetadataValue): void {
   Object.defineProperty(metadata, key, { value, writable: true, enumerable: true, configurable: true });
 }
@@ -81,7 +81,7 @@ function metadataOf(text: unknown): QueueRecord["metadata"] | undefined {
   if (typeof value !== "object" || Array.isArray(value)) return undefined;
   const metadata: QueueRecord["metadata"] = Object.create(null) as QueueRecord["metadata"];
   for (const [key, one] of Object.entries(value)) {
-    // Values that cannot be kept are dropped: Chroma itself never writes them.
+    // Drops values that cannot be stored; Chroma itself never writes them.
     const isKept = one === null || (Array.isArray(one) ? one.length > 0 && one.every(isScalar) : isScalar(one));
     if (isKept) metadata[key] = one as string;
   }

@@ -1,6 +1,6 @@
 /**
- * Explains why palace and ledger could not be compared, and what to do about it, for status and doctor. Used by
- * reconciler.ts, and on the threads that read the palace, since only an error's words leave a thread.
+ * Explains why palace and ledger could not be compared, with the remedy, for status and doctor. Used by reconciler.ts,
+ * and by threads that read the palace, because a thread can only send an error's text.
  */
 import { PalaceError } from "../../base/errors.ts";
 import { chromaFile } from "./chroma-file.ts";
@@ -15,7 +15,7 @@ export function guardPalace<T>(palaceDir: string, read: () => T): T {
   }
 }
 
-/** Errors: never throws. */
+/** Explains an error. Never throws. */
 export function refusalOf(error: unknown, palaceDir: string): PalaceError {
   if (error instanceof PalaceError) return error;
   const { message, code = "" } = error as { message?: string; code?: unknown };

@@ -1,18 +1,18 @@
 /**
- * Reads the vectors of a persisted index (hnswlib's files as Chroma writes them) without Chroma. The flush that writes
- * them is not atomic, so a kill leaves them half new: files that do not fit together are reported as torn, never
- * guessed at. Imported by palace-file.ts and tests.
+ * Reads the vectors of a persisted index (hnswlib's files as Chroma writes them) without Chroma. Chroma's flush is not
+ * atomic, so a kill leaves some files new and some old. Files that do not match are reported as torn, never guessed at.
+ * Imported by palace-file.ts and tests.
  *
- * Source: palace.md 4.5, checked against files of 1.5.9: a slot is 4 bytes of links' count and marks (third byte, bit
- * 0: deleted), the links, the vector, the label; the pickle says which id has which label. Parts that we do not read
- * ourselves (links, upper levels, lengths) are checked too: Chroma follows a link that leads nowhere, and dies of it.
+ * Source: palace.md 4.5, checked against files of 1.5.9. A slot has 4 bytes of the links' count and marks (third byte,
+ * bit 0: deleted), the links, the vector and the label; the pickle says which id has which label. We also check parts
+ * that we do not use (links, upper levels, lengths), because Chroma follows a link that leads nowhere, and crashes.
  */
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type PickleDict, PickleError, readPickle } from "./pickle.ts";
 
 export type Segment =
-  /** Chroma has never flushed: every vector is in the queue. */
+  /** State of an index. `absent`: Chroma has never flushed, and every vector is in the queue. */
   { state: "absent" } | { state: "torn"; why: string } | WholeSegment;
 
 export type WholeSegment = {
@@ -20,14 +20,13 @@ export type WholeSegment = {
   dimensions: number;
   ids: ReadonlySet<string>;
   /**
-   * The reason why Chroma cannot work with it although its parts can be read: a flush that was killed before its last
-   * file, the pickle. One vector without an id is enough for every query to fail (measured with 1.5.9: "Error finding
-   * id").
+   * The reason why Chroma cannot use an index whose parts can be read: the flush was killed before it wrote its last
+   * file, the pickle. One vector without an id makes every query fail (measured with 1.5.9: "Error finding id").
    */
   stale: string | undefined;
-  /** Shape: Float32Array[dimensions], as stored: normalised where the space is cosine. Undefined for an unknown id. */
+  /** Returns Float32Array[dimensions] as stored: normalised if the space is cosine. Undefined for an unknown id. */
   vector(id: string): Float32Array | undefined;
-  /** Byte offset of the vector in data_level0.bin. */
+  /** Returns the byte offset of the vector in data_level0.bin. */
   position(id: string): number | undefined;
   close(): void;
 };
@@ -46,12 +45,12 @@ const AT = {
 const COUNT_SIZE_BYTES = 4;
 const LINK_SIZE_BYTES = 4;
 const LINKS_MAX = 65_535;
-/** hnswlib gives each level a chance of 1 in M of the next one. */
+/** Maximum number of levels of an element: hnswlib gives each level a chance of 1 in M of the next one. */
 const LEVELS_MAX = 64;
 const LABEL_SIZE_BYTES = 8;
 /** Bytes of each element in length.bin. */
 export const LENGTH_SIZE_BYTES = 4;
-/** Third byte of a slot: bit 0 = deleted. */
+/** Offset of the marks in a slot: the third byte, where bit 0 means deleted. */
 const MARKS_AT = 2;
 const SCAN_SIZE_BYTES = 4 * 1024 * 1024;
 const DIMENSIONS_MAX = 65_536;
@@ -59,7 +58,7 @@ const PICKLE_SIZE_MAX_BYTES = 1024 * 1024 * 1024;
 
 class Torn extends Error {}
 
-/** Errors: none; an unreadable segment is torn. The caller closes a whole one. */
+/** Opens a segment, which the caller closes. An unreadable one is reported as torn. Errors: none. */
 export function openSegment(folder: string): Segment {
   let fd: number | undefined;
   try {
@@ -89,12 +88,12 @@ type Header = {
   vectorAt: number;
   dimensions: number;
   levels: number;
-  /** The most links of one element, on an upper level and on the lowest. */
+  /** Maximum number of links of one element, on an upper level and on the lowest. */
   upperLinks: number;
   lowestLinks: number;
 };
 
-/** Exported for the fuzz test. Errors: any Error means torn. */
+/** Reads the header. Exported for the fuzz test. Errors: any Error; the index is then torn. */
 export function headerOf(bytes: Buffer): Header {
   if (bytes.length !== HEADER_SIZE_BYTES) throw new Torn("header.bin has not 100 bytes");
   const number = (at: number): number => Number(bytes.readBigUInt64LE(at));
@@ -121,14 +120,14 @@ export function headerOf(bytes: Buffer): Header {
   return { elements, elementSize, labelAt, vectorAt, dimensions, levels, upperLinks, lowestLinks };
 }
 
-/** Id → label. Exported for the fuzz test. Errors: any Error means torn. */
+/** Reads id → label. Exported for the fuzz test. Errors: any Error; the index is then torn. */
 export function labelsOf(pickle: Buffer): Map<string, number> {
   const root = readPickle(pickle);
   const labels = dict(root).get("id_to_label");
   const known = new Map<string, number>();
   for (const [id, label] of dict(labels)) {
     if (typeof id !== "string" || typeof label !== "number" || !Number.isInteger(label) || label < 0)
-      throw new Torn("index_metadata.pickle holds what is no label");
+      throw new Torn("index_metadata.pickle has an invalid label");
     known.set(id, label);
   }
   return known;
@@ -166,12 +165,10 @@ function whole(fd: number, header: Header, labels: ReadonlyMap<string, number>):
   };
 }
 
-/**
- * For each element the file holds the size of its lists, bytes, and then the lists, one for each level. Errors: Torn.
- */
+/** Checks upper levels. For each element: the size of its lists in bytes, then a list for each level. Errors: Torn. */
 function checkUpperLevels(file: string, { elements, levels, upperLinks }: Header): void {
   const listSize = COUNT_SIZE_BYTES + upperLinks * LINK_SIZE_BYTES;
-  // A file of hundreds of gigabytes, mostly holes, has been seen in the field.
+  // Files of hundreds of gigabytes, mostly holes, have occurred.
   if (statSync(file).size > elements * (4 + Math.max(0, levels) * listSize))
     throw new Torn("link_lists.bin is too long");
   const bytes = readFileSync(file);
@@ -186,7 +183,7 @@ function checkUpperLevels(file: string, { elements, levels, upperLinks }: Header
   if (at !== bytes.length) throw new Torn("link_lists.bin is longer than its header says");
 }
 
-/** Errors: Torn, for a list with a link that leads nowhere. */
+/** Checks one list of links. Errors: Torn for a link that leads nowhere. */
 function checkLinks(bytes: Buffer, at: number, linksMax: number, elements: number, name: string): void {
   const count = bytes.readUInt16LE(at);
   let fits = count <= linksMax;
@@ -195,7 +192,7 @@ function checkLinks(bytes: Buffer, at: number, linksMax: number, elements: numbe
   if (!fits) throw new Torn(`${name} has a link that leads nowhere`);
 }
 
-/** Label → slot of every element that is not deleted, read once from end to end. */
+/** Reads label → slot of every element that is not deleted, from the start to the end of the file. */
 function slotsOf(fd: number, { elements, elementSize, labelAt, lowestLinks }: Header): Map<number, number> {
   const slots = new Map<number, number>();
   const perScan = Math.max(1, Math.floor(SCAN_SIZE_BYTES / elementSize));

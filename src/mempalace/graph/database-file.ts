@@ -1,7 +1,7 @@
 /**
- * Upstream's knowledge_graph.sqlite3 (palace.md 3.6). The file is read whenever SQLite reports foreign commits. New
- * rows of the ledger are written in short transactions, each of which first makes sure that nobody wrote since. Any
- * number of MemPalaces may use the file meanwhile. Runs on the graph thread.
+ * Reads and writes upstream's knowledge_graph.sqlite3 (palace.md 3.6), which any number of MemPalaces may use
+ * meanwhile. It reads the file whenever SQLite reports foreign commits. It writes the ledger's new rows in short
+ * transactions; each first makes sure that no other program wrote since. Runs on the graph thread.
  */
 import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -12,11 +12,11 @@ import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import { columnsOf, GRAPH_TABLES } from "../../memory/ledger/schema/graph-schema.ts";
 
 const KINDS: readonly DatabaseKind[] = ["entity", "triple"];
-/** This thread waits at most this long for another process's commit. */
+/** Longest wait of this thread for another process's commit. */
 const BUSY_TIMEOUT_MS = 2_000;
 /** Version of an absent file, in place of SQLite's count of others' commits. */
 const ABSENT = "absent";
-/** The file attached to the ledger's connection, which can only read. */
+/** Name of the file in the ledger's connection, to which it is attached. The connection can only read. */
 const THEIRS = "public_graph";
 
 /** Upstream's own schema. */
@@ -56,7 +56,7 @@ export class DatabaseFile {
   #database: LedgerDatabase | undefined;
   #inode = 0n;
   #isPrepared = false;
-  /** SQLite's count of others' commits, or "absent", at the last look whose findings were adopted. */
+  /** SQLite's count of foreign commits, or "absent", at the last look whose findings were adopted. */
   #seen: number | typeof ABSENT | undefined;
   #accepted: number | typeof ABSENT | undefined;
 
@@ -64,13 +64,13 @@ export class DatabaseFile {
     this.file = file;
   }
 
-  /** Undefined: nobody wrote since the last accepted look. Errors: SQLite's. */
+  /** Compares file and ledger; undefined if no other program wrote since the last accepted look. Errors: SQLite's. */
   look(ledger: LedgerDatabase): Finding | undefined {
     const database = this.#open();
     const version = database === undefined ? ABSENT : versionOf(database);
     if (version === this.#accepted) return undefined;
     this.#seen = version;
-    // Whatever is committed from here on changes the version, and the next look finds it.
+    // Any later commit changes the version, so the next look finds it.
     return compare(ledger, database === undefined ? undefined : this.file);
   }
 
@@ -78,7 +78,7 @@ export class DatabaseFile {
     this.#accepted = this.#seen;
   }
 
-  /** Sends the rows. Returns false without sending any if somebody wrote since the last look. Errors: SQLite's. */
+  /** Sends the rows. Returns false and sends nothing if another program wrote since the last look. Errors: SQLite's. */
   send(rows: readonly ListedRow[]): boolean {
     let database = this.#open();
     if (database === undefined) {
@@ -114,7 +114,7 @@ export class DatabaseFile {
     this.#accepted = undefined;
   }
 
-  /** Opens the file; returns undefined if it does not exist. A file that replaced it counts as another file. */
+  /** Opens the file; returns undefined if it does not exist. A replaced file counts as another file. */
   #open(): LedgerDatabase | undefined {
     const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
     if (this.#database !== undefined && inode === this.#inode) return this.#database;
@@ -125,9 +125,9 @@ export class DatabaseFile {
       return undefined;
     }
     const database = new Database(this.file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
-    // Upstream has rows that refer to nothing.
+    // Upstream has rows that refer to missing rows.
     database.pragma("foreign_keys = OFF");
-    // Sent rows are struck off the list, so they must survive a power cut.
+    // The ledger strikes off the rows that were sent, so they must survive a power cut.
     database.pragma("synchronous = FULL");
     this.#database = database;
     this.#inode = inode;
@@ -154,7 +154,7 @@ export class DatabaseFile {
   }
 }
 
-/** For a graph that is never written. Errors: SQLite's. */
+/** Counts facts that only this file has, for a graph that we never write. Errors: SQLite's. */
 export function countFactsOnlyIn(file: string, ledger: LedgerDatabase): number {
   const { table, fileTable } = GRAPH_TABLES.triple;
   ledger.prepare(`ATTACH ? AS ${THEIRS}`).run(file);
@@ -169,15 +169,12 @@ export function countFactsOnlyIn(file: string, ledger: LedgerDatabase): number {
   }
 }
 
-/**
- * Turns the write-ahead log on, as upstream does at each opening: a reader then blocks no writer's commit. If that is
- * impossible, the file works without.
- */
+/** Turns the write-ahead log on if possible, as upstream does at each opening: then a reader blocks no writer. */
 function useLog(database: LedgerDatabase): void {
   try {
     database.pragma("journal_mode = WAL");
   } catch {
-    // The file is locked, or read-only; any other error shows when it is read.
+    // The file is locked or read-only; any other error shows when the file is read.
   }
 }
 
@@ -185,7 +182,7 @@ function versionOf(database: LedgerDatabase): number {
   return database.pragma("data_version", { simple: true }) as number;
 }
 
-/** SQLite itself compares both files: only rows that differ are transferred. */
+/** Compares both files within SQLite, so that only rows that differ are transferred. */
 function compare(ledger: LedgerDatabase, file: string | undefined): Finding {
   if (file !== undefined) ledger.prepare(`ATTACH ? AS ${THEIRS}`).run(file);
   try {
@@ -203,13 +200,13 @@ function compare(ledger: LedgerDatabase, file: string | undefined): Finding {
 }
 
 /**
- * A listed row waits to be sent and differs until then. A row that is not listed was last seen equal on both sides, so
- * a difference now is somebody else's change. The order is the one upstream sees the rows in.
+ * Compares one kind of rows, in upstream's order. A listed row waits to be sent and differs until then. A row that is
+ * not listed was equal on both sides at the last look, so a difference is a foreign change.
  */
 function compareKind(ledger: LedgerDatabase, kind: DatabaseKind, isThere: boolean): Omit<Finding, "deleted"> {
   const { table, fileTable, columns } = GRAPH_TABLES[kind];
   const absent = isThere ? absentColumns(ledger, kind, THEIRS) : new Set<string>(columns);
-  // The table is missing, or another program's.
+  // The table is missing, or belongs to another program.
   const hasTable = absent.size < columns.length;
   const theirs = columnsOf(kind, absent, "theirs");
   const isSame = columns.map((column, index) => `ours.${column} IS ${theirs[index]}`).join(" AND ");

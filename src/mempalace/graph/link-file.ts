@@ -1,7 +1,7 @@
 /**
- * Upstream's tunnels.json and hallways.json (palace.md 3.7, 3.8): JSON files that are written as a whole, under the
- * lock that upstream takes for them. Records without an id, and other values beside the list, are kept unchanged. A
- * file that cannot be read is not touched. Runs on the graph thread.
+ * Reads and writes upstream's tunnels.json and hallways.json (palace.md 3.7, 3.8), each as a whole and under upstream's
+ * lock for it. Records without an id, and values beside the list, stay unchanged. A file that cannot be read is not
+ * touched. Runs on the graph thread.
  */
 import { createHash } from "node:crypto";
 import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs";
@@ -27,8 +27,8 @@ const HALLWAYS_VERSION = 1;
 const FLOATS = new Set(["strength", "stability"]);
 
 /**
- * The database into which MemPalace 3.12 moves its hallways at its first write of one; undefined where there is none. A `hallways.json` that is
- * written beside it harms that MemPalace, so we leave both alone.
+ * Finds the database into which MemPalace 3.12 moves its hallways when it first writes one; undefined if there is none.
+ * A `hallways.json` written beside it harms that MemPalace, so we change neither.
  */
 export function newerHallways(hallwaysFile: string): string | undefined {
   const file = hallwaysFile.replace(/\.json$/, ".sqlite3");
@@ -50,7 +50,7 @@ export class LinkFile {
     this.#locksDir = locksDir;
   }
 
-  /** Undefined: the file is unchanged since the last accepted look, or no longer MemPalace's own. Errors: STORE_CORRUPT. */
+  /** Compares file and ledger; undefined if the file is unchanged or no longer used. Errors: STORE_CORRUPT. */
   look(ledger: LedgerDatabase): Finding | undefined {
     if (this.#isLeft()) return undefined;
     if (this.#accepted !== undefined && this.#signature() === this.#accepted) return undefined;
@@ -65,8 +65,8 @@ export class LinkFile {
   }
 
   /**
-   * Returns false and sends nothing if another process has written since the last look, or is about to. Errors: the file
-   * system's. Rows for a file that is left alone count as sent: they are in the ledger.
+   * Sends the rows. Returns false and sends nothing if another process has written since the last look, or is about to.
+   * Rows for a file that we do not write count as sent: they are in the ledger. Errors: the file system's.
    */
   send(rows: readonly ListedRow[]): boolean {
     const lock = this.#lock();
@@ -124,14 +124,14 @@ export class LinkFile {
     return new PalaceError(
       "STORE_CORRUPT",
       `${this.file} holds no list of ${this.kinds[0]}s; it was left as it is`,
-      "mend it or move it away; what it should hold is in the ledger and is written again",
+      "correct it or move it away; the broker writes it again from the ledger",
       { cause },
     );
   }
 
   /**
-   * The lock that upstream takes for a file, by its path; 3.11 removes it after use. Undefined: this user has no
-   * MemPalace, and no folder is created just for a lock.
+   * Takes upstream's lock for the file; 3.11 removes the lock's file after use. Returns undefined if this user has no
+   * MemPalace, because we do not create a folder just for a lock.
    */
   #lock(): number | "taken" | undefined {
     if (!existsSync(dirname(this.#locksDir))) return undefined;
@@ -145,7 +145,7 @@ export class LinkFile {
   }
 }
 
-/** Formats as Python does: tunnels in ASCII alone, hallways under a version, floats as floats. */
+/** Formats as Python does: tunnels in ASCII only, hallways under a version, floats as floats. */
 export function formatLinks(kind: LinkKind, records: readonly unknown[]): string {
   const value = kind === "tunnel" ? records : { schema_version: HALLWAYS_VERSION, hallways: records };
   const text = JSON.stringify(
@@ -169,7 +169,7 @@ function idOf(record: unknown): string | undefined {
   return typeof id === "string" && id !== "" ? id : undefined;
 }
 
-/** Source: tc39 proposal-json-parse-with-source, in Node since 22; TypeScript's library does not name it yet. */
+/** Keeps a number's text in JSON. Source: tc39 proposal-json-parse-with-source, in Node since 22, not yet typed. */
 function rawJson(text: string): unknown {
   return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
 }

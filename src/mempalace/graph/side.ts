@@ -1,6 +1,6 @@
 /**
- * Compares the ledger with upstream's graph files: what others wrote, and what still has to be written. One object over
- * all three files, each of which may fail without the others. Used by the graph thread.
+ * Compares the ledger with upstream's graph files: foreign changes, and rows that wait to be written. One object serves
+ * all three files; each may fail without the others. Used by the graph thread.
  */
 import { type Finding, type ListedRow, readListed, type RowName } from "../../memory/ledger/graph-row.ts";
 import { openForReading } from "../../memory/ledger/open.ts";
@@ -12,15 +12,15 @@ import { LinkFile } from "./link-file.ts";
 export type GraphPaths = {
   ledgerFile: string;
   graphFile: string;
-  /** A graph file that is only compared, and reported. */
+  /** A second graph file that is only compared and reported. */
   otherGraphFile?: string | undefined;
   tunnelsFile: string;
   hallwaysFile: string;
-  /** Upstream's folder for the locks of its files. */
+  /** Upstream's folder for its locks. */
   upstreamLocksDir: string;
 };
 
-/** `problem`: why a file could not be read or written, "" when all could. */
+/** `problem`: why a file could not be read or written; "" if all could. */
 export type Looked = { finding: Finding; problem: string };
 export type Sent = { rows: (RowName & { seq: number })[]; problem: string; others: boolean };
 
@@ -30,10 +30,10 @@ export class GraphSide {
   readonly #ledger;
   readonly #otherGraphFile;
   readonly #files: readonly (DatabaseFile | LinkFile)[];
-  /** Files that could not be read: the sync sends nothing to them. */
+  /** Files that could not be read; the sync does not write them. */
   readonly #failed = new Set<DatabaseFile | LinkFile>();
 
-  /** Errors: those of openForReading; a damaged graph file is reported later. */
+  /** Opens the ledger. Errors: those of openForReading; a damaged graph file is reported later. */
   constructor({ ledgerFile, graphFile, otherGraphFile, tunnelsFile, hallwaysFile, upstreamLocksDir }: GraphPaths) {
     this.#ledger = openForReading(ledgerFile);
     this.#otherGraphFile = otherGraphFile;
@@ -44,7 +44,7 @@ export class GraphSide {
     ];
   }
 
-  /** Collects others' changes since the last accepted look. */
+  /** Collects foreign changes since the last accepted look. */
   look(): Looked {
     const finding: Finding = { rows: [], missing: [], deleted: [] };
     const problems: string[] = [];
@@ -52,7 +52,7 @@ export class GraphSide {
     for (const file of this.#files) {
       try {
         const found = file.look(this.#ledger);
-        // A spread would fail: a large file has more rows than a call takes arguments.
+        // A spread would fail, because a large file has more rows than a call can take arguments.
         for (const row of found?.rows ?? []) finding.rows.push(row);
         for (const row of found?.missing ?? []) finding.missing.push(row);
         for (const row of found?.deleted ?? []) finding.deleted.push(row);
@@ -64,12 +64,12 @@ export class GraphSide {
     return { finding, problem: problems.join("; ") };
   }
 
-  /** Accepts the look: its findings are in the ledger. */
+  /** Accepts the look, because the ledger now holds its findings. */
   accept(): void {
     for (const file of this.#files) if (!this.#failed.has(file)) file.accept();
   }
 
-  /** Sends listed rows, up to a bound. `others`: another process is writing there, so look again first. */
+  /** Sends a limited number of listed rows. `others`: another process is writing there, so look again first. */
   send(): Sent {
     const sent: Sent = { rows: [], problem: "", others: false };
     const problems: string[] = [];
@@ -87,7 +87,7 @@ export class GraphSide {
     return { ...sent, problem: problems.join("; ") };
   }
 
-  /** Rooms from the drawers' metadata; it reads every drawer and therefore does not run on the main thread. */
+  /** Counts rooms from the drawers' metadata. It reads every drawer and therefore does not run on the main thread. */
   rooms(): RoomCount[] {
     return this.#ledger
       .prepare<[], RoomCount>(
@@ -98,7 +98,7 @@ export class GraphSide {
       .all();
   }
 
-  /** Facts of the other graph file that the ledger lacks. Errors: SQLite's. */
+  /** Counts facts of the second graph file that the ledger lacks. Errors: SQLite's. */
   factsElsewhere(): number {
     return this.#otherGraphFile === undefined ? 0 : countFactsOnlyIn(this.#otherGraphFile, this.#ledger);
   }

@@ -1,7 +1,7 @@
 /**
- * Synchronises the ledger's graph and upstream's graph files both ways: first it adopts what others wrote into the
- * ledger, then it sends what is new in the ledger and strikes it off. After a kill at any step something is compared or
- * sent again. Its thread starts when there is a file or a row. Imported by broker/palace/palace.ts.
+ * Synchronises the ledger's graph and upstream's graph files both ways: it first adopts foreign changes into the
+ * ledger, then sends the ledger's new rows and strikes them off. After a kill at any step it compares or sends again.
+ * Its thread starts when there is a file or a row. Imported by broker/palace/palace.ts.
  */
 import { existsSync, statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -28,36 +28,36 @@ export type GraphSyncOptions = {
   log: Log;
 };
 
-/** Errors by the step that met them; "" means no error. */
+/** Errors, by the step that had them; "" means no error. */
 type Problems = { looking: string; sending: string; step: string };
 type Sent = { rows: (RowName & { seq: number })[] };
 
 export type GraphSync = {
-  /** Something was committed. Cheap; call it after each commit that changed the graph. */
+  /** Notes a commit. Cheap; call it after each commit that changed the graph. */
   wake(): void;
-  /** Resolves when the files hold every commit, or after a moment; at once if the commits cannot be sent now. */
+  /** Resolves when the files hold every commit, after a moment, or at once if the commits cannot be sent now. */
   sent(): Promise<void>;
-  /** Resolves when the ledger holds others' writes up to now, or after a moment. */
+  /** Resolves when the ledger holds foreign writes up to now, or after a moment. */
   fresh(): Promise<void>;
   rooms(): Promise<RoomCount[]>;
   status(): StatusReport["graph"];
-  /** Sends what is left and closes; bounded. Idempotent. */
+  /** Sends the rest and closes, within a limited time. Idempotent. */
   stop(): Promise<void>;
 };
 
-/** Interval at which the files are checked if nobody asks. */
+/** Interval at which the files are checked without a query. */
 const LOOK_MS = 2_000;
-/** A commit waits this long for others to be sent with it. */
+/** Time that a commit waits for other commits, to be sent with them. */
 const GATHER_MS = 25;
-/** A query of the graph waits at most this long for others' writes. */
+/** Longest wait of a query for foreign writes. */
 const FRESH_MAX_MS = 250;
-/** An answer waits at most this long for its fact to be in the file. */
+/** Longest wait of an answer for its fact to be in the file. */
 const SENT_MAX_MS = 250;
 const OPEN_MAX_MS = 10_000;
 const STOP_MAX_MS = 2_000;
-/** Rows adopted in one ledger transaction: agents' writes run in between. */
+/** Number of rows adopted in one ledger transaction; agents' writes run in between. */
 const ROWS_PER_GROUP = 2_000;
-/** A process that writes continuously must not keep this loop busy for ever. */
+/** Maximum number of rounds in a row, so that a process that writes all the time does not keep this loop busy. */
 const ROUNDS_MAX = 20;
 const ROUND_STEP_MS = 2;
 
@@ -83,7 +83,7 @@ export async function startGraphSync(options: GraphSyncOptions): Promise<GraphSy
 class Sync {
   readonly #options: GraphSyncOptions;
   readonly #thread: LazyThread<GraphMethods>;
-  /** One step at a time: each begins when the previous one has ended. */
+  /** The last step in the queue; each begins when the previous one has ended. */
   #last: Promise<unknown> = Promise.resolve();
   readonly #queued = new Map<"look" | "send", Promise<void>>();
   #gathering: NodeJS.Timeout | undefined;
@@ -99,7 +99,7 @@ class Sync {
 
   wake(): void {
     if (this.#stopped) return;
-    // The thread starts while the commit waits for others; a failure shows in the step.
+    // Starts the thread while the commit waits; the step reports a failure.
     this.#thread.start().catch(() => {});
     this.#gathering ??= setTimeout(() => {
       this.#gathering = undefined;
@@ -107,9 +107,9 @@ class Sync {
     }, GATHER_MS);
   }
 
-  /** Sends what was committed without waiting for more. A file that cannot be written is left to the next try. */
+  /** Sends what was committed without waiting for more. A failed file waits for the next try. */
   async sendNow(): Promise<void> {
-    // The wake-up of this commit comes first.
+    // Lets this commit's wake-up run first.
     await new Promise(setImmediate);
     if (this.#stopped || this.#problem !== "") return;
     clearTimeout(this.#gathering);
@@ -176,7 +176,7 @@ class Sync {
     await this.#thread.close();
   }
 
-  /** Joins a step of that kind that has not begun yet. Never rejects. */
+  /** Queues a step, unless one of its kind is queued and has not begun. Never rejects. */
   #enqueue(kind: "look" | "send", step: (thread: Thread<GraphMethods>) => Promise<void>): Promise<void> {
     const waiting = this.#queued.get(kind);
     if (waiting !== undefined) return waiting;
@@ -195,7 +195,7 @@ class Sync {
     return next;
   }
 
-  /** A palace without a graph needs no thread. */
+  /** Returns false for a palace without a graph, which needs no thread. */
   #isNeeded(): boolean {
     if (this.#thread.isStarted()) return true;
     const { graphFile, otherGraphFile, tunnelsFile, hallwaysFile } = this.#options.paths;
@@ -225,9 +225,7 @@ class Sync {
     return { file: this.#options.paths.otherGraphFile ?? "", facts: this.#elsewhere.facts };
   }
 
-  /**
-   * Facts that a MemPalace with `--palace` keeps in another place. Counted again whenever either side may have changed.
-   */
+  /** Counts facts that a MemPalace with `--palace` keeps in another place, whenever either side may have changed. */
   async #lookElsewhere(thread: Thread<GraphMethods>): Promise<void> {
     const { otherGraphFile: file = "" } = this.#options.paths;
     const sign = (path: string): string => {

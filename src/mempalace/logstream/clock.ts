@@ -1,17 +1,17 @@
 /**
- * Upstream's hybrid logical clock (RFC 004): milliseconds, a counter within one, and the copy's name, as text that sorts. A stamp
- * is later than every one seen, whatever the wall clock does.
+ * Upstream's hybrid logical clock (RFC 004): milliseconds, a counter within one millisecond, and the copy's name, as
+ * text that sorts. A new stamp is later than every stamp seen, even if the wall clock is stepped back.
  */
 const STAMP = /^(\d{13})-([0-9a-f]{6})-/;
 const COUNTER_MAX = 0xff_ffff;
-/** A stamp that is further ahead is not followed. */
+/** Time ahead of the wall clock beyond which a stamp is ignored. */
 const AHEAD_MAX_MS = 60_000;
 
 export class HybridClock {
   #ms = 0;
   #counter = 0;
 
-  /** `newest`: the latest stamp in the file, from any writer. */
+  /** Returns the next stamp. `newest`: the latest stamp in the file, from any writer. */
   next(replicaId: string, newest: string | null, nowMs: number): string {
     const [, ms = "0", counter = "0"] = STAMP.exec(newest ?? "") ?? [];
     this.#follow(Number(ms), Number.parseInt(counter, 16), nowMs);

@@ -1,6 +1,6 @@
 /**
- * logstream.sqlite3: opened at the first use, and again if another file replaces it. Any number of MemPalaces
- * of this machine may use it meanwhile: every write is one short SQLite transaction. Runs on the log's thread.
+ * Opens logstream.sqlite3 at the first use, and again if another file replaces it. Any number of MemPalaces of this
+ * machine may use it meanwhile: every write is one short SQLite transaction. Runs on the log's thread.
  */
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -15,11 +15,11 @@ import { replicaId } from "./replica.ts";
 export type LogPaths = {
   /** MemPalace's palace directory, which holds the file. */
   palaceDir: string;
-  /** If this file is gone, the palace is gone. */
+  /** The ledger's file; if it is deleted, the palace is gone. */
   ledgerFile: string;
 };
 
-/** This thread waits at most this long for another process's commit. */
+/** Longest wait of this thread for another process's commit. */
 const BUSY_TIMEOUT_MS = 5_000;
 
 export class LogFile {
@@ -39,7 +39,7 @@ export class LogFile {
     return (this.#replicaId ??= replicaId(this.#paths.palaceDir));
   }
 
-  /** `onOpen` prepares what belongs to one connection. Errors: PALACE_GONE, STORE_CORRUPT, SQLite's, the file system's. */
+  /** Opens the file; `onOpen` prepares a connection. Errors: PALACE_GONE, STORE_CORRUPT, SQLite's, file system's. */
   open(onOpen: (database: LedgerDatabase) => void): LedgerDatabase {
     const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
     if (this.#database !== undefined && inode === this.#inode) return this.#database;
@@ -74,8 +74,8 @@ export class LogFile {
   }
 
   /**
-   * Does `commit` on the open file and returns its result, which may be acknowledged: if the write-ahead log vanished during
-   * the commit, it is saved first. Errors: those of `assertPresent` and of `commit`.
+   * Runs `commit` on the open file and returns its result, which may be acknowledged. If the write-ahead log was
+   * deleted during the commit, its content is saved first. Errors: those of `assertPresent` and of `commit`.
    */
   guard<T>(commit: () => T): T {
     this.assertPresent();
@@ -85,27 +85,27 @@ export class LogFile {
   }
 
   /**
-   * Saves what a deleted write-ahead log holds, and refuses to write into it; does nothing while the file is not open.
-   * Errors: PALACE_GONE, STORE_UNAVAILABLE, SQLite's.
+   * Saves the content of a deleted write-ahead log and refuses to write into it; does nothing while the file is not
+   * open. Errors: PALACE_GONE, STORE_UNAVAILABLE, SQLite's.
    */
   assertPresent(): void {
     if (this.#isWalGone()) this.#wal?.assertPresent();
   }
 
-  /** False where another file is in this one's place: the next use opens that one. */
+  /** Returns true if the log was deleted, but not if another file has replaced this one: the next use opens it. */
   #isWalGone(): boolean {
     const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
     return this.#wal !== undefined && inode === this.#inode && !this.#wal.isPresent();
   }
 
-  /** Changes if another process commits, or another file replaces this one. */
+  /** Returns a value that changes if another process commits, or another file replaces this one. */
   version(): string {
     const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
     if (this.#database === undefined || inode !== this.#inode) return `other ${inode ?? "none"}`;
     return String(this.#database.pragma("data_version", { simple: true }));
   }
 
-  /** Saves a deleted write-ahead log first: SQLite itself does so only if no other process has the file open. */
+  /** Closes the file. First saves a deleted log, which SQLite only does if no other process has the file open. */
   close(): void {
     try {
       if (this.#isWalGone()) this.#wal?.save();

@@ -1,7 +1,4 @@
-/**
- * MemPalace's files about other copies of the palace: `peers.json` beside the log, and the state that its running hubs
- * publish.
- */
+/** Reads MemPalace's files about other copies of the palace: `peers.json`, and the state that its hubs publish. */
 import { hash } from "node:crypto";
 import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +6,7 @@ import { isAlive } from "../../base/alive.ts";
 import { isRecord } from "../../base/is-record.ts";
 import type { MeshPeer, PublishedMesh } from "../../memory/port/logstream.ts";
 
-/** Returns peers without their tokens. A malformed file names nobody, as in upstream. */
+/** Returns peers without their tokens. A malformed file has no peers, as in upstream. */
 export function readPeers(palaceDir: string): MeshPeer[] {
   const content = readJson(join(palaceDir, "peers.json"));
   const peers = isRecord(content) ? content["peers"] : undefined;
@@ -21,7 +18,7 @@ export function readPeers(palaceDir: string): MeshPeer[] {
   }));
 }
 
-/** `serversDir` is the folder in which every hub of this user publishes. Source: `server_registry.py` of 3.11.0. */
+/** Reads the state from `serversDir`, where every hub of this user publishes (`server_registry.py` of 3.11.0). */
 export function readPublished(serversDir: string, palaceDir: string): PublishedMesh {
   const folder = hash("sha256", realpathSync(palaceDir)).slice(0, 24);
   const state = readJson(join(serversDir, folder, "mesh_state.json"));

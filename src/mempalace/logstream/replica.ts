@@ -1,7 +1,4 @@
-/**
- * The name of this copy of the palace, in `replica.json` beside the log: MemPalace's own file, made at the first use
- * and never changed.
- */
+/** Reads the name of this copy from MemPalace's `replica.json`, made at the first use and never changed. */
 import { randomBytes } from "node:crypto";
 import { linkSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +9,7 @@ import { PalaceError } from "../../base/errors.ts";
 
 const REPLICA_ID = /^rep_(?:[0-9a-f]{12}|[0-9a-f]{32})$/;
 
-/** Errors: STORE_CORRUPT, because events of a second name would be numbered from 1 again. */
+/** Returns the name. Errors: STORE_CORRUPT, because events of a second name would be numbered from 1 again. */
 export function replicaId(palaceDir: string): string {
   const file = join(palaceDir, "replica.json");
   return read(file) ?? make(file);
@@ -25,7 +22,7 @@ function make(file: string): string {
   writeFileAtomic(draft, `${JSON.stringify({ replica_id: id, minted_at_note: "palace-devbox" }, null, 2)}\n`);
   faultPoint("log.before-link");
   try {
-    // The first one wins: a MemPalace may create the file at the same moment.
+    // Keeps an existing file: a MemPalace may create it at the same moment.
     linkSync(draft, file);
   } catch (error) {
     // A file system without links gets a plain rename.

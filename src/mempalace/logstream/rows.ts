@@ -1,4 +1,4 @@
-/** Reads and inserts of one connection to the log, as the engine's rules ask for them. */
+/** Reads and inserts rows on one connection to the log. */
 import { hash, randomBytes } from "node:crypto";
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import type {
@@ -19,7 +19,7 @@ type ArtifactRow = Artifact & { content: string; metadata_json: string };
 const EVENT = `rowid AS seq, id, origin_replica, origin_seq, hlc, type, stream, room, topic, from_agent, to_agent, correlation_id,
   branch, base_commit, status, body, created_at, metadata_json`;
 const ARTIFACT = "id, kind, sha256, size_bytes, content, created_by, created_at, origin_replica, metadata_json";
-/** Cached statements, one for each combination of columns. */
+/** Maximum number of cached statements, one for each combination of columns. */
 const KEPT_MAX = 64;
 
 export class LogRows implements LogstreamTx {
@@ -128,7 +128,7 @@ export class LogRows implements LogstreamTx {
     } satisfies Named);
     numberEvent.run(seq);
     for (const artifactId of artifactIds) link.run(id, artifactId);
-    // In the order given, as upstream answers; a later read sorts them.
+    // Keeps the given order, as upstream's answer does; later reads sort the ids.
     return { ...(this.event(id) as StreamEvent), artifact_ids: [...artifactIds] };
   }
 
@@ -160,7 +160,7 @@ export class LogRows implements LogstreamTx {
   }
 }
 
-/** Formats to the second, in UTC. */
+/** Formats a time to the second, in UTC. */
 function timestamp(atMs: number): string {
   return `${new Date(atMs).toISOString().slice(0, 19)}Z`;
 }
@@ -169,7 +169,7 @@ function newId(prefix: string, atMs: number): string {
   return `${prefix}_${timestamp(atMs).replaceAll(/[-:Z]/g, "")}_${randomBytes(6).toString("hex")}`;
 }
 
-/** Other processes may have written anything. */
+/** Parses JSON that another process may have written. */
 function parsed(json: string): unknown {
   try {
     return JSON.parse(json) as unknown;

@@ -1,6 +1,6 @@
 /**
- * The tables of logstream.sqlite3, as MemPalace 3.11 makes them, and one of ours beside them: the keys of writes, with
- * their answers. MemPalace leaves unknown tables alone.
+ * The tables of logstream.sqlite3 as in MemPalace 3.11, and one of ours, which MemPalace ignores: the idempotency keys
+ * of writes, with their answers.
  */
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 
@@ -38,7 +38,7 @@ const KEYS_TABLE = `CREATE TABLE IF NOT EXISTS palace_devbox_writes (
   agent TEXT NOT NULL, door TEXT NOT NULL, uid INTEGER NOT NULL, pid INTEGER NOT NULL, result TEXT NOT NULL
 )`;
 
-/** Creates what is missing, in one transaction. Rows that have no origin get this copy's name, as in upstream. */
+/** Creates what is missing, in one transaction. Rows without an origin get this copy's name, as in upstream. */
 export function prepareSchema(database: LedgerDatabase, replicaId: () => string): void {
   database
     .transaction(() => {

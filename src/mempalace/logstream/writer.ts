@@ -1,6 +1,6 @@
 /**
- * Writes to the log: a group of calls in one SQLite transaction, each with its idempotency key in the same one, so that
- * a repeated call after a crash finds its result. Runs on the log's thread.
+ * Writes to the log: a group of calls in one SQLite transaction, together with their idempotency keys. A call that is
+ * repeated after a crash therefore finds its result. Runs on the log's thread.
  */
 import { fingerprintOf } from "../../memory/ledger/history/journal.ts";
 import { type LedgerDatabase, translateError } from "../../memory/ledger/open.ts";
@@ -11,10 +11,10 @@ import type { WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
 import type { LogstreamTx, StreamEvent } from "../../memory/port/logstream.ts";
 import { PalaceError } from "../../base/errors.ts";
 
-/** Applies one write to the log; the events of its answer are called `event` or `task`. */
+/** Applies one write to the log. The answer has its events under `event` or `task`. */
 export type ApplyToLog = (tx: LogstreamTx, call: WriteCall) => unknown;
 
-/** Expired keys that one commit deletes. */
+/** Number of expired keys that one commit deletes. */
 const PRUNED_PER_COMMIT = 100;
 
 export class LogWriter {
@@ -31,7 +31,7 @@ export class LogWriter {
     file: string;
     tx: LogstreamTx;
     apply: ApplyToLog;
-    /** The answer for an error of `apply` that is a refusal; undefined for other errors. */
+    /** Returns the answer for an error of `apply` that is a refusal; undefined for other errors. */
     refusalOf: (error: unknown) => unknown;
     /** Time that keys are kept, ms. */
     keptMs: number;
@@ -58,7 +58,7 @@ export class LogWriter {
     };
   }
 
-  /** Returns one outcome for each call, in order. All are on disk when this returns, or none is. Never throws. */
+  /** Returns one outcome for each call, in order. Either all are on disk or none is. Never throws. */
   commit(calls: readonly WriteCall[]): WriteOutcome[] {
     try {
       faultPoint("log.before-begin");
@@ -93,7 +93,7 @@ export class LogWriter {
       );
     }
     try {
-      // A savepoint: nothing of a call that fails halfway stays.
+      // A savepoint undoes the whole call if it fails half-way.
       const value = this.#database.transaction(() => {
         const answer = this.#apply(this.#tx, call);
         faultPoint("log.after-apply");
@@ -106,7 +106,7 @@ export class LogWriter {
       if (!this.#database.inTransaction || isStoreError(error)) throw error;
       const refusal = this.#refusalOf(error);
       if (refusal === undefined) return failed(error);
-      // A refused call was answered: a repetition must not be accepted, even if it would be valid by then.
+      // A refused call was answered, so a repetition must not be accepted, even if it would be valid by then.
       this.#note(call, fingerprint, refusal);
       return { outcome: { ok: true, value: refusal }, replayed: false };
     }
@@ -125,7 +125,7 @@ export class LogWriter {
   }
 }
 
-/** Replaces the events of an answer: events never change, so a key keeps their ids, and no body is stored twice. */
+/** Replaces the events of an answer: a key keeps only their ids, because events never change. */
 function withEvents(answer: unknown, change: (event: Pick<StreamEvent, "id" | "artifact_ids">) => unknown): unknown {
   if (!isRecord(answer)) return answer;
   const entries = Object.entries(answer).map(([key, value]) => [

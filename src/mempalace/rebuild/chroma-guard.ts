@@ -1,10 +1,10 @@
 /**
- * A process between the broker and a temporary Chroma server: it ends the server when the broker closes this process's
- * stdin, or dies. Started by chroma-server.ts with the server's command line.
+ * Process between the broker and a temporary Chroma server. It ends the server when the broker dies or closes this
+ * process's stdin. Started by chroma-server.ts with the server's command line.
  */
 import { spawn } from "node:child_process";
 
-/** SIGTERM makes this server spin for ever instead of ending (chroma issue 5594); SIGINT ends it. */
+/** Signal that ends the server. SIGTERM makes it spin for ever instead (chroma issue 5594). */
 const ASK = "SIGINT";
 const STOP_TIMEOUT_MS = 3_000;
 

@@ -1,7 +1,7 @@
 /**
- * Runs a real Chroma server over a folder of ours, for the time of an export: the one of the npm package, where its
- * binding loads, else a `chroma` command, which MemPalace's own Python environment has. It listens on loopback only, on
- * a port that the kernel chooses; its output is verified after it has ended.
+ * Runs a real Chroma server over a folder of ours during an export: the npm package's if its binding loads, else a
+ * `chroma` command, which MemPalace's own Python environment has. It listens on loopback only, on a port that the
+ * kernel chooses. Its output is verified after it has ended.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -20,7 +20,7 @@ const STDERR_MAX = 400;
 
 export type ChromaServer = { url: string; stop(): Promise<void> };
 
-/** `command`: an executable that takes Chroma's `run`; undefined: whichever works. Errors: STORE_UNAVAILABLE. */
+/** Starts `command run`, or without a `command` the first server that works. Errors: STORE_UNAVAILABLE. */
 export async function startChromaServer(folder: string, command: string | undefined): Promise<ChromaServer> {
   const failures: string[] = [];
   for (const argv of command === undefined ? candidates() : [[command]]) {
@@ -44,7 +44,7 @@ function candidates(): string[][] {
   }
 }
 
-/** The server, or why it did not come up. */
+/** Returns the server, or why it did not start. */
 async function tryStart(folder: string, argv: readonly string[]): Promise<ChromaServer | string> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -72,7 +72,7 @@ async function tryStart(folder: string, argv: readonly string[]): Promise<Chroma
   return `it did not answer within ${READY_MAX_MS / 1000} s`;
 }
 
-/** Finds the reason in Node's crash message, which ends with Node's version; the reason is before that. */
+/** Finds the reason in Node's crash message; the message ends with Node's version after it. */
 function reasonIn(said: string): string | undefined {
   const lines = said
     .split("\n")

@@ -1,7 +1,7 @@
 /**
  * Writes a new palace for MemPalace into a folder of its own, through a real Chroma: all drawers with their metadata
- * and vectors, the other collections, and the graph's files. It is built aside, verified by count and hash once Chroma
- * has ended, and renamed into place: the folder exists whole or not at all. Runs on a thread (rebuild-thread.ts).
+ * and vectors, the other collections, and the graph's files. It builds a draft, verifies it by count and hash once
+ * Chroma has ended, and renames it: the folder exists whole or not at all. Runs on a thread (rebuild-thread.ts).
  */
 import { lstatSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
@@ -32,39 +32,37 @@ export type ExportInput = {
   palaceDir: string;
   /** Name of the drawers' collection. */
   collection: string;
-  /** The memory's own home, where no export may be placed. */
+  /** The memory's own home, where no export may be written. */
   home: string;
-  /** Identifies this memory: it tells the draft of a killed export from other folders. */
+  /** Identifies this memory, so that a killed export's draft is recognised. */
   tag: string;
   dir: string;
-  /** A `chroma` executable; undefined: whichever works; null: write the files without Chroma. */
+  /** A `chroma` executable. Undefined picks the first that works; null writes the files without Chroma. */
   chroma: string | undefined | null;
-  /**
-   * Row of the newest drawer at the request: those up to it must be exported, later ones only if they have a vector.
-   */
+  /** Row of the newest drawer at the request. Later drawers may be left out if they have no vector. */
   lastRow: number;
-  /** Leave out drawers that have no vector yet. */
+  /** True to leave out drawers that have no vector yet. */
   partial: boolean;
 };
 
 export type ExportReport = {
   dir: string;
   drawers: number;
-  /** Drawers without a vector, which are not exported. */
+  /** Number of drawers without a vector, which are not exported. */
   leftOut: number;
-  /** Drawers filed after the request that had no vector yet. */
+  /** Number of drawers filed after the request that had no vector yet. */
   later: number;
   hash: string;
   others: { name: string; rows: number; unreadable: number }[];
   graph: GraphCounts;
-  /** Agents' events, with their artifacts. */
+  /** Number of agents' events, with their artifacts. */
   events: number;
   writer: "chroma" | "files";
-  /** The reason why it was not written by a Chroma, where one was wanted and none was named. */
+  /** The reason why the files were written without Chroma, if the caller had not asked for that. */
   withoutChroma?: string;
 };
 
-/** Errors: CONFIG_USAGE for the folder, STORE_UNAVAILABLE, STORE_CORRUPT, BROKER_CANCELLED. Leaves nothing behind then. */
+/** Exports the palace; a failed export leaves no file. Errors: CONFIG_USAGE, STORE_*, BROKER_CANCELLED. */
 export async function exportPalace(input: ExportInput, steps: Steps): Promise<ExportReport> {
   const dir = resolve(input.dir);
   assertUsable({ ...input, dir });
@@ -89,7 +87,7 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
     await steps.step("putting it in place", total, total);
     syncFolder(draft);
     faultPoint("export.before-rename");
-    // rename(2) also replaces an empty folder, and refuses any other.
+    // rename(2) also replaces an empty folder, and refuses any other one.
     renameSync(draft, dir);
     syncFolder(dirname(dir));
     faultPoint("export.after-rename");
@@ -110,7 +108,7 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
   }
 }
 
-/** Errors: STORE_UNAVAILABLE, where drawers have no vector and the caller did not agree to leave them out. */
+/** Refuses drawers without a vector, unless the caller agreed to leave them out. Errors: STORE_UNAVAILABLE. */
 function assertExportable({ drawers, embedded, missing }: Snapshot, partial: boolean): void {
   if (drawers > 0 && embedded === 0)
     throw new PalaceError(
@@ -133,7 +131,7 @@ type Written = Pick<ExportReport, "writer" | "withoutChroma"> & {
   others: { name: string; hash: ContentHash; records: Collections[number]["records"] }[];
 };
 
-/** Writes every collection that has rows, and the drawers' in any case. The server has ended when it resolves. */
+/** Writes the drawers' collection, and every other one that has rows. The server has ended when it resolves. */
 async function writeCollections(work: Work & { collections: Collections }): Promise<Written> {
   const { input, draft, snapshot, collections, total, steps } = work;
   const { server, why } = await chromaFor(draft, input.chroma);
@@ -142,7 +140,7 @@ async function writeCollections(work: Work & { collections: Collections }): Prom
     const drawers = await fill(open(input.collection), snapshot.pages(), (rows) =>
       steps.step("writing drawers", rows, total),
     );
-    // A palace of no rows is a palace too; a server has created it by now.
+    // A palace without rows is a palace too. A server would have created it by now.
     if (server === undefined && drawers.rows === 0) createEmpty(draft, input.collection);
     let from = drawers.rows;
     const others: Written["others"] = [];
@@ -165,7 +163,7 @@ async function writeCollections(work: Work & { collections: Collections }): Prom
   }
 }
 
-/** Errors: STORE_CORRUPT, where a collection does not hold what was handed over. */
+/** Verifies every collection. Errors: STORE_CORRUPT if one does not hold what was sent. */
 async function verifyAll({
   input,
   draft,
@@ -184,8 +182,8 @@ async function verifyAll({
 }
 
 /**
- * Chooses the server that writes. Where any would do and none works (the npm package's needs a newer C library than
- * some systems have), the files are written without one. Errors: STORE_UNAVAILABLE, where the named one does not work.
+ * Chooses the server that writes. If none was named and none works (the npm package needs a newer C library than some
+ * systems have), the files are written without one. Errors: STORE_UNAVAILABLE if the named one does not work.
  */
 async function chromaFor(
   draft: string,
@@ -196,7 +194,7 @@ async function chromaFor(
     return { server: await startChromaServer(draft, chroma) };
   } catch (error) {
     if (chroma !== undefined || !(error instanceof PalaceError)) throw error;
-    // A server that started and did not answer may have begun a palace of its own.
+    // A server that started and did not answer may have begun a palace.
     rmSync(draft, { recursive: true, force: true });
     makeDraft(draft);
     return { server: undefined, why: error.message };
@@ -212,7 +210,7 @@ function createEmpty(folder: string, collection: string): void {
   }
 }
 
-/** 3.11 records the model with each collection, and warns if it has to guess. An unknown model is not claimed. */
+/** Records the model of each collection: 3.11 warns if it has to guess. An unknown model is not recorded. */
 function writeModelName(folder: string, collections: readonly string[]): void {
   const identity = { model_name: "minilm", dimension: 0 };
   const content = Object.fromEntries(collections.map((name) => [name, identity]));
@@ -226,7 +224,7 @@ function openDriver(draft: string, server: ChromaServer | undefined, collection:
   return createChromaDriver({ chroma, log: SILENT_LOG, collection });
 }
 
-/** The hash of what was handed over. The driver is closed afterwards. */
+/** Writes a collection and returns the hash of what was sent. Closes the driver. */
 async function fill(
   driver: PalaceDriver,
   pages: Iterable<PalaceRecord[]>,
@@ -256,11 +254,11 @@ function assertUsable({ dir, home, palaceDir }: ExportInput): void {
   for (const own of [home, palaceDir]) {
     const within = relative(realOf(own), realOf(dir));
     if (within === "" || (!/^\.\.(?:\/|$)/.test(within) && !isAbsolute(within)))
-      throw refuse(`lies in this memory's own ${own}`);
+      throw refuse(`is in this memory's own ${own}`);
   }
   const there = lstatSync(dir, { throwIfNoEntry: false });
   if (there === undefined) return;
-  // A rename over a symbolic link is refused, wherever it points.
+  // Refuses even a symbolic link, because the rename would replace it.
   if (!there.isDirectory()) throw refuse(there.isSymbolicLink() ? "is a symbolic link" : "is not a folder");
   if (readdirSync(dir).length > 0) throw refuse("is not empty");
 }
@@ -274,13 +272,13 @@ function realOf(path: string): string {
   }
 }
 
-/** Errors: the file system's. */
+/** Makes the draft folder. Errors: the file system's. */
 function makeDraft(path: string): void {
   makeFolder(dirname(path), 0o700);
   mkdirSync(path, { mode: 0o700 });
 }
 
-/** Makes the folder's files and their names survive a power cut. */
+/** Syncs the folder's files and their names, so that they survive a power cut. */
 function syncFolder(folder: string): void {
   for (const entry of [...readdirSync(folder, { withFileTypes: true }).filter((one) => one.isFile()), undefined]) {
     syncPath(entry === undefined ? folder : join(folder, entry.name));

@@ -1,7 +1,6 @@
 /**
- * Reports the health of ledger and public palace by reading alone: counts on both sides, what each index holds of them,
- * torn segments, and how the two differ. Opens nothing for writing and nothing through Chroma. Runs on a thread
- * (rebuild-thread.ts).
+ * Reports the health of ledger and public palace: counts on both sides, what each index holds of them, torn segments,
+ * and how the two differ. It only reads, and does not use Chroma. Runs on a thread (rebuild-thread.ts).
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +19,7 @@ import { openSegment } from "../format/segment.ts";
 import { comparePalace } from "../reconcile/compare.ts";
 
 const BUSY_TIMEOUT_MS = 5_000;
-/** Source: palace.md 10.5, a known fault of upstream's; marks above say nothing. */
+/** Largest valid mark; a known fault of upstream makes larger ones (palace.md 10.5), which mean nothing. */
 const SEQ_MAX = 2 ** 53;
 
 export type HealthInput = { ledgerFile: string; palaceDir: string; collectionId: string | undefined };
@@ -114,8 +113,8 @@ function lookAtCollection(
 }
 
 /**
- * Returns the collection's distance. Palaces from before 3.0 name none, which means Chroma's default, l2: MemPalace
- * reads it as a cosine, which is meaningless.
+ * Returns the collection's distance. Palaces from before 3.0 name none, which means Chroma's default, l2. MemPalace
+ * then reads an l2 distance as a cosine, which is meaningless.
  */
 function spaceOf(palace: ChromaDatabase, collectionId: string): string {
   const sql = "SELECT str_value FROM collection_metadata WHERE collection_id = ? AND key = 'hnsw:space'";

@@ -1,6 +1,6 @@
 /**
  * Tests whether the public palace is usable as it is: its tables fit this Chroma's version, and a row can be written,
- * read and deleted there. The transaction is rolled back. Runs on a thread (rebuild-thread.ts).
+ * read and deleted there. It rolls the transaction back. Runs on a thread (rebuild-thread.ts).
  */
 import { existsSync } from "node:fs";
 import Database from "better-sqlite3";
@@ -10,13 +10,10 @@ import { chromaFile } from "../format/chroma-file.ts";
 
 const BUSY_TIMEOUT_MS = 5_000;
 const PROBE = "palace-probe";
-/** Errors of the machine rather than the palace. */
+/** Matches errors that come from the machine and not from the palace. */
 const PASSING = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|PERM|NOMEM)/;
 
-/**
- * Returns the reason why the palace is not usable; undefined if it is, or if it does not exist. Errors:
- * STORE_UNAVAILABLE, when it could not be tried.
- */
+/** Returns why the palace is not usable; undefined if it is, or does not exist. Errors: STORE_UNAVAILABLE. */
 export function probePalace(palaceDir: string): string | undefined {
   const file = chromaFile(palaceDir);
   if (!existsSync(file)) return undefined;
@@ -30,7 +27,7 @@ export function probePalace(palaceDir: string): string | undefined {
       const found = database.prepare("SELECT 1 FROM embeddings_queue WHERE topic = ?").get(PROBE) !== undefined;
       const { changes } = database.prepare("DELETE FROM embeddings_queue WHERE topic = ?").run(PROBE);
       database.exec("ROLLBACK");
-      return found && changes === 1 ? undefined : "what is written there cannot be read again";
+      return found && changes === 1 ? undefined : "a row that was written there cannot be read";
     } finally {
       database.close();
     }

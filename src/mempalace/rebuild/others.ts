@@ -1,6 +1,6 @@
 /**
- * Reads collections of a palace that are not made from the ledger (closets, leftovers of older versions) from the
- * palace's files, so that a rebuilt palace does not lose them. Rows without a readable vector are counted and left out.
+ * Reads the collections of a palace that are not made from the ledger (closets, leftovers of older versions) from its
+ * files, so that a rebuilt palace does not lose them. Rows without a readable vector are counted and left out.
  */
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
 import { openChroma, readCollections } from "../format/chroma-file.ts";
@@ -8,12 +8,12 @@ import { PalaceVectors, readRows } from "../format/palace-file.ts";
 
 const PAGE_ROWS = 200;
 const BUSY_TIMEOUT_MS = 5_000;
-/** Left behind by a crash of upstream's repair. */
+/** Suffix of a collection that a crash of upstream's repair leaves behind. */
 const TEMPORARY = "__repair_tmp";
 
 export type OtherCollection = { name: string; records: Map<string, PalaceRecord>; unreadable: number };
 
-/** Reads the other collections. Empty without a palace that can be read: then only the file itself can be kept. */
+/** Reads the other collections. Returns none if the palace cannot be read: then only the file itself can be kept. */
 export function readOtherCollections(
   palaceDir: string,
   drawers: string,

@@ -1,4 +1,4 @@
-/** Thread on which a palace is exported, rebuilt or verified; started for one such job and ended with it. */
+/** Thread on which a palace is exported, rebuilt or verified; it runs for one job. */
 import { workerData } from "node:worker_threads";
 import { armFault } from "../../base/fault-point.ts";
 import { serveThread } from "../../base/thread.ts";
@@ -14,7 +14,7 @@ export type RebuildThreadData = { fault: string | undefined };
 export type RebuildMethods = {
   exportPalace(input: ExportInput): Promise<ExportReport>;
   repairPalace(input: RepairInput): Promise<RepairReport>;
-  /** The reason why the palace is not usable as it is. */
+  /** Returns the reason why the palace is not usable as it is. */
   probePalace(palaceDir: string): string | null;
   lookThrough(input: HealthInput): PalaceHealthReport;
   progress(): Progress;

@@ -1,6 +1,6 @@
 /**
- * The ledger at one moment, while others go on writing: one read transaction, so that a palace is built and verified
- * from the same state. Read page by page on a thread; the ledger's log grows while it is open.
+ * The ledger at one moment, while others continue to write. One read transaction makes sure that a palace is built and
+ * verified from the same state. It is read page by page on a thread; the ledger's log grows meanwhile.
  */
 import { readLink } from "../../memory/ledger/graph-row.ts";
 import { isMetadata } from "../../memory/ledger/record.ts";
@@ -18,15 +18,15 @@ export type GraphKind = keyof typeof GRAPH_TABLES;
 export class Snapshot {
   readonly #database: LedgerDatabase;
   readonly drawers: number;
-  /** Drawers with a vector; the others cannot be in a palace. */
+  /** Number of drawers with a vector; a palace cannot hold the others. */
   readonly embedded: number;
-  /** Name of the model of their vectors. */
+  /** Name of the model that made the vectors. */
   readonly model: string | undefined;
 
-  /** Drawers up to `lastRow` without a vector. Later ones may still wait for theirs. */
+  /** Number of drawers up to `lastRow` without a vector. Later ones may still wait for theirs. */
   readonly missing: number;
 
-  /** Errors: those of openForReading. */
+  /** Opens the ledger. Errors: those of openForReading. */
   constructor(ledgerFile: string, lastRow: number = Number.MAX_SAFE_INTEGER) {
     this.#database = openForReading(ledgerFile);
     this.#database.exec("BEGIN");
@@ -43,7 +43,7 @@ export class Snapshot {
     this.embedded = this.#count("drawer d JOIN vector v ON v.row = d.row");
   }
 
-  /** The records that a palace must hold, in row order. */
+  /** Yields the records that a palace must hold, in row order. */
   *pages(): Generator<PalaceRecord[]> {
     const next = this.#database.prepare<[number, number], Row>(
       `SELECT d.row, d.id, d.text, d.metadata, v.vector FROM drawer d JOIN vector v ON v.row = d.row
@@ -66,7 +66,7 @@ export class Snapshot {
     return row && toRecord(row);
   }
 
-  /** Each row as its id and the columns that upstream's file has (GRAPH_TABLES). */
+  /** Returns each row as its id and the columns that upstream's file has (GRAPH_TABLES). */
   graphRows(kind: GraphKind): { id: string; body: unknown[] }[] {
     return this.#database
       .prepare<[], { id: string; body: string }>(

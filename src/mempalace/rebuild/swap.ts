@@ -1,7 +1,7 @@
 /**
- * Swaps a rebuilt palace into the place of the one in use, by one rename: at every moment there is a whole palace at
- * that path, the old or the new. The old one is kept in a folder of its own, which MemPalace opens like any palace.
- * Only Chroma's files move; the folder's other files (ledger, graph) stay. `tidy` cleans up after a kill.
+ * Replaces the palace in use by a rebuilt one, with one rename: at every moment there is a whole palace at that path,
+ * the old or the new. The old one is kept in a folder of its own, which MemPalace opens like any palace. Only Chroma's
+ * files move; the folder's other files (ledger, graph) stay. `tidy` cleans up after a kill.
  */
 import {
   chmodSync,
@@ -26,19 +26,19 @@ const SEGMENT = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const BUSY_TIMEOUT_MS = 5_000;
 const SIDECARS = ["-journal", "-wal", "-shm"];
 
-/** Inside the palace's folder: another folder may lie on another file system, across which rename fails. */
+/** Returns the draft's folder. It is in the palace's folder, because rename cannot move it from another file system. */
 export function draftFolder(palaceDir: string, tag: string): string {
   return join(palaceDir, `.rebuild-${tag}`);
 }
 
-/** Removes what a killed run has left: its draft, and its half-kept old palace. */
+/** Removes what a killed run left behind: its draft, and its incomplete copy of the old palace. */
 export function tidy(palaceDir: string, tag: string): void {
   rmSync(draftFolder(palaceDir, tag), { recursive: true, force: true });
   const current = statSync(chromaFile(palaceDir), { throwIfNoEntry: false })?.ino;
   if (current === undefined) return;
   for (const name of keptFolders(palaceDir)) {
     const folder = join(palaceDir, name);
-    // A kill between keeping and renaming left the palace in use: this folder is a second name of it.
+    // An earlier run was killed before its rename, so this folder is only a second name of the palace in use.
     if (statSync(chromaFile(folder), { throwIfNoEntry: false })?.ino === current)
       rmSync(folder, { recursive: true, force: true });
   }
@@ -46,9 +46,7 @@ export function tidy(palaceDir: string, tag: string): void {
   if (newest !== undefined) moveSegments(palaceDir, join(palaceDir, newest));
 }
 
-/**
- * Puts the draft in the palace's place. Returns the folder of the old one, if there was one. Errors: STORE_UNAVAILABLE.
- */
+/** Puts the draft in the palace's place. Returns the old one's folder, if there was one. Errors: STORE_UNAVAILABLE. */
 export function swapIn(palaceDir: string, draft: string, why: string): string | undefined {
   const file = chromaFile(palaceDir);
   syncPath(chromaFile(draft));
@@ -104,10 +102,10 @@ function mtime(folder: string): number {
   return statSync(folder).mtimeMs;
 }
 
-/** Index folders that the palace does not name belong to the old palace and move there. */
+/** Moves index folders that the palace does not name, because they belong to the old palace. */
 function moveSegments(palaceDir: string, kept: string): void {
   const own = new Set(segmentsOf(palaceDir));
-  // An unreadable palace names none, and all may be its own.
+  // A palace that cannot be read names no folder, and each one may be its own.
   if (own.size === 0) return;
   for (const entry of readdirSync(palaceDir, { withFileTypes: true }))
     if (entry.isDirectory() && SEGMENT.test(entry.name) && !own.has(entry.name))
@@ -123,14 +121,14 @@ function segmentsOf(palaceDir: string): string[] {
 }
 
 /**
- * Moves everything of the old palace into its one file: a log beside it would be taken for the new one's. Returns what
- * must move along with a file that cannot be opened any more. Errors: STORE_UNAVAILABLE while another process uses it.
+ * Moves everything of the old palace into its one file: SQLite would read a log beside it as the new file's. Returns
+ * files that must move too if the file cannot be opened. Errors: STORE_UNAVAILABLE while another process uses it.
  */
 function quiesce(file: string): string[] {
   try {
     const database = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
     try {
-      // The transaction also rolls back what a crashed process left.
+      // The transaction also rolls back what a crashed process began.
       database.exec("BEGIN IMMEDIATE; ROLLBACK");
       database.pragma("wal_checkpoint(TRUNCATE)");
     } finally {
@@ -149,7 +147,7 @@ function inUse(file: string): PalaceError {
   return new PalaceError("STORE_UNAVAILABLE", `another process is writing ${file}`, "end it and repeat the command");
 }
 
-/** A hard link to the same file, or a copy where the file system has no links. */
+/** Makes a hard link to the file, or a copy if the file system has no links. */
 function keep(file: string, copy: string): void {
   try {
     linkSync(file, copy);

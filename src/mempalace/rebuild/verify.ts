@@ -1,7 +1,7 @@
 /**
  * Verifies that a palace on disk holds exactly what it was made from: the same number of rows, the same hash of ids,
- * texts and metadata, and each row's vector where Chroma will look for it. It reads the files itself, so it trusts no
- * writer.
+ * texts and metadata, and each row's vector where Chroma will look for it. It reads the files itself, so it does not
+ * rely on the writer.
  */
 import type { Metadata } from "../../memory/port/drawer.ts";
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
@@ -12,19 +12,19 @@ import { ContentHash } from "./content-hash.ts";
 
 const PAGE_ROWS = 200;
 const BUSY_TIMEOUT_MS = 5_000;
-/** Least cosine of a vector and itself after it was written as digits and normalised again. */
+/** Minimum cosine of a vector and its copy that was written as digits and normalised again. */
 const COSINE_MIN = 0.9999;
-/** Distance in steps of adjacent doubles. */
+/** Maximum difference of two fractions, in steps of adjacent doubles. */
 const FRACTION_STEPS = 2;
 
 export type Expected = {
   rows: number;
   hash: string;
-  /** Undefined: the row does not belong there. */
+  /** Returns the expected record; undefined if the row does not belong there. */
   record: (id: string) => PalaceRecord | undefined;
 };
 
-/** `step` is called after each page. Errors: STORE_CORRUPT naming the first difference, and what `step` throws. */
+/** Verifies a collection; calls `step` after each page. Errors: STORE_CORRUPT with the first difference, `step`'s. */
 export async function verifyCollection(
   palaceDir: string,
   name: string,
@@ -33,7 +33,7 @@ export async function verifyCollection(
 ): Promise<void> {
   const file = chromaFile(palaceDir);
   const differs = (why: string): PalaceError =>
-    new PalaceError("STORE_CORRUPT", `what was written to ${file} is not what was to be written: ${why}`, "repeat it");
+    new PalaceError("STORE_CORRUPT", `${file} differs from what was written: ${why}`, "repeat it");
   const database = openChroma(palaceDir, BUSY_TIMEOUT_MS);
   if (database === undefined) throw differs("there is no file");
   try {
@@ -71,8 +71,8 @@ export async function verifyCollection(
 }
 
 /**
- * Chroma's server parses fractions fast rather than exactly: nine in a hundred of today's times come out as the next
- * double (1.5.9, serde_json without `float_roundtrip`). A fraction this near to the written one counts as equal.
+ * Replaces a fraction that is nearly the written one. Chroma's server parses fractions fast rather than exactly, and
+ * nine in a hundred of today's times become the next double (1.5.9, serde_json without `float_roundtrip`).
  */
 function asWritten(found: Metadata, written: Metadata): Metadata {
   return Object.fromEntries(

@@ -8,11 +8,11 @@ import { absentIds } from "../adopt/settled-rows.ts";
 import { type ChromaCollection, type ChromaDatabase, CLOSETS, countUnindexed } from "../format/chroma-file.ts";
 
 export type ClosetComparison = {
-  /** Their collection; undefined: the palace has none. */
+  /** Id of the closets' collection; undefined if the palace has none. */
   collectionId: string | undefined;
-  /** True when there is anything that the ledger should adopt. */
+  /** True if there is anything that the ledger should adopt. */
   isForeign: boolean;
-  /** Closets of ours that the palace must hold and does not. */
+  /** Closets of ours that the palace must hold and lacks. */
   missing: string[];
   /** Rows without a vector in the index. */
   unindexed: number;
@@ -20,7 +20,7 @@ export type ClosetComparison = {
 
 const MISSING_MAX = 20_000;
 
-/** `isOurs`: the driver writes this palace, so that whatever was sent must be there. */
+/** Compares closets. `isOurs`: the driver writes this palace, so whatever was sent must be there. */
 export function compareClosets(
   palace: ChromaDatabase,
   palaceDir: string,

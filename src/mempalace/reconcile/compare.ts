@@ -2,8 +2,8 @@
  * Compares the public palace with the ledger, row by row: foreign rows, and rows of ours that are missing or differ. It
  * compares states and assumes no history, so it is right after any crash. Called on a thread.
  *
- * Both sides change meanwhile, so a row is judged only by what the ledger said before and after the palace was read:
- * the palace must hold a drawer from the moment it is struck off the outbox until its removal is listed there.
+ * Both sides change meanwhile, so it asks the ledger about a row before and after it reads the palace. The palace must
+ * hold a drawer from the moment the outbox strikes it off until its removal is listed there.
  */
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import { place } from "../../memory/ledger/record.ts";
@@ -21,51 +21,51 @@ import { type ClosetComparison, compareClosets } from "./compare-closets.ts";
 
 export type CompareInput = {
   palaceDir: string;
-  /** Id of the collection that the driver writes; undefined: nothing in the palace is ours. */
+  /** Id of the collection that the driver writes; undefined if nothing in the palace is ours. */
   ours: string | undefined;
-  /** Rows with a higher number were written after that. */
+  /** Number of the palace when this broker first looked; rows with a higher number are newer. */
   sinceSeq: number;
-  /** The collection whose foreign rows the ledger adopts; undefined: none. */
+  /** The collection whose foreign rows the ledger adopts, if any. */
   adopt?: string | undefined;
-  /** Bounds what counts as another's work. */
+  /** Limits of foreign work. */
   horizon?: Horizon;
 };
 
 export type Comparison = {
-  /** Foreign rows by collection; collections without any are left out. */
+  /** Foreign rows by collection; collections without any are omitted. */
   collections: { name: string; rows: number }[];
   /** Foreign rows written after `sinceSeq`. */
   recent: number;
   newestAtMs: number | null;
-  /** Our drawers that differ there. */
+  /** Number of our drawers that differ there. */
   changed: number;
-  /** Our drawers that must be there and are not; about MISSING_MAX of them at most. */
+  /** Our drawers that must be there and are missing; about MISSING_MAX of them at most. */
   missing: string[];
-  /** Rows of our collection without a vector in its index. */
+  /** Number of rows of our collection without a vector in its index. */
   unindexed: number;
-  /** True when there is anything that the ledger should adopt. */
+  /** True if there is anything that the ledger should adopt. */
   isForeign: boolean;
-  /** Rows of the collection to adopt from. */
+  /** Number of rows of the adopted collection. */
   rows: number;
-  /** Rows among them with a number that an export or a repair does not write exactly. */
+  /** Number of those rows with a number that an export or a repair does not write exactly. */
   inexact: number;
   /** Undefined if closets are not adopted. */
   closets: ClosetComparison | undefined;
 };
 
-/** On a thread of its own it may wait as long as Chroma itself would. */
+/** Wait for another process's commit, ms; a thread of its own may wait as long as Chroma does. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** Rows of one read: it takes a millisecond or two, in which a writer of the palace may have to wait. */
+/** Number of rows in one read. It takes a millisecond or two, and a writer of the palace may have to wait for it. */
 const PAGE_ROWS = 200;
-/** The next comparison finds the rest. */
+/** Maximum number of missing drawers in one result; the next comparison finds the rest. */
 const MISSING_MAX = 20_000;
 
 type PalaceRow = { row: number; id: string; seq: number; createdAt: string };
 type Content = { text: string | null; wing: string | null; room: string | null };
-/** `settled`: the palace must hold exactly this; otherwise its newest state or its vector still waits to be sent. */
+/** `settled`: the palace must hold exactly this. Otherwise its newest state or its vector still waits to be sent. */
 type OurRow = { id: string; settled: boolean; text: string | null; wing: string | null; room: string | null };
 
-/** Compares the palace with the ledger; returns undefined without a palace. Errors: SQLite's, of either file. */
+/** Compares the palace with the ledger; returns undefined without a palace. Errors: SQLite's, for either file. */
 export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comparison | undefined {
   return readChroma(input.palaceDir, BUSY_TIMEOUT_MS, (palace) => {
     const result: Comparison = {
@@ -84,7 +84,7 @@ export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comp
     };
     const collections = readCollections(palace);
     for (const collection of collections) {
-      // Closets have a comparison of their own; nothing in other collections is ours.
+      // Closets have a comparison of their own; other collections hold nothing of ours.
       if (input.adopt !== undefined && collection.id !== input.adopt) continue;
       const rows = compareCollection(input, collection, palace, ledger, result);
       if (rows > 0) result.collections.push({ name: collection.name, rows });
@@ -129,7 +129,7 @@ function compareCollection(
     after = page.at(-1)?.row ?? after;
     const known = ledgerRows(ledger, page);
     const unknown = page.filter(({ id }) => !known.has(id));
-    // Asked again: a drawer that was deleted and removed between the two reads is not foreign.
+    // Asks again: a drawer that was deleted and removed between the two reads is not foreign.
     const still = presentIds(
       palace,
       collection,
@@ -190,7 +190,7 @@ function contentOf(palace: ChromaDatabase, rows: readonly PalaceRow[]): Map<numb
 
 // --- the ledger's side ---
 
-/** The ledger's knowledge of these ids: its drawers, and removals that still wait to be sent. */
+/** Returns the ledger's knowledge of these ids: its drawers, and removals that still wait to be sent. */
 function ledgerRows(ledger: LedgerDatabase, rows: readonly { id: string }[]): Map<string, OurRow> {
   const ids = JSON.stringify(rows.map(({ id }) => id));
   const found = ledger
@@ -206,7 +206,7 @@ function ledgerRows(ledger: LedgerDatabase, rows: readonly { id: string }[]): Ma
   return new Map(found.map((row) => [row.id, { ...row, settled: row.settled === 1 }]));
 }
 
-/** A row that is absent is missing, not changed. */
+/** Returns true if the rows differ. A row that is absent is missing, not changed. */
 function isOther(theirs: Content | undefined, ours: OurRow | undefined): boolean {
   if (theirs === undefined || ours === undefined) return false;
   const { wing, room } = theirs;

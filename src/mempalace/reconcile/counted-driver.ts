@@ -1,18 +1,18 @@
 /**
- * A palace driver that counts its records: Chroma numbers every record of a write, so the palace's own sequence number
- * may grow by what we sent and by nothing else. Wraps any driver; reconciler.ts reads the counts.
+ * Wraps a palace driver and counts its records. Chroma numbers every record of a write, so the palace's own number may
+ * grow only by what we sent. reconciler.ts reads the counts.
  */
 import type { PlaceFilter } from "../../memory/port/drawer.ts";
 import type { PalaceDriver, PalaceRecord } from "../../memory/port/public-palace.ts";
 
 export type SentCounts = {
-  /** Records that were written and answered. */
+  /** Number of records that were written and answered. */
   done: number;
-  /** Records whose outcome is unknown: the call failed. */
+  /** Number of records whose outcome is unknown, because the call failed. */
   unsure: number;
-  /** A write is under way. */
+  /** True while a write runs. */
   busy: boolean;
-  /** How often the palace was opened after it had not answered, or after a repair. */
+  /** Number of times that the palace was opened again, after it had not answered or after a repair. */
   reconnects: number;
 };
 
@@ -20,18 +20,18 @@ export const NOTHING_SENT: Readonly<SentCounts> = { done: 0, unsure: 0, busy: fa
 
 export class CountedDriver implements PalaceDriver {
   readonly #inner: PalaceDriver;
-  /** All collections of a palace share one count and one running write. */
+  /** Driver whose counts all collections of a palace share, because one write runs at a time. */
   readonly #first: CountedDriver;
   readonly #sent: SentCounts;
   #turn: Promise<unknown> = Promise.resolve();
   #failed = false;
   #repairs = 0;
-  /** The error of the last opening. */
+  /** Error of the last opening. */
   openError: unknown;
   /** Called after opening and after each write, when no write runs. Contract: quick, does not throw. */
   onQuiet: () => void = () => {};
 
-  /** `beside`: the driver of the palace's first collection, when this one serves another. */
+  /** Wraps `inner`. `beside`: the driver of the palace's first collection, if this one serves another. */
   constructor(inner: PalaceDriver, beside?: CountedDriver) {
     this.#inner = inner;
     this.#first = beside ?? this;

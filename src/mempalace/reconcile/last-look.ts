@@ -1,6 +1,6 @@
 /**
- * The position of palace and driver at one look, the part of it that the ledger keeps between brokers, and the time of
- * the next look. Used by reconciler.ts.
+ * Types for the position of palace and driver at one look, and for the part that the ledger keeps between brokers. Also
+ * sets the time of the next look. Used by reconciler.ts.
  */
 import { statSync } from "node:fs";
 import { isRecord } from "../../base/is-record.ts";
@@ -9,10 +9,7 @@ import type { AdoptionReport, ForeignWritersReport } from "../../protocol/spec.t
 import type { Comparison } from "./compare.ts";
 import type { SentCounts } from "./counted-driver.ts";
 
-/**
- * Pause between two comparisons; a large palace gets longer ones, so that comparing costs a tenth of one thread, or one
- * run a minute.
- */
+/** Minimum pause between two comparisons. Comparing may take a tenth of one thread; the longest pause is a minute. */
 const GAP_MIN_MS = 5_000;
 const GAP_FACTOR = 9;
 const GAP_MAX_MS = 60_000;
@@ -33,10 +30,10 @@ export const NOT_ADOPTED: AdoptionReport = {
 /** The position of palace and driver at one quiet moment. */
 export type Mark = Readonly<{
   head: number;
-  /** Identifies the folders of both collections' indexes. */
+  /** Number that identifies the folders of both collections' indexes. */
   segment: number;
   adopt: string | undefined;
-  /** The collection that the driver has open. */
+  /** Id of the collection that the driver has open. */
   own: string | undefined;
   closets: string | undefined;
   sent: SentCounts;
@@ -48,16 +45,13 @@ export type Seen = {
   segment: number;
   unindexed: number;
   report: ForeignWritersReport;
-  /** Absent in ledgers of older versions: the adopted collection, and the palace's number when both sides agreed. */
+  /** Adopted collection. Ledgers of older versions lack it and `agreedHead`, the number when both sides last agreed. */
   adopt?: string;
-  /** The adopted collection of the closets; absent in ledgers that knew none. */
+  /** The adopted collection of the closets; absent in ledgers from before closets were adopted. */
   closets?: string;
   agreedHead?: number;
   adoption?: AdoptionReport;
-  /**
-   * The shutdown marker, which a broker that ended in order wrote into the palace's header; absent while one runs, and
-   * where it did not.
-   */
+  /** Shutdown marker in the palace's header, written at an orderly end. Absent while a broker runs or after a kill. */
   seal?: number;
 };
 
@@ -65,7 +59,7 @@ export function parseSeen(text: string | undefined): Seen | undefined {
   return parseAs(text ?? "", isSeen);
 }
 
-/** The shutdown marker takes itself out and leaves the rest, which may be nothing. */
+/** Returns true for such a record, which may be nearly empty after its shutdown marker was removed. */
 function isSeen(value: unknown): value is Seen {
   return isRecord(value);
 }
@@ -74,12 +68,12 @@ export function pauseAfter(tookMs: number): number {
   return Math.min(Math.max(GAP_MIN_MS, tookMs * GAP_FACTOR), GAP_MAX_MS);
 }
 
-/** True when it holds anything that the ledger should adopt. */
+/** Returns true if the comparison found anything that the ledger should adopt. */
 export function isForeign(comparison: Comparison | null): boolean {
   return comparison !== null && (comparison.isForeign || comparison.closets?.isForeign === true);
 }
 
-/** One number that identifies these folders; a replaced folder changes it. */
+/** Returns one number that identifies these folders; a replaced folder changes it. */
 export function inodesOf(folders: readonly string[]): number {
   return folders.reduce((sum, folder) => sum + (statSync(folder, { throwIfNoEntry: false })?.ino ?? 0), 0);
 }

@@ -1,7 +1,4 @@
-/**
- * Reads the palace's position quickly on the main thread: its sequence number, and what is in its folders. Used by
- * reconciler.ts.
- */
+/** Reads the palace's position quickly on the main thread: its sequence number, and the state of its folders. */
 import { join } from "node:path";
 import { CLOSETS, isClosedWal, readChroma, readCollections, readHead } from "../format/chroma-file.ts";
 import { refusalOf } from "../format/refusal.ts";
@@ -15,10 +12,10 @@ export type LookOptions = {
   isLocked: () => boolean;
 };
 
-/** The main thread waits at most this long for another process's commit. */
+/** Longest wait of the main thread for another process's commit. */
 const BUSY_TIMEOUT_MS = 20;
 
-/** Undefined: try a moment later. `unopened`: the driver has to open the palace first. Never throws. */
+/** Reads the position. Undefined: try later. `unopened`: the driver must open the palace first. Never throws. */
 export function lookAt(
   options: LookOptions,
 ): Mark | { state: "off" | "unreadable"; detail: string } | "unopened" | undefined {
@@ -43,7 +40,7 @@ export function lookAt(
     const sent = { ...(driver?.sent ?? NOTHING_SENT) };
     return { head: found.head, segment, adopt, own: own?.id, closets: closets?.id, sent };
   } catch (error) {
-    // Another process is committing and will be done at the next look.
+    // Another process is committing; the next look will succeed.
     if (String((error as { code?: unknown }).code).startsWith("SQLITE_BUSY")) return undefined;
     // The driver creates the files that reading needs.
     if (driver?.kind === "files" && driver.collectionId === undefined && isClosedWal(palaceDir)) return "unopened";
@@ -51,7 +48,7 @@ export function lookAt(
   }
 }
 
-/** Reading takes no lock: what another MemPalace does while it holds the palace is adopted continuously. */
+/** Returns true if another program's lock stops us. Reading needs no lock, so we adopt its changes meanwhile. */
 function isLockedOut({ kind, collectionId }: CountedDriver, { isLocked }: LookOptions): boolean {
   return kind === "files" && collectionId === undefined && isLocked();
 }

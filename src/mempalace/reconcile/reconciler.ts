@@ -1,13 +1,12 @@
 /**
- * Finds foreign writers that no lock of ours reaches: a MemPalace of another HOME, or one that sees the palace at
- * another path. The palace numbers every write of every process. While the number grows by what our driver sent, nobody
- * else wrote; when the count differs, at the start or later, a thread compares palace and ledger, and the status
- * reports what it found.
+ * Finds foreign writers that do not take our lock: a MemPalace of another HOME, or one that sees the palace at another
+ * path. The palace numbers every write of every process. While the number grows only by what our driver sent, no other
+ * program wrote. If the counts differ, at the start or later, a thread compares palace and ledger, and the status
+ * reports the result.
  *
- * Rows that others wrote or changed, and drawers they deleted before this broker started, are adopted into the ledger
- * (mempalace/adopt); then the comparison runs again, and only what it proves counts as adopted. Drawers of ours
- * that are missing there without such a proof, or that a foreign writer deleted while this broker ran, are listed in
- * the outbox again. Imported by broker/palace/palace.ts.
+ * The ledger adopts foreign rows and changes, and drawers deleted before this broker started (mempalace/adopt). A
+ * second comparison then proves what was adopted. Our drawers that are missing without such a proof, or that a foreign
+ * writer deleted while this broker ran, return to the outbox. Imported by broker/palace/palace.ts.
  */
 import type { Log } from "../../base/log.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
@@ -25,10 +24,10 @@ import { isForeign, type Mark, NOT_ADOPTED, NOTHING, parseSeen, pauseAfter, type
 
 export type WatchOptions = {
   palaceDir: string;
-  /** The drawers' collection, unless it has the default name. */
+  /** Name of the drawers' collection, if it is not the default. */
   collection?: string;
   ledgerFile: string;
-  /** Undefined: nothing in the palace is ours. */
+  /** Undefined if nothing in the palace is ours. */
   driver: CountedDriver | undefined;
   /** The position at which the last broker left the palace, so that an unchanged palace is not read again. */
   seen: { read(): string | undefined; write(text: string): Promise<void> };
@@ -36,40 +35,37 @@ export type WatchOptions = {
   resend: (ids: readonly string[] | "all") => Promise<void>;
   /** Lists closets in their outbox again. */
   resendClosets?: (ids: readonly string[] | "all") => Promise<void>;
-  /** Sends nothing from the moment it resolves until its answer is called. */
+  /** Stops all sending; resolves when it has stopped. Sending continues when the returned function is called. */
   hold: () => Promise<() => void>;
-  /** True while another MemPalace holds the palace, and the driver waits for it. */
+  /** Returns true while another MemPalace holds the palace, and the driver waits for it. */
   isLocked?: () => boolean;
-  /** Undefined: foreign rows are counted and not adopted. */
+  /** Undefined if foreign rows are counted but not adopted. */
   adopter?: Adopter | undefined;
-  /** Called when palace and ledger agree, or cannot be compared: waiting work may go on. Contract: does not throw. */
+  /** Called when palace and ledger agree or cannot be compared, so that work continues. Contract: does not throw. */
   onSettled?: () => void;
-  /** Guesses who wrote foreign rows; `recent`: some of it while this broker ran. */
+  /** Guesses who wrote foreign rows. `recent`: some were written while this broker ran. */
   guess: (recent: boolean) => string;
   log: Log;
-  /** A clock that is never stepped, ms; tests supply their own. */
+  /** Monotonic clock, ms; tests supply their own. */
   now?: () => number;
 };
 
 export type Watch = {
   status(): ForeignWritersReport;
   adoption(): AdoptionReport;
-  /** False while the palace may hold rows that the ledger lacks: nothing may be written there. */
+  /** Returns false while the palace may hold rows that the ledger lacks: the driver must not write there. */
   isSettled(): boolean;
-  /** True for a palace that cannot be compared now and was fully adopted when last looked at: it may be rebuilt. */
+  /** True for a palace that cannot be compared now but was fully adopted before: it may be rebuilt. */
   wasVerified(): boolean;
-  /** Does what is due now; for tests, which do not wait for the clock. */
+  /** Runs what is due now; for tests, which do not wait for the clock. */
   look(): Promise<void>;
   stop(): Promise<void>;
 };
 
 const LOOK_MS = 2_000;
-/** Comparisons after something was sent again. */
+/** Number of comparisons after something was sent again. */
 const AGAIN = 2;
-/**
- * Comparisons after foreign writes: a Chroma commits records to the queue, where they are numbered, and later to the
- * tables from which they are read.
- */
+/** Number of comparisons after foreign writes: Chroma numbers records first and makes them readable later. */
 const LATE = 3;
 
 export function startWatch(options: WatchOptions): Watch {
@@ -102,14 +98,14 @@ class Watcher {
   readonly #options: Required<WatchOptions>;
   report: ForeignWritersReport = { ...NOTHING, state: "looking", detail: "" };
   adoption: AdoptionReport = NOT_ADOPTED;
-  /** The palace's number when both sides held the same; higher numbers that are not ours are another's work. */
+  /** The palace's number when both sides last held the same. Higher numbers that are not ours are foreign. */
   #agreedHead: number | undefined;
-  /** A foreign writer wrote while this broker ran, and its rows were adopted. */
+  /** True if a foreign writer wrote while this broker ran and its rows were adopted. */
   #hasForeignWriter = false;
-  /** Rows still have to be adopted: the numbers may agree while the sides do not. */
+  /** True while rows still have to be adopted: the numbers may agree although the sides differ. */
   #isBehind = false;
   #mark: Mark | undefined;
-  /** The palace's number when this broker first looked and nobody else held the palace. */
+  /** The palace's number when this broker first looked and no other program held the palace. */
   #startHead: number | undefined;
   #lastHead = 0;
   #comparing: Promise<void> | undefined;
@@ -117,14 +113,14 @@ class Watcher {
   #nextAtMs = 0;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #stopped = false;
-  /** The driver cannot open the palace. */
+  /** True if the driver cannot open the palace. */
   #unopened = false;
-  /** Rows without a vector that sending everything again has not helped. */
+  /** Number of rows that still had no vector after everything was sent again. */
   #hopeless = 0;
   #hopelessClosets = 0;
-  /** Comparisons still wanted although the numbers agree: what was sent again should be there by then. */
+  /** Number of comparisons still due although the numbers agree, to check that the sent rows have arrived. */
   #again = 0;
-  /** Comparisons still wanted for records that are numbered and cannot be read yet. */
+  /** Number of comparisons still due for records that have a number and cannot be read yet. */
   #late = 0;
 
   readonly #isLeft: boolean;
@@ -134,7 +130,7 @@ class Watcher {
     this.#isLeft = consumeShutdownMarker(options.palaceDir, options.seen);
   }
 
-  /** A busy driver is quiet only for a moment, which the timer would miss. */
+  /** Looks now, because a busy driver is idle only for moments, which the timer would miss. */
   lookSoon(): void {
     if (this.#options.now() - this.#lookedAtMs >= LOOK_MS) void this.look();
   }
@@ -171,7 +167,7 @@ class Watcher {
       await this.#remember(found, isOurs ? writeShutdownMarker(this.#options.palaceDir) : undefined);
   }
 
-  /** Undefined: nothing can be judged now. The report tells why, unless a moment later will do. */
+  /** Reads the position; undefined if nothing can be judged now. The report says why, unless that is momentary. */
   #read(): Mark | undefined {
     const look = lookAt(this.#options);
     if (look === undefined) return undefined;
@@ -183,7 +179,7 @@ class Watcher {
     return look;
   }
 
-  /** The next look tries again; files that the driver cannot use at all are reported, since nothing else would. */
+  /** Handles a palace that is not open: reports files that the driver cannot use, and lets the next look try again. */
   #notOpen(): undefined {
     const { kind, openError } = this.#options.driver ?? {};
     this.#unopened = kind === "files" && openError !== undefined;
@@ -211,23 +207,23 @@ class Watcher {
     return true;
   }
 
-  /** A comparison is wanted although the numbers agree. */
+  /** True if a comparison is due although the numbers agree. */
   get #isDue(): boolean {
     return this.#again > 0 || this.#late > 0 || this.#isBehind;
   }
 
-  /** True: nobody has written since the last broker looked, and its findings still hold. */
+  /** Restores the last broker's findings. Returns true if they are valid: no other program wrote since. */
   #recall(now: Mark): boolean {
     const seen = parseSeen(this.#options.seen.read());
     if (seen === undefined || seen.ours !== this.#ours) return false;
     this.#hopeless = seen.unindexed;
-    // A ledger of an older version has never adopted anything.
+    // A broker of an older version has never adopted anything.
     if (this.#options.adopter !== undefined && seen.adopt !== (now.adopt ?? "")) return false;
     if (this.#options.adopter !== undefined && seen.closets !== (now.closets ?? "")) return false;
-    // Its finding about the palace's vectors holds as long as the palace's rows do.
+    // The finding about the vectors is valid while the palace's rows are unchanged.
     if (seen.adoption?.state === "verified") this.adoption = { ...NOT_ADOPTED, ...seen.adoption, taken: 0 };
     this.#agreedHead = seen.agreedHead;
-    // An incomplete palace is worth another attempt, since Chroma may have been restarted as well.
+    // Tries an incomplete palace again, because Chroma may have been restarted as well.
     const holds = seen.head === now.head && seen.segment === now.segment && seen.report.unindexed <= seen.unindexed;
     if (!holds || now.sent.done > 0) return false;
     this.#mark = now;
@@ -235,7 +231,7 @@ class Watcher {
     return true;
   }
 
-  /** The palace may hold older rows that this ledger never saw, or an older copy may have been restored. */
+  /** Limits of foreign work. The palace may have old rows that this ledger never saw, or be an older copy. */
   #horizon(): Horizon {
     return { sinceSeq: this.#agreedHead ?? 0, untilSeq: this.#startHead ?? this.#lastHead, isLeft: this.#isLeft };
   }
@@ -286,7 +282,7 @@ class Watcher {
       }
       await this.#mendClosets(comparison);
       this.#tell(comparison, first ?? comparison);
-      // If this broker ends, the next one finds what is still in Chroma's queue.
+      // Stores no position while records are in Chroma's queue, so that the next broker finds them.
       if (this.#late === 0) await this.#remember(mark);
     } catch (error) {
       if (!this.#stopped) this.#refuse(error);
@@ -299,7 +295,7 @@ class Watcher {
     return this.#mark !== undefined && head - this.#mark.head !== sent.done - this.#mark.sent.done;
   }
 
-  /** Records why the comparison failed. It is tried again; callers that wait for it get the reason meanwhile. */
+  /** Records why the comparison failed. The next look tries again; callers that wait for it get the reason. */
   #refuse(error: unknown): void {
     const { log, palaceDir } = this.#options;
     const { message: why, hint } = refusalOf(error, palaceDir);
@@ -311,8 +307,8 @@ class Watcher {
   async #adopt(adopter: Adopter, collectionId: string): Promise<void> {
     const before = this.report.taken;
     this.adoption = { ...this.adoption, state: "running", detail: "", hint: "" };
-    // The outbox sends nothing while the adopter reads: drawers deleted or changed here meanwhile stay listed, and are
-    // recognised as ours.
+    // The outbox sends nothing while the adopter reads: drawers that are deleted or changed here meanwhile stay listed,
+    // and are recognised as ours.
     const release = await this.#options.hold();
     try {
       const taken = await adopter.run(collectionId, this.#horizon(), ({ read, total, taken, detail }) => {
@@ -333,7 +329,7 @@ class Watcher {
     }
   }
 
-  /** Sends lost closets again; an index that still lacks vectors after that is not touched. */
+  /** Sends lost closets again. If the index still lacks vectors after that, it is not touched. */
   async #mendClosets({ closets }: Comparison): Promise<void> {
     const { missing, unindexed } = closets ?? { missing: [], unindexed: 0 };
     const isWorthAll = unindexed > this.#hopelessClosets;
@@ -343,7 +339,7 @@ class Watcher {
     await this.#options.resendClosets(isWorthAll ? "all" : missing);
   }
 
-  /** Every row of the palace is in the ledger and reads the same there. */
+  /** Records that every row of the palace is in the ledger and reads the same there. */
   #agree(mark: Mark, { rows, inexact }: Comparison): void {
     const { adopter, log } = this.#options;
     this.#agreedHead = mark.head;
@@ -355,7 +351,7 @@ class Watcher {
     if (taken > 0 && state !== "verified") log.info("the palace's rows are adopted and verified", { rows, taken });
   }
 
-  /** `first`: the comparison before anything was adopted. */
+  /** Reports a comparison. `first`: the one before anything was adopted. */
   #tell({ collections, changed, missing, unindexed }: Comparison, first: Comparison): void {
     const { log, guess, palaceDir } = this.#options;
     const rows = collections.reduce((sum, collection) => sum + collection.rows, 0);
@@ -364,7 +360,7 @@ class Watcher {
     const { recent } = first;
     const newestAtMs = first.newestAtMs ?? before.newestAtMs;
     this.#hasForeignWriter ||= recent > 0 && rows === 0;
-    // Rows that a MemPalace wrote before this broker are adopted silently; a writer beside this broker is logged.
+    // Logs a writer beside this broker, but not rows that a MemPalace wrote earlier.
     const found = rows + changed + unindexed > 0 || missing.length > 0 || this.#hasForeignWriter;
     this.report = {
       ...{ state: found ? "found" : "clear", rows, collections, newestAtMs, changed, resent, unindexed, taken },
@@ -382,7 +378,7 @@ class Watcher {
     return this.#options.driver?.collectionId ?? "";
   }
 
-  /** Returns true if the driver had it open, or without a driver: later deletions happen while this broker runs. */
+  /** True if the driver has the palace open, or without a driver: later deletions happen while this broker runs. */
   #isOwn({ own }: Mark): boolean {
     return this.#options.driver === undefined || own !== undefined;
   }

@@ -1,6 +1,6 @@
 /**
- * A clean-shutdown marker in the palace's own file, by which the next broker recognises it: nothing else distinguishes an
- * older copy that was restored. Used by reconciler.ts.
+ * Writes and reads a clean-shutdown marker in the palace's own file. The next broker recognises the palace by it,
+ * because an older copy that was restored lacks it. Used by reconciler.ts.
  */
 import { randomInt } from "node:crypto";
 import Database from "better-sqlite3";
@@ -13,9 +13,8 @@ const MARKER_MAX = 2 ** 31 - 1;
 type Kept = { read(): string | undefined; write(text: string): Promise<void> };
 
 /**
- * True for the palace that the last broker left, false for an older copy that was restored. The ledger deletes the marker
- * before anything else is struck off its lists, so that the marker of a killed broker proves nothing. Never
- * throws.
+ * Returns true for the palace that the last broker left, false for an older copy that was restored. The ledger deletes
+ * the marker before it strikes anything off its lists, so that a killed broker leaves no valid marker. Never throws.
  */
 export function consumeShutdownMarker(palaceDir: string, kept: Kept): boolean {
   const { seal: marker, ...rest } = parseSeen(kept.read()) ?? {};
@@ -30,10 +29,7 @@ export function consumeShutdownMarker(palaceDir: string, kept: Kept): boolean {
   }
 }
 
-/**
- * Writes into a field of SQLite's header that Chroma does not use; undefined where it cannot be written now. Never
- * throws.
- */
+/** Writes and returns a number in a header field that Chroma does not use; undefined if it cannot. Never throws. */
 export function writeShutdownMarker(palaceDir: string): number | undefined {
   const marker = randomInt(1, MARKER_MAX);
   try {

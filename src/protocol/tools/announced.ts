@@ -1,6 +1,6 @@
 /**
- * A title, four hints about effects, and the fields of the answer, for each tool: newer MCP revisions list them beside the tool's
- * text. Hosts read them to decide whether to ask the user; few show them to the model. Data only; profile.ts picks by revision.
+ * Title, hints about effects, and answer fields of each tool, which newer MCP revisions list. Hosts read them to decide whether to ask the
+ * user; few show them to the model. profile.ts selects them by revision.
  */
 import type { ToolName } from "./table.ts";
 
@@ -11,19 +11,19 @@ export type Hints = {
   openWorldHint: boolean;
 };
 type FieldType = "string" | "integer" | "number" | "boolean" | "array" | "object";
-/** JSON type, or two with a bar between them → the fields of that type, by their names. */
+/** Names of the answer's fields by their JSON type, or by two types with a bar between them. */
 type Fields = Partial<Record<FieldType | `${FieldType}|null`, string>>;
 export type Announced = readonly [title: string, hints: Hints, output?: Fields | "list"];
 
-/** The memory is a world of its own: no tool reaches outside it. */
+/** Hints for a tool. `openWorldHint` is always false: no tool reaches outside the memory. */
 const hints = (readOnlyHint: boolean, destructiveHint: boolean, idempotentHint: boolean): Hints => ({
   ...{ readOnlyHint, destructiveHint, idempotentHint, openWorldHint: false },
 });
 const READS = hints(true, false, true);
 const ADDS = hints(false, false, false);
-/** Repeating the call has no further effect. */
+/** Adds something; repeating the call has no further effect. */
 const ADDS_ONCE = hints(false, false, true);
-/** Removes or replaces something of the memory. */
+/** Removes or replaces something in the memory. */
 const CHANGES = hints(false, true, false);
 const CHANGES_ONCE = hints(false, true, true);
 
@@ -192,7 +192,7 @@ export const ANNOUNCED: Readonly<Record<ToolName, Announced>> = {
     },
   ],
   patch_submit: ["Hand over a patch", ADDS, { boolean: "success", object: "artifact event" }],
-  // These answer in sentences.
+  // These tools answer in sentences.
   search_memory: ["Search the memory", READS],
   add_to_memory_bank: ["Keep a fact", ADDS],
   update_memory: ["Correct a fact", CHANGES],
@@ -204,9 +204,11 @@ export const ANNOUNCED: Readonly<Record<ToolName, Announced>> = {
 
 type OutputSchema = { type: "object" | readonly string[]; properties?: Record<string, { type: string | string[] }> };
 
-/** No field is required and others may come: a tool that refuses a call says so in `error`, and `success` is false. */
+/**
+ * Returns the schema of a tool's answer. No field is required and others may appear: a refused call has `error`, and `success` is false.
+ */
 export function outputSchema(output: Fields | "list"): OutputSchema {
-  // A list is an object when it is refused.
+  // A refused call answers with an object instead of a list.
   if (output === "list") return { type: ["array", "object"] };
   const properties = Object.entries(output).flatMap(([type, names]) =>
     names.split(" ").map((name) => [name, { type: type.includes("|") ? type.split("|") : type }] as const),

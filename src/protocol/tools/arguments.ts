@@ -1,15 +1,13 @@
-/**
- * Checks and converts the arguments of a `tools/call`, in upstream's order and with its messages (palace.md 2.3). Pure.
- */
+/** Checks and converts the arguments of a `tools/call`, in upstream's order and with its messages (palace.md 2.3). Pure. */
 import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { RPC, type RpcError } from "../spec.ts";
 import type { Tool } from "./table.ts";
 
-/** Every tool accepts it and ignores it. */
+/** Parameter that every tool accepts and ignores. */
 const IGNORED = "wait_for_previous";
 
-/** The most unknown parameters that an answer names. */
+/** Most unknown parameters that an error names. */
 const NAMES_MAX = 20;
 
 export type CheckedArguments = { ok: true; values: Record<string, unknown> } | { ok: false; error: RpcError };
@@ -19,7 +17,7 @@ export function checkArguments(tool: Tool, given: unknown): CheckedArguments {
   const values = isRecord(given) ? { ...given } : {};
   delete values[IGNORED];
 
-  // Newer clients of the other surface send more; its tools say themselves what they lack, in a text.
+  // Newer Roampal clients send more parameters, and its tools report missing parameters in their own text.
   const isLenient = surface === "outcome";
   const unknown = Object.keys(values).filter((key) => !Object.hasOwn(properties, key) && !Object.hasOwn(aliases, key));
   if (unknown.length > 0 && !isLenient) return invalid(`Unknown ${plural("parameter", unknown)} for tool ${fullName}`);
@@ -33,7 +31,7 @@ export function checkArguments(tool: Tool, given: unknown): CheckedArguments {
   }
 
   for (const [alias, key] of Object.entries(aliases)) {
-    // An empty value under the proper name counts; null does not.
+    // An empty string under the proper name counts as given, null does not.
     if (Object.hasOwn(values, alias)) values[key] ??= values[alias];
     delete values[alias];
   }
@@ -43,10 +41,10 @@ export function checkArguments(tool: Tool, given: unknown): CheckedArguments {
   return { ok: true, values };
 }
 
-/** Imitates Python's int() and float(): "5" and 5.0 are 5, true is 1, null and "x" are nothing. */
+/** Converts as Python's int() and float() do: "5" and 5.0 become 5, true becomes 1, null and "x" are refused. */
 function toNumber(value: unknown, type: "integer" | "number"): number | undefined {
   if (typeof value === "boolean") return value ? 1 : 0;
-  // JSON has no infinity, but 1e999 becomes one.
+  // JSON has no infinity, but 1e999 parses to it.
   if (typeof value === "number" && !Number.isFinite(value)) return undefined;
   if (typeof value === "number") return type === "integer" ? Math.trunc(value) : value;
   if (typeof value !== "string" || value.trim() === "") return undefined;

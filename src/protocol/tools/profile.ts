@@ -1,7 +1,6 @@
 /**
- * Lists the tools for a client: MemPalace's, all or the few that a small model can keep in mind, or those of memory that learns
- * from outcomes. Only the list differs: every tool can be called by its name whatever the profile. The list has the fields that
- * the client's MCP revision knows. Pure.
+ * Lists the tools for a client by its profile: all of MemPalace's, a few for small models, or those of memory that learns from outcomes.
+ * Any tool can be called, listed or not. The client's MCP revision decides which fields are listed. Pure.
  */
 import type { ToolProfile } from "../spec.ts";
 import { MODERN_MCP_VERSION, type McpVersion } from "../version.ts";
@@ -28,13 +27,13 @@ const BY_PROFILE: Readonly<Record<ToolProfile, readonly ListedTool[]>> = {
   ...{ "full+outcome": [...FULL, ...OUTCOME], "light+outcome": [...LIGHT, ...OUTCOME] },
 };
 
-/** `revision` undefined: as the oldest. */
+/** Returns the tools of a profile. `revision` undefined: the oldest one. */
 export function toolsOf(profile: ToolProfile, revision: McpVersion = "2024-11-05"): readonly ListedTool[] {
   if (revision === "2024-11-05") return BY_PROFILE[profile];
   return BY_PROFILE[profile].map((tool) => announced(tool, revision));
 }
 
-/** Revisions are dates: hints are known since 2025-03-26, titles since 2025-06-18. */
+/** Adds the fields of newer revisions, which are dates: hints since 2025-03-26, titles since 2025-06-18. */
 function announced(tool: ListedTool, revision: McpVersion): ListedTool {
   const row = findTool(tool.name);
   if (row === undefined) return tool;
@@ -45,7 +44,7 @@ function announced(tool: ListedTool, revision: McpVersion): ListedTool {
     ...(revision >= "2025-06-18" && { title }),
     description,
     inputSchema,
-    // Only a client that gets every answer as a value, too, may be promised its shape.
+    // Only a client of this revision gets every answer as a value, so only this client gets its schema.
     ...(revision === MODERN_MCP_VERSION && output !== undefined && { outputSchema: outputSchema(output) }),
     annotations,
   };
@@ -71,7 +70,7 @@ function listed(
 
 function lightened(tool: Tool, shown: readonly string[]): ListedTool {
   const properties = Object.entries(tool.properties).filter(([key]) => shown.includes(key));
-  // A client that does not know the alias must send the parameter that the alias replaces.
+  // A client that does not know the alias must send the parameter under its proper name.
   const required = [...tool.required, ...(tool.requiredEither ?? [])];
   return listed(
     tool,

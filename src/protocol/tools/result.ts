@@ -1,11 +1,11 @@
-/** Converts a tool's value to MCP's result: MemPalace answers in JSON, the memory of outcomes in sentences. Pure. */
+/** Converts a tool's value to MCP's result: MemPalace answers in JSON, memory that learns from outcomes in sentences. Pure. */
 import type { Tool } from "./table.ts";
 
 export type ToolResult = { content: { type: "text"; text: string }[]; structuredContent?: unknown; isError?: true };
 
 /**
- * `value`: of the outcome surface, `{ text, isError?, notice? }`. `isModern`: the value is given as it is, too, which older clients
- * do not ask for: they have always got the text alone.
+ * Makes the result. `value` of an outcome tool is `{ text, isError?, notice? }`. `isModern`: the result also contains the value itself,
+ * which older clients do not expect.
  */
 export function toolResult({ surface }: Pick<Tool, "surface">, value: unknown, isModern: boolean): ToolResult {
   if (surface === "outcome") {

@@ -1,7 +1,4 @@
-/**
- * The columns of a row of the tools' table. The table itself is in table.ts; client and broker follow its columns. Data
- * only.
- */
+/** Columns of the tool table, which is in table.ts. Client and broker follow them. */
 import { EVENT_WAIT_GIVEN_UP_MS, REQUEST_TIMEOUT_MS } from "../limits.ts";
 
 export type PropertySchema = {
@@ -11,7 +8,7 @@ export type PropertySchema = {
   items?: PropertySchema;
   properties?: Properties;
   required?: readonly string[];
-  /** Schema of each value of an object whose keys are free. */
+  /** Schema of the values of an object with free keys. */
   additionalProperties?: PropertySchema;
   minimum?: number;
   maximum?: number;
@@ -20,35 +17,34 @@ export type PropertySchema = {
 export type Properties = Record<string, PropertySchema>;
 
 export type Columns = {
-  /** A write is done once by its key, through the journal. A read sees what the same peer wrote before it. */
+  /** A write is done once for each key, through the journal. A read sees the earlier writes of the same peer. */
   kind: "read" | "write";
-  /** The part that executes it: the rules on the ledger, those on the coordination log, or a part of the broker. */
+  /** Part that executes the tool: on the ledger, on the coordination log, or in the broker. */
   keeper: "palace" | "log" | "broker";
-  /** The least role that may call it; `agent to change`: a reader may call it without arguments. */
+  /** Least role that may call it. `agent to change`: a reader may call it without arguments. */
   role: "reader" | "agent" | "agent to change";
   /**
-   * Rule for spooling: whether a client spools the call while no broker answers. A call that only reads, or depends on the present state,
-   * is not spooled.
+   * Rule that decides if a client spools the call while no broker answers. Calls that only read, or that depend on the current state, are not spooled.
    */
   spool: "always" | "unless dry" | "never";
-  /** True for a write that needs findings of the main thread, which also include its sender's earlier writes. */
+  /** True for a write that needs findings of the main thread, which also see its sender's earlier writes. */
   isPrepared: boolean;
-  /** Surface that the tool belongs to: MemPalace's, or that of memory which learns from outcomes. Each has its own names and list. */
+  /** API of the tool: MemPalace's, or Roampal's for memory that learns from outcomes. Each has its own names and list. */
   surface: "palace" | "outcome";
-  /** Secrets are masked in its answer. */
+  /** True if secrets are masked in the answer. */
   isMasked: boolean;
-  /** True when the tool is announced as read-only, as MemPalace's is. */
+  /** True if the tool is announced as read-only, as in MemPalace. */
   isAnnounced: boolean;
-  /** Time after which its request is given up. */
+  /** Time limit of a call, ms. */
   timeoutMs: number;
-  /** Its place in the light profile's list, and the parameters that are shown there. */
+  /** Position in the light profile's list, and the parameters that it shows. */
   light?: { place: number; shown: readonly string[] };
   /**
-   * Other names of parameters. Those of rooms and wings are what upstream's skill texts call them, so agents do, too
-   * (palace.md 2.12); no schema lists them.
+   * Other names of parameters, which no schema lists. Upstream's skill texts call rooms and wings by them, so agents do, too (palace.md
+   * 2.12).
    */
   aliases?: Readonly<Record<string, string>>;
-  /** Parameters that are required under one name or the other; the schema lists both and so can require neither. */
+  /** Parameters that may be given under an alias. The schema lists both names and so cannot require one. */
   requiredEither?: readonly string[];
 };
 
@@ -61,17 +57,17 @@ const USUAL = {
   isAnnounced: false,
   timeoutMs: REQUEST_TIMEOUT_MS,
 } as const;
-/** The columns of most rows; a row states its exceptions. */
+/** Columns of most rows; a row states its exceptions. */
 export const READ = { ...USUAL, kind: "read", keeper: "palace", role: "reader", spool: "never" } as const;
 export const ANNOUNCED = { ...READ, isAnnounced: true } as const;
 export const WRITE = { ...USUAL, kind: "write", keeper: "palace", role: "agent", spool: "always" } as const;
 export const LOG_READ = { ...READ, keeper: "log" } as const;
 export const LOG_WRITE = { ...WRITE, keeper: "log" } as const;
-/** Executed by a part of the broker: its answer is about the machine, not the memory. */
+/** A part of the broker executes the tool; the answer is about the machine, not the memory. */
 export const BROKER = { ...READ, keeper: "broker", isMasked: false } as const;
 export const BROKER_WAIT = { ...READ, keeper: "broker", timeoutMs: EVENT_WAIT_GIVEN_UP_MS } as const;
 
-/** A row. A parameter whose name ends in * is required. */
+/** Makes a row. A parameter whose name ends in `*` is required. */
 export function tool<const C extends Columns>(columns: C, description: string, parameters: Properties): C & ToolRow {
   const entries = Object.entries(parameters).map(([key, schema]) => [key.replace("*", ""), schema] as const);
   const required = Object.keys(parameters).flatMap((key) => (key.endsWith("*") ? [key.slice(0, -1)] : []));
@@ -94,7 +90,7 @@ export const number = (description: string, bounds: Bounds = {}): PropertySchema
 export const integer = (description: string, bounds: Bounds = {}): PropertySchema => ({
   ...{ type: "integer", ...bounds, description },
 });
-/** Parameters of what is shown page by page. */
+/** Returns the parameters of a list with pages. */
 export const page = (things: string, usual: number, maximum: number): Properties => ({
   limit: integer(`${things} on the page (default ${usual})`, { minimum: 1, maximum }),
   offset: integer(`${things} to pass over (default 0)`, { minimum: 0 }),

@@ -1,7 +1,7 @@
 /**
- * The tools: one row each, in upstream's listing order (palace.md 2.9), with everything that client and broker need;
- * row.ts explains the columns. A new tool is a row here and its function in the engine's table of its kind and keeper,
- * which does not compile without it. Names and parameters are contract: test/pins holds them.
+ * Table of the tools: one row each, in upstream's order (palace.md 2.9). row.ts explains the columns. A new tool needs a row here and its
+ * function in the table of its kind and keeper; without the function the code does not compile. Names and parameters are contract:
+ * test/pins checks them.
  */
 import { DRAWER_TOOLS } from "./drawer-tools.ts";
 import { GRAPH_TOOLS } from "./graph-tools.ts";
@@ -33,13 +33,13 @@ const TABLE = {
 type Table = typeof TABLE;
 
 export type ToolName = keyof Table;
-/** The names of the tools that have these columns. */
+/** Names of the tools that have these columns. */
 export type ToolsWith<C extends Partial<Columns>> = { [N in ToolName]: Table[N] extends C ? N : never }[ToolName];
 export type Tool = {
   [N in ToolName]: Pick<Table[N], "kind" | "keeper"> & ToolRow & { name: N; fullName: string };
 }[ToolName];
 
-/** The prefix of MemPalace's names on the wire. */
+/** Prefix of MemPalace's tool names on the wire. */
 export const TOOL_PREFIX = "mempalace_";
 
 export const TOOLS = Object.entries(TABLE).map(
@@ -48,7 +48,7 @@ export const TOOLS = Object.entries(TABLE).map(
 
 const BY_FULL_NAME = new Map<unknown, Tool>(TOOLS.map((one) => [one.fullName, one]));
 
-/** Finds a tool by its name on the wire; undefined for anything else. */
+/** Returns the tool with this name on the wire, or undefined. */
 export function findTool(fullName: unknown): Tool | undefined {
   return BY_FULL_NAME.get(fullName);
 }

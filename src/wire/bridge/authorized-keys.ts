@@ -18,7 +18,7 @@ export function authorizeKey(
   mayForward: boolean,
 ): boolean {
   const [type, key] = parseKey(publicKey);
-  // sshd cannot limit forwarding to one socket: permitopen accepts addresses only, and then refuses every socket.
+  // sshd cannot limit forwarding to one socket: permitopen accepts only addresses and then refuses every socket.
   const forwarding = mayForward ? ",port-forwarding" : "";
   const line = `restrict,command=${optionText(command.map(shellWord).join(" "))}${forwarding} ${type} ${key} ${MARK}`;
   const lines = readLines(file);
@@ -57,9 +57,9 @@ function readLines(file: string): string[] {
   return lines;
 }
 
-/** When root writes another user's file, it stays, or becomes, that user's. */
+/** Writes the file. If root writes another user's file, that user stays or becomes its owner. */
 function write(file: string, lines: readonly string[]): void {
-  // A symbolic link, as in many dotfiles, stays one.
+  // Many dotfiles are symbolic links; the link stays.
   if (existsSync(file)) file = realpathSync(file);
   const folder = dirname(file);
   const before = statSync(file, { throwIfNoEntry: false });

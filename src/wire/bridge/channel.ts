@@ -1,20 +1,20 @@
-/** A byte stream to a broker elsewhere, whatever carries it. Loads no SSH. */
+/** Parts that all channels to a remote broker share. Loads no SSH. */
 import { createServer, type Socket } from "node:net";
 import type { Duplex, Readable } from "node:stream";
 import { PalaceError } from "../../base/errors.ts";
 import { GATE_GREETING } from "./gate.ts";
 
-/** The limit allows for a host that must start its broker first. */
+/** Time to open a channel; the host may have to start its broker first. */
 const CHANNEL_TIMEOUT_MS = 30_000;
-/** The most that a login shell may print before the gate's greeting. */
+/** Most bytes that a login shell may print before the gate's greeting. */
 const NOISE_MAX_BYTES = 64 * 1024;
 
 /** Events of a connection that opens channels. `why`: one sentence for people. */
 export type ConnectionEvents = { connected: []; down: [why: string] };
 
 /**
- * Returns the channel, or fails with TRANSPORT_TIMEOUT and `hint`. Only the channel is given up: keep-alive ends a dead
- * connection, and other channels may still work.
+ * Returns the channel, or fails with TRANSPORT_TIMEOUT and `hint`. Only this channel is given up: other channels may work, and keep-alive
+ * ends a dead connection.
  */
 export async function inTime(opening: Promise<Duplex>, hint: string): Promise<Duplex> {
   let timer: NodeJS.Timeout | undefined;
@@ -30,10 +30,7 @@ export async function inTime(opening: Promise<Duplex>, hint: string): Promise<Du
   return Promise.race([opening, late]).finally(() => clearTimeout(timer));
 }
 
-/**
- * Returns the stream, paused after the gate's greeting. Rejects with `ended()` if it closes before the greeting or sends
- * only noise.
- */
+/** Returns the stream, paused after the gate's greeting. Rejects with `ended()` if it closes before the greeting or sends only noise. */
 export function afterGreeting<Stream extends Readable>(stream: Stream, ended: () => PalaceError): Promise<Stream> {
   return new Promise((resolve, reject) => {
     let seen = Buffer.alloc(0);
@@ -52,12 +49,12 @@ export function afterGreeting<Stream extends Readable>(stream: Stream, ended: ()
   });
 }
 
-/** A local socket whose connections have a channel each. */
+/** Local socket with one channel for each connection. */
 export type ChannelServer = { locals: ReadonlySet<Socket>; close: () => void };
 
 /**
- * Listens at `path` and gives each connection the channel that `open` returns, both ways with backpressure. The end of one side ends the
- * other; an error of `open` ends the connection. Errors: the system's.
+ * Listens at `path` and pipes each connection into the channel that `open` returns, and back. When one side ends, the other ends, too. An
+ * error of `open` ends the connection. Errors: the system's.
  */
 export async function serveChannels(
   path: string,

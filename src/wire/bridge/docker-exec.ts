@@ -1,7 +1,7 @@
 /**
- * The bridge into a container that runs the broker, through the user's own `docker`: each channel is a `palace gate` in
- * that container, so no port is opened. The gate for agents leads to the broker's gate socket, as a bridge's key does. The
- * owner's gate leads to the broker's own socket, where the kernel names the peer.
+ * Bridge into a container with a broker, through the user's `docker`. Each channel is a `palace gate` in the container, so no port is
+ * opened. The agents' gate leads to the broker's gate socket, as a bridge's key does. The owner's gate leads to the broker's own socket,
+ * where the kernel names the peer.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { EventEmitter } from "node:events";
@@ -11,23 +11,23 @@ import { afterGreeting, type ConnectionEvents, inTime } from "./channel.ts";
 import { GATE_COMMAND } from "./gate.ts";
 import type { BridgeSettings } from "./settings.ts";
 
-/** Commands that run in the container: options of `docker exec`, and the command. */
+/** Commands in the container, with their options of `docker exec`. */
 const GATES = {
   agents: { options: ["--env", `SSH_ORIGINAL_COMMAND=${GATE_COMMAND}`], command: ["palace", "gate"] },
   owner: { options: [], command: ["palace", "gate", "owner"] },
 } as const;
 
-/** The hint for a container that does not exist: `palace devbox down` removes it, and `palace devbox up` makes it again. */
+/** Hint for a missing container: `palace devbox down` removes it, and `palace devbox up` makes it again. */
 export const NO_CONTAINER_HINT = "palace devbox up (or, if there is no such stack any more: palace bridge remove)";
-/** Said by a palace that has no owner's gate. */
+/** Message of an older palace, which has no owner's gate. */
 const NOT_YET = "palace gate owner is not a command";
 const STDERR_KEPT_CHARS = 500;
-/** The wait for the gate's greeting; the gate may have to start a broker first. */
+/** Time to wait for the gate's greeting; the gate may have to start a broker first. */
 const GATE_MAX_MS = 25_000;
-/** The time that `docker` has to exit after the end of its input; then it is killed. */
+/** Time that `docker` has to exit after its input ends, before it is killed. */
 const END_MAX_MS = 2_000;
 
-/** Channels into one container. Emits `connected` and `down` with each channel that opens or fails. */
+/** Opens channels into one container. Emits `connected` and `down` for each channel that opens or fails. */
 export class DockerExec extends EventEmitter<ConnectionEvents> {
   readonly #settings: BridgeSettings;
   readonly #gate: keyof typeof GATES;
@@ -55,7 +55,7 @@ export class DockerExec extends EventEmitter<ConnectionEvents> {
     const { host: container, dockerOptions = [] } = this.#settings;
     const { options, command } = GATES[this.#gate];
     const gate = [...dockerOptions, "exec", "--interactive", ...options, container, ...command];
-    // Ctrl-C in the terminal is for our process, which decides what happens to the channel.
+    // A Ctrl-C in the terminal must reach only our process, which decides about the channel.
     const child = spawn("docker", gate, { stdio: "pipe", detached: true });
     this.#children.add(child);
     let said = "";
@@ -66,7 +66,7 @@ export class DockerExec extends EventEmitter<ConnectionEvents> {
     const ended = (): PalaceError => refused(container, said.trim() === "" ? "its gate ended" : reasonIn(said));
     await afterGreeting(child.stdout, ended).finally(() => clearTimeout(late));
     const channel = Duplex.from({ readable: child.stdout, writable: child.stdin });
-    // The side that destroys the channel knows the reason, so its error needs no handling here.
+    // The side that destroys the channel knows why, so this error needs no handling.
     channel.on("error", () => {}).on("close", () => endChild(child));
     return channel;
   }
@@ -76,7 +76,7 @@ export class DockerExec extends EventEmitter<ConnectionEvents> {
   }
 }
 
-/** The end of its input ends the gate in the container; killing only `docker` would leave the gate running. */
+/** Ends the gate in the container by ending its input; killing only `docker` would leave the gate running. */
 function endChild(child: ChildProcessWithoutNullStreams): void {
   child.stdin.end();
   const timers = [setTimeout(() => child.kill(), END_MAX_MS), setTimeout(() => child.kill("SIGKILL"), END_MAX_MS * 2)];
@@ -92,7 +92,11 @@ function refused(container: string, why: string): PalaceError {
     );
   if (/is not running$/.test(why))
     return new PalaceError("TRANSPORT_REFUSED", `the broker's container ${container} is stopped`, "palace start");
-  return new PalaceError("TRANSPORT_REFUSED", `no way into the container ${container}: ${why}`, NO_CONTAINER_HINT);
+  return new PalaceError(
+    "TRANSPORT_REFUSED",
+    `the container ${container} cannot be reached: ${why}`,
+    NO_CONTAINER_HINT,
+  );
 }
 
 function reasonIn(said: string): string {

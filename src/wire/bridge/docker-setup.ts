@@ -1,21 +1,21 @@
 /**
- * Sets up the bridge into a container of this machine's own engine: it needs no pinned host key and no key of its own,
- * because the engine lets its user in.
+ * Sets up the bridge into a container of this machine's engine. It needs neither a host key nor a key of its own, because the engine admits
+ * its user.
  */
 import { DockerExec } from "./docker-exec.ts";
 import { type BridgePaths, type BridgeSettings, writeSettings } from "./settings.ts";
 
-/** Matches a target of this kind, `docker:NAME`, where NAME is the broker's container. */
+/** Target `docker:NAME`; NAME is the broker's container. */
 const TARGET = /^docker:(?:\/\/)?([\w][\w.-]*)$/;
 
-/** Returns the container that a target names; undefined for a target of another kind. */
+/** Returns the container that a target names; undefined for other targets. */
 export function containerOf(target: string): string | undefined {
   return TARGET.exec(target)?.[1];
 }
 
 /**
- * Sets the bridge up and returns its settings, which are written only after the container's gate has answered.
- * `dockerOptions` choose the engine on docker's command line. Errors: TRANSPORT_REFUSED with docker's message, TRANSPORT_TIMEOUT.
+ * Sets up the bridge and returns its settings. It writes them only after the container's gate has answered. `dockerOptions`: options of
+ * `docker` that choose the engine. Errors: TRANSPORT_REFUSED with docker's message, TRANSPORT_TIMEOUT.
  */
 export async function setUpDockerBridge(
   paths: BridgePaths,

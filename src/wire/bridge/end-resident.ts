@@ -1,4 +1,4 @@
-/** Ends a resident, for a set-up that replaces it and for the removal of a bridge. */
+/** Ends a bridge's resident process, before a set-up replaces it or a bridge is removed. */
 import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,15 +9,15 @@ const END_MAX_MS = 5_000;
 const POLL_MS = 20;
 
 /**
- * Returns when no resident runs. The pid in the lock file is valid while the lock is held, because its holder wrote it. The
- * socket is not dialled, because each connection makes the host start something.
+ * Returns when no resident runs. The pid in the lock file is valid while the lock is held, because its holder wrote it. Does not dial the
+ * socket, because each connection makes the host start a process.
  */
 export async function endBridge(paths: BridgePaths): Promise<void> {
   let asked = 0;
   for (const deadline = performance.now() + END_MAX_MS; performance.now() < deadline; await sleep(POLL_MS)) {
     const pid = holderOf(paths);
     if (pid === undefined) return;
-    // Zero means that the holder has not written its pid yet.
+    // 0 means that the holder has not written its pid yet.
     if (pid === 0 || pid === asked) continue;
     asked = pid;
     terminate(pid);
@@ -39,7 +39,7 @@ function terminate(pid: number): void {
   try {
     process.kill(pid, "SIGTERM");
   } catch (error) {
-    // The process has exited since.
+    // The process has already exited.
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
 }

@@ -1,7 +1,6 @@
 /**
- * Runs on the host for a bridge's key, whatever command the key asks sshd for: makes sure that a broker runs and passes
- * bytes between the channel and the broker's gate socket. A key that asks for another command is refused and learns nothing
- * about the host.
+ * The gate runs on the host for a bridge's key. It makes sure that a broker runs, and passes bytes between the channel and the broker's
+ * gate socket. A key that asks for any other command is refused and learns nothing about the host.
  */
 import type { Socket } from "node:net";
 import { PassThrough } from "node:stream";
@@ -11,21 +10,19 @@ import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { dial } from "../transport/endpoint.ts";
 
-/** The command that a bridge asks for; sshd passes it on and runs its forced command, this gate. */
+/** Command that a bridge asks for. sshd passes it on and runs its forced command, which is this gate. */
 export const GATE_COMMAND = "palace gate";
-/**
- * Marker written before the broker's first byte: output of a login shell precedes it and does not belong to the stream.
- */
+/** Marker before the broker's first byte. Output of a login shell may come before the marker and is not part of the stream. */
 export const GATE_GREETING = "\0palace-gate 1\n";
 
-/** The gate's own streams, and the settings of the host that it runs on. */
+/** Streams of the gate, and the settings of its host. */
 export type GateOptions = {
   config: Config;
   stdin: NodeJS.ReadableStream;
   stdout: NodeJS.WritableStream;
 };
 
-/** Resolves when either side ends. Errors: BROKER_DENIED for another command, those of discovery and start. */
+/** Resolves when either side ends. Errors: BROKER_DENIED for another command; those of discovery and start. */
 export async function runGate({ config, stdin, stdout }: GateOptions): Promise<void> {
   if (config.sshCommand !== GATE_COMMAND)
     throw new PalaceError("BROKER_DENIED", "this key opens the palace and nothing else", "");
@@ -33,8 +30,8 @@ export async function runGate({ config, stdin, stdout }: GateOptions): Promise<v
 }
 
 /**
- * Passes bytes to the broker's own socket, where the kernel tells the broker which user this process is. Started by
- * `docker exec`, which only a user of the engine can run. A command that came over SSH is refused. Errors: as runGate.
+ * Passes bytes to the broker's own socket, where the kernel tells the broker the user of this process. Only a user of the engine can start
+ * it, with `docker exec`. A command that came over SSH is refused. Errors: as runGate.
  */
 export async function runOwnerGate({ config, stdin, stdout }: GateOptions): Promise<void> {
   if (config.sshCommand !== undefined)
@@ -43,7 +40,7 @@ export async function runOwnerGate({ config, stdin, stdout }: GateOptions): Prom
 }
 
 async function passThrough({ config, stdin, stdout }: GateOptions, socketPath: () => string): Promise<void> {
-  // Reading begins at once, to notice the end of the input: no broker may be started for a client that is gone.
+  // Reads at once to notice the end of the input: it must not start a broker for a client that is gone.
   const waiting = stdin.pipe(new PassThrough());
   const gone = new Promise<"gone">((resolve) => {
     stdin.once("end", () => waiting.readableLength === 0 && resolve("gone"));
@@ -55,14 +52,12 @@ async function passThrough({ config, stdin, stdout }: GateOptions, socketPath: (
   await pipeBoth(socket, waiting, stdout);
 }
 
-/**
- * Returns the running broker's gate socket; a broker that was started with another runtime folder has its sockets there.
- */
+/** Returns the running broker's gate socket. A broker may have another runtime folder, with its sockets in it. */
 export function gateSocket({ paths }: Config): string {
   return readBrokerFile(paths.brokerFile)?.gate ?? paths.gatePath;
 }
 
-/** Returns the socket that the running broker's file names, or else its usual place. */
+/** Returns the socket that the running broker's file names, else its usual path. */
 function ownSocket({ paths }: Config): string {
   const door = readBrokerFile(paths.brokerFile)?.doors.find(({ kind }) => kind === "unix");
   return door?.kind === "unix" ? door.path : paths.socketPath;

@@ -1,11 +1,11 @@
-/** Makes a bridge's own key pair, in files that `ssh` could use. Called by the set-up and by `palace bridge key`. */
+/** Makes the bridge's own key pair, in files that `ssh` could use. */
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import ssh2 from "ssh2";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { type BridgePaths, keyFile } from "./settings.ts";
 
-/** Returns the public key as a line for `authorized_keys`. An unusable pair is replaced: no host can have accepted it. */
+/** Returns the public key as a line for `authorized_keys`. Replaces an unusable pair, which no host can have accepted. */
 export function ensureKey(paths: BridgePaths): string {
   const file = keyFile(paths);
   const known = readPair(file);
@@ -25,7 +25,8 @@ function readPair(file: string): Pair | undefined {
 }
 
 /**
- * ssh2 1.17 strips leading zeros from the numbers of a key, so a few pairs in a thousand are unreadable (ssh2 issue 1513).
+ * Makes pairs until one is usable: ssh2 1.17 strips leading zeros from a key's numbers, so a few pairs in a thousand are unreadable (ssh2
+ * issue 1513).
  */
 function makePair(): Pair {
   for (;;) {

@@ -1,6 +1,6 @@
 /**
- * The owner's way to a broker in a container: a socket for one process, each connection of which is an owner's gate in the
- * container. It exists while that process lives, so agents, which use the resident's socket, cannot find it.
+ * Owner's way to a broker in a container: a socket for one process, with an owner's gate in the container for each connection. It exists
+ * only while that process lives. Agents use the resident's socket and cannot find the owner's socket.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,10 +10,10 @@ import { serveChannels } from "./channel.ts";
 import { DockerExec } from "./docker-exec.ts";
 import type { BridgeSettings } from "./settings.ts";
 
-/** A socket that leads to the broker's own, until `close`. */
+/** Socket that leads to the broker's own socket until `close`. */
 export type OwnerWay = { socketPath: string; close: () => void };
 
-/** Resolves when the container has let us in. Errors: as DockerExec.channel. */
+/** Resolves when the container has accepted us. Errors: as DockerExec.channel. */
 export async function openOwnerWay(settings: BridgeSettings): Promise<OwnerWay> {
   const connection = new DockerExec(settings, "owner");
   let first: Duplex | undefined = await connection.channel().catch((error: unknown) => {
@@ -27,7 +27,7 @@ export async function openOwnerWay(settings: BridgeSettings): Promise<OwnerWay> 
     return ready?.destroyed === false ? Promise.resolve(ready) : connection.channel();
   };
   const socketPath = join(folder, "s");
-  // A process that is ended by a signal leaves through here too.
+  // Also runs when a signal ends the process.
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
   process.once("exit", remove);
   const server = await serveChannels(socketPath, open);

@@ -1,6 +1,6 @@
 /**
- * The one process per container that serves its bridge: it has a local socket for all agents, one SSH connection, and a
- * channel on it for each agent. The first client that needs it starts it, and it exits when it has been idle for a while.
+ * Process that serves the bridge of a container. It has a local socket for all agents, one SSH connection, and a channel on it for each
+ * agent. The first client starts it; it exits when it has been idle for a while.
  */
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -21,19 +21,19 @@ import {
 import { DockerExec } from "./docker-exec.ts";
 import { SshCommand } from "./ssh-command.ts";
 
-/** Settings of a resident. `idleExitMs`: how long the resident stays without a client; 0 keeps it for ever. */
+/** Settings of a resident. `idleExitMs`: how long it stays without a client; 0 means for ever. */
 export type ResidentOptions = { paths: BridgePaths; idleExitMs: number; log: Log };
 
 const WATCH_MS = 1_000;
 
-/** Resolves when the resident has ended, or at once when another one serves. Errors: CONFIG_USAGE without settings. */
+/** Resolves when the resident has ended, or at once if another one runs. Errors: CONFIG_USAGE without settings. */
 export async function runResident({ paths, idleExitMs, log }: ResidentOptions): Promise<void> {
   const settings = readSettings(paths);
   if (settings === undefined)
     throw new PalaceError("CONFIG_USAGE", "no bridge is set up here", "palace bridge setup HOST");
   const lock = openSync(join(paths.bridgeDir, "lock"), "a", 0o600);
   if (!tryFlock(lock)) return closeSync(lock);
-  // The pid tells end-resident.ts which process holds the lock.
+  // end-resident.ts reads the pid to find the holder of the lock.
   ftruncateSync(lock, 0);
   writeSync(lock, String(process.pid));
 
@@ -62,12 +62,12 @@ export async function runResident({ paths, idleExitMs, log }: ResidentOptions): 
   };
   const socketPath = paths.bridgeSocketPath;
   mkdirSync(dirname(socketPath), { recursive: true, mode: 0o700 });
-  // We have the lock, so an existing socket is left from a dead resident.
+  // We hold the lock, so an existing socket is a dead resident's.
   rmSync(socketPath, { force: true });
   server = await serveChannels(socketPath, open, () => (idleSinceMs = performance.now()));
   say({});
   await ending(() => server.locals.size > 0 || idleExitMs === 0 || performance.now() - idleSinceMs < idleExitMs);
-  // This is written while the socket still exists, because a client that finds no socket starts the next resident.
+  // Writes this before it removes the socket: a client that finds no socket starts the next resident.
   say({ state: "ended", why: "" });
   server.close();
   connection.close();
@@ -81,7 +81,7 @@ function openConnection(settings: BridgeSettings, paths: BridgePaths): BridgeCon
   return new BridgeConnection(settings, readFileSync(keyFile(paths)));
 }
 
-/** Keeps the file that `palace bridge status` reads. */
+/** Returns a function that updates the file for `palace bridge status`. */
 function stateWriter(paths: BridgePaths, channels: () => number, log: Log): (more: Partial<BridgeState>) => void {
   const nowMs = Date.now();
   let state: BridgeState = {
@@ -103,7 +103,7 @@ function stateWriter(paths: BridgePaths, channels: () => number, log: Log): (mor
     try {
       writeState(paths, state);
     } catch (error) {
-      // The state is only for people; a full disk must not end the bridge.
+      // Only people read the state; a full disk must not end the bridge.
       log.warn("the bridge's state was not written", { why: String(error) });
     }
   };

@@ -1,19 +1,16 @@
-/**
- * The settings that `palace bridge setup` stores, and the state that the resident reports. Read by setup, resident and
- * `bridge status`.
- */
+/** Settings that `palace bridge setup` stores, and the state that the resident reports. */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { readRecord } from "../../base/parse-json.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 
-/** The bridge's folder, and the socket that its agents connect to. */
+/** The bridge's folder, and the socket for its agents. */
 export type BridgePaths = { bridgeDir: string; bridgeSocketPath: string };
 
 /** Content of `bridge.json`. */
 export type BridgeSettings = {
   schema: 1;
-  /** The host as the user names it, and as ssh resolves it. */
+  /** Host as the user names it; `host` is the name that ssh resolves it to. */
   target: string;
   host: string;
   port: number;
@@ -21,16 +18,18 @@ export type BridgeSettings = {
   /** The host key in SSH's wire format, base64. */
   hostKey: string;
   /**
-   * gate: the host runs `palace gate` for us; streamlocal: the host forwards to a socket of its own; command: forwarding
-   * through the system's `ssh`, which uses the connection that the user's configuration shares; docker: `docker exec` runs
-   * the gate in the container `host`, on this machine's engine.
+   * How a channel is made.
+   * - `gate`: the host runs `palace gate` for us.
+   * - `streamlocal`: the host forwards to its own socket.
+   * - `command`: the user's `ssh` forwards, over the connection that the user's configuration shares.
+   * - `docker`: `docker exec` runs the gate in the container `host`, on this machine's engine.
    */
   kind: "gate" | "streamlocal" | "command" | "docker";
-  /** Socket of the broker on the host; for streamlocal and command. */
+  /** Socket of the broker on the host, for `streamlocal` and `command`. */
   remoteSocket?: string;
-  /** Argument of `ssh -F`; for command. */
+  /** Argument of `ssh -F`, for `command`. */
   sshConfig?: string;
-  /** Options of docker's command line that choose the engine; for docker. */
+  /** Options of `docker` that choose the engine, for `docker`. */
   dockerOptions?: string[];
 };
 
@@ -41,13 +40,13 @@ export type BridgeState = {
   sinceMs: number;
   /** Time of this report. */
   atMs: number;
-  /** The reason why it is down, and what to type; empty when unknown. */
+  /** Why the bridge is down, and what to type; empty if unknown. */
   why: string;
   hint: string;
   channels: number;
 };
 
-/** Returns undefined when no bridge is set up. */
+/** Returns the settings, or undefined if no bridge is set up. */
 export function readSettings({ bridgeDir }: BridgePaths): BridgeSettings | undefined {
   const settings = readRecord(join(bridgeDir, "bridge.json"));
   return settings["schema"] === 1 ? (settings as BridgeSettings) : undefined;
@@ -58,7 +57,7 @@ export function writeSettings({ bridgeDir }: BridgePaths, settings: BridgeSettin
   put(bridgeDir, "bridge.json", settings);
 }
 
-/** Returns undefined without a report, or for an unreadable one. */
+/** Returns the last report; undefined if it is missing or unreadable. */
 export function readState({ bridgeDir }: BridgePaths): BridgeState | undefined {
   const state = readRecord(join(bridgeDir, "state.json"));
   return "state" in state ? (state as BridgeState) : undefined;
@@ -69,7 +68,7 @@ export function writeState({ bridgeDir }: BridgePaths, state: BridgeState): void
   put(bridgeDir, "state.json", state);
 }
 
-/** Returns the path of the bridge's private key; the public one is beside it, with `.pub`. */
+/** Returns the path of the bridge's private key. The public key is beside it, with `.pub`. */
 export function keyFile({ bridgeDir }: BridgePaths): string {
   return join(bridgeDir, "id_ed25519");
 }

@@ -1,6 +1,6 @@
 /**
- * Sets a bridge up in steps that may all be repeated: make a key, pin the host's key, authorize our key on the host, prove
- * the round trip. It uses the user's own `ssh` once, to ask the host for the entry, and keeps nothing of it.
+ * Sets up a bridge: makes a key, pins the host's key, authorises our key on the host, tests the round trip. All steps can be repeated. It
+ * uses the user's `ssh` once, to ask the host for the entry.
  */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -20,27 +20,24 @@ import { sshArguments } from "./ssh-command.ts";
 /** Options of `palace bridge setup`. `onStep` gets one line for people after each step. */
 export type SetupOptions = {
   paths: BridgePaths;
-  /** The host as `ssh` takes it: host, user@host, or an alias of the user's configuration. */
+  /** Host as `ssh` takes it: host, user@host, or an alias in the user's configuration. */
   target: string;
   port?: number;
   kind: BridgeSettings["kind"];
-  /** SHA256:… fingerprint of the host's key, from a trusted source. */
+  /** Fingerprint SHA256:… of the host's key, from a trusted source. */
   fingerprint?: string;
-  /** True after the host was installed again: its pinned key is dropped. */
+  /** True after the host was reinstalled: the pinned key is dropped. */
   newHostKey: boolean;
   sshConfig?: string;
-  /** The command that runs our command line on the host, and the palace it serves. */
+  /** Command that runs our command line on the host, and the palace there. */
   remotePalace: string;
   remoteDir?: string;
-  /** The socket to forward to, when the host cannot be asked for it. */
+  /** Socket to forward to, if the host cannot be asked for it. */
   remoteSocket?: string;
   onStep: (text: string) => void;
 };
 
-/**
- * Returns the settings, which are written only after the host has let us in. Errors: CONFIG_BAD_VALUE, BROKER_DENIED,
- * TRANSPORT_*.
- */
+/** Returns the settings. It writes them only after the host has accepted us. Errors: CONFIG_BAD_VALUE, BROKER_DENIED, TRANSPORT_*. */
 export async function setUpBridge(options: SetupOptions): Promise<BridgeSettings> {
   const { paths, kind, onStep } = options;
   const where = await lookUp(options);
@@ -62,7 +59,7 @@ export async function setUpBridge(options: SetupOptions): Promise<BridgeSettings
   const before = readSettings(paths)?.kind;
   try {
     client = await connectSsh(where, readFileSync(keyFile(paths)), isKnown);
-    // A channel of another kind needs other rights, more or fewer.
+    // Another kind of channel needs other rights.
     if (before !== undefined && before !== kind) await askHost(options, "authorize", [publicKey, ...streamlocal]);
     if (kind === "streamlocal") remoteSocket = await findSocket(options);
     onStep("entry on the host: there already");
@@ -86,12 +83,12 @@ export async function setUpBridge(options: SetupOptions): Promise<BridgeSettings
   return settings;
 }
 
-/** sshd runs the gate through the user's login shell, so a shell that waits delays the gate. */
+/** Returns the hint for a gate that does not answer. sshd runs the gate through the user's login shell, so a shell that waits delays it. */
 function loginHint({ target }: SetupOptions): string {
   return `on the host: see that its login shell ends by itself (ssh ${target} true), and look at ~/.local/state/palace/gate.log; then again: palace bridge setup ${target}`;
 }
 
-/** Length of a host's unexpected answer as the error shows it. */
+/** Characters of a host's unexpected answer that the error shows. */
 const SAID_MAX_CHARS = 80;
 
 type Remote = { file?: string; gateSocket: string };
@@ -104,7 +101,7 @@ function settingsOf({ kind, target, sshConfig }: SetupOptions, where: Target, ho
   return { schema: 1, target, ...where, hostKey, kind, ...(sshConfig !== undefined && { sshConfig }) };
 }
 
-/** Resolves the name with the user's ssh. Without an ssh, the name itself is the host. */
+/** Resolves the name with the user's ssh. Without ssh, the name itself is the host. */
 async function lookUp({ target, port, sshConfig }: SetupOptions): Promise<Target> {
   const [, named, bare = target] = /^(?:([^@]+)@)?(.+)$/.exec(target) ?? [];
   const said = await run("ssh", [...sshArguments(sshConfig), "-G", target]).catch(() => "");
@@ -122,7 +119,7 @@ function pinnedFor(paths: BridgePaths, { host, port }: Target): Buffer | undefin
   return Buffer.from(known.hostKey, "base64");
 }
 
-/** Returns the key that the host shows, if there is a reason to trust it. Errors: BROKER_DENIED with its fingerprint. */
+/** Returns the host's key if there is a reason to trust it. Errors: BROKER_DENIED with its fingerprint. */
 async function findHostKey(options: SetupOptions, where: Target, pinned: Buffer | undefined): Promise<Buffer> {
   let shown: Buffer | undefined;
   await connectSsh(where, readFileSync(keyFile(options.paths)), (key) => {
@@ -152,7 +149,7 @@ async function findHostKey(options: SetupOptions, where: Target, pinned: Buffer 
   );
 }
 
-/** True when the user's own ssh already trusts this host's key. */
+/** Returns true if the user's own ssh already trusts this host's key. */
 async function isInKnownHosts(
   { host, port }: Target,
   key: Buffer,
@@ -170,7 +167,7 @@ async function isInKnownHosts(
   return false;
 }
 
-/** Runs the host's part through the user's own ssh. Errors: BROKER_DENIED with what to type there. */
+/** Runs the host's part through the user's ssh. Errors: BROKER_DENIED with the command to type on the host. */
 async function askHost(options: SetupOptions, action: "authorize" | "socket", words: string[]): Promise<Remote> {
   const { target, port, sshConfig, remotePalace, remoteDir } = options;
   const place = remoteDir === undefined ? [] : ["--palace", remoteDir];
@@ -189,7 +186,7 @@ async function askHost(options: SetupOptions, action: "authorize" | "socket", wo
   }
 }
 
-/** Returns the last line that is an answer; a shell's start files may print lines before it. Errors: a sentence when no line is one. */
+/** Returns the last line that is an answer; a shell's start files may print lines before it. Errors: a sentence if no line is an answer. */
 function lastObject(said: string): Remote {
   const lines = said.trim().split("\n");
   const answer = lines.map(parseJson).findLast(isRecord);
@@ -198,12 +195,12 @@ function lastObject(said: string): Remote {
   throw new Error(`its answer is not ours, and begins with ${JSON.stringify(first.slice(0, SAID_MAX_CHARS))}`);
 }
 
-/** Returns a host key's fingerprint in ssh's own form, `SHA256:…`. Shape: `key` is in SSH's wire format. */
+/** Returns a host key's fingerprint in ssh's form, `SHA256:…`. `key` is in SSH's wire format. */
 export function fingerprintOf(key: Buffer): string {
   return `SHA256:${createHash("sha256").update(key).digest("base64").replace(/=+$/, "")}`;
 }
 
-/** Returns stdout. Errors: the text of stderr. */
+/** Runs a command and returns its stdout. Errors: the text of stderr. */
 function run(command: string, args: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(command, args, { timeout: 60_000 }, (error, stdout, stderr) => {
@@ -213,7 +210,7 @@ function run(command: string, args: string[]): Promise<string> {
   });
 }
 
-/** Removes the entry on the host, as far as that is possible from here. */
+/** Removes the entry on the host. Returns false if that fails. */
 export async function forgetOnHost(paths: BridgePaths, remotePalace: string): Promise<boolean> {
   const settings = readSettings(paths);
   if (settings === undefined || ["command", "docker"].includes(settings.kind) || !existsSync(`${keyFile(paths)}.pub`))

@@ -1,6 +1,6 @@
 /**
- * The bridge through the user's own `ssh`: one process that forwards a local socket under the user's configuration, and so
- * uses its shared connection (ControlMaster), jump hosts and agents.
+ * Bridge through the user's `ssh`: one process forwards a local socket under the user's configuration, with its shared connection
+ * (ControlMaster), jump hosts and agents.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { EventEmitter } from "node:events";
@@ -15,25 +15,25 @@ import type { ConnectionEvents } from "./channel.ts";
 import type { BridgeSettings } from "./settings.ts";
 
 const START_MAX_MS = 10_000;
-/** Far longer than a broker keeps one that asks how it is. */
+/** Time to wait for `/health`; a broker answers far sooner. */
 const ANSWER_MAX_MS = 3_000;
-/** A living master answers `ssh -O check` in milliseconds; a stopped one never does. */
+/** Time to wait for `ssh -O check`. A running SSH master answers in milliseconds; a stopped one never answers. */
 const MASTER_MAX_MS = 1_000;
 const POLL_MS = 20;
 const STDERR_KEPT_CHARS = 500;
 
-/** Returns `ssh` with its options, up to the host's name. It never prompts: no user is there to answer. */
+/** Returns the options of `ssh`. It never prompts, because no user is there to answer. */
 export function sshArguments(sshConfig: string | undefined): string[] {
   return [...(sshConfig === undefined ? [] : ["-F", sshConfig]), "-o", "BatchMode=yes", "-o", "ConnectTimeout=8"];
 }
 
-/** Channels through one forwarding of `ssh`. Emits `connected` and `down` when the forwarding does. */
+/** Opens channels through one forwarding of `ssh`. Emits `connected` and `down` when the forwarding starts or ends. */
 export class SshCommand extends EventEmitter<ConnectionEvents> {
   readonly #settings: BridgeSettings;
   readonly #at: Endpoint & { kind: "unix" };
-  /** Every `ssh` of ours that runs. Without one, the user's master may hold the forwarding, perhaps for an earlier resident. */
+  /** Our running `ssh` processes. If there are none, the user's master may hold the forwarding, perhaps from an earlier resident. */
   readonly #children = new Set<ChildProcess>();
-  /** The `ssh` that forwards beside the user's master and ends by itself when the host is silent. */
+  /** The `ssh` that forwards without the user's master. It ends by itself when the host is silent. */
   #alone: ChildProcess | undefined;
   #starting: Promise<void> | undefined;
 
@@ -43,7 +43,7 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
     this.#at = { kind: "unix", path: join(bridgeDir, "forward.sock") };
   }
 
-  /** Errors: TRANSPORT_REFUSED with ssh's message. */
+  /** Opens a byte stream to the broker. Errors: TRANSPORT_REFUSED with ssh's message. */
   async channel(): Promise<Duplex> {
     const isHung = this.#alone === undefined && (await this.#isSharedHung());
     try {
@@ -57,9 +57,9 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
   }
 
   /**
-   * A master that was stopped (a laptop's sleep, SIGSTOP) takes connections and requests and answers none, and `ConnectTimeout`
-   * does not bound the wait for it. We then connect alone instead. Only an answer through the forwarding proves that it works:
-   * the master's own socket may be gone while the master still holds the forwarding.
+   * Returns true if the user's master hangs; we then connect without it. A stopped master (a laptop's sleep, SIGSTOP) accepts connections
+   * and never answers, and `ConnectTimeout` does not limit that wait. Only an answer through the forwarding proves that it works: the
+   * master may hold it although the master's own socket is gone.
    */
   async #isSharedHung(): Promise<boolean> {
     try {
@@ -80,9 +80,7 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
     return isKilled;
   }
 
-  /**
-   * With a shared connection `ssh` hands the forwarding to its master and exits, so readiness means that somebody listens.
-   */
+  /** Starts the forwarding. With a shared connection `ssh` gives it to its master and exits, so it is ready when a socket listens. */
   async #start(isAlone: boolean): Promise<void> {
     const { target } = this.#settings;
     rmSync(this.#at.path, { force: true });
@@ -137,7 +135,7 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
   close(): void {
     this.removeAllListeners();
     for (const child of this.#children) child.kill();
-    // The master belongs to the user; only our forwarding is removed from it.
+    // The master belongs to the user; we remove only our forwarding.
     if (this.#children.size === 0 && existsSync(this.#at.path))
       this.#ssh("-O", "cancel", "-L", this.#forwarding(), this.#settings.target).on("error", () => {});
   }

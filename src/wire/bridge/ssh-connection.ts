@@ -1,6 +1,6 @@
 /**
- * Keeps one SSH connection to the host and opens channels through it. It dials when a channel is wanted, and again with
- * backoff when the connection breaks; it refuses a host key other than the pinned one.
+ * Keeps one SSH connection to the host and opens channels through it. It dials when a channel is wanted; after a break it dials again with
+ * backoff. It refuses any host key but the pinned one.
  */
 import { EventEmitter } from "node:events";
 import type { Duplex } from "node:stream";
@@ -11,19 +11,17 @@ import { GATE_COMMAND } from "./gate.ts";
 import type { BridgeSettings } from "./settings.ts";
 
 const READY_TIMEOUT_MS = 8_000;
-/** A network that drops packets is noticed after the second unanswered keep-alive. */
+/** Time between keep-alives. The second one without an answer ends the connection. */
 const KEEPALIVE_MS = 2_000;
 const KEEPALIVE_MAX = 2;
 const BACKOFF_MS = 250;
 const BACKOFF_MAX_MS = 5_000;
 const STDERR_KEPT_CHARS = 500;
 
-/** The host, port and user that ssh connects to. */
+/** Host, port and user that ssh connects to. */
 export type Target = Pick<BridgeSettings, "host" | "port" | "user">;
 
-/**
- * Returns a connected client. `isKnown` gets the raw host key. Errors: BROKER_DENIED, TRANSPORT_REFUSED, TRANSPORT_TIMEOUT.
- */
+/** Returns a connected client. `isKnown` gets the raw host key. Errors: BROKER_DENIED, TRANSPORT_REFUSED, TRANSPORT_TIMEOUT. */
 export function connectSsh(
   { host, port, user }: Target,
   privateKey: Buffer,
@@ -39,7 +37,7 @@ export function connectSsh(
     client
       .once("ready", () => {
         client.off("error", fail).on("error", () => {});
-        // Otherwise each small message waits 40 ms for the acknowledgement of the previous one.
+        // Without this, a small message waits 40 ms until the previous one is acknowledged.
         client.setNoDelay(true);
         resolve(client);
       })
@@ -87,9 +85,7 @@ function asPalaceError(
   return new PalaceError(code, `${where} cannot be reached: ${error.message}`, hint, { cause: error });
 }
 
-/**
- * One SSH connection with its channels. Emits `connected` and `down` when the connection does, not with each channel.
- */
+/** One SSH connection with its channels. Emits `connected` and `down` for the connection, not for each channel. */
 export class BridgeConnection extends EventEmitter<ConnectionEvents> {
   readonly #settings: BridgeSettings;
   readonly #privateKey: Buffer;
@@ -113,10 +109,7 @@ export class BridgeConnection extends EventEmitter<ConnectionEvents> {
     return inTime(opening, "palace bridge status");
   }
 
-  /**
-   * Connects to the host. Fails at once while the last failure is younger than its backoff, so that callers do not wait
-   * for a host known to be away.
-   */
+  /** Connects to the host. During the backoff after a failure it fails at once, so that callers do not wait for a host that is away. */
   #connect(): Promise<Client> {
     if (performance.now() < this.#notBeforeMs && this.#lastFailure !== undefined)
       return Promise.reject(this.#lastFailure);

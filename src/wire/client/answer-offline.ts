@@ -1,6 +1,6 @@
 /**
- * Answers an agent while no broker can be reached: the handshake, the list of tools, a spooled write's acknowledgement, and
- * an immediate error for every read. Loaded only in an outage.
+ * Answers an agent while no broker can be reached: the handshake, the list of tools, an acknowledgement for a spooled write, and an error
+ * for every read. Loaded only in an outage.
  */
 import { existsSync } from "node:fs";
 import type { Config } from "../../config/config.ts";
@@ -23,7 +23,7 @@ import { toRpcError } from "./rpc-error.ts";
 import type { OfflineRules } from "./offline-rules.ts";
 import type { Spool, SpooledWrite } from "./spool.ts";
 
-/** Why no broker answers, and the spool for writes. `revision`: of MCP, by the client's handshake. */
+/** Why no broker answers, and the spool for writes. `revision`: MCP's, from the client's handshake. */
 export type Absence = {
   agent: string;
   revision?: McpVersion | undefined;
@@ -33,7 +33,7 @@ export type Absence = {
   away: PalaceError;
 };
 
-/** Returns the answer to the request `line` in the broker's place. A write is on disk when this returns. */
+/** Returns the answer to the request `line` in place of the broker. A write is on disk when this returns. */
 export function answerInstead(line: string, absence: Absence): string {
   const message = parseMessage(line);
   const id = message.id ?? null;
@@ -85,7 +85,7 @@ function keptWrite(
   return toolResult(tool, { ...value, message: `${kept}; ${aboutId(tool, id)}.` }, isModern);
 }
 
-/** Errors: those of the spool. In a sandbox that lets nothing be kept there either, the sandbox is the one to name. */
+/** Spools the write. Errors: the spool's. If a sandbox also forbids the spool, the error names the sandbox. */
 function append(spool: Spool, write: SpooledWrite, { away, config }: Pick<Absence, "away" | "config">): void {
   try {
     if (away.code === "TRANSPORT_SANDBOXED") assertOutlives(spool.folder, config);
@@ -100,10 +100,7 @@ function append(spool: Spool, write: SpooledWrite, { away, config }: Pick<Absenc
 /** File systems in memory that belong to the whole machine. */
 const SHARED_MEMORY = ["/dev/shm", "/tmp"];
 
-/**
- * A home in memory that holds no palace is the sandbox's own and ends with it.
- * Errors: STORE_READ_ONLY.
- */
+/** Refuses a home in memory without a palace: it belongs to the sandbox and ends with it. Errors: STORE_READ_ONLY. */
 function assertOutlives(folder: string, { paths: { ledgerFile } }: Config): void {
   const mount = mountOf(folder);
   if (mount?.type !== "tmpfs" || SHARED_MEMORY.includes(mount.point) || existsSync(ledgerFile)) return;

@@ -1,7 +1,6 @@
 /**
- * Authorizes a connection: on a UNIX socket the kernel vouches for the client; over TCP the client proves its token, and
- * the broker proves that it knows the token too, before either says anything about the palace. A process that squats on the
- * port learns nothing that opens a door.
+ * Authorises a connection. On a UNIX socket the kernel identifies the client. Over TCP client and broker prove to each other that they know
+ * the token, before either says anything about the palace. Another process on that port learns nothing it could use.
  */
 import type { Socket } from "node:net";
 import { PalaceError } from "../../base/errors.ts";
@@ -10,15 +9,15 @@ import { ask } from "../transport/http-client.ts";
 
 /** Proof of both sides for one request. */
 export type Authorization = {
-  /** Sent with the one request. */
+  /** Headers for this request only. */
   headers: Record<string, string>;
-  /** Checks the response headers. Errors: BROKER_DENIED when the other side does not know the token. */
+  /** Checks the response headers. Errors: BROKER_DENIED if the other side does not know the token. */
   verify: (answered: ReadonlyMap<string, string>) => void;
 };
 
 /**
- * Prepares one request to `path` over a fresh connection, which the caller destroys after an error. Errors: BROKER_DENIED without a token, CONFIG_BAD_VALUE when
- * the text is not a token.
+ * Prepares one request to `path` on a new connection, which the caller destroys after an error. Errors: BROKER_DENIED without a token,
+ * CONFIG_BAD_VALUE if the text is not a token.
  */
 export async function authorize(
   socket: Socket,
@@ -29,15 +28,14 @@ export async function authorize(
   if (endpoint.kind === "unix") return { headers: {}, verify: () => {} };
   const Host = formatEndpoint(endpoint).slice("http://".length);
   const token = readToken();
-  // A server that accepts us without a token is not our broker and would learn everything, so it gets no request at
-  // all.
+  // A server that accepts us without a token is not our broker and would see everything, so we send it no request.
   if (token === undefined)
     throw new PalaceError(
       "BROKER_DENIED",
       `a broker at ${formatEndpoint(endpoint)} wants a token, and MEMPALACE_TOKEN is not set`,
       "on the broker's machine: palace bridge token add NAME; here: export MEMPALACE_TOKEN=…",
     );
-  // The import is lazy: node:crypto takes a tenth of a shim's start.
+  // Imports lazily, because node:crypto takes a tenth of a shim's start.
   const proof = await import("../../protocol/proof.ts");
   const id = proof.tokenId(token);
   if (id === undefined)
@@ -57,8 +55,8 @@ export async function authorize(
       if (proof.isEqual(Buffer.from(given), Buffer.from(expected))) return;
       throw new PalaceError(
         "BROKER_DENIED",
-        `who answers at ${formatEndpoint(endpoint)} does not know this token: it is not our broker`,
-        "look at who listens there; nothing was sent to it",
+        `the program at ${formatEndpoint(endpoint)} does not know this token: it is not our broker`,
+        "find out which program listens there; nothing was sent to it",
       );
     },
   };

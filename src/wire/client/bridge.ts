@@ -1,6 +1,6 @@
 /**
- * The client's view of an SSH bridge: whether one is set up here, and what its resident process reports when no connection
- * is possible. Everything else is in src/wire/bridge.
+ * The client's view of an SSH bridge: whether one is set up, and what its resident reports when no connection is possible. The rest is in
+ * src/wire/bridge.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -10,21 +10,21 @@ import { PalaceError } from "../../base/errors.ts";
 
 const PORT_MAX = 65_535;
 
-/** Checks for the root first: the folder's name needs hashing, which a shim's start avoids. */
+/** Returns true if a bridge is set up. It checks the root first, because the folder's name needs hashing, which a shim's start avoids. */
 export function hasBridge({ paths }: Config): boolean {
   return existsSync(paths.bridgeRoot) && existsSync(join(paths.bridgeDir, "bridge.json"));
 }
 
 const SSH_ENDPOINT = /^ssh:\/\/(?:(\w[\w.+-]*)@)?(?:\[([\da-fA-F:]+)\]|(\w[\w.-]*))(?::(\d{1,5}))?\/?$/;
 
-/** True when the broker is reached over the bridge: MEMPALACE_BROKER says ssh://, or is not set and a bridge is set up. */
+/** Returns true if the client reaches the broker over the bridge: MEMPALACE_BROKER says ssh://, or is not set and a bridge exists. */
 export function isBridged(config: Config): boolean {
   return config.endpoint === undefined ? hasBridge(config) : config.endpoint.startsWith("ssh:");
 }
 
 /**
- * Returns why the bridge that MEMPALACE_BROKER asks for is missing; undefined when it exists or none is asked for. An
- * unnamed user or port matches any: the set-up took them from the user's own ssh settings. Errors: CONFIG_BAD_VALUE.
+ * Returns the error if MEMPALACE_BROKER asks for a bridge that is not set up here, else undefined. A variable without a user or port
+ * matches every user or port. Errors: CONFIG_BAD_VALUE.
  */
 export function missingBridge(config: Config): PalaceError | undefined {
   const { endpoint, paths } = config;
@@ -51,12 +51,12 @@ export function missingBridge(config: Config): PalaceError | undefined {
   );
 }
 
-/** True when the bridge connected before and has reported no fault since: opening a channel is then worth the wait. */
+/** Returns true if the bridge connected before and has reported no fault since. Opening a channel is then worth the wait. */
 export function isBridgeUp({ paths }: Config): boolean {
   return readRecord(join(paths.bridgeDir, "state.json"))["state"] === "connected";
 }
 
-/** Returns why the bridge connected nobody since `sinceMs`; undefined while it is trying, or when nothing went wrong. */
+/** Returns why the bridge has failed since `sinceMs`; undefined while it is trying or works. */
 export function bridgeFault({ paths }: Config, sinceMs: number): PalaceError | undefined {
   const { state, atMs, why, hint } = readRecord(join(paths.bridgeDir, "state.json"));
   if (state !== "down" || typeof atMs !== "number" || atMs < sinceMs) return undefined;

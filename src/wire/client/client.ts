@@ -1,6 +1,6 @@
 /**
- * The typed client, which feeders, the command line and other programs use. Every call that may change something carries an
- * idempotency key, so a repeated call is done once.
+ * The typed client for feeders, the command line and other programs. Every call that may change something has an idempotency key, so a
+ * repeated call is done once.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseJson, parseRecord } from "../../base/parse-json.ts";
@@ -27,29 +27,26 @@ const HAND_OVER_MAX_MS = 5_000;
 const POLL_MS = 50;
 
 /**
- * Settings of a connection. `agent`: the name for the audit log. `start`: `never` fails without a broker, `auto` starts one. `project`:
- * names of the project that searches prefer.
+ * Settings of a connection. `agent`: name for the audit log. `start`: without a broker `never` fails, `auto` starts one. `project`: names
+ * of the project that searches prefer.
  */
 export type ConnectOptions = { config: Config; agent: string; start: "auto" | "never"; project?: readonly string[] };
-/** Settings of one call. `key`: the idempotency key, by default a new one. `timeoutMs`: the wait for the answer, repetitions included. */
+/** Settings of one call. `key`: idempotency key, by default a new one. `timeoutMs`: time to wait for the answer, including repetitions. */
 export type CallOptions = { key?: string; timeoutMs?: number };
 /** A tool as `tools/list` shows it. `inputSchema` is a JSON Schema. */
 export type ToolInfo = { name: string; description: string; inputSchema: JsonObject };
 
-/**
- * A connection to one palace's broker, which is made again when it is lost. Concurrency: calls may overlap; a broker
- * answers them in any order.
- */
+/** Connection to one palace's broker; it reconnects after a loss. Calls may overlap, and a broker answers them in any order. */
 export interface Client {
   /** The broker's state when the connection was made. */
   readonly health: Health;
-  /** Calls one of our own methods. Errors: PalaceError, the broker's or the transport's. */
+  /** Calls one of our own methods. Errors: PalaceError of the broker or the transport. */
   call<M extends MethodName>(
     method: M,
     params: Methods[M]["params"],
     options?: CallOptions,
   ): Promise<Methods[M]["result"]>;
-  /** Calls one tool by its full name and returns its decoded value. Errors: PalaceError carrying upstream's message. */
+  /** Calls one tool by its full name and returns its decoded value. Errors: PalaceError with upstream's message. */
   callTool(name: string, args: JsonObject, options?: CallOptions): Promise<Json>;
   /** Lists the tools that this client's settings show. Errors: as `call`. */
   listTools(): Promise<ToolInfo[]>;
@@ -117,7 +114,7 @@ function noAnswer(method: string, timeoutMs: number): PalaceError {
   return new PalaceError("TRANSPORT_TIMEOUT", message, "run `palace status`");
 }
 
-/** Finds the broker that just answered, or its successor: for a moment between the two, none answers. */
+/** Finds the broker that just answered, or its successor: between the two, no broker answers for a moment. */
 async function findSuccessor(config: Config): ReturnType<typeof findBroker> {
   for (const deadline = performance.now() + HAND_OVER_MAX_MS; ; await sleep(POLL_MS)) {
     const found = await findBroker(config);
@@ -125,7 +122,7 @@ async function findSuccessor(config: Config): ReturnType<typeof findBroker> {
   }
 }
 
-/** Decodes a tool's value from its MCP result; a tool that answers in sentences has `{ text, isError? }`. */
+/** Decodes a tool's value from its MCP result. A tool that answers in sentences has `{ text, isError? }`. */
 export function toolValue(name: string, result: unknown): Json {
   const { content, isError } = result as { content: { text: string }[]; isError?: true };
   const text = content[0]?.text ?? "null";
@@ -136,7 +133,7 @@ export function toolValue(name: string, result: unknown): Json {
   return value as Json;
 }
 
-/** Returns the error that an answer carries. Upstream's numeric errors, which carry no code of ours, get the code of the same meaning. */
+/** Returns the error in an answer. Upstream's numeric errors have no code of ours and get the code of the same meaning. */
 export function toPalaceError({ code, message, data }: RpcError): PalaceError {
   const wire = (data ?? {}) as Partial<WireErrorData>;
   const options = wire.retryAfterMs === undefined ? {} : { retryAfterMs: wire.retryAfterMs };

@@ -1,12 +1,12 @@
 /**
- * The connection to a broker, and its four states:
+ * Connection to a broker, with four states:
  *
  *     disconnected ──connect──▶ connecting ──prepared──▶ connected
  *          ▲                        │                        │
  *          └────── no broker ───────┴───── stream ended ─────┘        close: from any state to `closed`
  *
- * Knows streams and messages, and nothing of calls: its owner (link.ts) decides about those. A stream that says nothing, or
- * nonsense, is ended. Concurrency: `connect` may be called at any time; callers share one attempt.
+ * It handles streams and messages; its owner (link.ts) decides about calls. It ends a stream that is silent or sends nonsense.
+ * `connect` may be called at any time: callers share one attempt.
  */
 import type { Socket } from "node:net";
 import type { Clock } from "../../base/clock.ts";
@@ -25,27 +25,30 @@ type State =
   | { name: "connected"; socket: Socket; sinceMs: number }
   | { name: "closed" };
 
-/** The owner's part of a connection: how to reach a broker, and what to do with its messages. */
+/** The owner's part of a connection: how to reach a broker, and what to do with messages. */
 export type ConnectionOwner = {
-  /** Reaches a broker; undefined: try again. Errors: PalaceError and system errors, which end the attempt. */
+  /**
+   * Connects to a broker. Returns undefined if the connection should try again. Errors: PalaceError and system errors, which end the
+   * attempt.
+   */
   dial: () => Promise<Stream | undefined>;
-  /** Uses a new stream before it is `connected`. */
+  /** Prepares a new stream before the connection is `connected`. */
   prepare: () => Promise<void>;
   onConnected: () => void;
   /** Called after each dial of an attempt, successful or not. */
   onDialled: () => void;
   /** Called when an attempt has ended without a connection. */
   onUnreachable: (error: PalaceError) => Promise<void>;
-  /** `connectedMs`: how long the state was `connected`. */
+  /** `connectedMs`: how long the connection was `connected`. */
   onLost: (connectedMs: number) => void;
   onMessage: (message: RpcResponse, bytes: Buffer) => void;
-  /** Called with the beginning of a message that is too long to be read. `id`: of the call that it answers. */
+  /** Called with the beginning of a message that is too long to read. `id`: the call that it answers. */
   onOversize: (id: RequestId | undefined) => void;
-  /** True while an answer is awaited: a silent stream is then ended. */
+  /** True while the owner waits for an answer. Only then the connection ends a silent stream. */
   isAwaiting: () => boolean;
 };
 
-/** The connection of one owner. Its state says whether messages can be sent. */
+/** Connection of one owner. Its state says whether messages can be sent. */
 export class Connection {
   readonly #owner: ConnectionOwner;
   readonly #clock: Clock;
@@ -62,7 +65,7 @@ export class Connection {
     return this.#state.name;
   }
 
-  /** True when there is a stream, connected or being prepared. */
+  /** True if there is a stream, connected or being prepared. */
   get hasStream(): boolean {
     return this.#socket !== undefined;
   }
@@ -71,10 +74,7 @@ export class Connection {
     return "socket" in this.#state ? this.#state.socket : undefined;
   }
 
-  /**
-   * Dials until a broker answers. Errors: PalaceError, when the attempt has ended and the owner knows; any other error is a
-   * bug of ours.
-   */
+  /** Dials until a broker answers. Errors: PalaceError after the attempt has ended and the owner knows it; any other error is our bug. */
   connect(): Promise<void> {
     if (this.#state.name === "connecting") return this.#state.attempt;
     if (this.#state.name !== "disconnected") return Promise.resolve();
@@ -141,7 +141,7 @@ export class Connection {
 
   #onFrame(socket: Socket, bytes: Buffer): void {
     const message = toMessage(bytes);
-    // The other side is not a broker, or has lost track of the stream: the next connection may be better.
+    // The other side is not a broker, or has lost its place in the stream: a new connection may be better.
     if (message === undefined) return void socket.destroy();
     if (!this.#keepAlive.isPong(message.id ?? undefined)) this.#owner.onMessage(message, bytes);
   }
@@ -156,14 +156,14 @@ export class Connection {
   }
 }
 
-/** Returns why no broker is reached. Errors: `error` itself when it is neither ours nor the system's, but a bug. */
+/** Returns why no broker is reached. Errors: `error` itself if it is neither ours nor the system's, but a bug. */
 function asUnreachable(error: unknown): PalaceError {
   if (error instanceof PalaceError) return error;
   if (!(error instanceof Error) || !("syscall" in error)) throw error;
   return new PalaceError("TRANSPORT_REFUSED", "the broker cannot be reached", "run `palace doctor`", { cause: error });
 }
 
-/** Returns undefined for bytes that no broker sends. */
+/** Returns the message, or undefined for bytes that no broker sends. */
 function toMessage(bytes: Buffer): RpcResponse | undefined {
   const decoded = decodeFrame(bytes);
   if (!decoded.ok || typeof decoded.message !== "object" || decoded.message === null) return undefined;
@@ -172,7 +172,7 @@ function toMessage(bytes: Buffer): RpcResponse | undefined {
   return isWell ? (decoded.message as RpcResponse) : undefined;
 }
 
-/** Returns the id of the call that a message answers, from the first bytes of the message; undefined if they name none. */
+/** Returns the id of the call that a message answers, from its first bytes; undefined if they have none. */
 function idInHead(head: Buffer): RequestId | undefined {
   const id = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?\d+),/.exec(head.toString("utf8"))?.[1];
   return parseAs(id ?? "", isId);

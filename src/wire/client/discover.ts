@@ -1,6 +1,6 @@
 /**
- * Finds the broker: `$MEMPALACE_BROKER` verbatim, else `broker.json`, which is only a hint: the proof is a handshake that
- * returns the same instance id. A pid from a file proves nothing and is never used.
+ * Finds the broker: at `$MEMPALACE_BROKER`, else through `broker.json`. That file is only a hint: a handshake with the same instance id is
+ * the proof. A pid from a file proves nothing and is never used.
  */
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 import type { Socket } from "node:net";
@@ -32,23 +32,20 @@ import { isBridged, missingBridge } from "./bridge.ts";
 type Candidate = {
   endpoint: Endpoint;
   instanceId: string | undefined;
-  /** Limits the wait for its answer; behind a bridge, a broker may have to be started first. */
+  /** Time to wait for the answer; behind a bridge the host may have to start a broker first. */
   timeoutMs: number;
 };
 const BRIDGE_TIMEOUT_MS = 10_000;
 
-/** A socket that carries messages. `rest`: bytes that have arrived already; the socket is paused behind them. */
+/** Socket that carries messages. `rest`: bytes that have already arrived; the socket is paused after them. */
 export type Stream = { socket: Socket; rest: Buffer; endpoint: string };
 
-/** Thirty times the size of the file that a broker writes. */
+/** Largest broker.json that we read: thirty times the usual size. */
 const BROKER_FILE_SIZE_MAX_BYTES = 16 * 1024;
-/** Bounds the search: each door that does not answer costs a dial's time-out. */
+/** Most doors to try: each door without an answer costs a dial's time-out. */
 const DOORS_MAX = 4;
 
-/**
- * Reads broker.json; returns undefined when it is missing or malformed. Never throws, never blocks. Doors of a kind unknown
- * to this client are left out.
- */
+/** Reads broker.json; undefined if it is missing or malformed. Never throws, never blocks. Leaves out doors of unknown kinds. */
 export function readBrokerFile(path: string): BrokerFile | undefined {
   try {
     const file = parseAs(readSmallFile(path), isBrokerFile);
@@ -60,8 +57,8 @@ export function readBrokerFile(path: string): BrokerFile | undefined {
 }
 
 /**
- * True when this file is a copy made together with the folder of a running broker: the original still exists where the
- * broker wrote it, as another file. From another mount point, that path is missing or holds something else.
+ * Returns true if this file was copied together with the folder of a running broker: the original still exists at the path that it names.
+ * Seen from another mount point, that path is missing or has another content.
  */
 function isCopy(path: string, { home, instanceId }: BrokerFile): boolean {
   if (typeof home !== "string" || !isAbsolute(home)) return false;
@@ -76,7 +73,7 @@ function isBrokerFile(value: unknown): value is BrokerFile {
   return value["schema"] === 1 && typeof value["instanceId"] === "string" && Array.isArray(value["doors"]);
 }
 
-/** Reads a regular file only, and no more than the limit: reading a pipe in its place would block. */
+/** Reads only a regular file up to the limit: reading a pipe in its place would block. */
 function readSmallFile(path: string): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
@@ -89,7 +86,7 @@ function readSmallFile(path: string): string {
   }
 }
 
-/** Checks the shape: Node's connect() accepts much more than a door's address. */
+/** Checks the shape, because Node's connect() accepts much more than a door's address. */
 function isDoor(value: unknown): value is Door {
   const { kind, path, host, port } = (value ?? {}) as Record<string, unknown>;
   if (kind === "unix") return typeof path === "string" && isAbsolute(path) && !path.includes("\0");
@@ -97,10 +94,10 @@ function isDoor(value: unknown): value is Door {
   return /^[\w.:%-]+$/.test(host) && Number.isInteger(port) && port > 0 && port < 65_536;
 }
 
-/** Lists the endpoints worth dialling, best first. */
+/** Lists the endpoints to dial, best first. */
 function candidates(config: Config): Candidate[] {
   const timeoutMs = DIAL_TIMEOUT_MS;
-  // Users who set a bridge up want the host's memory: a broker on this machine would split it in two.
+  // With a bridge, users want the host's memory; a broker on this machine would split it in two.
   if (isBridged(config)) {
     if (missingBridge(config) !== undefined) return [];
     const endpoint: Endpoint = { kind: "unix", path: config.paths.bridgeSocketPath };
@@ -109,19 +106,19 @@ function candidates(config: Config): Candidate[] {
   if (config.endpoint !== undefined)
     return [{ endpoint: parseEndpoint(config.endpoint), instanceId: undefined, timeoutMs }];
   const file = readBrokerFile(config.paths.brokerFile);
-  // A TCP door needs a token: without one it only refuses, and the refusal hides that the socket is about to appear.
+  // A TCP door needs a token. Without one it only refuses, and that would hide a socket that is about to appear.
   const doors = (file?.doors ?? []).filter(({ kind }) => kind === "unix" || config.token() !== undefined);
   return doors.map((endpoint) => ({ endpoint, instanceId: file?.instanceId, timeoutMs }));
 }
 
 /**
- * The parts of a client's introduction beside its name. `revision`: of MCP, by the handshake of a client that was connected before.
- * `project`: names of the project that the client works in.
+ * Parts of a client's introduction besides its name. `revision`: MCP's, from the handshake of a client that was connected before.
+ * `project`: names of the client's project.
  */
 export type Introduction = { revision?: McpVersion | undefined; project?: readonly string[] };
 
 /**
- * Opens a message stream to the live broker; undefined when there is none. Errors: PROTOCOL_VERSION_MISMATCH, CONFIG_BAD_VALUE,
+ * Opens a message stream to the running broker; undefined if none runs. Errors: PROTOCOL_VERSION_MISMATCH, CONFIG_BAD_VALUE,
  * TRANSPORT_SANDBOXED.
  */
 export async function openStream(
@@ -148,9 +145,8 @@ export async function openStream(
 }
 
 /**
- * Returns the live broker's health, or undefined when none answers. Never starts one. `answerMs` is the wait for an answer,
- * for callers that must be certain. Errors: those of openStream; with `answerMs` also TRANSPORT_TIMEOUT, when a broker
- * accepts and stays silent.
+ * Returns the running broker's health, or undefined if none answers. Never starts one. `answerMs`: time to wait, for callers that must be
+ * certain. Errors: as openStream; with `answerMs` also TRANSPORT_TIMEOUT if a broker accepts and stays silent.
  */
 export async function findBroker(
   config: Config,
@@ -173,7 +169,7 @@ export async function findBroker(
   return found;
 }
 
-/** Returns undefined for a body that no broker sends. */
+/** Returns the health, or undefined for a body that no broker sends. */
 function toHealth(body: string): Health | undefined {
   const health = parseJson(body);
   const { instanceId, version, protocol } = (health ?? {}) as Partial<Record<keyof Health, unknown>>;
@@ -183,8 +179,8 @@ function toHealth(body: string): Health | undefined {
 }
 
 /**
- * Returns the first answer to a request to `path`. A door that refuses or says nonsense is passed over and its socket destroyed; a
- * bug of ours is thrown.
+ * Returns the first answer to a request to `path`. Skips a door that refuses or sends nonsense, and destroys its socket. Throws our own
+ * bugs.
  */
 async function firstLive<T>(
   config: Config,
@@ -201,7 +197,7 @@ async function firstLive<T>(
     } catch (error) {
       socket?.destroy();
       if (!(error instanceof PalaceError)) throw error;
-      // No other door is open to a process that may open no socket.
+      // This process may not open sockets, so every other door fails, too.
       if (error.code === "TRANSPORT_SANDBOXED") throw await namedSandbox(config, error);
       if (!error.code.startsWith("TRANSPORT_")) throw error;
     }
@@ -209,7 +205,7 @@ async function firstLive<T>(
   return undefined;
 }
 
-/** Checks that this process may open sockets: a broker that it starts needs one, too. Errors: TRANSPORT_SANDBOXED. */
+/** Checks that this process may open sockets; a broker that it starts needs a socket, too. Errors: TRANSPORT_SANDBOXED. */
 export async function assertSockets(config: Config): Promise<void> {
   try {
     (await dial({ kind: "unix", path: config.paths.socketPath })).destroy();
@@ -218,7 +214,7 @@ export async function assertSockets(config: Config): Promise<void> {
   }
 }
 
-/** The import is lazy: hardly any client runs in a sandbox. */
+/** Imports lazily, because hardly any client runs in a sandbox. */
 async function namedSandbox(config: Config, error: PalaceError): Promise<PalaceError> {
   return (await import("./sandbox.ts")).namedSandbox(config, error);
 }

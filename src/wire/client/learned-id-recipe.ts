@@ -1,6 +1,6 @@
 /**
- * Learns the palace's id recipe from its answers: each palace has one of two, and both make a drawer's id of wing, room and
- * text. The recipe is noted, so that a write spooled in an outage can already tell its id. Loaded only in an outage.
+ * Learns the palace's id recipe from its answers. A palace uses one of two recipes, which make a drawer's id of wing, room and text. With
+ * the recipe, a write that is spooled in an outage already has its id.
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -15,13 +15,13 @@ import type { OfflineRules } from "./offline-rules.ts";
 type IdRecipe = Parameters<OfflineRules["newDrawerId"]>[0];
 const RECIPES: readonly IdRecipe[] = ["v3", "bare"];
 
-/** Notes what the answer to an add_drawer reveals; an answer that reveals nothing changes nothing. Never throws. */
+/** Stores the recipe that the answer to an add_drawer reveals, if it reveals one. Never throws. */
 export function learnIdRecipe({ newDrawerId }: OfflineRules, paths: Paths, request: string, answer: string): void {
   try {
     const params = argumentsOf(request);
     const { content } = (parseMessage(answer) as { result?: { content?: { text?: string }[] } }).result ?? {};
     const { success, reason, drawer_id: id } = parseRecord(content?.[0]?.text ?? "");
-    // The id of a text that was already there may come from elsewhere.
+    // If the palace already had the text, its id may come from another program.
     if (params === undefined || success !== true || reason !== undefined) return;
     const recipe = RECIPES.find((one) => newDrawerId(one, params) === id);
     if (recipe === undefined || recipe === readIdRecipe(paths)) return;
@@ -51,7 +51,7 @@ function readIdRecipe(paths: Paths): IdRecipe | undefined {
   }
 }
 
-/** Each palace has one note, as it has one spool. */
+/** Returns the file with the recipe. Each palace has its own, as it has its own spool. */
 function noteOf({ spoolDir, stateDir }: Paths): string {
   return join(stateDir, `id-recipe-${basename(spoolDir)}`);
 }

@@ -1,9 +1,8 @@
 /**
- * Carries the calls of one owner, the shim or the typed client, to the broker and their answers back. `connection.ts` keeps the
- * connection; `outage-policy.ts` decides what happens to a call without one; this file does what they say. Unanswered requests
- * are sent again over a new connection, with their idempotency keys, so a restarting broker is only a delay. A link with a spool
- * answers in a broker's place, and later delivers the spool before anything else. Concurrency: one owner; `send` may be called at
- * any time.
+ * Carries the calls of one owner (the shim or the typed client) to the broker, and the answers back. `connection.ts` keeps the connection,
+ * and `outage-policy.ts` decides about a call without a connection. Unanswered requests are sent again over a new connection with their
+ * idempotency keys, so a restarting broker is only a delay. A link with a spool answers in place of the broker, and later delivers the
+ * spool first. `send` may be called at any time.
  */
 import { existsSync } from "node:fs";
 import type { Config } from "../../config/config.ts";
@@ -39,25 +38,24 @@ import {
   STARTING_TIMEOUT_MS,
 } from "./timeouts.ts";
 
-/** The owner's settings of a link. */
+/** Settings of a link. */
 export type LinkOptions = {
   config: Config;
   agent: string;
   start: "auto" | "never";
-  /** Names of the project that the owner works in. */
+  /** Names of the owner's project. */
   project?: readonly string[];
-  /** One message of the broker, without its LF: a response to a request, or a notification. */
+  /** Gets one message of the broker without its LF: a response or a notification. */
   onLine: (line: Buffer | string) => void;
-  /** With these rules the link answers requests without a broker and spools writes; without them, requests fail. */
+  /** Rules for answering requests and spooling writes without a broker. Without these rules such requests fail. */
   offline?: () => Promise<OfflineRules>;
-  /** Reaches a broker; the simulation passes its own. */
+  /** Function that connects to a broker. The simulation passes its own function. */
   reach?: Reach;
   clock?: Clock;
 };
 
 /**
- * Ways to a broker: `open` returns undefined without one, `ensure` returns when there is one. Errors: those of
- * discovery and start.
+ * Ways to a broker. `open` returns undefined if no broker runs; `ensure` returns when a broker runs. Errors: those of discovery and start.
  */
 export type Reach = {
   open: (config: Config, agent: string, introduction: Introduction) => Promise<Stream | undefined>;
@@ -66,29 +64,29 @@ export type Reach = {
 
 const REACH: Reach = {
   open: openStream,
-  // The import is lazy: a shim that finds its broker starts without it.
+  // Imports lazily: a shim that finds its broker starts without it.
   ensure: async (config, options) => (await import("./start.ts")).ensureBroker(config, options),
 };
 
-/** A call without its answer. `since`: on the link's clock, ms. */
+/** A call without an answer yet. `since`: on the link's clock, ms. */
 type Call = { line: string; since: number };
 
-/** Marks a request whose answer may reveal the id recipe. */
+/** Part of a request whose answer may reveal the id recipe. */
 const ADD_DRAWER = '"mempalace_add_drawer"';
-/** Loaded in an outage, or when the spool holds writes. */
+/** Modules that are loaded in an outage, or when the spool has writes. */
 type Outage = typeof import("./answer-offline.ts") &
   typeof import("./send-spooled.ts") & { spool: Spool; rules: OfflineRules | undefined };
 
-/** The calls of one owner, each answered once: by a broker, from the spool, or with an error. */
+/** Answers each call of one owner once: from a broker, from the spool, or with an error. */
 export class Link {
   readonly #options: LinkOptions;
   readonly #clock: Clock;
   readonly #reach: Reach;
   readonly #connection: Connection;
   readonly #calls = new Map<RequestId, Call>();
-  /** Spooled writes under delivery, by the request ids that this link gave them. */
+  /** Spooled writes that are being delivered, by the request ids of this link. */
   readonly #delivering = new Map<RequestId, (response: RpcResponse | undefined) => void>();
-  /** Notifications sent without a connection; they are always few. */
+  /** Notifications that wait for a connection; they are always few. */
   #unsent: string[] = [];
   #presence: Presence = "unknown";
   #startingUntilMs = 0;
@@ -125,7 +123,7 @@ export class Link {
     return this.#agent === UNNAMED_AGENT;
   }
 
-  /** Sets the name that later connections give, as they give `revision`, that of the client's MCP handshake. */
+  /** Sets the name that later connections give to the broker. They also give `revision`, the MCP revision of the client's handshake. */
   set agent(name: string) {
     this.#agent = name;
   }
@@ -134,7 +132,7 @@ export class Link {
     return this.#calls.size;
   }
 
-  /** Sends one message. When it has an id, `onLine` gets its answer, or an error made here if everything fails. */
+  /** Sends one message. If it has an id, `onLine` gets its answer, or our own error if everything fails. */
   send(id: RequestId | undefined, line: string): void {
     if (id !== undefined && Buffer.byteLength(line) > REQUEST_SIZE_MAX_BYTES) return this.#fail(id, requestTooLarge());
     const isWrite = (): boolean => id !== undefined && this.#outage?.isWrite(line) === true;
@@ -146,17 +144,17 @@ export class Link {
     this.#await();
   }
 
-  /** Drops a request whose caller no longer wants the answer: notifies the broker, never sends the request again. */
+  /** Drops a request whose caller no longer wants the answer: tells the broker and never sends the request again. */
   cancel(id: RequestId, notification: string): void {
     if (this.#calls.delete(id) && this.#connection.state === "connected") this.#connection.write(notification);
   }
 
-  /** Connects, starting a broker if allowed. Errors, also for pending requests: those of discovery and start. */
+  /** Connects, and starts a broker if allowed. Errors, also for open requests: those of discovery and start. */
   connect(): Promise<void> {
     return this.#connection.connect();
   }
 
-  /** Connects without a caller who waits: the calls get its errors. A bug of ours is an unhandled rejection, which ends the process. */
+  /** Connects in the background; the open calls get its errors. A bug of ours becomes an unhandled rejection, which ends the process. */
   connectSoon(): void {
     void this.connect().catch((error: unknown) => {
       if (!(error instanceof PalaceError)) throw error;
@@ -179,7 +177,7 @@ export class Link {
     this.#presence = nextPresence(this.#presence, sighting);
   }
 
-  /** Looks for a broker. A network that drops every packet must not keep an agent waiting; the search goes on. */
+  /** Looks for a broker. If the network drops every packet, the agent gets an answer and the search continues. */
   #await(): void {
     if (this.#spools && this.#calls.size > 0)
       this.#outageTimer ??= this.#clock.after(OUTAGE_TIMEOUT_MS, () => this.#onSilence());
@@ -217,7 +215,7 @@ export class Link {
 
   #onConnected(): void {
     if (this.#presence !== "refusing") this.#retryMs = RETRY_MAX_MS;
-    // Writes wait behind the spooled ones that the broker does not take yet, or their order would change.
+    // Writes queue behind the spooled ones that the broker refuses for now, so their order stays.
     else this.#withdraw((line) => this.#outage?.isWrite(line) === true, REFUSES);
     const lines = [...this.#unsent, ...[...this.#calls.values()].map(({ line }) => line)];
     this.#unsent = [];
@@ -242,7 +240,7 @@ export class Link {
     if (!this.#hasLearnt && call?.line.includes(ADD_DRAWER) === true) void this.#learn(call.line, bytes);
   }
 
-  /** Fails the call whose answer is too long to be read; every call when the answer's beginning does not name one. */
+  /** Fails the call whose answer is too long to read, or all calls if the answer's beginning has no id. */
   #onOversize(id: RequestId | undefined): void {
     const error = tooLarge("the broker's answer");
     if (id !== undefined) this.#delivering.get(id)?.({ jsonrpc: "2.0", id, error: toRpcError(error) });
@@ -264,11 +262,12 @@ export class Link {
 
   #onLost(connectedMs: number): void {
     const now = this.#clock.now();
-    // A request that was served for long, a wait for an event say, gets its full time from this disconnection on.
+    // A request that the broker had for long, such as a wait for an event, gets its full time again.
     if (connectedMs > REPEAT_TIMEOUT_MS) for (const call of this.#calls.values()) call.since = now;
     this.#saw("ended");
     for (const settle of this.#delivering.values()) settle(undefined);
-    // Without open requests the next request connects: a broker that exited when idle is not started for nothing.
+    // If no request is open, the link waits for the next request to connect again. So it does not restart a broker that exited because it
+    // was idle.
     if (this.#calls.size > 0) this.#await();
   }
 
@@ -283,14 +282,14 @@ export class Link {
     this.#options.onLine(JSON.stringify({ jsonrpc: "2.0", id, error: toRpcError(error) }));
   }
 
-  /** Answers all open calls, in the broker's place or with `error`; with a filled spool, it looks again later. */
+  /** Answers all open calls, in place of the broker or with `error`. If the spool has writes, it looks for a broker again later. */
   async #onUnreachable(error: PalaceError): Promise<void> {
     if (fateOfUnreachable(error, this.#spools) === "give up") {
       for (const id of [...this.#calls.keys()]) this.#fail(id, error);
       return;
     }
     await this.#loadOutage();
-    // A broker may have connected meanwhile and may be working on them.
+    // A broker may have connected meanwhile and may be working on the calls.
     if (this.#connection.hasStream || this.#connection.state === "closed") return;
     this.#saw("outage");
     this.#withdraw(() => true, error);
@@ -322,13 +321,13 @@ export class Link {
     this.#retryMs = Math.min(this.#retryMs * 2, SPOOL_RETRY_MAX_MS);
   }
 
-  /** Checks for the root first: the palace's tag needs hashing, which a shim's start avoids. */
+  /** Returns true if writes are spooled. It checks the root first, because the palace's tag needs hashing, which a shim's start avoids. */
   #hasSpooled(): boolean {
     const { paths } = this.#options.config;
     return this.#options.start === "auto" && existsSync(paths.spoolRoot) && existsSync(paths.spoolDir);
   }
 
-  /** Delivers every write spooled for this palace, by any process. */
+  /** Delivers every write that any process has spooled for this palace. */
   async #deliver(): Promise<void> {
     const { deliver, spool } = await this.#loadOutage();
     let lastId = 0;
@@ -340,13 +339,13 @@ export class Link {
       return promise.finally(() => this.#delivering.delete(id));
     };
     const delivery = await deliver(spool, ask).catch((error: unknown) => {
-      // A spool that cannot be read or cleared must not hold back requests that the broker can answer.
+      // An unreadable spool must not hold back requests that the broker can answer.
       if (error instanceof PalaceError) return "stuck" as const;
       throw error;
     });
     if (!this.#spools) return;
     this.#saw(delivery === "stuck" ? "refused the spool" : "took the spool");
-    // After a cut nobody may send another request, and the remaining writes must still be delivered.
+    // After an incomplete delivery there may be no further request, and the remaining writes must still be delivered.
     if (delivery !== "delivered") this.#lookAgain();
   }
 

@@ -1,9 +1,9 @@
 /**
- * The rules of the memory that hold without a palace. A client may not import the memory, so an executable hands them in
+ * Rules of the memory that apply without a palace. A client may not import the memory, so the executable passes them in
  * (`broker/tools/offline.ts`).
  */
 
-/** A write of an agent that no broker can take now. `params`: checked arguments of the tool. `atMs`: time of the call. */
+/** An agent's write that no broker can take now. `params`: checked arguments of the tool. `atMs`: time of the call. */
 export type OfflineWrite = Readonly<{
   tool: string;
   params: Record<string, unknown>;
@@ -14,8 +14,8 @@ export type OfflineWrite = Readonly<{
 
 /** Rules that a client applies while no broker answers. */
 export type OfflineRules = Readonly<{
-  /** Returns the answer that every palace gives, from the arguments alone; undefined if it depends on the palace. */
+  /** Returns the answer that every palace gives, from the arguments alone; undefined if the answer depends on the palace. */
   answerWithoutPalace(write: OfflineWrite): { value: unknown } | undefined;
-  /** Returns the id of a new drawer. A palace uses one of two recipes. Errors: those of bad arguments. */
+  /** Returns the id of a new drawer. `recipe`: the way to compute it. Errors: those of bad arguments. */
   newDrawerId(recipe: "v3" | "bare", params: Record<string, unknown>): string;
 }>;

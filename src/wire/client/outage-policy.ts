@@ -1,16 +1,15 @@
 /**
- * Decides what happens to a call while no broker answers it. Two small machines without timers or files of their own, which
- * link.ts asks: what the link knows of its broker (`Presence`), and the fate of one call. Imported by every shim, so it
- * imports almost nothing.
+ * Decides what happens to a call while no broker answers it. It has two small state machines without timers and files, which link.ts asks:
+ * what the link knows about its broker (`Presence`), and what happens to one call. Every shim imports it, so it imports almost nothing.
  *
- * | Fate           | The call                                                                             |
- * | -------------- | ------------------------------------------------------------------------------------ |
- * | send           | goes to the broker now                                                               |
- * | wait           | goes to the next connection, with the same idempotency key                           |
- * | send again     | goes to the same broker again, after a pause                                         |
- * | answer offline | is answered here: a write is spooled, any other call gets an error (answer-offline.ts)       |
- * | give up        | gets the error                                                                       |
- * | pass on        | has its answer                                                                       |
+ * | Decision       | The call                                                                              |
+ * | -------------- | ------------------------------------------------------------------------------------- |
+ * | send           | goes to the broker now                                                                |
+ * | wait           | goes to the next connection, with the same idempotency key                            |
+ * | send again     | goes to the same broker again, after a pause                                          |
+ * | answer offline | is answered here: a write is spooled, any other call gets an error (answer-offline.ts) |
+ * | give up        | gets the error                                                                        |
+ * | pass on        | has its answer                                                                        |
  */
 import type { PalaceError, WireErrorData } from "../../base/errors.ts";
 import { ABSENT_TIMEOUT_MS } from "../../protocol/limits.ts";
@@ -19,13 +18,13 @@ import { BUSY_TIMEOUT_MS, OUTAGE_TIMEOUT_MS, REPEAT_TIMEOUT_MS, RESTART_TIMEOUT_
 /**
  * A link's knowledge of its broker.
  * - `unknown`: no broker has answered yet.
- * - `present`: one answers.
- * - `refusing`: one answers but refuses the spooled writes for now (a full disk, say): later writes are spooled behind them.
- * - `lost`: the connection to one has ended; it is waited for.
- * - `absent`: an outage was noticed: the link looks for a broker, but no longer waits for one.
+ * - `present`: a broker answers.
+ * - `refusing`: a broker answers but refuses spooled writes for now (a full disk, say). New writes are spooled behind them.
+ * - `lost`: the connection has ended, and the link waits for the broker.
+ * - `absent`: an outage. The link looks for a broker but no longer waits for one.
  */
 export type Presence = "unknown" | "present" | "refusing" | "lost" | "absent";
-/** An event that changes what a link knows of its broker. */
+/** Event that changes what a link knows about its broker. */
 export type Sighting = "connected" | "took the spool" | "refused the spool" | "ended" | "outage";
 
 /** Returns the state after `sighting`. */
@@ -44,14 +43,14 @@ export function nextPresence(presence: Presence, sighting: Sighting): Presence {
   }
 }
 
-/** Returns how long a dial waits for a broker that cannot be started here, ms. `spools`: an agent must hear soon. */
+/** Returns how long a dial waits for a broker that cannot be started here, ms. `spools`: an agent needs an answer soon. */
 export function dialTimeoutMs(presence: Presence, spools: boolean): number {
   if (presence === "absent") return 0;
   if (spools) return OUTAGE_TIMEOUT_MS;
   return presence === "unknown" ? ABSENT_TIMEOUT_MS : RESTART_TIMEOUT_MS;
 }
 
-/** Decides about a call that was just made. `isWrite` is called only if a broker refuses writes. */
+/** Decides about a new call. `isWrite` is called only if a broker refuses writes. */
 export function fateOfNew(
   presence: Presence,
   isConnected: boolean,
@@ -62,8 +61,7 @@ export function fateOfNew(
 }
 
 /**
- * Decides about a call that has an answer. `data`: of the answer's error. A broker that is busy or shutting down did not take
- * the call.
+ * Decides about a call that has an answer. `data`: the answer's error data. A broker that is busy or shutting down did not take the call.
  */
 export function fateOfAnswered(
   data: Partial<WireErrorData> | undefined,
@@ -76,14 +74,14 @@ export function fateOfAnswered(
 }
 
 /**
- * Decides after OUTAGE_TIMEOUT_MS without a broker. `isStarting`: one is being started here. Once a broker is absent, one started
- * here may exit again, because a process that we cannot reach holds the palace.
+ * Decides after OUTAGE_TIMEOUT_MS without a broker. `isStarting`: this machine is starting one. In state `absent` the call does not wait
+ * for it: such a broker may exit again, because an unreachable process holds the palace.
  */
 export function fateOfSilent(presence: Presence, isStarting: boolean, isBridgeUp: boolean): "wait" | "answer offline" {
   return (isStarting && presence !== "absent") || isBridgeUp ? "wait" : "answer offline";
 }
 
-/** Decides when no broker can be reached. */
+/** Decides about calls when no broker can be reached. */
 export function fateOfUnreachable(error: PalaceError, spools: boolean): "answer offline" | "give up" {
   return spools && isOutage(error) ? "answer offline" : "give up";
 }
@@ -93,7 +91,7 @@ export function fateOfRepeated(waitedMs: number): "wait" | "give up" {
   return waitedMs > REPEAT_TIMEOUT_MS ? "give up" : "wait";
 }
 
-/** True for the errors that only waiting for a broker can cure; the user must fix the others, which say so. */
+/** Returns true for errors that waiting for a broker can cure. The user must fix the cause of all other errors; their messages say how. */
 export function isOutage({ code }: PalaceError): boolean {
   if (["BROKER_STOPPED", "BROKER_START_FAILED", "PALACE_FOREIGN_MOUNT"].includes(code)) return true;
   return code.startsWith("TRANSPORT_") || code.startsWith("STORE_");

@@ -1,4 +1,4 @@
-/** Converts our own errors to JSON-RPC errors, for an agent that no broker answers. */
+/** Converts our own errors to JSON-RPC errors, for an agent without a broker. */
 import { PalaceError } from "../../base/errors.ts";
 import { RPC, type RpcError } from "../../protocol/spec.ts";
 

@@ -1,10 +1,10 @@
-/** Names the setting of the sandbox that lets this process open no socket. Loaded only then. */
+/** Names the setting of a sandbox that forbids sockets. Loaded only in such a sandbox. */
 import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";
 
 const USE_TOOLS = "use the palace's MCP tools, which run outside the sandbox";
 
-/** Returns `error` with the hint for the sandbox that this process runs in; `error` itself when that is not known. */
+/** Returns `error` with the hint for this process's sandbox, or `error` itself if the sandbox is unknown. */
 export function namedSandbox(config: Config, error: PalaceError): PalaceError {
   const hint = hintOf(config);
   return hint === undefined ? error : new PalaceError(error.code, error.message, hint, { cause: error });
@@ -12,7 +12,7 @@ export function namedSandbox(config: Config, error: PalaceError): PalaceError {
 
 function hintOf({ sandbox, paths: { socketPath } }: Config): string | undefined {
   const isMac = process.platform === "darwin";
-  // Linux cannot tell one socket from another by its path: there allowUnixSockets has no effect.
+  // On Linux the sandbox cannot tell sockets apart by their paths, so allowUnixSockets has no effect on Linux.
   const network = isMac ? `{"allowUnixSockets":["${socketPath}"]}` : '{"allowAllUnixSockets":true}';
   switch (sandbox) {
     case "claude-code":

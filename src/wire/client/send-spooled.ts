@@ -7,41 +7,41 @@ import { findTool, type Tool } from "../../protocol/tools/table.ts";
 import type { Spool, SpoolEntry } from "./spool.ts";
 
 /**
- * The result of a delivery. `interrupted` and `stuck` leave the remaining writes in place and in order; `waiting` leaves
- * single writes that the broker refuses for now while it takes the others.
+ * Result of a delivery. `interrupted` and `stuck` leave the remaining writes in place and in order. `waiting` leaves single writes that the
+ * broker refuses for now while it takes others.
  */
 export type Delivery = "delivered" | "waiting" | "interrupted" | "stuck";
 
-/** After so many refusals for now a write is left where it is, and the ones behind it are sent. */
+/** Most temporary refusals of a write; after that many the delivery skips it and continues. */
 const REFUSALS_MAX = 3;
-/** Most writes of one tool that the broker may refuse for now in one delivery. The tool's other writes then stay spooled. */
+/** Most temporarily refused writes of one tool in one delivery; after that many it skips the tool's other writes. */
 const LEFT_MAX = 16;
 
 /** A request or notification; its `params`, if any, are an object. */
 export type Message = RpcRequest & { params?: Record<string, unknown> };
 
-/** True for an agent's write, and for the end of its turn. */
+/** Returns true for an agent's write and for the end of its turn. */
 export function isWrite(line: string): boolean {
   const { method, params } = parseMessage(line);
   return method === "turn.end" || (method === "tools/call" && findTool(params?.["name"])?.kind === "write");
 }
 
-/** True when such a call may wait for a broker. */
+/** Returns true if the call may wait for a broker. */
 export function isForLater({ spool }: Tool, values: Record<string, unknown>): boolean {
   return spool === "always" || (spool === "unless dry" && values["dry_run"] === false);
 }
 
 /**
- * Sends the spooled writes one by one, in order. `ask` returns the broker's answer, or undefined when the connection ended.
- * A write is removed when it is acknowledged, and set aside when the broker refuses it for good. Order holds through a
- * palace that takes no write; a single write that it never takes does not hold back the others.
+ * Sends the spooled writes one by one, in order. `ask` returns the broker's answer, or undefined if the connection ended. A write is
+ * removed when it is acknowledged, and set aside when the broker refuses it for good. If the palace takes no writes, order is kept. A
+ * single write that the broker never takes does not hold back the others.
  */
 export async function deliver(
   spool: Spool,
   ask: (message: RpcRequest) => Promise<RpcResponse | undefined>,
 ): Promise<Delivery> {
   const seen = new Set<string>();
-  /** Refused for now in this delivery, by their tool, while others behind them are tried. */
+  /** Writes of each tool that the broker refused for now in this delivery. */
   const left = new Map<string, string[]>();
   const next = (): SpoolEntry[] => spool.entries().filter(({ name }) => !seen.has(name));
   for (let entries = next(); entries.length > 0; entries = next()) {
@@ -59,8 +59,7 @@ export async function deliver(
       const response = await ask(dated(parseMessage(line), atMs));
       if (response === undefined) return "interrupted";
       const refusal = refusalOf(response, line);
-      // An older broker, or one with another engine, has no turns, and another token may write: the entry waits for them, and
-      // the next entries go on.
+      // An older broker or another engine knows no turns, and a reader's token may not write. The entry stays for another broker or token.
       if (refusal === "elsewhere") continue;
       if (refusal === "passing") {
         const times = (spool.refusals.get(name) ?? 0) + 1;
@@ -73,7 +72,7 @@ export async function deliver(
       spool.unsendable.delete(name);
       if (refusal === undefined) {
         spool.remove(name);
-        // The broker takes this write, so it refused the ones before for their own sake.
+        // The broker takes this write, so it refused each skipped write for a reason of that write.
         for (const one of [...left.values()].flat()) spool.unsendable.add(one);
       } else if (!spool.refuse(name, refusal.why)) return "stuck";
     }
@@ -89,8 +88,8 @@ function dated({ params, ...message }: Message, atMs: number): Message {
 }
 
 /**
- * Returns why the broker refused. "passing" is a state of the palace that a person can change: a full disk, a damaged ledger,
- * a ledger of a newer version. Wrong arguments and a tool's own failure are not passing.
+ * Returns why the broker refused. "passing": the palace is in a state that a person can change, such as a full disk, a damaged ledger or a
+ * ledger of a newer version. Wrong arguments and a tool's own failure are not passing.
  */
 function refusalOf(response: RpcResponse, line: string): "passing" | "elsewhere" | { why: string } | undefined {
   if ("error" in response) {
@@ -103,13 +102,13 @@ function refusalOf(response: RpcResponse, line: string): "passing" | "elsewhere"
       /^(?:STORE|PALACE)_/.test(data.code ?? "");
     return isPassing ? "passing" : { why: response.error.message };
   }
-  // No tool of a broker answers so: the write has no acknowledgement.
+  // No tool answers like this, so the write is not acknowledged.
   if (!isRecord(response.result)) return "passing";
   const { content } = response.result as { content?: { text?: string }[] };
   return refusalIn(parseMessage(content?.[0]?.text ?? ""));
 }
 
-/** Returns a tool's own failure, or what a checkpoint reports about parts that it could not file. */
+/** Returns a tool's own failure, or a checkpoint's report of parts that it could not file. */
 function refusalIn(answer: object): { why: string } | undefined {
   const { success, error, errors, diary } = answer as Record<string, unknown>;
   if (success === false || typeof error === "string") return { why: String(error ?? "the tool refused it") };
@@ -117,7 +116,7 @@ function refusalIn(answer: object): { why: string } | undefined {
   return isRecord(diary) ? refusalIn(diary) : undefined;
 }
 
-/** Parses a message; a text that is not one gives an empty message. */
+/** Parses a message; any other text gives an empty message. */
 export function parseMessage(line: string): Message {
   return parseRecord(line) as Message;
 }

@@ -1,7 +1,7 @@
 /**
- * Spools writes that found no broker, until one takes them: one small file each, fsynced before the agent hears that its
- * write is safe, readable by its user alone. A file is removed only after the broker has acknowledged it, so a write may be
- * sent twice, even by two processes; its idempotency key makes that one write.
+ * Spools writes until a broker takes them. Each write is a small file that only its user can read; it is synced before the agent gets its
+ * answer. A file is removed only after the broker has acknowledged it. So a write may be sent twice, even by two processes; its idempotency
+ * key makes it one write.
  */
 import { existsSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -13,46 +13,46 @@ import { unwritable } from "../../base/state-files.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { FRAME_SIZE_MAX_BYTES, SPOOL_AGE_MAX_MS } from "../../protocol/limits.ts";
 
-/** A write on disk. `line`: the tools/call as the agent sent it, or a `turn.end`, with its key. `tool` names it. */
+/** A write on disk. `line`: the agent's tools/call or `turn.end`, with its key. `tool`: its name. */
 export type SpooledWrite = { atMs: number; agent: string; tool: string; key: string; line: string };
-/** A spooled write, and the name of its file. */
+/** A spooled write with the name of its file. */
 export type SpoolEntry = SpooledWrite & { name: string };
 /** A write that a broker refused for good. `why`: the broker's reason, for people. `atMs`: 0 for an unreadable file. */
 export type RefusedEntry = { name: string; atMs: number; tool: string; why: string };
-/** `againAtMs` is when a person had it sent again: its age counts from then. */
+/** A write in its file. `againAtMs`: time at which a person sent the write again; its age counts from then. */
 type StoredWrite = SpooledWrite & { againAtMs?: number };
 
-/** Bounds of the writes spooled for one palace on one machine; they are a few of one agent, not a feeder's thousands. */
+/**
+ * Most writes, and their bytes, in the spool of one palace on one machine. The spool is for the few writes of agents, not for a feeder's
+ * thousands.
+ */
 const ENTRIES_MAX = 10_000;
 const SIZE_MAX_BYTES = 64 * 1024 * 1024;
 if (FRAME_SIZE_MAX_BYTES > SIZE_MAX_BYTES) throw new Error("the spool must hold at least one frame");
 
 const SUFFIX = ".json";
-/**
- * Ending of a spooled end of a turn. Clients from before those were spooled do not look at this ending; they would set
- * such a file aside.
- */
+/** Ending of a file with the end of a turn. Older clients do not know such entries; with this ending they leave them alone. */
 const TURN_SUFFIX = ".turn";
-/** Ends of turns leave room for the writes that agents ask for. */
+/** Share of the spool that ends of turns may fill; the rest is for the agents' writes. */
 const TURNS_SHARE = 0.5;
 const REFUSED = "refused";
-/** Room for a full spool that is refused as a whole, with its reasons. */
+/** Most bytes of refused writes to keep: a full spool and the reasons. */
 const REFUSED_SIZE_MAX_BYTES = 2 * SIZE_MAX_BYTES;
-/** A file beside the refused writes: since its time older ones are missing. */
+/** File beside the refused writes; its time says when older refused writes were dropped. */
 const DROPPED = "older-ones-dropped.txt";
 const PUT_ATTEMPTS = 5;
-/** Far longer than writing a file takes; a half-written file this old stays half-written. */
+/** Age after which a half-written file is a leftover; writing takes far less. */
 const HALF_MAX_MS = 60_000;
-/** Orders the writes of one process; writes of two processes have no order. */
+/** Prefix that orders the writes of one process; writes of two processes have no order. */
 const client = `${Date.now().toString(36)}-${process.pid.toString(36)}-${Math.floor(Math.random() * 2 ** 32).toString(36)}`;
 let count = 0;
 
-/** The spool of one palace on one machine. Concurrency: any number of processes may use the folder. */
+/** Spool of one palace on one machine. Any number of processes may use the folder. */
 export class Spool {
   readonly folder: string;
-  /** How often a broker refused a write for now, by its name, as far as this process has seen. */
+  /** Number of temporary refusals of each write, as far as this process has seen. */
   readonly refusals = new Map<string, number>();
-  /** The writes that a broker refused for now while it took others, as far as this process has seen. */
+  /** Writes that a broker refused for now while it took others, as far as this process has seen. */
   readonly unsendable = new Set<string>();
 
   constructor(folder: string) {
@@ -60,8 +60,7 @@ export class Spool {
   }
 
   /**
-   * Returns its name once the write is on disk. Errors: TRANSPORT_SPOOL_FULL, STORE_DISK_FULL, STORE_READ_ONLY; the
-   * write is not spooled then.
+   * Returns the write's name once the write is on disk. Errors, without spooling: TRANSPORT_SPOOL_FULL, STORE_DISK_FULL, STORE_READ_ONLY.
    */
   append(write: SpooledWrite): string {
     const names = this.#names();
@@ -72,7 +71,7 @@ export class Spool {
     if (names.length >= ENTRIES_MAX * share || sizeBytes > SIZE_MAX_BYTES * share)
       throw new PalaceError(
         "TRANSPORT_SPOOL_FULL",
-        "no broker can be reached, and as many writes as may be are waiting for one",
+        "no broker can be reached, and the spool of waiting writes is full",
         "palace doctor",
       );
     const name = `${client}.${String(++count).padStart(8, "0")}${isTurn ? TURN_SUFFIX : SUFFIX}`;
@@ -84,7 +83,7 @@ export class Spool {
     }
   }
 
-  /** Retries, because another process may remove the empty folder before the file is written. */
+  /** Writes the file. It retries, because another process may remove the empty folder before that. */
   #put(name: string, text: string): void {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -97,8 +96,8 @@ export class Spool {
   }
 
   /**
-   * Lists the spooled writes, those of one process in order. Sets aside files that are not spooled writes; of the files
-   * set aside before, drops the oldest beyond the bounds.
+   * Lists the spooled writes, those of one process in order. Sets aside files that are not spooled writes, and drops the oldest refused
+   * writes beyond the limits.
    */
   entries(): SpoolEntry[] {
     this.#sweep(this.folder);
@@ -118,10 +117,7 @@ export class Spool {
     return this.#names().length === 0;
   }
 
-  /**
-   * Called after the acknowledgement. Errors: STORE_* when the file cannot be removed; the write is then sent again and
-   * done once.
-   */
+  /** Removes an acknowledged write. Errors: STORE_* if the file cannot be removed. The write is then sent again and still done once. */
   remove(name: string): void {
     try {
       rmSync(join(this.folder, name), { force: true });
@@ -137,10 +133,7 @@ export class Spool {
     }
   }
 
-  /**
-   * Sets a write that the broker will never take aside, with its reason, for the user to look at. Returns false if that
-   * fails for now.
-   */
+  /** Sets aside a write that the broker will never take, with its reason for the user. Returns false if that fails for now. */
   refuse(name: string, why: string): boolean {
     const aside = join(this.folder, REFUSED);
     try {
@@ -164,21 +157,21 @@ export class Spool {
     });
   }
 
-  /** Returns the refused write of that name; undefined for a file of another kind. */
+  /** Returns the refused write of that name; undefined for any other file. */
   readRefused(name: string): SpooledWrite | undefined {
     const entry = readEntry(join(this.folder, REFUSED, name));
     return entry === "gone" ? undefined : entry;
   }
 
   /**
-   * Moves a refused write back to the waiting ones, with `write` as its new content. A kill at any step leaves it in one of the
-   * two places. Errors: STORE_* when the files cannot be written.
+   * Moves a refused write back to the waiting writes, with `write` as its new content. A kill at any step leaves it in one of the two
+   * places. Errors: STORE_* if the files cannot be written.
    */
   sendAgain(name: string, write: SpooledWrite): void {
     const aside = join(this.folder, REFUSED);
     try {
       writeFileAtomic(join(aside, name), `${JSON.stringify({ schema: 1, ...write, againAtMs: Date.now() })}\n`);
-      // A reason without its write would never be removed, so the reason is removed first.
+      // A reason without its write would stay for ever, so the reason goes first.
       rmSync(join(aside, `${name}.why`), { force: true });
       faultPoint("spool.before-again");
       renameSync(join(aside, name), join(this.folder, name));
@@ -188,15 +181,12 @@ export class Spool {
     }
   }
 
-  /** When refused writes were last dropped to make room for others, epoch milliseconds; undefined: none were. */
+  /** Time when refused writes were last dropped to make room, ms since 1970; undefined if none were. */
   get droppedAtMs(): number | undefined {
     return statSync(join(this.folder, REFUSED, DROPPED), { throwIfNoEntry: false })?.mtimeMs;
   }
 
-  /**
-   * Keeps the writes that were refused last. Leaves files that cannot be removed for the next time: no write may fail
-   * because of them.
-   */
+  /** Keeps only the newest refused writes. Files that cannot be removed stay until the next time: they must not fail a write. */
   #dropRefused(): void {
     const aside = join(this.folder, REFUSED);
     try {
@@ -211,7 +201,8 @@ export class Spool {
           return at >= ENTRIES_MAX || sizeBytes > REFUSED_SIZE_MAX_BYTES;
         });
       if (tooMany.length === 0) return;
-      // A kill on the way leaves nothing untold, and no reason without its write, which nothing would ever remove.
+      // The note comes first, and a reason goes before its write. So a kill in between loses no note and leaves no reason without its
+      // write.
       writeFileAtomic(join(aside, DROPPED), "Writes that were refused before these were dropped to make room.\n");
       for (const { file, why } of tooMany) for (const one of [why, file]) rmSync(one, { force: true });
     } catch {
@@ -219,7 +210,7 @@ export class Spool {
     }
   }
 
-  /** Removes half-written files of killed processes. No caller was promised that those writes are safe. */
+  /** Removes half-written files of killed processes. No caller was told that these writes are safe. */
   #sweep(folder: string): void {
     for (const name of list(folder, ".tmp")) {
       const file = join(folder, name);
@@ -233,7 +224,7 @@ export class Spool {
   }
 }
 
-/** Errors: STORE_* for a folder that cannot be read; a missing folder counts as empty. */
+/** Lists the files with these endings; a missing folder counts as empty. Errors: STORE_* if the folder cannot be read. */
 function list(folder: string, ...suffixes: string[]): string[] {
   try {
     return readdirSync(folder)
@@ -245,7 +236,7 @@ function list(folder: string, ...suffixes: string[]): string[] {
   }
 }
 
-/** Returns "gone" when another process has delivered it, and undefined for a file of another kind. */
+/** Reads a write: "gone" if another process has delivered it, undefined for any other file. */
 function readEntry(file: string): StoredWrite | "gone" | undefined {
   const text = readText(file);
   if (text === "" && !existsSync(file)) return "gone";

@@ -1,6 +1,6 @@
 /**
- * Starts the broker by executing it, at most once at a time. The start lock only saves work (twenty clients would start
- * twenty processes, nineteen of which exit again at the broker's own lock); it proves nothing.
+ * Starts the broker's process, once at a time. The start lock only saves work: of twenty brokers started by twenty clients, nineteen exit
+ * at the broker's own lock. The start lock proves nothing.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -25,14 +25,14 @@ import { bridgeFault, isBridged, missingBridge } from "./bridge.ts";
 import { assertSockets, findBroker } from "./discover.ts";
 
 const POLL_MS = 15;
-/** An older start mark belongs to a process that died. */
+/** Age of a start mark that a dead process left. */
 export const START_MARK_MS = START_TIMEOUT_MS / 2;
-/** The first pause before a failed start is repeated; it doubles each time. */
+/** First pause before a failed start is repeated; it doubles each time. */
 const START_AGAIN_MS = 1_000;
-/** The pause between attempts: when a resident already runs, a second one exits at once. */
+/** Pause between attempts to start a resident; if one already runs, the second one exits at once. */
 const BRIDGE_RESTART_MS = 5_000;
 
-/** A broker that answers. `started`: true when this call started it. */
+/** A broker that answers. `started`: this call started it. */
 export type Ensured = { health: Health; endpoint: string; started: boolean };
 
 /** Lifts `palace stop`. */
@@ -40,27 +40,24 @@ export function clearStop(config: Config): void {
   clearStopped(config.paths);
 }
 
-/** Bounds of the wait for a broker. */
+/** Limits of the wait for a broker. */
 export type EnsureOptions = {
-  /**
-   * The wait for a broker that we cannot start. By default there is none, except for a read-only palace: there it lasts
-   * until the start's deadline.
-   */
+  /** Time to wait for a broker that we cannot start. Default: none, but for a read-only palace until the start's deadline. */
   timeoutMs?: number | undefined;
-  /** Called when a broker is being started here, which is worth waiting for. */
+  /** Called when this machine is starting a broker, which is worth waiting for. */
   onStarting?: () => void;
 };
 
 /**
- * Returns a live broker and starts one if needed, but never for a verbatim endpoint or a read-only palace. Errors:
- * BROKER_STOPPED (sticky), BROKER_START_FAILED, TRANSPORT_REFUSED for a verbatim endpoint, PALACE_GONE,
- * PROTOCOL_VERSION_MISMATCH, TRANSPORT_SANDBOXED, and the error that the started broker failed with.
+ * Returns a running broker and starts one if needed, but never for a given address or a read-only palace. Errors: BROKER_STOPPED (sticky),
+ * BROKER_START_FAILED, TRANSPORT_REFUSED for a given address, PALACE_GONE, PROTOCOL_VERSION_MISMATCH, TRANSPORT_SANDBOXED, and the error of
+ * the started broker.
  */
 export async function ensureBroker(config: Config, options: EnsureOptions = {}): Promise<Ensured> {
   if (isBridged(config)) return ensureBridged(config, options.onStarting);
   const running = await findBroker(config);
   if (running !== undefined) return { ...running, started: false };
-  // A broker that is started from inside a sandbox fails as this does, but only after its whole time.
+  // A broker started inside a sandbox would fail in the same way, but only after its whole time.
   if (config.endpoint === undefined) await assertSockets(config);
   const since = performance.now();
   let started = false;
@@ -77,8 +74,7 @@ export async function ensureBroker(config: Config, options: EnsureOptions = {}):
         canStart,
         hasStarted: lastStart !== undefined,
       });
-      // The start is repeated at growing intervals: the started process may have died, or may have exited when idle before
-      // we connected.
+      // Repeats the start at growing intervals: the process may have died, or exited as idle before we connected.
       if (canStart && (lastStart === undefined || performance.now() - lastStart > againMs)) {
         if (lastStart !== undefined) againMs *= 2;
         started = (await startUnlessUp(config)) || started;
@@ -90,10 +86,7 @@ export async function ensureBroker(config: Config, options: EnsureOptions = {}):
   }
 }
 
-/**
- * Waits until the broker has opened its palace: its door answers before that. Errors: the one that the palace cannot be
- * opened with.
- */
+/** Waits until the broker has opened its palace; its door answers before that. Errors: why the palace cannot be opened. */
 export async function untilOpen<T extends Pick<Ensured, "health">>(config: Config, found: T): Promise<T> {
   let { health } = found;
   for (const deadline = performance.now() + START_TIMEOUT_MS; performance.now() < deadline; await sleep(POLL_MS)) {
@@ -105,7 +98,7 @@ export async function untilOpen<T extends Pick<Ensured, "health">>(config: Confi
   throw new PalaceError(error.code, error.message, error.hint);
 }
 
-/** Does what ensureBroker does, over this container's bridge, and starts its resident if needed. */
+/** Does the same as ensureBroker over this container's bridge, and starts its resident if needed. */
 async function ensureBridged(config: Config, onStarting: (() => void) | undefined): Promise<Ensured> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   const sinceMs = Date.now();
@@ -130,7 +123,7 @@ async function ensureBridged(config: Config, onStarting: (() => void) | undefine
 
 type Waiting = EnsureOptions & { waitedMs: number; canStart: boolean; hasStarted: boolean };
 
-/** Errors: the reason why no broker will come, or that none came in time. */
+/** Throws if waiting is useless: no broker will come, or none came in time. */
 function assertWorthWaiting(config: Config, { timeoutMs, waitedMs, canStart, hasStarted }: Waiting): void {
   const { paths } = config;
   if (isStopped(paths)) throw new PalaceError("BROKER_STOPPED", "the broker was stopped by hand", "run `palace start`");
@@ -154,10 +147,10 @@ function assertWorthWaiting(config: Config, { timeoutMs, waitedMs, canStart, has
   if (failed !== undefined) throw failed;
 }
 
-/** Returns true when this process started a broker, and false when it waits for another's start. */
+/** Returns true if this process started a broker, false if it waits for another start. */
 async function startUnlessUp(config: Config): Promise<boolean> {
   if (!takeStarting(config.paths, START_MARK_MS)) return false;
-  // The previous owner of the mark may have started a broker since we looked; the next look reports what is wrong with it.
+  // The last owner of the mark may have started a broker meanwhile; the next look reports its problems.
   const isUp = await findBroker(config).then(
     (meanwhile) => meanwhile !== undefined,
     () => true,
@@ -167,7 +160,7 @@ async function startUnlessUp(config: Config): Promise<boolean> {
   return !isUp;
 }
 
-/** Returns the error for a verbatim endpoint where nothing answers. */
+/** Returns the error for a given address where nothing answers. */
 export function unanswered(endpoint: string): PalaceError {
   return new PalaceError(
     "TRANSPORT_REFUSED",
@@ -177,8 +170,8 @@ export function unanswered(endpoint: string): PalaceError {
 }
 
 /**
- * False for a read-only palace, as in the devbox: its broker runs elsewhere, and clients wait for it. The kernel enforces
- * this: a process started here could not open the palace.
+ * Returns false for a read-only palace, as in the devbox: its broker runs elsewhere, and clients wait for it. The kernel enforces this: a
+ * broker started here could not open the palace.
  */
 function mayStart(config: Config): boolean {
   const { paths } = config;
@@ -188,11 +181,11 @@ function mayStart(config: Config): boolean {
 }
 
 /**
- * Returns the error for a palace on a mount where its lock does not exclude another machine's broker; such a palace is
- * never opened from here.
+ * Returns the error for a palace on a mount where its lock does not exclude another machine's broker. Such a palace is never opened from
+ * here.
  */
 export function foreignMount({ paths, trustMount }: Config): PalaceError | undefined {
-  // config.json may place the palace on another mount than its home.
+  // config.json may put the palace on another mount than its home.
   const places = trustMount ? [] : [paths.home, paths.palaceDir].map((path) => ({ path, mount: mountOf(path) }));
   const foreign = places.find(({ mount }) => !hasCoherentLocks(mount));
   if (foreign === undefined) return undefined;
@@ -204,11 +197,11 @@ export function foreignMount({ paths, trustMount }: Config): PalaceError | undef
   );
 }
 
-/** Starts a broker that outlives this process, and does not wait for it. `more`: further arguments of the broker. */
+/** Starts a broker that outlives this process, without waiting for it. `more`: further arguments of the broker. */
 export function spawnBroker(config: Config, more: readonly string[] = []): void {
   const startedAtMs = performance.now();
   const child = spawnDetached(config, "mempalace-broker", ["--on-demand", ...more]);
-  // A child that exits before anybody could start the next one leaves its mark behind, which would delay every other start.
+  // A child that exits early leaves its mark, which would delay every other start.
   child.on("exit", () => {
     if (performance.now() - startedAtMs < START_MARK_MS) dropStarting(config.paths);
   });
@@ -223,14 +216,14 @@ export function spawnBroker(config: Config, more: readonly string[] = []): void 
   });
 }
 
-/** Starts the bridge's resident; if one already runs, it holds its lock and the second one exits. */
+/** Starts the bridge's resident; if one runs already, the second one exits. */
 function spawnResident(config: Config): void {
   spawnDetached(config, "palace", ["bridge", "run"]).on("error", () => {});
 }
 
-/** Starts one of our executables with this very Node, detached, so that it outlives this process. */
+/** Starts one of our executables with this Node, detached, so that it outlives this process. */
 function spawnDetached(config: Config, name: string, args: readonly string[]): ChildProcess {
-  // The extension is not this file's own: in the shim's bundle that is .cjs.
+  // Does not use this file's own extension: in the shim's bundle that is .cjs.
   const extension = import.meta.filename.endsWith(".ts") ? "ts" : "js";
   const file = fileURLToPath(new URL(`../../bin/${name}.${extension}`, import.meta.url));
   const { palace, env } = config.handedOn();

@@ -1,7 +1,7 @@
 /**
- * Ends a broker that speaks another protocol: it cannot be asked, so it is signalled. A file alone never decides which
- * process that is: the listener on the socket must give the instance id of broker.json, and the kernel must name the same
- * process for that socket as broker.json does. SIGTERM then drains it, as it drains a broker of any version.
+ * Ends a broker that speaks another protocol. It cannot be asked to stop, so it gets SIGTERM, which drains a broker of any version. A file
+ * alone never decides which process that is: the listener on the socket must give the instance id of broker.json, and the kernel must name
+ * the pid of broker.json for that socket.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseRecord } from "../../base/parse-json.ts";
@@ -15,7 +15,7 @@ import { readBrokerFile } from "./discover.ts";
 
 const POLL_MS = 15;
 
-/** Resolves when the broker is gone. Errors: `mismatch`, with another hint, when nothing proves which process it is. */
+/** Resolves when the broker is gone. Errors: `mismatch`; its hint differs if we cannot tell which process the broker is. */
 export async function endOtherBroker({ paths }: Config, mismatch: PalaceError): Promise<void> {
   const pid = await provenPid(paths.brokerFile);
   if (pid === undefined)
@@ -40,7 +40,7 @@ async function provenPid(brokerFile: string): Promise<number | undefined> {
   if (file === undefined || door === undefined) return undefined;
   const { peerCredentials } = await import("../../base/libc.ts");
   const socket = await dial(door);
-  // For a connected socket the kernel names the process that made it listen.
+  // For a connected socket the kernel names the process that listens on it.
   const listener = peerCredentials(socket);
   const { body } = await get(socket, "/health");
   const { instanceId } = parseRecord(body);

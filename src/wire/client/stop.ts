@@ -1,4 +1,4 @@
-/** Stops the broker cleanly and keeps it stopped, for users who stop or restart it by hand. */
+/** Stops the broker cleanly and keeps it stopped, for users who stop or restart it. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../../config/config.ts";
 import { isStarting, setStopped } from "../../base/state-files.ts";
@@ -10,20 +10,19 @@ import { findBroker, readBrokerFile } from "./discover.ts";
 import { endOtherBroker } from "./stop-other-version.ts";
 
 const POLL_MS = 15;
-/** Long enough that a busy broker is not mistaken for none. */
+/** Time to wait for an answer: long enough for a busy broker. */
 const ANSWER_MAX_MS = 10_000;
-/** The wait for the palace to be closed after the last peer was served. */
+/** Time that the broker may take to close the palace after it served the last peer. */
 const CLOSE_MAX_MS = 10_000;
 
 /**
- * Drains and stops the broker; returns when it is gone. If this machine starts it, it stays stopped until `clearStop`.
- * Errors: TRANSPORT_TIMEOUT, when it does not answer or does not end; STORE_DISK_FULL and STORE_READ_ONLY, when it has
- * ended but the mark that keeps it stopped cannot be written.
+ * Drains and stops the broker; returns when it is gone. If this machine starts it, it stays stopped until `clearStop`. Errors:
+ * TRANSPORT_TIMEOUT if it does not answer or end; STORE_DISK_FULL and STORE_READ_ONLY if it has ended but the mark cannot be written.
  */
 export async function stopBroker(config: Config): Promise<{ stopped: boolean; staysOff: boolean }> {
   if (config.endpoint !== undefined || hasBridge(config)) return { stopped: await endBroker(config), staysOff: false };
   const before = await findBroker(config).catch((error: unknown) => {
-    // A broker that cannot be asked to stop must not find the mark that it is stopped.
+    // If we cannot ask the broker to stop, it must not find the mark.
     if (error instanceof PalaceError && error.code === "TRANSPORT_SANDBOXED") throw error;
     return undefined;
   });
@@ -52,7 +51,7 @@ export async function stopBroker(config: Config): Promise<{ stopped: boolean; st
   return { stopped, staysOff: true };
 }
 
-/** A full disk must not prevent a stop. Returns the reason why the mark could not be written. */
+/** Sets the mark and returns why that failed, if it did: a full disk must not prevent a stop. */
 function markStopped({ paths }: Config): PalaceError | undefined {
   try {
     setStopped(paths);
@@ -63,7 +62,7 @@ function markStopped({ paths }: Config): PalaceError | undefined {
   }
 }
 
-/** Ends the running broker without the sticky mark; returns true if there was one. */
+/** Ends the running broker without the sticky mark. Returns true if a broker ran. */
 async function endBroker(config: Config): Promise<boolean> {
   const isOurs = config.endpoint === undefined && !hasBridge(config);
   const found = await findBroker(config, isOurs ? ANSWER_MAX_MS : undefined).catch((error: unknown) => {
@@ -74,7 +73,7 @@ async function endBroker(config: Config): Promise<boolean> {
     const client = await connectClient({ config, agent: "palace stop", start: "never" });
     await client.call("broker.stop", {}).finally(() => client.close());
   } catch (error) {
-    // It may have seen the mark itself and be gone already.
+    // The broker may have seen the mark and be gone already.
     if (!(error instanceof PalaceError && error.code.startsWith("TRANSPORT_"))) throw error;
   }
   const deadline = performance.now() + START_TIMEOUT_MS;
@@ -91,9 +90,7 @@ async function endBroker(config: Config): Promise<boolean> {
   return true;
 }
 
-/**
- * Waits after its door is shut: it removes broker.json last, when everything is on disk and the lock is about to be free.
- */
+/** Waits until the palace is closed: the broker removes broker.json last, when everything is on disk. */
 async function untilClosed({ paths }: Config, instanceId: string): Promise<void> {
   const closedBy = performance.now() + CLOSE_MAX_MS;
   while (readBrokerFile(paths.brokerFile)?.instanceId === instanceId && performance.now() < closedBy)

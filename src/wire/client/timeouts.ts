@@ -1,16 +1,16 @@
-/** How long a client goes on without an answer before its agent hears of it, and how often it tries meanwhile. Used by link.ts. */
+/** Times that a client continues without an answer before its agent gets an error, and pauses between its tries. */
 
-/** Limits how long a request is repeated to brokers that are busy or keep dying, before the caller gets an error. */
+/** Time that a request is repeated to brokers that are busy or keep dying, before the caller gets an error. */
 export const REPEAT_TIMEOUT_MS = 60_000;
-/** Shorter than REPEAT_TIMEOUT_MS, so that a caller that waits that long still hears the reason. */
+/** Time that a request is repeated to a busy broker. It is shorter than REPEAT_TIMEOUT_MS, so the caller still gets the reason. */
 export const BUSY_TIMEOUT_MS = 45_000;
-/** Limits the wait for a remote broker that was there a moment ago: it restarts, or the connection to it is broken. */
+/** Time to wait for a remote broker that answered a moment ago: it restarts, or the connection is broken. */
 export const RESTART_TIMEOUT_MS = 10_000;
 /** RESTART_TIMEOUT_MS for a link that spools: an agent hears within a second that it has no broker. */
 export const OUTAGE_TIMEOUT_MS = 700;
-/** Far longer than a broker that is being started here takes to answer. */
+/** Time to wait for a broker that this machine is starting; it answers far sooner. */
 export const STARTING_TIMEOUT_MS = 10_000;
 export const RETRY_MS = 50;
 export const RETRY_MAX_MS = 1_000;
-/** Limits the pause between attempts to find a broker for spooled writes. */
+/** Longest pause between attempts to find a broker for spooled writes. */
 export const SPOOL_RETRY_MAX_MS = 5_000;

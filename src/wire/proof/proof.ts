@@ -1,6 +1,6 @@
 /**
- * Proves that a palace is shared: one memory written through one shim is found through every other, then erased. The shims
- * are given as command lines, so that they may be processes here or run in containers. Used by `up`.
+ * Proves that a palace is shared: a memory written through one shim is found through every other one, then erased. Shims are given as
+ * command lines, so they may run here or in containers. `up` uses it.
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -22,7 +22,10 @@ export type ProofOptions = {
   signal?: AbortSignal;
 };
 
-/** Errors: STORE_UNAVAILABLE if the memory is not found; the shim's own error if it cannot reach the broker. */
+/**
+ * Writes, finds and erases a memory. Errors: STORE_UNAVAILABLE if the memory is not found; the shim's own error if it cannot reach the
+ * broker.
+ */
 export async function provePalace({ writer, readers, env, signal }: ProofOptions): Promise<Proof> {
   const startedAt = performance.now();
   const open = (argv: readonly string[]): Promise<StdioMcp> =>
@@ -41,7 +44,7 @@ export async function provePalace({ writer, readers, env, signal }: ProofOptions
       if (!(await canFind(reader, word, SCRATCH_WING)))
         throw new PalaceError(
           "STORE_UNAVAILABLE",
-          `what one shim wrote was not found through another (${argv.join(" ")})`,
+          `a drawer that one shim wrote was not found through another shim (${argv.join(" ")})`,
           "run `palace doctor`",
         );
     }
@@ -51,7 +54,7 @@ export async function provePalace({ writer, readers, env, signal }: ProofOptions
   return { drawerId, readers: readers.length, ms: Math.round(performance.now() - startedAt) };
 }
 
-/** A search may reflect the moment before the write: it is repeated a few times, then its answer counts. */
+/** Searches a few times, because a search may reflect the moment before the write. */
 export async function canFind(reader: StdioMcp, word: string, wing: string): Promise<boolean> {
   for (let look = 0; look < LOOKS_MAX; look += 1) {
     const found = await reader.call("mempalace_search", { query: word, wing, limit: 5 });

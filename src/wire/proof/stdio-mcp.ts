@@ -1,6 +1,6 @@
 /**
- * The smallest MCP client over a process's stdin and stdout, enough to call our tools through a real shim, on the host or
- * through `docker exec`. Used by the proof of `up` and by the demo, which must see what an agent sees.
+ * The smallest MCP client over a process's stdin and stdout. It calls our tools through a real shim, on the host or through `docker exec`.
+ * The proof of `up` and the demo use it, because they must see what an agent sees.
  */
 import { McpChild, McpRefusal } from "../../base/mcp-child.ts";
 import { parseAs } from "../../base/parse-json.ts";
@@ -65,7 +65,7 @@ function toolResult(tool: string, result: unknown): ToolResult {
   return parseAs(text, isAnswer) ?? fail(`${tool} answered something else than JSON`);
 }
 
-/** True for an object. `list_tunnels` answers with a list. */
+/** Returns true for an object or a list; `list_tunnels` answers with a list. */
 function isAnswer(value: unknown): value is ToolResult {
   return typeof value === "object" && value !== null;
 }

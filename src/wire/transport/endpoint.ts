@@ -1,7 +1,4 @@
-/**
- * A broker's address, and dialling it. An endpoint is written `unix:/path` or `http://host:port`. Imported by the
- * client; it knows nothing of the messages on the stream.
- */
+/** Parses and dials a broker's address, written `unix:/path` or `http://host:port`. Knows nothing about messages. */
 import { accessSync, constants } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { PalaceError } from "../../base/errors.ts";
@@ -43,7 +40,7 @@ export function dial(endpoint: Endpoint, timeoutMs = DIAL_TIMEOUT_MS): Promise<S
         : new PalaceError("TRANSPORT_REFUSED", `no broker answers at ${where}`, "run `palace start`", { cause }),
     );
   try {
-    // By name: in a bare argument Node takes digits for a port.
+    // Passes a named option, because Node takes a bare string of digits for a port.
     const { kind: _kind, ...address } = endpoint;
     const socket = connect({ ...address, noDelay: true });
     const why = `no answer from ${where} within ${timeoutMs} ms`;
@@ -51,7 +48,7 @@ export function dial(endpoint: Endpoint, timeoutMs = DIAL_TIMEOUT_MS): Promise<S
       socket.destroy();
       reject(new PalaceError("TRANSPORT_TIMEOUT", why, "run `palace status`"));
     }, timeoutMs);
-    // The listener stays: an error between this and the next listener would end the process.
+    // This listener stays after the connect. Without it, an error before the caller adds a listener would end the process.
     socket.on("error", refuse).once("connect", () => resolve(socket));
     return promise.finally(() => clearTimeout(timer));
   } catch (cause) {
@@ -67,8 +64,8 @@ function sandboxedAt(where: string, cause: unknown): string {
 }
 
 /**
- * True when the system refused the socket itself. The kernel answers EACCES also for a socket of another user; then the
- * file's own permissions refuse, too.
+ * Returns true if the system refused the socket itself. The kernel also answers EACCES for another user's socket; then the file's
+ * permissions refuse, too.
  */
 function isSandboxed(endpoint: Endpoint, cause: unknown): boolean {
   const { code } = cause as NodeJS.ErrnoException;

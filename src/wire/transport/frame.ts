@@ -1,29 +1,29 @@
 /**
- * Newline-delimited messages over a byte stream: only LF ends one (U+2028 does not), each is bounded in bytes and depth.
- * Used by both sides and by the shim's stdio. Imports nothing but Node's own and the limits.
+ * Newline-delimited messages over a byte stream: only LF ends a message (U+2028 does not). Each is limited in bytes and depth. Both sides
+ * and the shim's stdio use it. Imports only Node's modules and the limits.
  */
 import { parseAs } from "../../base/parse-json.ts";
 import { FRAME_SIZE_MAX_BYTES, JSON_DEPTH_MAX } from "../../protocol/limits.ts";
 
 const LF = 10;
 
-/** A whole line without its LF; or the first and last bytes of one that was too long. */
+/** A line without its LF, or the first and last bytes of a line that was too long. */
 export type Frame = { bytes: Buffer } | { oversize: true; head: Buffer; tail: Buffer };
 
-/** Both hold a message's id, and the first the method of any message of ours. */
+/** Bytes kept of a line that is too long. Both parts may contain its id, and the first its method. */
 const HEAD_SIZE_BYTES = 1024;
 const TAIL_SIZE_BYTES = 256;
 
-/** Cuts a byte stream into lines, whatever its chunks. Memory: one line of at most `sizeMaxBytes`. */
+/** Cuts a byte stream into lines, however it is chunked. Memory: one line of at most `sizeMaxBytes`. */
 export class FrameSplitter {
   readonly #sizeMax: number;
   readonly #returnedAt: number;
   #parts: Buffer[] = [];
   #size = 0;
-  /** The bytes of a line that is too long are dropped, except for its head and its tail. */
+  /** Head and tail of a line that is too long; its other bytes are dropped. */
   #skipped: { head: Buffer; tail: Buffer; isReturned: boolean } | undefined;
 
-  /** A line of more than `returnedAtBytes` is returned before it ends, as it may never end: by default as soon as it is too long. */
+  /** Returns a line of more than `returnedAtBytes` before it ends, because it may never end. Default: as soon as it is too long. */
   constructor(sizeMaxBytes = FRAME_SIZE_MAX_BYTES, returnedAtBytes = sizeMaxBytes) {
     this.#sizeMax = sizeMaxBytes;
     this.#returnedAt = returnedAtBytes;
@@ -34,7 +34,7 @@ export class FrameSplitter {
     return this.#skipped === undefined ? this.#size : 0;
   }
 
-  /** Returns the lines that `chunk` completes, in order. Blank lines are left out. */
+  /** Returns the lines that `chunk` completes, in order, without blank ones. */
   push(chunk: Buffer): Frame[] {
     const frames: Frame[] = [];
     for (let start = 0; start < chunk.length;) {
@@ -56,7 +56,7 @@ export class FrameSplitter {
         skipped.isReturned = true;
       }
       if (end !== -1) {
-        // The line's parts may have come with earlier chunks: `part` is this chunk's share, perhaps nothing.
+        // Earlier chunks may have brought parts of this line; `part` is this chunk's share and may be empty.
         const [first, ...more] = this.#parts;
         if (first !== undefined) frames.push({ bytes: more.length === 0 ? first : Buffer.concat(this.#parts) });
         this.#parts = [];
@@ -85,8 +85,8 @@ const ID_FIRST = new RegExp(String.raw`^\s*\{\s*(?:${VERSION}\s*,\s*)?${ID}\s*,`
 const ID_LAST = new RegExp(String.raw`(?:,\s*${VERSION}\s*)?,\s*${ID}\s*\}\s*$`);
 
 /**
- * Returns the id of a request that is too long or is not JSON, or null if no id can be found. Python's clients write the id
- * before the parameters, TypeScript's clients write it after them. Reads 1,024 bytes of the head and 256 of the tail.
+ * Returns the id of a request that is too long or not JSON, or null if no id is found. Python's clients write the id before the parameters,
+ * TypeScript's after them. Reads 1,024 bytes of the head and 256 of the tail.
  */
 export function idOfUnread(head: Buffer, tail: Buffer): number | string | null {
   const first = head.subarray(0, HEAD_SIZE_BYTES).toString("latin1");
@@ -102,10 +102,10 @@ function isId(value: unknown): value is number | string {
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** A line's content, or the reason why it has none. */
+/** Content of a line, or the reason why it has none. */
 export type Decoded = { ok: true; message: unknown } | { ok: false; why: string };
 
-/** Decodes a line. An empty `why` means a blank line, which says nothing. Never throws. */
+/** Decodes a line. An empty `why` means a blank line. Never throws. */
 export function decodeFrame(bytes: Buffer): Decoded {
   let text: string;
   try {
@@ -123,7 +123,7 @@ export function decodeFrame(bytes: Buffer): Decoded {
   }
 }
 
-/** Counts brackets outside strings, without recursion; wrong only for text that is not JSON anyway. */
+/** Counts brackets outside strings, without recursion. It is wrong only for text that is not JSON. */
 export function isDeeper(json: string, depthMax: number): boolean {
   if (json.length < depthMax) return false;
   let depth = 0;

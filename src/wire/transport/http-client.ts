@@ -1,7 +1,6 @@
 /**
- * The two HTTP exchanges that a client needs, written by hand over a socket: loading node:http would take a third of
- * the shim's start. They are `Upgrade: mcp`, after which the socket carries newline-delimited JSON-RPC, and a plain
- * GET.
+ * Makes the two HTTP exchanges that a client needs, by hand over a socket: loading node:http would take a third of the shim's start.
+ * `Upgrade: mcp` turns the socket into newline-delimited JSON-RPC; the other exchange is a plain GET.
  */
 import type { Socket } from "node:net";
 import { PalaceError } from "../../base/errors.ts";
@@ -13,7 +12,7 @@ const BODY_SIZE_MAX_BYTES = 1024 * 1024;
 
 type Response = { status: number; headers: Map<string, string>; rest: Buffer };
 
-/** Turns the connection into a stream of messages. `rest`: bytes after the head. Errors: those of `get`. */
+/** Turns the connection into a stream of messages. `rest`: bytes after the head. Errors: as `get`. */
 export function upgrade(
   socket: Socket,
   headers: Record<string, string>,
@@ -28,8 +27,8 @@ export function upgrade(
 }
 
 /**
- * Sends a GET with `Connection: close` and returns the answer, with the body as text. Errors: BROKER_DENIED, BROKER_BUSY,
- * TRANSPORT_REFUSED, TRANSPORT_CLOSED, TRANSPORT_TIMEOUT; the socket is destroyed then.
+ * Sends a GET with `Connection: close` and returns the answer with its body as text. Errors: BROKER_DENIED, BROKER_BUSY, TRANSPORT_REFUSED,
+ * TRANSPORT_CLOSED, TRANSPORT_TIMEOUT; the socket is then destroyed.
  */
 export function get(
   socket: Socket,
@@ -40,7 +39,7 @@ export function get(
   return exchange(socket, requestHead(path, { Connection: "close", ...more }), async () => {
     const { status, headers, rest } = await readHead(socket, timeoutMs);
     assertAdmitted({ status, headers });
-    // Accepts digits alone: Number() also accepts 1e3, 0x10 and -5.
+    // Accepts only digits, because Number() also accepts 1e3, 0x10 and -5.
     const length = /^\d{1,9}$/.test(headers.get("content-length") ?? "") ? Number(headers.get("content-length")) : -1;
     if (length < 0 || length > BODY_SIZE_MAX_BYTES) throw strange();
     const body = await readUntil(socket, rest, (bytes) => (bytes.length >= length ? length : -1));
@@ -50,8 +49,7 @@ export function get(
 }
 
 /**
- * Sends a request without a body and returns a header of the answer; the connection stays open for the next. Errors: those of
- * `get`.
+ * Sends a request without a body and returns one header of the answer. The connection stays open for the next request. Errors: as `get`.
  */
 export function ask(socket: Socket, path: string, header: string, more: Record<string, string>): Promise<string> {
   return exchange(socket, requestHead(path, more), async () => {
@@ -61,7 +59,7 @@ export function ask(socket: Socket, path: string, header: string, more: Record<s
   });
 }
 
-/** Sends a request; a socket whose answer fails is destroyed. */
+/** Sends a request and reads its answer; destroys the socket on failure. */
 async function exchange<T>(socket: Socket, head: string, read: () => Promise<T>): Promise<T> {
   try {
     socket.write(head);
@@ -76,7 +74,7 @@ function strange(why = "the other side does not speak as a palace broker does"):
   return new PalaceError("TRANSPORT_REFUSED", why, "run `palace doctor`");
 }
 
-/** Errors: BROKER_DENIED; BROKER_BUSY after too many refusals, or when all places for connections are taken. */
+/** Throws if the answer does not admit us. Errors: BROKER_DENIED; BROKER_BUSY after too many refusals, or if all connections are taken. */
 function assertAdmitted({ status, headers }: Pick<Response, "status" | "headers">): void {
   if (![401, 403, 421, 429].includes(status)) return;
   const why = headers.get(REFUSED_HEADER);
@@ -124,7 +122,7 @@ async function readHead(socket: Socket, timeoutMs = DIAL_TIMEOUT_MS): Promise<Re
   return { status: Number(/^HTTP\/1\.1 (\d{3})(?: |$)/.exec(first)?.[1] ?? 0), headers, rest };
 }
 
-/** Reads until `end` gives an index; then the socket is paused, and `rest` is what follows the index. */
+/** Reads until `end` returns an index, then pauses the socket. `rest`: the bytes after that index. */
 function readUntil(
   socket: Socket,
   begun: Buffer,

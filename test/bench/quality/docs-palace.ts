@@ -1,4 +1,4 @@
-/** The palace of the developers' questions: every page of npm-docs.ts, mined by mempalace-docs, a wing a package. */
+/** Palace of the developers' questions: every page of npm-docs.ts, mined by mempalace-docs, one wing per package. */
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { keptPalace } from "./kept.ts";

@@ -1,4 +1,4 @@
-/** Asks the developers' questions: of ours, by one leg of its search, and of the real MemPalace. */
+/** Asks the developers' questions, both our search (with one leg) and the real MemPalace. */
 import Database from "better-sqlite3";
 import type { Env } from "../../../src/config/env.ts";
 import { realModelDir } from "../../helpers/palace.ts";
@@ -123,7 +123,7 @@ function scored(question: DocsQuestion, hits: readonly DocsHit[], isWeak: boolea
   return { question, rank: rankOf(question, hits), isWeak, best: hits[0] };
 }
 
-/** Throws if a passage is in no drawer: then the label is wrong, or the documentation is not the one that was read. */
+/** Throws if a passage is in no drawer, because then the label is wrong, or the documentation differs from the one that was read. */
 function checkLabels(questions: readonly DocsQuestion[], ledgerFile: string): void {
   const ledger = new Database(ledgerFile, { readonly: true });
   const rows = ledger.prepare("SELECT text FROM drawer").all() as { text: string }[];
@@ -134,7 +134,7 @@ function checkLabels(questions: readonly DocsQuestion[], ledgerFile: string): vo
   if (missing.length > 0) throw new Error(`no drawer holds these passages: ${JSON.stringify(missing)}`);
 }
 
-/** Asks the real MemPalace; `way` are more arguments of its search. It never calls an answer weak. */
+/** Asks the real MemPalace. `way` has more arguments of its search. It never calls an answer weak. */
 async function askMempalace(questions: readonly DocsQuestion[], folder: string, way: object): Promise<Asked[]> {
   await using mempalace = await openMempalaceOn(await docsPalace(folder, realModelDir));
   const asked: Asked[] = [];

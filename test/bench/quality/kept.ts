@@ -1,6 +1,6 @@
 /**
- * Folders and palaces that the quality bench makes once on a machine, below the CI cache. A palace is copied before it
- * is opened, so that no run, and no other checkout's search, changes the kept one.
+ * Folders and palaces that the quality bench makes once per machine, below the CI cache. A palace is copied before it is opened, so no run
+ * and no other checkout's search changes the kept one.
  */
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
@@ -13,7 +13,7 @@ import { allQuiet } from "../settled.ts";
 
 const KEPT = join(CI_CACHE, "quality");
 
-/** Returns the folder for that name and content; `make` fills it if it is not there. */
+/** Returns the folder for that name and content. `make` fills a missing one. */
 export async function keptFolder(
   name: string,
   content: string,
@@ -36,8 +36,8 @@ export async function keptFolder(
 }
 
 /**
- * Returns the home of the palace that `fill` makes, by words or with the model in `model`; then every drawer and closet
- * has its vector, and MemPalace's own files hold all of it.
+ * Returns the home of the palace that `fill` makes, by words or with the model in `model`. Every drawer and closet then has its vector, and
+ * MemPalace's own files have all of them.
  */
 export function keptPalace(
   { name, content, model }: { name: string; content: string; model: string | undefined },

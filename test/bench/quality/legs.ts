@@ -1,10 +1,10 @@
-/** Lists what our search can be measured with, each as settings of a palace. */
+/** Lists the variants of our search that can be measured, each as settings of a palace. */
 import type { Env } from "../../../src/config/env.ts";
 import { realModelDir } from "../../helpers/palace.ts";
 
 /**
- * `mode`: of the search. `env`: the leg's settings; undefined if it cannot be measured here, and `why` says the reason. A leg whose env names a
- * model gets a palace in which everything is embedded.
+ * `mode`: the search's mode. `env`: the leg's settings. It is undefined if the leg cannot be measured here, and `why` then says the reason.
+ * A leg whose env names a model gets a palace in which everything is embedded.
  */
 export type Leg = { name: string; mode: "lexical" | "auto"; env: Env | undefined; why?: string };
 

@@ -1,4 +1,4 @@
-/** LoCoMo's development half: sessions are mined as files, and every question is asked. The metrics are in locomo.ts. */
+/** LoCoMo's development half. Its sessions are mined as files, and every question is asked. locomo.ts has the metrics. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Env } from "../../../src/config/env.ts";
@@ -26,13 +26,15 @@ import type { Options, Outcome } from "./options.ts";
 import { header, rowLine } from "./table.ts";
 
 type Answer = { results: ScoredHit[]; weak_match?: true; nothing_found?: true };
-/** `own`: for each question about the palace, whether its answer was called weak; `foreign`: about another one. */
+/**
+ * `own`: for each question about the palace, whether its answer was called weak. `foreign`: the same for questions about another palace.
+ */
 type Measured = { scores: Score[]; own: boolean[]; foreign: boolean[] };
 
 const LIMIT = 100;
 /** Asks every fourth of the questions about another conversation. */
 const FOREIGN_STEP = 4;
-/** The bars for the product, from docs/lab/search-recipe.md, by column. */
+/** Bars for the product by column, from docs/lab/search-recipe.md. */
 const BARS: Readonly<Record<string, Figures>> = {
   words: { recall5: 89, recall10: 94.5, hit5: 87.5, hit10: 92 },
   "+ MiniLM": { recall5: 90, recall10: 95.5, hit5: 89.5, hit10: 93 },
@@ -157,7 +159,7 @@ async function mine(palace: TestPalace, { id, sessions }: Conversation): Promise
   if (code !== 0) throw new Error(stderr);
 }
 
-/** Each conversation has a palace of its own. It calls no answer weak. */
+/** Each conversation has its own palace. It calls no answer weak. */
 async function askMempalace(conversations: readonly Conversation[], way: object): Promise<Measured> {
   const scores: Score[] = [];
   for (const conversation of conversations) {

@@ -1,7 +1,6 @@
 /**
- * The real MemPalace from the package index, on a copy of the palace that our side is asked in: the broker writes
- * MemPalace's own files beside its ledger. So both have the same drawers, closets and vectors, and the same model embeds
- * the question.
+ * The real MemPalace from the package index, on a copy of our side's palace. The broker writes MemPalace's own files beside its ledger, so
+ * both have the same drawers, closets and vectors. The same model embeds the question.
  */
 import { cpSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +9,7 @@ import { mempalaceMissing, type MempalaceVersion, openMempalace } from "../../he
 import { pythonHome } from "../python-side.ts";
 
 const MEMPALACE: MempalaceVersion = "3.11.0";
-/** How its search is called: as it ships, and with the option that also takes candidates by words. */
+/** Ways to call its search: as it ships, and with the option that also takes candidates by words. */
 export const MEMPALACE_WAYS: Readonly<Record<string, Record<string, string>>> = {
   [`MemPalace ${MEMPALACE}`]: {},
   "its union": { candidate_strategy: "union" },
@@ -19,7 +18,7 @@ export const MEMPALACE_WAYS: Readonly<Record<string, Record<string, string>>> = 
 export type MempalaceHit = { text: string; wing: string; source_file: string };
 type MempalaceSide = AsyncDisposable & { search(query: string, limit: number, way: object): Promise<MempalaceHit[]> };
 
-/** Returns why it cannot be asked here, or undefined. */
+/** Returns why MemPalace cannot be asked here, or undefined. */
 export function mempalaceUnavailable(): Promise<string | undefined> {
   return realModelDir === undefined ? Promise.resolve("there is no model for it") : mempalaceMissing(MEMPALACE);
 }

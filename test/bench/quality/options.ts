@@ -6,7 +6,7 @@ export type Options = {
   /** Only this kind of the developers' questions. */
   kind: string | undefined;
   print(text: string): void;
-  /** Says loudly that something was not measured; the run fails. */
+  /** Prints that something was not measured. The run then fails. */
   leaveOut(what: string, why: string): void;
 };
 

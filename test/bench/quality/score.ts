@@ -2,10 +2,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A passage that answers: the drawers of `file` that hold `text`. Both are literal; blanks of any kind are equal. */
+/** Passage that answers a question: the drawers of `file` that contain `text`. Both are literal, but blanks of any kind are equal. */
 export type Passage = { file: string; text: string };
 export type DocsQuestion = { id: string; kind: Kind; question: string; passages: Passage[] };
-/** `path` is of the mined file, or its last part. */
+/** `path` is the path of the mined file, or its last part. */
 export type DocsHit = { path: string; wing: string; text: string };
 export type Asked = { question: DocsQuestion; rank: number | undefined; isWeak: boolean; best: DocsHit | undefined };
 
@@ -22,7 +22,7 @@ export const KINDS = {
   smalltalk: "asks nothing",
 } as const;
 export type Kind = keyof typeof KINDS;
-/** Kinds that nothing in the documentation answers. */
+/** Kinds of questions that the documentation does not answer. */
 export const UNANSWERED: ReadonlySet<Kind> = new Set<Kind>(["offtopic", "smalltalk"]);
 const FIVE = 5;
 
@@ -33,7 +33,7 @@ export function readQuestions(): DocsQuestion[] {
   return lines.map((line) => JSON.parse(line) as DocsQuestion);
 }
 
-/** Returns the place, from 1, of the first hit that holds a passage. */
+/** Returns the place, from 1, of the first hit that contains a passage. */
 export function rankOf({ passages }: DocsQuestion, hits: readonly DocsHit[]): number | undefined {
   const at = hits.findIndex((hit) => passages.some((passage) => isFrom(hit, passage) && holds(hit.text, passage.text)));
   return at === -1 ? undefined : at + 1;

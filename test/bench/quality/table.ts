@@ -1,4 +1,4 @@
-/** The table of the quality bench: a row a figure, a column a leg. Rows come as they are measured, set by set. */
+/** Table of the quality bench: one row per figure, one column per leg. Rows appear as they are measured, set by set. */
 
 /** Cells by the name of their column. */
 export type Row = { name: string; cells: Readonly<Record<string, string>> };

@@ -12,7 +12,7 @@ import { header, rowLine } from "./table.ts";
 import { KINDS, makeTalks, type Talk, type TalkQuestion } from "./talks.ts";
 
 type Hit = { authored_at: string; text: string };
-/** `recall`: share of the answering exchanges among the first 5 and 10 hits; `isFirst`: the first hit is of one of them. */
+/** `recall`: share of the answering exchanges among the first 5 and 10 hits. `isFirst`: true if the first hit is one of them. */
 type Score = { question: TalkQuestion; recall5: number; recall10: number; isFirst: boolean; hits: Hit[] };
 
 const LIMIT = 10;
@@ -63,7 +63,7 @@ async function askOurs(talks: readonly Talk[], env: Env, mode: Leg["mode"]): Pro
   return scores;
 }
 
-/** Returns the kept palace of these talks: a wing a talk, a transcript of Claude Code a session. */
+/** Returns the kept palace of these talks: one wing per talk, and one Claude Code transcript per session. */
 function palaceOf(talks: readonly Talk[], model: string | undefined): Promise<string> {
   return keptPalace({ name: "talks", content: JSON.stringify(talks), model }, async (palace) => {
     for (const talk of talks) await mine(palace, talk);

@@ -1,13 +1,13 @@
 /**
- * Writes six long talks of a user with an assistant, from talks.jsonl and a seed: short questions, long answers, facts said in
- * passing that change over time. Pure. Used by talks-set.ts.
+ * Writes six long talks of a user with an assistant, from talks.jsonl and a seed: short questions, long answers, and facts said in passing
+ * that change over time. Pure. Used by talks-set.ts.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Chooser } from "../../fuzz/chooser.ts";
 import { seededRandom } from "../../helpers/random.ts";
 
-/** Kinds of questions: about one fact, its newest, first or last value, or all that was said about it. */
+/** Kinds of questions: about one fact, about its newest, first or last value, or about everything that was said of it. */
 export const KINDS = {
   fact: "a fact",
   latest: "the latest value",
@@ -18,7 +18,7 @@ export const KINDS = {
   all: "all preferences",
 } as const;
 export type Kind = keyof typeof KINDS;
-/** `says`: the user's sentences about it, in the order of time. */
+/** `says`: the user's sentences about the fact, in order of time. */
 type Fact = { kind: Kind; topic: number; ask: string; says: string[] };
 type Topic = { name: string; terms: string[]; asks: string[] };
 type Plan = { id: string; topics: Topic[]; facts: Fact[] };
@@ -49,7 +49,9 @@ const ASIDES = [
   "A friend told me that the {A} matters more than the {B}.",
   "I am not sure about the {A} yet.",
 ];
-/** {A} and {B} are terms of the topic, {Q} is a question that the user may ask later: answers are full of words that questions have. */
+/**
+ * {A} and {B} are terms of the topic. {Q} is a question that the user may ask later, because answers are full of words that questions have.
+ */
 const ADVICE = [
   "Start with the {A}: write down what you expect from it, then compare that with the {B}. Most people underestimate how strongly the two depend on each other.",
   "A common mistake is to decide on the {A} before the {B} is settled. Take a week, collect numbers, and only then commit to anything that is hard to undo.",

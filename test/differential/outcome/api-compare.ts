@@ -1,7 +1,6 @@
 /**
- * Compares two answers. Ids and times are masked by their form, and free wording is reduced to "a text". Values that
- * depend on the ranking or the model are reduced to "a number". Every other difference is a finding, unless an entry of
- * api-differences.ts allows it.
+ * Compares two answers. Ids and times are masked by their form, and free wording is reduced to "a text". Values that depend on the ranking
+ * or the model are reduced to "a number". Every other difference is a finding, unless an entry of api-differences.ts allows it.
  */
 import type { RoampalVersion } from "../../helpers/python-roampal.ts";
 import { isRecord, withoutKeys } from "../mend.ts";
@@ -29,13 +28,13 @@ const OF_RANKING = [
   ...["distance", "original_distance", "similarity", "embedding_similarity", "final_rank_score", "combined_score"],
   ...["embedding_weight", "learned_weight", "minutes_ago", "pid", "quality"],
 ];
-/** The age of a memory that was made in this run. questions.test.ts tests how higher ages are worded. */
+/** Age of a memory that was made in this run. questions.test.ts tests the wording of higher ages. */
 const AGE = /^(?:now|\d+m)$/;
-/** The age of a memory in a tool's text. */
+/** Age of a memory in a tool's text. */
 const AGE_IN_TEXT = /\((?:now|\d+m)(?=,)/g;
 const DIGITS = 4;
 
-/** Returns undefined if the answers agree. `used` collects the names of the differences that were needed for that. */
+/** Returns undefined if the answers agree. `used` collects the names of the differences that this needed. */
 export function compareAnswers(
   version: RoampalVersion,
   step: Step,
@@ -65,7 +64,7 @@ function shape(step: Step, told: Told): unknown {
     : masked(told);
 }
 
-/** Compares two values; the order of keys does not count. */
+/** Compares two values. The order of keys does not count. */
 function isSame(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((one, at) => isSame(one, b[at]));
   if (!isRecord(a) || !isRecord(b)) return a === b;
@@ -110,7 +109,7 @@ function asJson(text: string): unknown {
   }
 }
 
-/** Returns the id that a server gave out with an answer. */
+/** Returns the id that a server gave with an answer. */
 export function idIn(told: Told | undefined): string | undefined {
   if (told === undefined) return undefined;
   if ("tools" in told) return undefined;

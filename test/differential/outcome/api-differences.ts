@@ -46,7 +46,7 @@ const without =
   (theirs, ours, step) =>
     is(step) ? [withoutKeys(theirs, theirKeys), withoutKeys(ours, ourKeys)] : undefined;
 
-/** Keys of a memory and of its metadata, wherever an answer holds one. */
+/** Keys of a memory and of its metadata, wherever an answer has one. */
 const STANDING = [
   ...["content", "text", "score", "uses", "success_count", "last_outcome", "last_used", "outcome_history"],
   "original_id",
@@ -78,7 +78,7 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "conversation-optional",
     versions: BOTH,
-    why: "who names no conversation has the one called `default` (4.3); both packages refuse",
+    why: "a request without a conversation uses the one called `default` (4.3); both packages refuse it",
     mend: (theirs, ours, step) => {
       const [a, b] = [places(theirs), places(ours)];
       const isKept = !isPath(step, "hooks/stop", "record-outcome", "record-response");
@@ -90,7 +90,7 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "update-by-id",
     versions: NEW,
-    why: "0.6.0 updates a fact by its id alone; here its text does as well (2.11)",
+    why: "0.6.0 updates a fact only by its id; here its text works too (2.11)",
     mend: (theirs, ours, step) => {
       const [a, b] = [places(theirs), places(ours)];
       if (!isPath(step, "memory-bank/update") || a === undefined) return undefined;
@@ -100,7 +100,7 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "validation-words",
     versions: BOTH,
-    why: "what is wrong with a request is told in our words, beside the place of it, which is the same; it is not quoted",
+    why: "our error words an invalid value differently, beside its place, which is the same; it does not quote the value",
     mend: (theirs, ours) => {
       const [a, b] = [places(theirs), places(ours)];
       return a === undefined || b === undefined ? undefined : [{ places: a }, { places: b }];
@@ -109,7 +109,7 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "detail-words",
     versions: BOTH,
-    why: "the same in our own words; people read them",
+    why: "the meaning is the same in our own words; people read them",
     mend: (theirs, ours) => {
       const [a, b] = [theirs, ours].map((told) => bodyOf(told)?.["detail"]);
       if (typeof a !== "string" || typeof b !== "string") return undefined;
@@ -119,37 +119,37 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "outcome-optional",
     versions: BOTH,
-    why: "an outcome that is not told is `unknown` (5.6); both packages refuse",
+    why: "a missing outcome means `unknown` (5.6); both packages refuse it",
     mend: statuses(422, 200, (step) => isPath(step, "record-outcome") && given(step)["outcome"] === undefined),
   },
   {
     name: "outcome-checked",
     versions: BOTH,
-    why: "a word that is no outcome is refused, and nothing is scored; both packages take it, and score nothing",
+    why: "an invalid outcome is refused and scores nothing; both packages accept it and score nothing",
     mend: statuses(200, 422, (step) => given(step)["outcome"] === "great"),
   },
   {
     name: "content-required",
     versions: BOTH,
-    why: "a fact without its text is 400 as everywhere (4.3); both packages have 422 here alone",
+    why: "a fact without its text gets 400 as everywhere (4.3); both packages answer 422 only here",
     mend: statuses(422, 400, (step) => isPath(step, "memory-bank/add") && typeof given(step)["content"] !== "string"),
   },
   {
     name: "no-coercion",
     versions: BOTH,
-    why: 'a number is no text: `"5"` is refused; both packages take it for 5',
+    why: 'a number must not be a text: `"5"` is refused; both packages take it for 5',
     mend: statuses(200, 422, (step) => given(step)["limit"] === "5"),
   },
   {
     name: "unknown-collection",
     versions: BOTH,
-    why: "a collection that there is not is 400 (4.3), or a search of a misspelled one finds nothing without a word",
+    why: "an unknown collection gets 400 (4.3), because a search of a misspelled one would silently find nothing",
     mend: statuses(200, 400, (step) => isPath(step, "search") && String(given(step)["collections"]) === "shelves"),
   },
   {
     name: "insights-route",
     versions: BOTH,
-    why: "the document has it (decision 10); both packages have dropped it",
+    why: "the document has it (decision 10); both packages dropped it",
     mend: (theirs, ours, step) =>
       isPath(step, "context-insights") && statusOf(theirs) === 404
         ? [["doc_ids", "relevant_memories", "user_facts"], Object.keys(bodyOf(ours) ?? {}).toSorted()]
@@ -158,7 +158,7 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "health-identity",
     versions: BOTH,
-    why: "whose server it is (4.12); a model that is loading, or is not there, is no failure; 0.6.0 tells of its profiles and migrations",
+    why: "it says whose server this is (4.12); a model that is loading or missing does not count as a failure; 0.6.0 reports its profiles and migrations",
     mend: without(
       ["embedding_ok", "migration", "profiles_loaded", "memory_initialized", "session_manager_ready"],
       [
@@ -171,7 +171,7 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "book-ids",
     versions: OLD,
-    why: "`books_` as 0.6.0 has it: `book_` is no collection's name, so that a chunk is not found by its id (D13)",
+    why: "the prefix is `books_` as in 0.6.0: `book_` does not name a collection, so a chunk would not be found by its id (D13)",
     mend: (theirs, ours, step) => {
       const renamed = JSON.parse(JSON.stringify(theirs).replaceAll("<book_chunk", "<books_chunk")) as unknown;
       const isChunk = String(given(step)["id"]).startsWith("@") && JSON.stringify(ours).includes("<books_chunk");
@@ -188,7 +188,7 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "removed-for-good",
     versions: BOTH,
-    why: "a removed book is gone; both packages hide its chunks, count them and remove them again (D25)",
+    why: "removing a book deletes it; both packages hide its chunks, count them and remove them again (D25)",
     mend: (theirs, ours, step) => {
       if (step.via === "http" && step.path === "/api/stats")
         return [withoutKeys(theirs, ["books"]), withoutKeys(ours, ["books"])];
@@ -198,13 +198,13 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "remove-message",
     versions: BOTH,
-    why: "says what was done; both packages say nothing",
+    why: "the message says what was done; both packages say nothing",
     mend: without(["message"], ["message"], (step) => isPath(step, "remove-book")),
   },
   {
     name: "old-ids-stay",
     versions: BOTH,
-    why: "an id that was shown finds its memory where it is by now (2.2)",
+    why: "an id that was shown finds its memory wherever the memory is by now (2.2)",
     mend: (theirs, ours, step) => {
       const isMoved = isPath(step, "search") && bodyOf(theirs)?.["count"] === 0 && bodyOf(ours)?.["count"] === 1;
       return isMoved && /^@\d+(:history)?@$/.test(String(given(step)["id"])) ? [{}, {}] : undefined;
@@ -213,7 +213,7 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "wilson-of-failures",
     versions: BOTH,
-    why: "what has only failed has proven nothing, as their own lookups say; their searches take its score for a rate of success",
+    why: "a memory that only failed has proven nothing, as their own lookups say; their searches take its score for a rate of success",
     mend: (theirs, ours, step) => {
       const bare = (told: unknown): unknown =>
         isTool(step, "search_memory") && isRecord(told)
@@ -225,19 +225,19 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "standing-at-the-root",
     versions: BOTH,
-    why: "text and standing of a memory are at its root, as both packages have them, and not once more in `metadata`",
+    why: "text and state of a memory are at its root, as in both packages, and are not repeated in `metadata`",
     mend: (theirs, ours) => [withoutFields(theirs, STANDING), ours],
   },
   {
     name: "drawer-fields",
     versions: BOTH,
-    why: "additive: a memory is a drawer of the palace, and says so in `metadata`; what was asked is kept with it (8.3)",
+    why: "additive: a memory is a drawer of the palace, and says so in `metadata`; its question is kept with it (8.3)",
     mend: (theirs, ours) => [withoutFields(theirs, DRAWER), withoutFields(ours, DRAWER)],
   },
   {
     name: "takeaway-of-all",
     versions: BOTH,
-    why: "a takeaway is kept for all conversations: what is of one is not shown in it",
+    why: "a takeaway is kept for all conversations, so it does not show the data of one",
     mend: (theirs, ours) => {
       const free = (told: unknown): unknown =>
         mapMemories(told, (memory) => {
@@ -252,7 +252,7 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "learned-score",
     versions: BOTH,
-    why: "it is what a memory is ranked by (2.9) in every answer; the listings of both packages have the bare score there",
+    why: "every answer has the score that ranks a memory (2.9); the listings of both packages have the bare score there",
     mend: (theirs, ours) =>
       [theirs, ours].map((told) => mapMemories(told, (memory) => omit(memory, ["learned_score"]))) as [
         unknown,
@@ -262,7 +262,7 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "ranking-internals",
     versions: BOTH,
-    why: "parts of their formula, and a rank without a question, of which there is none here",
+    why: "these are parts of their formula, and a rank without a question, which we do not have",
     mend: (theirs, ours) => [
       mapMemories(theirs, (memory) => omit(memory, RANKING)),
       mapMemories(ours, (memory) => omit(memory, [...RANKING, "effectiveness"])),
@@ -271,19 +271,19 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "update-reason",
     versions: BOTH,
-    why: "names the tool; theirs is `llm_update`",
+    why: "it names the tool, and theirs is `llm_update`",
     mend: (theirs, ours) => [withoutFields(theirs, ["update_reason"]), withoutFields(ours, ["update_reason"])],
   },
   {
     name: "search-order",
     versions: BOTH,
-    why: "which memories fit a question, and in what order (docs/explanation/learning.md); what both show agrees in all that both have",
+    why: "which memories fit a question, and in what order (docs/explanation/learning.md); memories that both show agree in everything that both have",
     mend: memoriesShared,
   },
   {
     name: "assent-shows-nothing",
     versions: BOTH,
-    why: "a message of thanks or assent alone is shown no memories; both packages show some that are like no question",
+    why: "a message of only thanks or assent shows no memories; both packages show some, although they resemble no question",
     mend: (theirs, ours, step) => {
       const [a, b] = [bodyOf(theirs), bodyOf(ours)];
       const isAssent = isPath(step, "hooks/get-context") && asksNothing(String(given(step)["query"] ?? "?"));
@@ -294,7 +294,7 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "search-text-order",
     versions: BOTH,
-    why: "as over HTTP: the entries that both show are the same",
+    why: "as over HTTP, the entries that both show are the same",
     mend: (theirs, ours, step) =>
       step.via === "tool" && step.name === "search_memory" && step.arguments["query"] !== undefined
         ? entriesShared(theirs, ours)
@@ -303,7 +303,7 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "errors-marked",
     versions: OLD,
-    why: "a failure has `isError`, too; who ignores it sees the same text (5.1)",
+    why: "a failure also has `isError`; a client that ignores it sees the same text (5.1)",
     mend: (theirs, ours) =>
       textOf(theirs)?.startsWith("Error: ") === true && isRecord(ours) && ours["isError"] === true
         ? [theirs, { ...ours, isError: false }]
@@ -312,14 +312,14 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "unknown-tool",
     versions: BOTH,
-    why: "a tool that there is not is an error of the protocol, as MCP has it; the words are the same",
+    why: "an unknown tool is an error of the protocol, as MCP defines it; the words are the same",
     mend: (theirs, ours, step) =>
       isTool(step, "no_such_tool") && textOf(ours)?.includes(textOf(theirs) ?? "?") === true ? [{}, {}] : undefined,
   },
   {
     name: "archived-hidden",
     versions: NEW,
-    why: "an archived fact is found nowhere (decision 21); 0.6.0 finds it by its id, and counts it",
+    why: "an archived fact is never found (decision 21); 0.6.0 finds it by its id and counts it",
     mend: (theirs, ours, step) => {
       if (step.via === "http" && step.path === "/api/stats")
         return [withoutKeys(theirs, ["memory_bank"]), withoutKeys(ours, ["memory_bank"])];
@@ -330,7 +330,7 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "exchange-whole",
     versions: NEW,
-    why: "an exchange is kept as it was said (decision 15); 0.6.0 keeps what its sidecar makes of it, and facts and nouns beside",
+    why: "an exchange is kept as it was said (decision 15); 0.6.0 keeps its sidecar's version, and facts and nouns beside it",
     mend: (theirs, ours) => {
       const whole = (told: unknown): unknown =>
         mapMemories(withoutKeys(told, ["noun_tags"]), (memory) => {
@@ -344,7 +344,7 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "successes-carried-forward",
     versions: NEW,
-    why: "0.6.0 begins to count anew after each promotion (decision 19)",
+    why: "0.6.0 restarts its count after each promotion (decision 19)",
     mend: (theirs, ours) => {
       const moved = (told: unknown): unknown =>
         isEntries(told)
@@ -358,7 +358,7 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "checked-by-schema",
     versions: NEW,
-    why: "0.6.0 refuses an empty text by the tool's schema, here the tool does, in the document's words (5.7)",
+    why: "0.6.0 refuses an empty text by the tool's schema; here the tool refuses it in the document's words (5.7)",
     mend: (theirs, ours, step) =>
       isTool(step, "record_response") && textOf(theirs)?.startsWith("Input validation error: ") === true
         ? [{ isError: true }, omit(ours, ["text"])]
@@ -367,7 +367,7 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "injection-token",
     versions: NEW,
-    why: "0.6.0 asks hooks to confirm what was shown; here what was shown is what was answered",
+    why: "0.6.0 asks hooks to confirm what was shown; here everything that was answered counts as shown",
     mend: (theirs, ours) => [withoutKeys(theirs, ["injection_token"]), ours],
   },
   {
@@ -382,7 +382,7 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "search-notes",
     versions: NEW,
-    why: "0.6.0 tells of its migration, and that its reranker is not there",
+    why: "0.6.0 reports its migration, and that its reranker is missing",
     mend: (theirs, ours) => [withoutKeys(theirs, ["migration", "rerank_skipped"]), ours],
   },
 ];

@@ -1,4 +1,4 @@
-/** Helpers of the entries in api-differences.ts: they take parts out of answers and find the memories in them. */
+/** Helpers of the entries in api-differences.ts. They remove parts of answers and find the memories in them. */
 import { isRecord } from "../mend.ts";
 import type { Step } from "./api-steps.ts";
 
@@ -51,7 +51,7 @@ function mapLists(told: unknown, change: (memories: Row[]) => unknown): unknown 
   return { ...(told as Row), body: { ...body, ...Object.fromEntries(changed) } };
 }
 
-/** Keeps the memories found by a question that both answers show, in any order, and the keys that both have. */
+/** Keeps the memories that both answers show for a question, in any order, and the keys that both have. */
 export function memoriesShared(theirs: unknown, ours: unknown, step: Step): [unknown, unknown] | undefined {
   const isAsked = isPath(step, "hooks/get-context") || (isPath(step, "search") && given(step)["query"] !== undefined);
   const [a, b] = [bodyOf(theirs), bodyOf(ours)];
@@ -72,7 +72,7 @@ export function memoriesShared(theirs: unknown, ours: unknown, step: Step): [unk
   return [shared(a, b), shared(b, a)];
 }
 
-/** Counts the memories that both answers show, if a question found them. */
+/** Counts the memories that both answers show for a question. */
 export function sharedCount(theirs: unknown, ours: unknown, step: Step): number {
   const [shared] = memoriesShared(theirs, ours, step) ?? [];
   const body = bodyOf(shared) ?? {};
@@ -93,7 +93,7 @@ function onlyShared(one: Row, other: Row): Row {
   );
 }
 
-/** Keeps the entries of a text that both answers list, in any order and without their numbers. */
+/** Keeps the entries that both answers list in a text, in any order and without their numbers. */
 export function entriesShared(theirs: unknown, ours: unknown): [unknown, unknown] | undefined {
   const texts = [theirs, ours].map((told) => textOf(told));
   if (!texts.every((text) => text?.includes("result(s) for ") === true)) return undefined;
@@ -109,6 +109,6 @@ export type Entry = { notes: string; words: string };
 
 function entryOf(text: string): Entry {
   const [notes = "", words = ""] = text.replace(/^\d+\. /, "").split(/(?<=\[id:\S+\]) /, 2);
-  // A new minute may have begun for one of the two servers.
+  // A new minute may have begun on one of the two servers.
   return { notes: notes.replace(/\((?:now|\d+m)\b/, "(<age>"), words };
 }

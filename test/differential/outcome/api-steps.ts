@@ -4,7 +4,7 @@
  */
 import { seededRandom } from "../../helpers/random.ts";
 
-/** `@3@` in a step is the id that step 3 was answered. `@3:history@` is the id of that memory after it has moved. */
+/** `@3@` in a step is the id from the answer to step 3. `@3:history@` is that memory's id after its move. */
 export type Step =
   | { via: "http"; method: "GET" | "POST"; path: string; body?: unknown }
   | { via: "list" }
@@ -32,7 +32,7 @@ class Script {
     return values[Math.floor(this.#random() * values.length)] as T;
   }
 
-  /** Returns a text unlike any other. */
+  /** Returns a text that differs from any other. */
   text(): string {
     this.#named += 1;
     return `${this.pick(TOPICS)} ${this.pick(TOPICS)} note${this.#named}`;
@@ -175,7 +175,7 @@ const ACTS: ((script: Script) => unknown)[] = [
   ask,
 ];
 
-/** Requests that are invalid, or just valid. */
+/** Requests that are invalid, or only just valid. */
 const WRONG: [path: string, body: unknown][] = [
   ["hooks/get-context", {}],
   ["hooks/get-context", { query: 5 }],

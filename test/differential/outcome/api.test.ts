@@ -1,7 +1,6 @@
 /**
- * Sends the same seeded steps to our HTTP API and tools and to the real Roampal's own servers. After each step, the
- * status and the answer's keys, types and values must agree. Every accepted difference is an entry of
- * api-differences.ts, and the run must meet each entry.
+ * Sends the same seeded steps to our HTTP API and tools and to the real Roampal's own servers. After each step, the status and the answer's
+ * keys, types and values must agree. An entry of api-differences.ts allows each accepted difference, and the run must meet every entry.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -42,7 +41,7 @@ async function agrees(version: RoampalVersion): Promise<void> {
     return found === undefined ? [] : [{ at, step, ...found }];
   });
   expect(findings.slice(0, SHOWN), `${findings.length} of ${steps.length} steps differ`).toEqual([]);
-  // Each server ranks by its own rule; most of the time both choose the same memories.
+  // Each server ranks by its own rule. Most of the time both choose the same memories.
   const shared = steps.reduce((sum, step, at) => sum + sharedCount(theirs[at], told[at], step), 0);
   expect(shared).toBeGreaterThan(SHARED_MIN);
   const known = API_DIFFERENCES.filter(({ versions }) => versions.includes(version)).map(({ name }) => name);

@@ -1,7 +1,6 @@
 /**
- * Imports data folders of the real Roampal 0.3.6.1 and of the newest version field by field, and exports them again
- * unchanged, with the older one's graphs. Roampal then searches and scores in the exported folder. Only its model is a
- * stand-in (folder.py).
+ * Imports data folders of the real Roampal 0.3.6.1 and of the newest version field by field, and exports them again unchanged, with the
+ * older one's graphs. Roampal then searches and scores in the exported folder. Only its model is a stand-in (folder.py).
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +34,7 @@ type Folder = {
 const score = (id: string, outcome: string, times: number, reason: string | null = null): Step[] =>
   Array.from({ length: times }, () => ["score", id, outcome, reason]);
 
-/** Steps that make one of everything a Roampal keeps. */
+/** Steps that make one of each thing that a Roampal keeps. */
 const LIFE: Step[] = [
   ["store", "the flaky deploy wants a longer timeout", "working", { query: "why does the deploy fail", project: "a" }],
   ["store", "rebase before merging", "history", {}],
@@ -65,7 +64,7 @@ async function palaceSays(palace: TestPalace, ...args: string[]): Promise<Record
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
-/** Expects that our palace holds each of these memories. */
+/** Expects our palace to have each of these memories. */
 async function expectHere(palace: TestPalace, held: Folder["held"]): Promise<void> {
   for (const [id, { collection, text, metadata }] of Object.entries(held)) {
     const told = await palaceSays(palace, "outcome", "why", id);
@@ -148,7 +147,7 @@ for (const version of ROAMPAL_VERSIONS) {
         expect(used.held[moved]?.metadata["uses"]).toBe(3);
         expect(Object.keys(used.held)).toHaveLength(count + 1);
 
-        // The memories that Roampal scored in the meantime are imported again.
+        // The memories that Roampal scored meanwhile are imported again.
         expect(await palaceSays(palace, "outcome", "import", back)).toMatchObject({
           ...{ added: 1, updated: 1, kept: [], graphs: { refused: [] } },
         });

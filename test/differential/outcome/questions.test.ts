@@ -1,7 +1,7 @@
 /**
- * Compares what we read out of a question, and learn from it, with the real Roampal's own functions on the same seeded
- * cases: concepts, kinds of talk, acronyms, ages, routes, known solutions. 0.6.0 has no knowledge graphs and is asked
- * the rest. Every accepted difference is an entry below, and the run must meet each entry.
+ * Compares what we read from a question, and learn from it, with the real Roampal's own functions on the same seeded cases: concepts, kinds
+ * of talk, acronyms, ages, routes, known solutions. 0.6.0 has no knowledge graphs and is asked the rest. Every accepted difference is an
+ * entry below, and the run must meet each entry.
  */
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
@@ -22,18 +22,20 @@ vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 1_800_000 });
 /** Accepted differences: the name and the reason. The first ones need the graphs. */
 const GRAPH_DIFFERENCES = {
   "own-words-whole":
-    "the original drops what merely contains one of its own words, `networking` for `working` (defect D9)",
+    "the original drops every word that contains one of its own words, `networking` for `working` (defect D9)",
   "partials-are-uses": "the document counts partial outcomes as uses of a route; the package never writes them (3.6)",
-  "solution-worked-twice": "one wrong outcome makes no solution: what worked once, or failed half as often, is none",
+  "solution-worked-twice":
+    "one wrong outcome must not make a solution: a memory that worked once, or failed half as often, is not one",
   "known-by-five":
-    "questions are alike by all that is kept of them; the original compares five of their concepts (8.4)",
-  "alike-counts-too": "what has worked for a question like this one counts for it; the original keeps them apart (8.4)",
+    "questions are compared by their whole stored form; the original compares five of their concepts (8.4)",
+  "alike-counts-too":
+    "a solution of a similar question also counts; the original keeps the two questions separate (8.4)",
 } as const;
 const DIFFERENCES = {
-  "everyday-acronyms": "`us`, `la`, `rest` are words; they are spelled out in capitals alone (3.9)",
+  "everyday-acronyms": "`us`, `la`, `rest` are words, so they are expanded only in capitals (3.9)",
   "acronym-wording": "the expansions are ours; `git` has one",
-  "acronym-once": "an acronym that stands in a question twice is spelled out once",
-  "time-ahead": "a clock that went back makes a memory new; the original says `23h`",
+  "acronym-once": "an acronym that a question contains twice is expanded once",
+  "time-ahead": "after a clock went back we call a memory new; the original says `23h`",
   ...GRAPH_DIFFERENCES,
 } as const;
 type Name = keyof typeof DIFFERENCES;
@@ -46,15 +48,15 @@ const HOUR = 3_600;
 const DAY = 24 * HOUR;
 const COLLECTIONS = ["working", "history", "patterns", "memory_bank", "books"] as const;
 /**
- * Words that texts are made of: words of each kind of talk (whole and inside others), words of the memory itself, short
- * words, stop words, other scripts.
+ * Words for the texts: words of each kind of talk (whole and inside others), words about the memory itself, short words, stop words, other
+ * scripts.
  */
 const WORDS =
   `code barcode classes error debug API python git builds contest workout gym weights money tax taxi stock learn course book
   understanding concept write rewrite essay blogs draft networking Working history-book document documents search_memory memory_bank
   add_to_memory_bank result results validated query the how does it an ox C++ node.js git-rebase snake_case Größe café 日本語 42 2024 user's
   docker compose flaky timeout deploy "quoted" (paren) – e-mail`.split(/\s+/);
-/** Words that are not words of the memory itself, because we and Roampal drop those differently. */
+/** Words that are not about the memory itself, because we and Roampal drop those differently. */
 const PLAIN = "docker compose flaky timeout deploy pipeline cache login token rust linker schema".split(" ");
 
 type Told = [text: string, of: string, outcome: Telling][];
@@ -74,7 +76,7 @@ type Answers = {
   routes?: Routed[];
   solutions?: Solutions[];
 };
-/** `same` holds the texts that Roampal treats as one question. */
+/** `same` has the texts that Roampal treats as one question. */
 type Solutions = { exactly: [id: string, times: number][]; same: string[] };
 type Note = (name: Name) => void;
 

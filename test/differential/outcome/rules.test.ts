@@ -20,9 +20,9 @@ vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 1_800_000 });
 /** Accepted differences: the name, where the run meets it, and the reason. */
 const DIFFERENCES = {
   "unknown-changes-nothing":
-    "the seed document says so; both packages take 0.05 of the score and count a use (decision 1)",
-  "score-in-six-decimals": "0.7 + 0.2 is a little below 0.9 in binary, so that both packages miss a promotion (2.7)",
-  "successes-carried-forward": "0.6.0 begins to count anew after each promotion (decision 19)",
+    "the seed document says so; both packages subtract 0.05 from the score and count a use (decision 1)",
+  "score-in-six-decimals": "0.7 + 0.2 is a little below 0.9 in binary, so both packages miss a promotion (2.7)",
+  "successes-carried-forward": "0.6.0 restarts its count after each promotion (decision 19)",
   "bank-blend": "the seed document has 80 % quality and 20 % Wilson; 0.3.6.1 has half and half (decision 3)",
   "bank-as-any-collection": "0.6.0 ranks facts as other memories (decision 3)",
 } as const;
@@ -93,7 +93,7 @@ function cases(): { lives: Life[]; ranks: Ranked[]; cuts: Cut[] } {
   };
 }
 
-/** Returns the cases as rules.py reads them. Roampal is not asked about outcomes that change nothing here. */
+/** Returns the cases as rules.py reads them. Roampal does not get outcomes that change nothing here. */
 function asked({ lives, ranks, cuts }: ReturnType<typeof cases>): unknown {
   return {
     lives: lives.map(({ collection, score, uses, successes, days, outcomes }) => ({
@@ -129,7 +129,7 @@ function live({ collection, score, uses, successes, days, outcomes }: Life): Ste
   });
 }
 
-/** Says why two steps differ; returns undefined if they are the same. */
+/** Says why two steps differ, or returns undefined if they are the same. */
 function difference(ours: Step, theirs: Step, before: Step, version: RoampalVersion): string | undefined {
   const near = (a: number, b: number): boolean => Math.abs(a - b) < TOLERANCES[version];
   const same =

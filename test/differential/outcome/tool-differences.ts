@@ -38,31 +38,31 @@ export const TOOL_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "insights-tool",
     versions: BOTH,
-    why: "the document has it (decision 10); both packages have dropped it",
+    why: "the document has it (decision 10); both packages dropped it",
     mend: without("get_context_insights"),
   },
   {
     name: "scoring-arguments",
     versions: BOTH,
-    why: "`outcome` as the document has it (decision 12); what else the packages tell of is taken as well, without being told of",
+    why: "`outcome` follows the document (decision 12); our tool also accepts the packages' other arguments without listing them",
     mend: without("score_memories", "outcome", "exchange_outcome", "exchange_summary", "facts", "noun_tags"),
   },
   {
     name: "initial-score",
     versions: BOTH,
-    why: "the document has it (decision 13); both packages have dropped it",
+    why: "the document has it (decision 13); both packages dropped it",
     mend: without("record_response", "initial_score"),
   },
   {
     name: "defaults-in-words",
     versions: BOTH,
-    why: "what is not given is told in an argument's description; hosts send a default along, as if it had been chosen",
+    why: "an argument's description gives its default, because hosts send a declared default as if it had been chosen",
     mend: both((list) => withoutKeys(list, ["default"])),
   },
   {
     name: "nothing-required",
     versions: BOTH,
-    why: "a list of what is required that holds nothing is left out; that any field may be named needs no saying",
+    why: "an empty list of required arguments is omitted, and so is the statement that any field is allowed",
     mend: both((list) => {
       const bare = ({ required = [], properties, ...tool }: Tool): Tool => {
         const open = Object.entries(properties).map(([name, one]) => {
@@ -96,13 +96,13 @@ export const TOOL_DIFFERENCES: readonly ApiDifference[] = [
   {
     name: "update-arguments",
     versions: NEW,
-    why: "0.6.0 updates a fact by its id alone; here by its text or its id, and its weights and tags stay (2.11)",
+    why: "0.6.0 updates a fact only by its id; ours by its text or its id, and its weights and tags stay (2.11)",
     mend: without("update_memory", "id", "old_content", "tags", "noun_tags", "importance", "confidence"),
   },
   {
     name: "checked-when-called",
     versions: NEW,
-    why: "an empty text is refused with a sentence when the tool is called; tags are free",
+    why: "the tool refuses an empty text with a sentence when it is called; tags are free",
     mend: both((list) => withoutKeys(list, ["minLength", "maxItems", "items"])),
   },
 ];

@@ -1,4 +1,4 @@
-/** The restore drill: 20,000 drawers under load, everything destroyed, put back, every row compared. */
+/** Restore drill: 20,000 drawers are backed up under load, everything is destroyed and restored, and every row is compared. */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -9,7 +9,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 
 const DOCUMENTS = 500;
 
-it("20,000 drawers backed up under load are there after everything was destroyed, in the ledger and in MemPalace's palace", async () => {
+it("20,000 drawers backed up under load are restored after everything was destroyed, in the ledger and in MemPalace's palace", async () => {
   await using palace = createTestPalace();
   const { ledgerFile, palaceDir, home } = palace.config.paths;
   mkdirSync(dirname(ledgerFile), { recursive: true });
@@ -56,7 +56,7 @@ it("20,000 drawers backed up under load are there after everything was destroyed
   expect(publicRows()).toEqual(embedded(ledgerFile));
 });
 
-/** Hash over the first `drawers` drawers and their vectors. */
+/** Returns a hash of the first `drawers` drawers and their vectors. */
 function digest(file: string, drawers: number): { rows: number; sha256: string } {
   const ledger = new Database(file, { readonly: true });
   try {

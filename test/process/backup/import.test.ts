@@ -1,4 +1,4 @@
-/** `palace import`: two memories become one, through real brokers and the command line. */
+/** Tests `palace import`, which merges two memories, through real brokers and the command line. */
 import { spawn } from "node:child_process";
 import {
   createReadStream,
@@ -28,12 +28,12 @@ const AT_MS = Date.UTC(2026, 2, 1);
 
 type Answer = { rows: Record<string, { added: number; updated: number; here: number }> } & Record<string, unknown>;
 
-/** Keeps its journal for as long as the tests' writes are old. */
+/** Limit that keeps the journal as long as the tests' writes are old. */
 function createPalace(env: Env = {}): TestPalace {
   return createTestPalace({ env: { MEMPALACE_AUDIT_DAYS: "36500", ...env } });
 }
 
-/** A palace that no broker has opened yet. */
+/** Palace that no broker has opened yet. */
 function fill(palace: TestPalace, name: string, drawers: number): string {
   const { ledgerFile } = palace.config.paths;
   mkdirSync(dirname(ledgerFile), { recursive: true });
@@ -59,7 +59,7 @@ async function undo(palace: TestPalace, joined: Answer): Promise<Record<string, 
   return { code, ...done };
 }
 
-test("memories of 3,000 and 500 drawers join both ways, twice adds nothing, and undo takes exactly the import back", async () => {
+test("memories of 3,000 and 500 drawers merge in both directions, a second import adds nothing, and undo reverts exactly the import", async () => {
   await using host = createPalace();
   await using stack = createPalace();
   const [hostLedger, stackLedger] = [fill(host, "host", 3_000), fill(stack, "stack", 500)];
@@ -101,7 +101,7 @@ const BROKER_STEPS = [
   "acknowledge.before-reply:2",
 ];
 
-test("a client or a broker killed at any step loses and doubles nothing: the same command goes on, and undo takes all of it back", async () => {
+test("a client or broker killed at any step loses and doubles nothing: the same command finishes the import, and undo reverts all of it", async () => {
   await using host = createPalace();
   await using stack = createPalace();
   const [hostLedger, stackLedger] = [fill(host, "host", 450), fill(stack, "stack", 30)];
@@ -109,7 +109,7 @@ test("a client or a broker killed at any step loses and doubles nothing: the sam
   const { home } = host.config.paths;
   for (const fault of [...CLIENT_STEPS, ...BROKER_STEPS]) {
     const isClient = CLIENT_STEPS.includes(fault);
-    // A client that is killed leaves the broker as it is.
+    // A killed client does not affect the broker.
     if (!isClient) await stack.run("palace", ["stop"]);
     const broker = isClient ? undefined : await stack.startBroker({ MEMPALACE_FAULT: fault });
     const env = isClient ? { MEMPALACE_FAULT: fault } : {};
@@ -126,7 +126,7 @@ test("a client or a broker killed at any step loses and doubles nothing: the sam
   expect(drafts()).toEqual([]);
 });
 
-test("a drawer changed on one side is merged by who changed it, and one changed on both sides is kept twice", async () => {
+test("for a drawer changed on one side the changed version wins, and one changed on both sides is kept twice", async () => {
   await using host = createPalace();
   await using stack = createPalace();
   const notes = ["same", "edited here", "edited there", "edited on both sides", "deleted here later"].map(
@@ -200,7 +200,7 @@ test("a drawer changed on one side is merged by who changed it, and one changed 
   const state = contentsOf(stack.config.paths.ledgerFile);
   expect(state.source).toMatch(/^1 /);
 
-  // The way back: nothing that came from here comes again, and both texts are there.
+  // The way back: nothing that came from here is added again, and both texts are there.
   const back = await bring(host, stack.config.paths.home);
   expect(back).toMatchObject({ beside: [{ id: idOf("edited on both sides") }], rows: { standing: { updated: 1 } } });
   expect([sum(await bring(stack, host.config.paths.home), "added"), contentsOf(stack.config.paths.ledgerFile)]).toEqual(
@@ -213,7 +213,7 @@ test("a drawer changed on one side is merged by who changed it, and one changed 
   });
 });
 
-test("a note that names a mined file comes though the file stays away, and a row with odd metadata is refused alone", async () => {
+test("a note that names a mined file is imported without the file, and a row with odd metadata is refused alone", async () => {
   await using host = createPalace();
   await using stack = createPalace();
   const text = (side: string): string => `# Title\n\n${side} text of a file. `.repeat(80);
@@ -229,7 +229,7 @@ test("a note that names a mined file comes though the file stays away, and a row
   }
   const ledger = new Database(host.config.paths.ledgerFile);
   const spoil = ledger.prepare("UPDATE drawer SET metadata = rtrim(metadata, '}') || ? WHERE text = ?");
-  // SQLite reads NaN, which Python writes; JSON.parse does not.
+  // SQLite reads NaN, which Python writes, but JSON.parse does not.
   expect([spoil.run(',"odd":null}', "null").changes, spoil.run(',"odd":NaN}', "nan").changes]).toEqual([1, 1]);
   ledger.close();
   const joined = await bring(stack, host.config.paths.home);
@@ -240,7 +240,7 @@ test("a note that names a mined file comes though the file stays away, and a row
   });
 });
 
-test("a backup comes over TCP with its passphrase for an admin's token, and an agent's token is refused", async () => {
+test("over TCP an admin's token may import a backup with its passphrase, and an agent's token may not", async () => {
   const port = await freePort();
   await using host = createPalace();
   await using stack = createPalace({ MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` });
@@ -248,7 +248,8 @@ test("a backup comes over TCP with its passphrase for an admin's token, and an a
   const secret = { MEMPALACE_BACKUP_PASSPHRASE: "a b c" };
   const [plain, file] = [join(host.home, "b.tar"), join(host.home, "b.tar.age")];
   expect(await host.run("palace", ["backup", plain])).toMatchObject({ code: 0 });
-  // Each of the four readers below would take seconds for a key of the usual strength; restore.test.ts encrypts with that one.
+  // Uses a weak key, because each of the four readers below would take seconds for a key of the usual strength. restore.test.ts uses the
+  // usual one.
   await writeFile(file, await encrypted(createReadStream(plain), secret.MEMPALACE_BACKUP_PASSPHRASE, 10));
   await stack.startBroker();
   const elsewhere = async (role: string): Promise<Env> => {
@@ -278,7 +279,7 @@ test("a backup comes over TCP with its passphrase for an admin's token, and an a
   expect(contentsOf(stack.config.paths.ledgerFile, "host").drawer).toMatch(/^0 /);
 });
 
-test("the memory itself, a newer or damaged one and something else are refused, and change nothing", async () => {
+test("import refuses the memory itself, a newer one, a damaged one and anything else, and changes nothing", async () => {
   await using host = createPalace();
   await using stack = createPalace();
   const [hostLedger, stackLedger] = [fill(host, "host", 60), fill(stack, "stack", 10)];
@@ -312,7 +313,7 @@ test("the memory itself, a newer or damaged one and something else are refused, 
   expect(readFileSync(hostLedger).equals(bytes)).toBe(true);
 });
 
-test("a memory comes as of one moment while agents write there, and Ctrl-C ends with the part that is being sent", async () => {
+test("an import reads one moment of a memory while agents write there, and Ctrl-C ends it after the current part", async () => {
   await using host = createPalace();
   await using stack = createPalace();
   fill(host, "host", 2_000);
@@ -333,7 +334,7 @@ test("a memory comes as of one moment while agents write there, and Ctrl-C ends 
   const cut = spawn(process.execPath, [stack.executable("palace"), "import", host.config.paths.home], {
     ...{ env: stack.env, stdio: "ignore" },
   });
-  // It has begun to write, or is over already on a fast machine.
+  // It has begun to write, or has finished on a fast machine.
   await expect.poll(() => cut.exitCode !== null || drawersIn(ledgerFile) > 0, WAIT).toBe(true);
   cut.kill("SIGINT");
   expect([0, 130]).toContain((await exitOf(cut))[0]);
@@ -345,7 +346,7 @@ test("a memory comes as of one moment while agents write there, and Ctrl-C ends 
   expect(contentsOf(ledgerFile)).toEqual(contentsOf(host.config.paths.ledgerFile));
 });
 
-test("an export, and MemPalace's own palace, come with drawers, facts and tunnels, and a home adds the rest", async () => {
+test("an import from an export and from MemPalace's own palace has drawers, facts and tunnels, and a home adds the rest", async () => {
   await using host = createPalace();
   await using stack = createPalace();
   fill(host, "host", 60);
@@ -366,7 +367,7 @@ test("an export, and MemPalace's own palace, come with drawers, facts and tunnel
     false,
   ]);
 
-  // The home has what MemPalace does not keep: outcomes and filing records.
+  // The home has data that MemPalace does not keep: outcomes and filing records.
   const whole = await bring(stack, home);
   expect(whole).toMatchObject({
     beside: [],

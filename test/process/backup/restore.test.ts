@@ -1,4 +1,7 @@
-/** `palace backup` and `palace backup restore` through a real broker: under writes, after everything is gone, killed at every step. */
+/**
+ * Tests `palace backup` and `palace backup restore` through a real broker: during writes, after everything was lost, and killed at every
+ * step.
+ */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +21,7 @@ it.each([
   ["the agents' events, a pipe in its place", "logstream.sqlite3", (file: string) => makePipe(file)],
   ["the tokens, a folder in its place", "tokens.json", (file: string) => mkdirSync(file)],
 ])(
-  "a damaged file beside the ledger (%s) is named and left out of a backup, which holds the rest",
+  "a backup names a damaged file beside the ledger (%s), omits it and contains the rest",
   async (_what, name, damage) => {
     await using palace = createTestPalace();
     await fill(palace, 3);
@@ -52,7 +55,7 @@ it.each([
   },
 );
 
-/** Overwrites the second half of a file, whose first pages stay readable. */
+/** Overwrites the second half of a file. Its first pages stay readable. */
 function tear(file: string): void {
   const events = new Database(file);
   events.exec("CREATE TABLE events (body); CREATE TABLE artifacts (body)");
@@ -66,7 +69,7 @@ function makePipe(file: string): void {
   execFileSync("mkfifo", [file]);
 }
 
-it("facts, links and events are put back after everything of a palace was destroyed, and are in MemPalace's own files again", async () => {
+it("after everything of a palace was destroyed, a restore brings back facts, links and events, also in MemPalace's own files", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using shim = await palace.shim();
@@ -116,7 +119,7 @@ it("restore --dry-run counts the palace and the backup, a restore moves the old 
   const done = await palace.run("palace", ["restore", file, "--yes", "--json"]);
   const { aside, started } = JSON.parse(done.stdout) as { aside: string[]; started: boolean };
   expect(started).toBe(true);
-  // Settings are of the machine: no backup holds them, and no restore changes them.
+  // Settings belong to the machine: no backup contains them, and no restore changes them.
   expect(readFileSync(settings, "utf8")).toContain("70");
   expect(readFileSync(file).includes("settings.json")).toBe(false);
   expect(rowsOf(palace).drawers).toHaveLength(1);
@@ -127,7 +130,7 @@ it("restore --dry-run counts the palace and the backup, a restore moves the old 
   expect(rowsOf(palace).drawers).toHaveLength(1);
 });
 
-it("a palace that cannot be read is moved aside by consent alone, and the door's tokens and address come back only where asked", async () => {
+it("an unreadable palace is moved aside only with consent, and the door's tokens and address are restored only on request", async () => {
   await using palace = createTestPalace();
   await fill(palace, 1);
   const { home, palaceDir, ledgerFile } = palace.config.paths;
@@ -151,7 +154,7 @@ it("a palace that cannot be read is moved aside by consent alone, and the door's
   expect(readFileSync(join(home, "tokens.json"), "utf8")).toContain("laptop");
 });
 
-it("a bad backup touches nothing", async () => {
+it("a bad backup changes nothing", async () => {
   await using palace = createTestPalace();
   await fill(palace, 2);
   const file = join(palace.home, "b.tar");
@@ -170,7 +173,7 @@ it("a bad backup touches nothing", async () => {
 });
 
 it.each(["backup.after-ledger", "backup.in-archive", "backup.before-rename"])(
-  "a broker killed at %s leaves no backup of that name, and the next one leaves nothing beside it",
+  "a broker killed at %s leaves no backup of that name, and the next backup leaves nothing beside it",
   async (point) => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker({ MEMPALACE_FAULT: point });
@@ -187,7 +190,7 @@ it.each(["backup.after-ledger", "backup.in-archive", "backup.before-rename"])(
   },
 );
 
-it("a restore that is killed at any step leaves the old palace or the new one, and the next broker finishes it", async () => {
+it("a restore killed at any step leaves the old palace or the new one, and the next broker finishes it", async () => {
   await using palace = createTestPalace();
   await fill(palace, 3);
   const file = join(palace.home, "b.tar");
@@ -207,7 +210,7 @@ it("a restore that is killed at any step leaves the old palace or the new one, a
   expect(leftovers(palace)).toEqual([]);
 });
 
-it("an encrypted backup comes back with its passphrase, from a pipe as well", async () => {
+it("an encrypted backup is restored with its passphrase, also from a pipe", async () => {
   await using palace = createTestPalace();
   await fill(palace, 2);
   const secret = join(palace.home, "secret");
@@ -223,14 +226,14 @@ it("an encrypted backup comes back with its passphrase, from a pipe as well", as
   const done = await palace.run("palace", ["restore", file, "--yes", "--passphrase-file", secret]);
   expect(done).toMatchObject({ code: 0 });
   expect(rowsOf(palace).drawers).toHaveLength(2);
-  // From a pipe the whole archive is read first.
+  // From a pipe, restore reads the whole archive first.
   const piped = await palace.run("palace", ["backup", "-"]);
   expect(piped.code).toBe(0);
   expect(piped.stdout).toContain("manifest.json");
   expect(leftovers(palace)).toEqual([]);
 });
 
-/** Files the drawers numbered 0 to `upTo` that are not there yet. */
+/** Files the missing drawers among the numbers 0 to `upTo`. */
 async function fill(palace: TestPalace, upTo: number): Promise<void> {
   const client = await palace.client();
   for (let number = 0; number < upTo; number++)

@@ -1,4 +1,4 @@
-/** Backups that the broker makes by itself: how many are kept, what `doctor` says of them, and what `forget` does. */
+/** Tests the backups that the broker makes by itself: how many it keeps, what `doctor` says of them, and what `forget` does. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -16,7 +16,7 @@ it("the broker makes backups by itself, keeps the newest, and doctor reports the
   await expect.poll(() => seenNow(dir).includes(first[0] ?? "") || seenNow(dir).length).toBe(2);
   await palace.run("palace", ["stop"]);
   expect(await palace.run("palace", ["verify"], { env })).toMatchObject({ code: 0 });
-  // A backup is late after one and a half intervals without one: a quick machine has to wait for that.
+  // A backup is late after one and a half intervals without one. A quick machine has to wait for that.
   await expect
     .poll(() => backupsCheck(palace, env))
     .toMatchObject({ state: "warn", hint: expect.stringContaining("palace backup") as string });
@@ -39,7 +39,7 @@ it("doctor reports a backup that failed, until the next backup succeeds", async 
   await expect.poll(() => readFileSync(list, "utf8").includes('"failure": null')).toBe(true);
 });
 
-it("forget names the backups that still hold a text, and with --rewrite-backups rewrites them", async () => {
+it("forget names the backups that still contain a text, and with --rewrite-backups rewrites them", async () => {
   await using palace = createTestPalace();
   await using shim = await palace.shim();
   const { drawer_id: id } = await shim.call("mempalace_add_drawer", {
@@ -52,7 +52,7 @@ it("forget names the backups that still hold a text, and with --rewrite-backups 
   mkdirSync(folder);
   const file = join(folder, "b.tar");
   await palace.run("palace", ["backup", file]);
-  // A user has put something of their own in the place of another one.
+  // A user put another file in the place of one backup.
   const taken = join(folder, "c.tar");
   await palace.run("palace", ["backup", taken]);
   writeFileSync(taken, "notes on a plum that is to go");
@@ -75,7 +75,7 @@ it("forget names the backups that still hold a text, and with --rewrite-backups 
   expect((await palace.run("palace", ["verify", file])).code).toBe(0);
 });
 
-it("setting a folder for backups that does not exist says how to make it, and a backup there says that the broker needs a restart", async () => {
+it("setting a missing backup folder says how to make it, and a backup there says that the broker needs a restart", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const dir = join(palace.home, "two", "levels");

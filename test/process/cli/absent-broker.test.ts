@@ -1,4 +1,4 @@
-/** Commands where the broker runs elsewhere and is down: they say so at once, and a write is spooled as an agent's write is. */
+/** Tests commands whose broker is on another machine and down. They say so at once, and spool a write as an agent's shim does. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempDisposableSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,13 +8,13 @@ import { writeSettings } from "../../../src/wire/bridge/settings.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { total, watchTimers } from "../../helpers/waited-timers.ts";
 
-/** The most that a command that finds no broker waits by its own timers, ms. */
+/** Longest time that a command without a broker waits by its own timers, ms. */
 const AT_ONCE_MS = 1_000;
 const drawer = { wing: "away", room: "r", content: "written while the broker was away" };
 
 const isRoot = process.getuid?.() === 0;
 
-/** Makes the palace read-only, with a dead socket, as in a devbox whose broker is down. */
+/** Makes the palace read-only with a dead socket, as in a devbox whose broker is down. */
 function mountReadOnly({ config }: TestPalace): Disposable {
   const { home } = config.paths;
   execFileSync("mount", ["--bind", home, home]);
@@ -67,9 +67,9 @@ test.runIf(isRoot)("if the palace is read-only and its broker is down, a command
   expect(readdirSync(palace.config.paths.spoolDir)).toHaveLength(1);
 });
 
-// `palace devbox down` removes the containers. This docker is a script that fails as `docker inspect` fails then.
+// `palace devbox down` removes the containers. This `docker` is a script that fails as `docker inspect` then fails.
 test.each(["start", "restart", "stop"])(
-  "palace %s of a stack that was taken down says what brings it up again",
+  "palace %s says which command starts a stack again that was taken down",
   async (verb) => {
     await using palace = createTestPalace();
     const bin = join(palace.home, "bin");

@@ -1,4 +1,6 @@
-/** `palace import adopt DIR` on a palace that our files driver made in another folder: a dry run, the adoption, and the hint after it. */
+/**
+ * Tests `palace import adopt DIR` on a palace that our files driver made in another folder: a dry run, the adoption, and the hint after it.
+ */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -31,14 +33,14 @@ async function adopt(
   return { code, said: JSON.parse(stdout) as Record<string, never> };
 }
 
-it("adopt shows what it would do, then adopts a palace in its own folder, and says how agents reach it", async () => {
+it("adopt previews, then adopts a palace in its own folder, and says how agents reach it", async () => {
   await using palace = createTestPalace();
   const home = join(palace.home, "two years");
   const palaceDir = join(home, "palace");
   expect(await adopt(palace, home)).toMatchObject({ code: 2, said: { error: { code: "CONFIG_USAGE" } } });
   await makePalace(palaceDir);
   const before = readdirSync(palaceDir);
-  // The palace's home may be given instead of the palace folder.
+  // The argument may be the palace's home instead of the palace folder.
   expect(await adopt(palace, home, "--dry-run")).toMatchObject({
     code: 0,
     said: { palace: palaceDir, dryRun: true, drawers: ROWS - 1, queued: 0, vectors: ROWS - 1, width: 384, torn: null },
@@ -50,11 +52,11 @@ it("adopt shows what it would do, then adopts a palace in its own folder, and sa
       code: 0,
       said: { palace: palaceDir, drawers: ROWS - 1, adoption: { state: "verified", rows: ROWS - 1 } },
     });
-    // A second adopt is quick and harmless, and its text output says what to do next.
+    // A second adoption is quick and harmless. Its text output says what to do next.
     const { code, stdout } = await palace.run("palace", ["adopt", palaceDir]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/all 119 rows of the public palace are in this memory/);
-    // The folder's name has a space in it.
+    // The folder's name contains a space.
     expect(stdout).toContain(`shim --palace '${palaceDir}'`);
     const found = await palace.run("palace", ["search", "number 77", "--palace", palaceDir, "--json"]);
     expect(found.stdout).toContain("number 77");

@@ -1,4 +1,4 @@
-/** `palace history`: a person sees who wrote what and when, finds the agent whose writes to undo, and only admins may look. */
+/** Tests `palace history`. A person sees who wrote what and when, and finds the agent whose writes to undo. Only admins may look. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -18,7 +18,7 @@ async function audit(palace: TestPalace, ...options: string[]): Promise<Listed> 
   return JSON.parse(stdout) as Listed;
 }
 
-test("audit lists writes newest first and filters them by agent, tool and time", async () => {
+test("history lists writes newest first and filters them by agent, tool and time", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   for (const agent of ["one", "two"]) {
@@ -63,7 +63,7 @@ test("audit lists writes newest first and filters them by agent, tool and time",
   expect((await palace.run("palace", ["audit", "--limit", "none"])).code).toBe(2);
 });
 
-test("audit goes on over many pages of others' writes, masks secrets, and is for admins", async () => {
+test("history reads on over many pages of others' writes, masks secrets, and needs an admin", async () => {
   const port = await freePort();
   await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
   await palace.startBroker();
@@ -90,13 +90,13 @@ test("audit goes on over many pages of others' writes, masks secrets, and is for
   agent.close();
 });
 
-test("a write that waited for a broker shows when it arrived and what its client says", async () => {
+test("history shows when a spooled write arrived, and its time according to its client", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["stop"]);
   const shim = await palace.shim();
   await shim.call("mempalace_add_drawer", { wing: "w", room: "r", content: "made in an outage" });
   await shim.close();
-  // Date the spooled write two days back.
+  // Dates the spooled write two days back.
   const { spoolDir } = palace.config.paths;
   const file = join(spoolDir, readdirSync(spoolDir).find((name) => name.endsWith(".json")) ?? "");
   const madeAtMs = Date.now() - 2 * 86_400_000;

@@ -1,4 +1,4 @@
-/** The shim as it is shipped, bundled into one JavaScript file: it must still find the broker that it starts. */
+/** Tests the shim as it is shipped, bundled into one JavaScript file: it must still find the broker that it starts. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -10,7 +10,7 @@ const SHIM = join(ROOT, "dist/bin/mp-shim.cjs");
 const missing = existsSync(SHIM) ? undefined : "dist is missing: npm run build";
 if (missing !== undefined) console.log(`left out: the bundled shim (${missing})`);
 
-test.skipIf(missing)("the bundled shim starts the broker where none runs", async () => {
+test.skipIf(missing)("the bundled shim starts a broker if none runs", async () => {
   await using palace = createTestPalace({ built: true });
   const shim = await openStdioMcp([process.execPath, SHIM], { env: palace.env, timeoutMs: 60_000 });
   const filed = await shim.call("mempalace_add_drawer", { wing: "w", room: "r", content: "by the bundle" });

@@ -1,4 +1,4 @@
-/** The command line against real brokers: what it prints where, its exit codes, and that it leaves nothing behind. */
+/** Tests the command line against real brokers: what it prints where, its exit codes, and that it leaves nothing behind. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -28,7 +28,7 @@ async function json(
   return { code, value: JSON.parse(stdout) as Record<string, unknown> };
 }
 
-test("every verb explains itself, and help starts nothing", async () => {
+test("every verb explains itself, and help starts no process", async () => {
   await using palace = createTestPalace();
   const helps = await Promise.all(VERBS.map((verb) => palace.run("palace", [...verb.split(" "), "--help"])));
   for (const [at, { code, stdout, stderr }] of helps.entries())
@@ -78,7 +78,7 @@ test("an error is one sentence and one hint on stderr, or one JSON document on s
       value: { error: { code: "CONFIG_USAGE" } },
     });
   expect(await palace.run("palace", ["--palace"])).toMatchObject({ code: 2, stdout: "" });
-  // `"$FOLDER"` with an unset variable is "": that must not mean the current folder.
+  // `"$FOLDER"` with an unset variable is `""`, which must not mean the current folder.
   for (const args of [
     ["mine", "docs", ""],
     ["search", ""],
@@ -124,7 +124,7 @@ test("start, status, restart and stop agree on the broker's state, and a stop la
   expect((await json(palace, ["start"])).code).toBe(0);
 });
 
-test("--palace names another palace, before the verb or after it, and its stop stops only that one", async () => {
+test("--palace works before and after the verb, and stop --palace stops only that palace's broker", async () => {
   await using palace = createTestPalace();
   const folder = join(palace.home, "other");
   const other = { wing: "w", room: "r", content: "only in the other palace" };
@@ -139,7 +139,7 @@ test("--palace names another palace, before the verb or after it, and its stop s
   expect((await json(palace, ["status"])).value).toMatchObject({ running: true });
 });
 
-test("call takes arguments from the line or stdin, tools lists what it can call, search finds it", async () => {
+test("call takes arguments from the line or stdin, tools lists the callable tools, and search finds a note", async () => {
   await using palace = createTestPalace();
   const drawer = JSON.stringify({ wing: "w", room: "r", content: "The heron stands in the reeds at dawn." });
   const { stdout } = await palace.run("palace", ["call", "mempalace_add_drawer", "-", "--json"], { input: drawer });
@@ -181,7 +181,7 @@ test("call takes arguments from the line or stdin, tools lists what it can call,
   );
 });
 
-test("doctor is green on a healthy palace, reports a stop by hand, and is red when the palace has vanished", async () => {
+test("doctor is green for a healthy palace, reports a stop by hand, and is red after the palace vanished", async () => {
   await using palace = createTestPalace();
   const checksOf = async (
     args: string[] = [],
@@ -198,10 +198,10 @@ test("doctor is green on a healthy palace, reports a stop by hand, and is red wh
   expect(await checksOf(["--no-start"])).toMatchObject({ code: 0, states: { broker: "warn" } });
   const healthy = await checksOf();
   expect(healthy.code).toBe(0);
-  // The model is missing here, and doctor hints at the command that fetches it.
+  // The model is missing here, so doctor names the command that fetches it.
   expect(healthy.states["model"]).toBe("warn");
   expect(healthy.hints).toContain("MEMPALACE_OFFLINE=0 ./scripts/palace restart");
-  // In a container the test palaces are outside of any volume, so this check is left out.
+  // In a container the test palaces are outside every volume, so this check is skipped.
   const { volumes: _where, ...others } = healthy.states;
   expect(new Set(Object.values({ ...others, model: "ok" }))).toEqual(new Set(["ok"]));
   expect(Object.keys(others)).toEqual([
@@ -245,7 +245,7 @@ test("doctor is green on a healthy palace, reports a stop by hand, and is red wh
   expect(await checksOf()).toMatchObject({ code: 1, states: { home: "fail" } });
 });
 
-test("start begins a new palace in place of a vanished one only with --new", async () => {
+test("start replaces a vanished palace by a new one only with --new", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["call", "add_drawer", JSON.stringify({ wing: "w", room: "r", content: "something" })]);
   await palace.run("palace", ["stop"]);
@@ -262,7 +262,7 @@ test("start begins a new palace in place of a vanished one only with --new", asy
   expect((await json(palace, ["call", "list_wings"])).value).toEqual({ wings: { w: 1 } });
 });
 
-test("logs shows the end of the log, and with -f what is added", async () => {
+test("logs shows the end of the log, and with -f also new lines", async () => {
   await using palace = createTestPalace();
   expect(await palace.run("palace", ["logs"])).toMatchObject({
     stdout: "",
@@ -277,7 +277,7 @@ test("logs shows the end of the log, and with -f what is added", async () => {
   });
   let followed = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (followed += text));
-  // The follower does not report when it is ready: the test writes to the log until the follower shows some of it.
+  // The follower does not report when it is ready. The test writes to the log until the follower shows a line.
   for (let tries = 0; followed === "" && tries < 60; tries += 1) {
     await palace.run("palace", ["call", "no_such_tool"]);
     await sleep(300);
@@ -290,11 +290,11 @@ test("logs shows the end of the log, and with -f what is added", async () => {
   });
 });
 
-test("up proves that two shims share the palace and leaves no trace in it", async () => {
+test("up proves that two shims share the palace, and leaves no trace in it", async () => {
   await using palace = createTestPalace();
   const { code, stdout } = await palace.run("palace", ["up"]);
   expect([code, stdout.split("\n").length <= 13]).toEqual([0, true]);
-  // The output says how search works here, and the next command.
+  // The output says how search works here, and names the next command.
   expect(stdout).toMatch(
     /^Search finds memories by words and meaning, without the model: .*palace doctor` says what to do\.$/m,
   );
@@ -305,7 +305,7 @@ test("up proves that two shims share the palace and leaves no trace in it", asyn
   expect((await json(palace, ["call", "list_wings"])).value).toEqual({ wings: {} });
 });
 
-test("the demo finds what it filed, lets two agents meet, and leaves neither process nor file", async () => {
+test("the demo finds the notes that it filed, lets two agents meet, and leaves neither process nor file", async () => {
   await using palace = createTestPalace();
   const temporary = join(palace.home, "tmp");
   mkdirSync(temporary);
@@ -338,7 +338,7 @@ test("the demo searches with the model that this memory has fetched", async () =
   expect(value["search"]).toMatchObject({ mode: "hybrid", model: expect.stringContaining("custom:") as string });
 });
 
-test("a demo that is interrupted leaves neither process nor file", async () => {
+test("an interrupted demo leaves neither process nor file", async () => {
   await using palace = createTestPalace();
   const temporary = join(palace.home, "tmp");
   mkdirSync(temporary);

@@ -1,6 +1,6 @@
 /**
- * Output of the commands where a new user once got none or a wrong one. Each executable has a help text, a search shows ids, and a
- * refused question still prints a JSON document. A failure names its cause and the next command.
+ * Tests outputs that were once missing or wrong for a new user. Each executable has a help text. A search shows ids. A refused question
+ * still prints a JSON document. A failure names its cause and the next command.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,10 +12,10 @@ import { createTestPalace, ROOT } from "../../helpers/palace.ts";
 
 const NOTE = { wing: "w", room: "r", content: "The heron stands in the reeds at dawn." };
 
-test("every executable prints its help and its version, also with a stdin that stays open", async () => {
+test("every executable prints its help and its version, even if its stdin stays open", async () => {
   await using palace = createTestPalace();
   for (const bin of ["mp-shim", "mempalace-docs", "mempalace-session", "mempalace", "mempalace-broker"]) {
-    // Stdin stays open and empty: an executable that reads it would hang.
+    // Stdin stays open and empty. An executable that reads it would hang.
     const run = async (option: string): Promise<{ status: number | null; stdout: string; stderr: string }> => {
       const child = spawn(process.execPath, [palace.executable(bin), option], { env: palace.env });
       const said = { stdout: "", stderr: "" };
@@ -35,10 +35,10 @@ test("every executable prints its help and its version, also with a stdin that s
   expect(existsSync(palace.config.paths.home)).toBe(false);
 });
 
-test("a clone has MemPalace's command line too, started as ours is", () => {
-  // The launchers are read, not run: running one would install the dependencies first.
+test("a clone has MemPalace's command line too, started like ours", () => {
+  // Reads the launchers without running them, because one would first install the dependencies.
   const [ours, theirs] = ["palace", "mempalace"].map((name) => readFileSync(join(ROOT, "scripts", name), "utf8"));
-  // Compares all lines except the fast path for agents (shim and hooks): `mempalace` has no such verbs.
+  // Compares all lines except the fast path for agents (shim and hooks), because `mempalace` has no such verbs.
   const commands = (text = ""): string => text.replaceAll(/^#.*\n|^if .*; fi\n|^if [^]*?^fi\n/gm, "");
   expect(commands(theirs)).toBe(commands(ours).replace("launch palace", "launch mempalace"));
   expect(statSync(join(ROOT, "scripts/mempalace")).mode & 0o111).toBe(0o111);
@@ -56,7 +56,7 @@ test("mempalace repair --json without a terminal prints a JSON document with `ab
   ]);
 });
 
-test("a search shows the ids that reveal and forget take, and says that the model is missing", async () => {
+test("a search shows the ids that reveal and forget accept, and says that the model is missing", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["call", "add_drawer", JSON.stringify(NOTE)]);
   await palace.run("palace", ["call", "add_drawer", JSON.stringify({ ...NOTE, room: "again" })]);
@@ -78,7 +78,7 @@ test("a search shows the ids that reveal and forget take, and says that the mode
   ]);
   const wrong = await palace.run("palace", ["search", "heron", "--wing", "../x"]);
   expect([wrong.code, wrong.stderr]).toEqual([4, expect.not.stringContaining("spec.ts")]);
-  // The other drawer has the same text and stays; forget must not count it as a leftover of the forgotten one.
+  // The other drawer has the same text and stays. forget must not count it as a leftover of the forgotten one.
   const forgotten = await palace.run("palace", ["forget", id, "--yes", "--json"]);
   const { pending, left, notes } = JSON.parse(forgotten.stdout) as {
     pending: number;
@@ -89,7 +89,7 @@ test("a search shows the ids that reveal and forget take, and says that the mode
   expect(notes.join()).toContain("other drawers");
 });
 
-test("status and doctor say no more of a lag than is known, and which Chroma does not answer", async () => {
+test("status and doctor say only what is known about a lag, and name the Chroma that does not answer", async () => {
   await using palace = createTestPalace({
     env: { MEMPALACE_DRIVER: "chroma", MEMPALACE_CHROMA_URL: "http://127.0.0.1:1" },
   });
@@ -102,7 +102,7 @@ test("status and doctor say no more of a lag than is known, and which Chroma doe
   expect(status + doctor).not.toContain(" 0 ms");
 });
 
-test("a restart that fails says that no broker runs now, and how to have one again", async () => {
+test("a restart that fails says that no broker runs now, and how to start one", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["start"]);
   const taken = createServer().listen(0, "127.0.0.1");
@@ -117,7 +117,7 @@ test("a restart that fails says that no broker runs now, and how to have one aga
   expect((await palace.run("palace", ["start"])).code).toBe(0);
 });
 
-test("a hook that is handed nonsense goes on, and its log has a line of it", async () => {
+test("a hook that gets invalid input continues and logs one line about it", async () => {
   await using palace = createTestPalace();
   const { settingsDir } = palace.config.paths;
   mkdirSync(settingsDir, { recursive: true });
@@ -158,13 +158,13 @@ test("a dry run counts what the real run files", async () => {
   }
 });
 
-test("a repair of an empty palace keeps no empty copy, and says nothing of counts that were right", async () => {
+test("a repair of an empty palace keeps no empty copy, and does not mention correct counts", async () => {
   await using palace = createTestPalace();
   for (let round = 0; round < 2; round++) {
     const { code, stdout } = await palace.run("palace", ["repair"]);
     expect([code, stdout]).toEqual([
       0,
-      "ledger: index of words made anew; nothing else was wrong\npalace: 0 drawers written and verified\n",
+      "ledger: index of words rebuilt; nothing else was wrong\npalace: 0 drawers written and verified\n",
     ]);
   }
   const { stdout } = await palace.run("palace", ["repair-status"]);

@@ -13,7 +13,7 @@ if (missing !== undefined) console.log(`left out: the command line of ${VERSION}
 const WHERE = ["--stream", "project/p", "--room", "delegation"];
 const FROM = ["--type", "task.request", ...WHERE, "--from-agent", "a"];
 
-/** Runs one of our commands to its end, and fails with its output if it fails. */
+/** Runs one of our commands to its end, and fails with the command's output if it fails. */
 async function json(palace: TestPalace, args: string[]): Promise<Record<string, unknown>> {
   const { code, stdout, stderr } = await palace.run("palace", [...args, "--json"]);
   expect(code, stderr).toBe(0);
@@ -65,7 +65,7 @@ it.skipIf(missing !== undefined)(
   },
 );
 
-/** Parses a JSON document; in text it unifies the two signs that may end a shortened body. */
+/** Parses a JSON document. In text it unifies the two signs that may end a shortened body. */
 function told(output: string): unknown {
   const text = output.trim();
   return text.startsWith("{")
@@ -73,7 +73,7 @@ function told(output: string): unknown {
     : text.replaceAll(/ :: [^\n]*/g, " ::").replace(/^mempalace: .*\n/gm, "");
 }
 
-test("an artifact comes out as it went in, to stdout and to a file", async () => {
+test("an artifact is returned as it was stored, to stdout and to a file", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const content = "\u{feff}--- a\r\n+++ é\u0001";
@@ -87,7 +87,7 @@ test("an artifact comes out as it went in, to stdout and to a file", async () =>
   expect(readFileSync(file, "utf8")).toBe(content);
 });
 
-test("an event that is appended while no broker may run is kept, and is there once when one does", async () => {
+test("an event that is appended while no broker may run is spooled, and exists once after one runs", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await palace.run("palace", ["stop"]);
@@ -103,7 +103,7 @@ test("an event that is appended while no broker may run is kept, and is there on
   expect((await palace.run("palace", ["spool", "list"])).stdout).not.toContain("event_append");
 });
 
-test("a watch shows events from now on, resumes where it stopped, and leaves out the watcher's own events", async () => {
+test("a watch shows events from now on, resumes where it stopped, and omits the watcher's own events", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const append = (from: string, body: string): Promise<unknown> =>
@@ -151,7 +151,7 @@ test("a task starts an agent only in a clean checkout at the place that the task
     }).trim();
   git("init", "-q", "-b", "main");
   git("commit", "-q", "--allow-empty", "-m", "first");
-  // A script in place of the agent: it prints its folder and its arguments.
+  // Script in place of the agent: it prints its folder and its arguments.
   writeFileSync(join(bin, "claude"), '#!/bin/sh\npwd\necho "$1 $2"\nexit 3\n');
   chmodSync(join(bin, "claude"), 0o755);
   const create = [

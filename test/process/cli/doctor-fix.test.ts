@@ -1,4 +1,4 @@
-/** `palace doctor --fix` around real brokers: what it fixes, what it leaves alone, and that a second run finds nothing to do. */
+/** Tests `palace doctor --fix` around real brokers: what it fixes, what it leaves alone, and that a second run finds nothing to do. */
 import {
   chmodSync,
   existsSync,
@@ -57,10 +57,10 @@ test("--fix removes a killed broker's leftovers and starts a broker, and a secon
   expect(await fix(palace)).toMatchObject({ code: 0, names: ["broker"], states: { broker: "ok" } });
   expect(await fix(palace)).toMatchObject({ code: 0, names: [] });
   const plain = await palace.run("palace", ["doctor", "--fix"]);
-  expect(plain.stdout).toContain("Nothing to put right.");
+  expect(plain.stdout).toContain("Nothing to fix.");
 });
 
-test("--fix makes missing folders again, readable by their user alone", async () => {
+test("--fix makes missing folders again, readable only by their user", async () => {
   await using palace = createTestPalace();
   const { stateDir, socketPath } = palace.config.paths;
   const said = await palace.run("palace", ["doctor", "--fix", "--no-start"]);
@@ -71,7 +71,7 @@ test("--fix makes missing folders again, readable by their user alone", async ()
   expect(existsSync(palace.config.paths.home)).toBe(false);
 });
 
-test("--fix leaves a stopped (SIGSTOP) broker's socket and broker.json, and files that are not ours", async () => {
+test("--fix does not touch a stopped (SIGSTOP) broker's socket and broker.json, or foreign files", async () => {
   await using palace = createTestPalace();
   const { socketPath, brokerFile, gatePath } = palace.config.paths;
   const broker = await palace.startBroker();
@@ -105,7 +105,7 @@ test("--fix delivers spooled writes once, but does not start a broker that was s
   expect(JSON.parse(found.stdout)).toMatchObject({ total: 1 });
 });
 
-test("--fix wires an agent again whose configuration changed; another palace's agent and foreign lines stay", async () => {
+test("--fix wires an agent again after its configuration changed; another palace's agent and foreign lines stay", async () => {
   await using palace = createTestPalace({ env: { PATH: "/usr/bin:/bin" } });
   const claude = join(palace.home, ".claude.json");
   const pi = join(palace.home, ".pi/agent/mcp.json");
@@ -129,12 +129,12 @@ test("--fix wires an agent again whose configuration changed; another palace's a
   expect((await fix(palace, ["--no-start"])).names).toEqual([]);
 });
 
-test("a backup that is due is made into the folder of the others, and none where its disk is away", async () => {
+test("--fix makes an overdue backup into the folder of the others, and makes none while that folder's disk is missing", async () => {
   await using palace = createTestPalace();
   const dir = join(palace.home, "backups");
   const env = { MEMPALACE_BACKUP_DIR: dir };
   const clock = makeSteppedClock(palace.home);
-  // The broker takes its last backup for a new one; every other reader sees that it is days old.
+  // The broker takes its last backup for a new one. Every other reader sees that it is days old.
   clock.step(-5 * DAY_MS);
   await palace.startBroker({ ...env, ...clock.env });
   const made = (): string[] => (existsSync(dir) ? readdirSync(dir).filter((name) => name.endsWith(".tar")) : []);
@@ -151,7 +151,7 @@ test("a backup that is due is made into the folder of the others, and none where
   expect(existsSync(dir)).toBe(false);
 });
 
-test("--fix gives the reason for each thing that it could not fix, and fixes the rest", async () => {
+test("--fix says why it could not fix something, and fixes the rest", async () => {
   await using palace = createTestPalace();
   const { stateDir, socketPath } = palace.config.paths;
   mkdirSync(dirname(dirname(stateDir)), { recursive: true });

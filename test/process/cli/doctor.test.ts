@@ -1,4 +1,4 @@
-/** `palace doctor` checks the machine around a real broker: the clock, the user, a small disk, a refused token. */
+/** Tests that `palace doctor` checks the machine around a real broker: the clock, the user, a small disk, a refused token. */
 import { execFileSync } from "node:child_process";
 import { chownSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ async function doctor(palace: TestPalace, env: Record<string, string | undefined
   return Object.fromEntries(checks.map((check) => [check.name, check]));
 }
 
-test("doctor warns of a broker whose clock differs from this machine's", async () => {
+test("doctor warns if the broker's clock differs from this machine's", async () => {
   await using palace = createTestPalace();
   const clock = makeSteppedClock(palace.home);
   await palace.startBroker(clock.env);
@@ -30,7 +30,7 @@ test("doctor warns of a broker whose clock differs from this machine's", async (
     .toMatchObject({ state: "warn", detail: expect.stringMatching(/behind this one/) });
 });
 
-test("doctor reports a token that the broker refuses on the machine that uses it", async () => {
+test("doctor reports a token that the broker refuses, on the machine that uses it", async () => {
   const port = await freePort();
   await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
   await palace.run("palace", ["token", "add", "box", "--days", "3"]);
@@ -55,7 +55,7 @@ test("doctor reports a token that the broker refuses on the machine that uses it
   expect(said["tokens"]).toBeUndefined();
 });
 
-test.skipIf(!isRoot)("doctor warns of a disk that is nearly full", async () => {
+test.skipIf(!isRoot)("doctor warns of a nearly full disk", async () => {
   await using palace = createTestPalace();
   const { home } = palace.config.paths;
   mkdirSync(home, { recursive: true });
@@ -72,7 +72,7 @@ test.skipIf(!isRoot)("doctor warns of a disk that is nearly full", async () => {
   }
 });
 
-test.skipIf(!isRoot)("doctor tells another user of the machine whose socket it is", async () => {
+test.skipIf(!isRoot)("doctor tells another user of the machine who owns the socket", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   expect((await doctor(palace))["uid"]).toMatchObject({

@@ -1,4 +1,4 @@
-/** `palace install`, `uninstall` and `agents` as they are typed, and killed at every step. */
+/** Tests `palace install`, `uninstall` and `agents` as users type them, and kills them at every step. */
 import {
   chmodSync,
   existsSync,
@@ -20,7 +20,7 @@ import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts
 
 const CLAUDE = '{\n  "numStartups":   3\n}\n';
 const SETTINGS = '{"hooks": {"Stop": []}}';
-/** Kill points: between two files, and when a file is written but not yet renamed into place. */
+/** Kill points: between two files, and after a file is written but before it is renamed. */
 const FAULTS = ["install.step", "file.before-rename"];
 const STEPS_MAX = 40;
 
@@ -47,7 +47,7 @@ const files = (home: string): string[] =>
     .map((entry) => entry.name)
     .sort();
 
-test("install --all wires the agents it finds and names the others; a second run changes nothing; uninstall restores the bytes", async () => {
+test("install --all wires the installed agents and names the others; a second run changes nothing; uninstall restores the bytes", async () => {
   await using palace = createTestPalace({ env: { PATH: "/usr/bin:/bin" } });
   settle(palace.home);
   expect((await json(palace, "agents")).value.agents).toMatchObject([
@@ -74,7 +74,7 @@ test("install --all wires the agents it finds and names the others; a second run
   expect(existsSync(join(palace.home, ".mempalace"))).toBe(false);
 });
 
-test("an agent given by name is wired even if it is not installed, and one that fails does not stop the others", async () => {
+test("an agent given by name is wired even if it is not installed, and an agent that fails does not stop the others", async () => {
   await using palace = createTestPalace({ env: { PATH: "/usr/bin:/bin" } });
   const named = await palace.run("palace", ["install", "pi"]);
   expect(named).toMatchObject({ code: 0, stderr: expect.stringContaining("not on the PATH") });
@@ -141,7 +141,7 @@ test("status, install and doctor name the generation of opencode", async () => {
   }
 });
 
-test("a dry run prints the lines for a read-only file, and status says that it is one", async () => {
+test("a dry run prints the lines for a read-only file, and status says that the file is read-only", async () => {
   await using palace = createTestPalace({ env: { PATH: "/usr/bin:/bin" } });
   settle(palace.home);
   chmodSync(join(palace.home, ".claude/settings.json"), 0o444);
@@ -173,7 +173,7 @@ for (const verb of ["install", "uninstall"] as const)
         const why = `${fault}:${step}`;
         for (const [at, text] of left.entries()) expect([[CLAUDE, SETTINGS][at], wired[at]], why).toContain(text);
         if (code === 0) break;
-        // Whichever verb comes next.
+        // The next run may be either verb.
         if (step % 2 === 0) {
           install("claude-code", parts, false);
           expect(wiringOf("claude-code", parts), why).toBe("wired");

@@ -1,4 +1,4 @@
-/** The sh launchers of scripts/, run as a user runs them: from anywhere, with little on PATH. */
+/** Runs the sh launchers of scripts/ as a user does: from any folder, with little on PATH. */
 import { execFileSync } from "node:child_process";
 import {
   copyFileSync,
@@ -47,7 +47,7 @@ test("without Node and npm a launcher says what to install, and keeps stdout cle
   expect(stderr).toContain("hint: install Node 24");
 });
 
-test("the help of scripts/test needs no Node, and is the one of scripts/test.ts", () => {
+test("the help of scripts/test needs no Node, and equals that of scripts/test.ts", () => {
   symlinkSync(execaSync("sh", ["-c", "command -v cat"]).stdout, join(folder, "cat"));
   const { exitCode, stdout, stderr } = launch("test", ["quick", "--help"], folder);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
@@ -64,7 +64,7 @@ const folders = readdirSync(join(ROOT, "src"), { recursive: true, withFileTypes:
   .filter((entry) => entry.isDirectory())
   .map(({ parentPath, name }) => relative(ROOT, join(parentPath, name)));
 
-/** A clone whose sources and build each print which of the two runs. */
+/** Clone whose sources and build each print which of the two runs. */
 function makeClone(): string {
   const clone = mkdtempSync(join(folder, "it's a clone-"));
   for (const name of ["scripts", "dist/bin", "node_modules", ...folders])
@@ -97,12 +97,12 @@ async function shimOf(clone: string, path: string, ...args: string[]): Promise<S
   return { code, pid: child.pid, stdout };
 }
 
-/** With an empty PATH only a program given by its full path can start: the Node that the launcher has noted. */
+/** With an empty PATH only a program with a full path can start: the Node that the launcher noted. */
 const startAsNoted = (clone: string): Promise<Start> => shimOf(clone, "");
 
 const builtBy = (node: string): Partial<Start> => ({ stdout: expect.stringContaining(`built ${node} `) as string });
 
-test("scripts/palace shim runs the build, or the sources if the build is missing, older or lacks what is asked for", async () => {
+test("scripts/palace shim runs the build, or the sources if the build is missing, older or incomplete", async () => {
   const changes: ((clone: string) => void)[] = [
     // git replaces a file by another one; it does not write into it.
     (clone) => {
@@ -132,7 +132,7 @@ test("from its second start on scripts/palace shim starts no other process: it b
   expect(second).toMatchObject({ code: 0, stdout: `built ${process.execPath} ${second.pid}` });
 });
 
-test("the launcher looks for Node again after the noted one was removed or replaced, also by a file with an older date", async () => {
+test("the launcher looks for Node again after the noted Node was removed or replaced, even by an older file", async () => {
   const clone = makeClone();
   const bin = join(clone, "bin");
   const node = join(bin, "node");
@@ -158,7 +158,7 @@ test("the launcher looks for Node again after the noted one was removed or repla
 });
 
 test.each(["palace", "mempalace", "roampal"])(
-  "scripts/%s runs the build, or the sources if the build is missing or older than they are",
+  "scripts/%s runs the build, or the sources if the build is missing or older",
   async (name) => {
     const clone = makeClone();
     cpSync(join(ROOT, "scripts", name), join(clone, "scripts", name));
@@ -178,7 +178,7 @@ test.each(["palace", "mempalace", "roampal"])(
   },
 );
 
-test("a hook in a clone runs the build; if dependencies would have to be fetched first, it fetches nothing and prints nothing", async () => {
+test("a hook in a clone runs the build; if dependencies are missing, it fetches and prints nothing", async () => {
   const clone = makeClone();
   writeFileSync(join(clone, "dist/bin/palace.js"), "console.log(`hook ${process.argv[3]}`);");
   setAge(join(clone, "dist/bin"), -60);

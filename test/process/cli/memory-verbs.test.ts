@@ -1,4 +1,4 @@
-/** add, ls, show, edit and rm as a person types them: with a real broker, and in a terminal if they ask a question. */
+/** Tests add, ls, show, edit and rm as a person types them: with a real broker, and in a terminal if they ask a question. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ function typed(command: string, keys = "", env: Env = {}): { code: number | null
   return typeIn(palace, command, { keys, env: { TMPDIR: palace.home, ...env } });
 }
 
-/** An editor that writes this text. */
+/** Editor that writes this text. */
 function editorOf(text: string, exit = 0): string {
   const file = join(palace.home, `editor-${exit}.sh`);
   writeFileSync(`${file}.txt`, text);
@@ -36,7 +36,7 @@ function editorOf(text: string, exit = 0): string {
   return file;
 }
 
-test("a note is added from words or stdin, listed newest first and shown by a part of its id", async () => {
+test("a note is added from words or stdin, listed newest first, and shown by a part of its id", async () => {
   const key = await done(["add", "the spare key", "hangs behind the door", "--wing", "home"]);
   expect(key).toMatch(/^drawer_home_notes_[0-9a-f]{24}$/);
   const long = await done(["add", "--wing", "home"], `# A long one\n${"many words of it. ".repeat(300)}\n`);
@@ -59,7 +59,7 @@ test("a note is added from words or stdin, listed newest first and shown by a pa
   expect(stderr).toMatch(/no wing `hime`; wings like it: `home`\n.*palace ls home\n/);
 });
 
-test("a note goes to the wing of the project it is written in, and an empty note is refused", async () => {
+test("a note goes to the wing of the project in which it is written, and an empty note is refused", async () => {
   const project = join(palace.home, "Blue Boat");
   mkdirSync(join(project, ".git"), { recursive: true });
   mkdirSync(join(project, "src"));
@@ -71,17 +71,17 @@ test("a note goes to the wing of the project it is written in, and an empty note
   expect([empty.code, empty.stdout]).toEqual([2, ""]);
 });
 
-test("a secret in a drawer is masked by show, and shown to the owner with --unmask", async () => {
+test("show masks a secret in a drawer, and shows it to the owner with --unmask", async () => {
   const id = await done(["add", `token ${SECRET}`, "--wing", "safe"]);
   expect(await done(["show", id])).toMatch(/^token \[redacted: /);
   expect(await done(["show", id, "--unmask"])).toBe(`token ${SECRET}`);
   expect(await done(["reveal", id.slice(0, -4)])).toBe(`token ${SECRET}`);
-  // The editor gets the secret itself, so that saving does not write a mask over it.
+  // The editor gets the secret itself. Otherwise saving would overwrite it with a mask.
   await done(["edit", id], `token ${SECRET} of the build`);
   expect(await done(["show", id, "--unmask"])).toBe(`token ${SECRET} of the build`);
 });
 
-test("an edit from stdin is stored, undone by the command it prints, and not written when nothing changed", async () => {
+test("an edit from stdin is stored and can be undone by the printed command; an unchanged text is not written", async () => {
   const id = await done(["add", "first", "--wing", "draft"]);
   const { stderr } = await palace.run("palace", ["edit", id], { input: "second\n" });
   expect(await done(["show", id])).toBe("second");
@@ -115,7 +115,7 @@ test.skipIf(!hasTerminal)("add and edit open $EDITOR, and a text that cannot be 
   expect(shown).toMatch(/filed \d{4}-\d\d-\d\d [\d:]+ by palace add/);
 });
 
-test.skipIf(!hasTerminal)("rm asks on a terminal, and prints the command that takes it back", async () => {
+test.skipIf(!hasTerminal)("rm asks on a terminal, and prints the command that reverts the removal", async () => {
   const id = await done(["add", "to be deleted", "--wing", "bin"]);
   expect((await palace.run("palace", ["rm", id])).code).toBe(2);
   typed(`rm ${id}`, "n\n");
@@ -129,7 +129,7 @@ test.skipIf(!hasTerminal)("rm asks on a terminal, and prints the command that ta
   expect(await done(["show", id])).toBe("to be deleted");
 });
 
-test("add and edit refuse what is not UTF-8 on stdin, and change nothing", async () => {
+test("add and edit refuse stdin that is not UTF-8, and change nothing", async () => {
   const id = await done(["add", "a café", "--wing", "bytes"]);
   for (const args of [
     ["add", "--wing", "bytes"],
@@ -144,7 +144,7 @@ test("add and edit refuse what is not UTF-8 on stdin, and change nothing", async
   expect(await done(["show", id])).toBe("a café");
 });
 
-test("forget takes a short id, and refuses an id's beginning with fewer than four characters of the hash", async () => {
+test("forget accepts a short id, and refuses one with fewer than four characters of the hash", async () => {
   const id = await done(["add", "to be forgotten", "--wing", "gone"]);
   for (const part of [id.slice(0, -21), "drawer_gone"]) {
     const { code, stderr } = await palace.run("palace", ["forget", part, "--yes"]);
@@ -155,13 +155,13 @@ test("forget takes a short id, and refuses an id's beginning with fewer than fou
   expect((await palace.run("palace", ["show", id])).code).not.toBe(0);
 });
 
-/** Types the command that takes a change back. */
+/** Types the command that reverts a change. */
 async function undo(output: string): Promise<void> {
   const [, agent = "", since = ""] = /palace history undo --client "([^"]+)" --since (\S+)/.exec(output) ?? [];
   await done(["history", "undo", "--client", agent, "--since", since, "--yes"]);
 }
 
-test("a note is kept on this machine while no broker answers", async () => {
+test("a note is spooled on this machine while no broker answers", async () => {
   await done(["stop"]);
   const { code, stderr } = await palace.run("palace", ["add", "in an outage", "--wing", "later"]);
   expect([code, stderr]).toEqual([0, expect.stringContaining("kept on this machine")]);

@@ -1,4 +1,4 @@
-/** A password in the address of a judge, a model, a Chroma or a broker is shown by no command and written to no log. */
+/** No command shows a password in the address of a judge, a model, a Chroma or a broker, and no log contains it. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -43,7 +43,7 @@ test.each([
   expect(filesBelow(palace.home).filter((file) => readFileSync(file).includes(PASSWORD))).toEqual([]);
 });
 
-test("a password in the settings file is shown by no command", async () => {
+test("no command shows a password in the settings file", async () => {
   await using palace = createTestPalace();
   const said = [];
   for (const url of [address("http"), `http://ada:a/${PASSWORD}@h`, `http://${PASSWORD}@h`])

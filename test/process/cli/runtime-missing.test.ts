@@ -1,4 +1,4 @@
-/** An installation without the models' runtime, which is an extra: the answers name the command that adds it. */
+/** Tests an installation without the optional runtime of the models. The answers name the command that adds it. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -16,7 +16,7 @@ registerHooks({
 });
 `;
 
-test("a palace that has the model's vectors misses its runtime, and doctor says what brings it", async () => {
+test("a palace with the model's vectors misses the runtime, and doctor names the command that fetches it", async () => {
   await using palace = createTestPalace();
   const hook = join(palace.home, "hook.mjs");
   writeFileSync(hook, HOOK);
@@ -37,7 +37,7 @@ test("a palace that has the model's vectors misses its runtime, and doctor says 
   expect(found.stderr).toContain("the model's runtime is not installed");
 });
 
-test("without the models' runtime up, status, search and doctor see no fault, and name `palace model get`", async () => {
+test("without the models' runtime up, status, search and doctor report no fault, and name `palace model get`", async () => {
   await using palace = createTestPalace();
   const hook = join(palace.home, "hook.mjs");
   writeFileSync(hook, HOOK);

@@ -1,8 +1,8 @@
-/** A typing error is answered with the option or wing that was probably meant. */
+/** The error for a mistyped option or wing suggests the most similar one. */
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("an unknown option is an error that offers the nearest one, and an unknown wing is named", async () => {
+test("an unknown option is an error that suggests the nearest one, and an unknown wing is named", async () => {
   await using palace = createTestPalace();
   const bogus = await palace.run("palace", ["search", "x", "--limt", "3"]);
   expect(bogus.code).toBe(2);
@@ -22,7 +22,7 @@ test("an unknown option is an error that offers the nearest one, and an unknown 
   expect(right.stderr).not.toContain("wing `");
 });
 
-test("a wing, room or source in another spelling is found by reads, which say so, and not guessed by writes", async () => {
+test("reads find a wing, room or source in another spelling and say so, and writes do not guess", async () => {
   await using palace = createTestPalace();
   const client = await palace.client();
   const call = (tool: string, args: object): Promise<unknown> => client.callTool(`mempalace_${tool}`, { ...args });

@@ -1,4 +1,4 @@
-/** Names of verbs on the real command line: the old ones, the words that people try, and what the shells complete. */
+/** Tests the names of verbs on the real command line: old names, words that people try, and completions of the shells. */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 
 const OLD_NAME = /^palace: [a-z-]+ is now `\.\/scripts\/palace [a-z -]+`\n/;
 
-test("an old verb name does what the new name does, and names the new one on stderr unless --json is given", async () => {
+test("an old verb name runs the new verb and prints the new name on stderr, except with --json", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["call", "add_drawer", '{"wing":"notes","room":"r","content":"a key behind the door"}']);
   const pairs: [old: string, now: string][] = [
@@ -31,7 +31,7 @@ test("an old verb name does what the new name does, and names the new one on std
   expect(json.stderr).toBe("");
 });
 
-test("a synonym of a verb runs it if the verb only reads or adds; any other verb is only suggested", async () => {
+test("a synonym runs a verb that only reads or adds; any other verb is only suggested", async () => {
   await using palace = createTestPalace();
   const noted = await palace.run("palace", ["remember", "the key is behind the door", "--wing", "w"]);
   expect(noted).toMatchObject({ code: 0, stderr: expect.stringContaining("remember runs `./scripts/palace add`\n") });
@@ -54,7 +54,7 @@ test("a synonym of a verb runs it if the verb only reads or adds; any other verb
   expect((await palace.run("palace", ["version"])).stdout).toMatch(/^palace-devbox \d/);
 });
 
-test("bash completes verbs, subverbs and options, wherever --palace is; man can print the man page", async () => {
+test("bash completes verbs, subverbs and options, wherever --palace is, and man can print the man page", async () => {
   await using palace = createTestPalace();
   const { stdout: script } = await palace.run("palace", ["completions", "bash"]);
   const file = join(palace.home, "palace.bash");

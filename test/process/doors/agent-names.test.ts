@@ -1,4 +1,4 @@
-/** The journal records each agent's own name, so that an undo takes back the writes of one agent only. */
+/** The journal records each agent's own name, so an undo can revert the writes of one agent. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -6,7 +6,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
-/** A shim that the test speaks to as an agent does, handshake included. */
+/** Shim to which the test speaks as an agent does, including the handshake. */
 function agent(palace: TestPalace, name: string) {
   const child = spawn(process.execPath, [palace.executable("mp-shim")], { env: palace.env });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
@@ -51,7 +51,7 @@ test("a shim without a name takes its agent's name, and keeps it when another br
   await expect.poll(journaled).toEqual(["claude-code", "opencodeX: y", "claude-code"]);
 });
 
-test("the handshake tells a model when to search and when to file, in few words", async () => {
+test("the handshake tells a model in few words when to search and when to file", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const shim = await palace.shim();

@@ -1,4 +1,4 @@
-/** MEMPALACE_BROKER=ssh://user@host: the bridge to that host and nothing else, through a real sshd. */
+/** `MEMPALACE_BROKER=ssh://user@host` means the bridge to exactly that host. Tested through a real sshd. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -12,7 +12,7 @@ if (sshdMissing !== undefined) console.log(`left out: MEMPALACE_BROKER=ssh:// ($
 const note = (index: number): Record<string, string> => ({ wing: "bridge", room: "box", content: `note ${index}` });
 
 describe("MEMPALACE_BROKER=ssh://", () => {
-  test("without a bridge keeps writes, refuses reads with the command that sets one up, and never begins a memory here", async () => {
+  test("without a bridge, writes are spooled, reads are refused with the command that sets one up, and no memory begins here", async () => {
     await using box = createTestPalace({ env: { MEMPALACE_BROKER: "ssh://me@far.example:2222" } });
     const shim = await box.shim();
     expect(await shim.call("mempalace_add_drawer", note(1))).toMatchObject({ spooled: true });
@@ -33,7 +33,7 @@ describe("MEMPALACE_BROKER=ssh://", () => {
     expect(existsSync(box.config.paths.brokerFile)).toBe(false);
   });
 
-  test("that names no host is refused as a bad value, by every client", async () => {
+  test("an address without a host is refused as a bad value by every client", async () => {
     await using box = createTestPalace();
     for (const endpoint of ["ssh://", "ssh:host", "ssh://-oProxyCommand=x", "ssh://a@b:99999", "ssh://a b"]) {
       const { code, stderr } = await box.run("palace", ["status"], { env: { MEMPALACE_BROKER: endpoint } });
@@ -43,7 +43,7 @@ describe("MEMPALACE_BROKER=ssh://", () => {
   });
 });
 
-// A label of 64 characters is refused without a question to the network.
+// A label of 64 characters is refused without asking the network.
 test.each([
   [`me@${"x".repeat(64)}.test`, /check the host's name, then: .*palace bridge setup USER@HOST/],
   ["me@127.0.0.1", /see what your own ssh says: ssh -p 1 me@127\.0\.0\.1/],
@@ -57,7 +57,7 @@ test.each([
 });
 
 describe.skipIf(sshdMissing)("MEMPALACE_BROKER=ssh:// with a bridge", () => {
-  test("goes to exactly that host, over restarts of its broker", async () => {
+  test("connects to exactly that host, across restarts of its broker", async () => {
     await using all = await pair();
     const { box, host, sshd, setup } = all;
     const done = await setup();
@@ -93,7 +93,7 @@ describe.skipIf(sshdMissing)("MEMPALACE_BROKER=ssh:// with a bridge", () => {
     expect(existsSync(box.config.paths.ledgerFile)).toBe(false);
   });
 
-  test("says nothing to a host whose key is unknown or has changed", async () => {
+  test("sends nothing to a host whose key is unknown or has changed", async () => {
     await using all = await pair();
     const { box, host, sshd, setup } = all;
     const env = { MEMPALACE_BROKER: `ssh://root@127.0.0.1:${sshd.port}` };
@@ -109,7 +109,7 @@ describe.skipIf(sshdMissing)("MEMPALACE_BROKER=ssh:// with a bridge", () => {
     sshd.renewHostKey();
     await sshd.start();
     expect(await shim.call("mempalace_add_drawer", note(2))).toMatchObject({ spooled: true });
-    // While sshd restarts the error is another one; wait for the refused host key.
+    // While sshd restarts the error is a different one. Waits for the refused host key.
     const refusal = (): Promise<string> =>
       shim.call("mempalace_search", { query: "note" }).then(String, (error: Error) => error.message);
     await expect.poll(refusal, { timeout: 30_000 }).toContain("not the pinned one");

@@ -1,5 +1,5 @@
 /**
- * The SSH bridge, through a real sshd. Another home on this machine takes the container's part, so that each step can be watched.
+ * Tests the SSH bridge through a real sshd. Another home on this machine plays the container, so that the tests can watch each step.
  * test/topology has real containers.
  */
 import { execFile } from "node:child_process";
@@ -28,7 +28,7 @@ if (sshdMissing !== undefined) console.log(`left out: SSH bridge (${sshdMissing}
 const note = (index: number): Record<string, string> => ({ wing: "bridge", room: "box", content: `note ${index}` });
 
 describe.skipIf(sshdMissing)("a bridge", () => {
-  test("is set up with one command, carries the agent's own configuration, and setting it up again changes nothing", async () => {
+  test("is set up with one command and carries the agent's own configuration, and a second setup changes nothing", async () => {
     await using all = await pair();
     const { box, host, sshd, setup } = all;
     const first = await setup();
@@ -45,7 +45,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     expect(JSON.stringify(await near.call("mempalace_list_drawers", { wing: "bridge" }))).toContain("note 1");
     const status = JSON.parse((await box.run("palace", ["bridge", "status", "--json"])).stdout) as object;
     expect(status).toMatchObject({ bridge: { kind: "gate" }, resident: { state: "connected" }, through: { ok: true } });
-    // The broker is the host's, and the bridge has only an agent's rights.
+    // The host runs the broker, and the bridge has only an agent's rights.
     expect(readBrokerFile(box.config.paths.brokerFile)).toBeUndefined();
     expect(readBrokerFile(join(host.home, ".mempalace/broker.json"))).toBeDefined();
     const doctor = await box.run("palace", ["doctor"]);
@@ -54,7 +54,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     expect(doctor.stdout).toContain("over SSH (gate) to testhost; the broker there says ");
     const stopped = await box.run("palace", ["restart"]);
     expect(stopped.code).not.toBe(0);
-    // No token of this bridge exists, so the hint is what to type on the host.
+    // No token of this bridge exists, so the hint says what to type on the host.
     const audit = await box.run("palace", ["audit"]);
     expect(audit.stderr).toMatch(
       /came over a bridge, whose role is agent.*\n.*on the broker's machine: \S*palace audit/,
@@ -74,7 +74,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     expect(await shim.call("mempalace_add_drawer", note(1))).toHaveProperty("drawer_id");
     const near = await host.shim();
     expect(await near.call("mempalace_list_drawers", { wing: "bridge" })).toMatchObject({ total: 1 });
-    // An agent has no right to stop the host's broker; nor does trying leave a mark that outlives the bridge.
+    // An agent may not stop the host's broker, and the attempt leaves no mark that outlives the bridge.
     expect((await box.run("palace", ["stop"])).code).not.toBe(0);
     expect(isStopped(box.config.paths)).toBe(false);
     expect(await shim.call("mempalace_add_drawer", note(2))).toHaveProperty("drawer_id");
@@ -82,7 +82,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     await near.close();
   });
 
-  test("lets its key do nothing else: no shell, no command, no file transfer, no forwarding", async () => {
+  test("allows its key nothing else: no shell, no command, no file transfer, no forwarding", async () => {
     await using all = await pair();
     const { box, host, sshd, setup } = all;
     expect((await setup()).code).toBe(0);
@@ -115,7 +115,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     expect(log).toContain("cat /etc/passwd");
   });
 
-  test("keeps writes while sshd is dead, delivers them when it is back, and refuses another host key", async () => {
+  test("spools writes while sshd is dead, delivers them when it is back, and refuses another host key", async () => {
     await using all = await pair();
     const { box, host, sshd, setup } = all;
     expect((await setup()).code).toBe(0);
@@ -181,7 +181,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     const control = /^controlpath (.*)$/m.exec(await ssh("-G", "testhost"))?.[1] ?? "";
     process.kill(master, "SIGSTOP");
     try {
-      // The hanging connection still has the forwarding, and cannot be asked to give it up.
+      // The hanging connection still has the forwarding and cannot release it.
       renameSync(control, `${control}.away`);
       const write = ["call", "add_drawer", JSON.stringify(note(1)), "--json"];
       // On a machine under load the first write may be spooled. The next call then delivers it.
@@ -194,9 +194,9 @@ describe.skipIf(sshdMissing)("a bridge", () => {
       const isListed = async (): Promise<boolean> =>
         (await box.run("palace", ["call", "list_drawers", '{"wing":"bridge"}'])).stdout.includes("note 1");
       expect(await isListed()).toBe(true);
-      // Its own connection may end while the shared one still hangs: a new one is made beside it.
+      // Its own connection may end while the shared one still hangs. The bridge then makes a new one beside it.
       const forwarding = (): number[] => processesWith(`${box.config.paths.bridgeDir}/forward.sock:`);
-      // There may be two: while the shared one's socket was away, `ssh` may have begun another shared one.
+      // There may be two: `ssh` may have begun another shared connection while the first one's socket was away.
       await expect.poll(async () => (await isListed()) && forwarding().length > 0).toBe(true);
       const ended = forwarding();
       await promisify(execFile)("kill", ["-KILL", ...ended.map(String)]).catch(() => {});
@@ -207,7 +207,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     }
   });
 
-  test("is removed with its entry, its key and its resident process, and other entries stay as they were", async () => {
+  test("is removed with its entry, its key and its resident process, and other entries stay unchanged", async () => {
     await using all = await pair();
     const { box, sshd, setup, remote } = all;
     const before = readFileSync(sshd.authorizedKeys, "utf8");
@@ -221,7 +221,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     expect((await box.run("palace", ["bridge", "status"])).stdout).toContain("No bridge");
   });
 
-  test("set up towards a login shell that hangs ends with what to look at, and changes nothing", async () => {
+  test("that is set up towards a hanging login shell ends with a hint what to check, and changes nothing", async () => {
     await using all = await pair();
     const { box, host, setup, sshd } = all;
     expect((await setup()).code).toBe(0);
@@ -244,7 +244,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
 });
 
 describe.skipIf(process.getuid?.() !== 0)("root, who adds a key to another user's authorized_keys", () => {
-  test("leaves that file's owner and mode as they were, and makes the file if it is missing", async () => {
+  test("keeps that file's owner and mode, and makes the file if it is missing", async () => {
     await using host = createTestPalace();
     const key = ssh2.utils.generateKeyPairSync("ed25519").public;
     const file = join(host.home, "his/.ssh/authorized_keys");
@@ -258,7 +258,7 @@ describe.skipIf(process.getuid?.() !== 0)("root, who adds a key to another user'
       [1000, 1001, 0o700],
       [1000, 1001, 0o600],
     ]);
-    // A mode that our umask would not give.
+    // Mode that our umask would not give.
     chmodSync(file, 0o666);
     expect((await authorize("revoke")).stdout).toContain("gone");
     const { uid, gid, mode } = statSync(file);

@@ -1,4 +1,6 @@
-/** A door keeps room for clients that prove a token, however many connections prove none, and for others beside one greedy peer. */
+/**
+ * A door reserves room for clients that prove a token, however many connections prove none. One greedy peer cannot take the room of others.
+ */
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connectClient } from "../../../src/wire/client/client.ts";
@@ -23,7 +25,7 @@ afterAll(async () => {
   await palace[Symbol.asyncDispose]();
 });
 
-test("1,100 TCP connections that prove nothing keep no token holder out, and are cut", async () => {
+test("1,100 TCP connections without a proof keep no token holder out, and are cut", async () => {
   let connected = 0;
   const silent = Array.from({ length: 1_100 }, () =>
     connect(port, "127.0.0.1", function (this: Socket) {
@@ -32,7 +34,7 @@ test("1,100 TCP connections that prove nothing keep no token holder out, and are
     }).on("error", () => {}),
   );
   sockets.push(...silent);
-  // The later half of them arrives beside these.
+  // The second half of them arrives beside these.
   await expect.poll(() => connected).toBeGreaterThan(500);
   for (let times = 0; times < 5; times++) {
     const { status } = await fetch(`http://127.0.0.1:${port}/health`, {

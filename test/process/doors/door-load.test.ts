@@ -1,6 +1,6 @@
 /**
- * The broker answers others beside peers that ask for much and read nothing, and beside requests that never end. Its memory
- * stays bounded. The tests count answers and measure no time.
+ * The broker answers others while some peers ask for much and read nothing, or send requests that never end. Its memory stays bounded. The
+ * tests count answers and measure no time.
  */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -39,7 +39,7 @@ function residentMiB(): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
 }
 
-/** A stream whose peer reads nothing. */
+/** Stream whose peer reads nothing. */
 async function deaf(): Promise<Socket> {
   const socket = await dial({ kind: "unix", path: palace.config.paths.socketPath });
   await upgrade(socket, {});
@@ -52,7 +52,7 @@ function requests(count: number, method: string, params: object): string {
   );
 }
 
-/** How many requests of a kind were answered so far. */
+/** Returns how many requests of a kind were answered so far. */
 async function answered(label: string): Promise<number> {
   const asked = request({ socketPath: palace.config.paths.socketPath, path: "/metrics", agent: false }).end();
   const [response] = (await once(asked, "response")) as [IncomingMessage];
@@ -60,10 +60,10 @@ async function answered(label: string): Promise<number> {
   return Number(new RegExp(`palace_requests_total{method="${label}",outcome="ok"} (\\d+)`).exec(body)?.[1] ?? 0);
 }
 
-test("large reads of one peer wait while it reads none of them, and let others in between", async () => {
+test("large reads wait while their peer reads no answers, and others go first", async () => {
   const before = residentMiB();
   const hostile = await deaf();
-  // Each answer has 1.8 MB: all of them would be 144 MB.
+  // Each answer has 1.8 MB, so all of them would be 144 MB.
   const arguments_ = { drawer_ids: ids };
   hostile.write(requests(80, "tools/call", { name: "mempalace_get_drawers", arguments: arguments_ }));
   await expect.poll(() => answered("mempalace_get_drawers")).toBeGreaterThan(0);
@@ -78,12 +78,12 @@ test("large reads of one peer wait while it reads none of them, and let others i
   hostile.destroy();
 });
 
-test("forty peers that read nothing are held to one bound together; those that wait longest are cut", async () => {
+test("forty peers that read nothing share one bound, and the broker cuts those that wait longest", async () => {
   const before = residentMiB();
   const peers = await Promise.all(Array.from({ length: 40 }, deaf));
   let cut = 0;
   for (const peer of peers) peer.on("close", () => (cut += 1));
-  // Each answer has some 14 KB: 40 times 512 of them would be 290 MB.
+  // Each answer has about 14 KB, so 40 times 512 of them would be 290 MB.
   for (const peer of peers) peer.write(requests(512, "tools/list", {}));
   await expect.poll(() => said).toContain("the peer that has not read for longest was cut");
   await client.callTool("mempalace_add_drawer", { wing: "w", room: "r", content: "a note beside the deaf" });
@@ -102,7 +102,7 @@ const UNFINISHED = {
 };
 
 test.each(Object.entries(UNFINISHED))(
-  "%s that never end are bounded together: the one that waits longest is cut, the newest is not",
+  "%s that never end share one bound: the broker cuts the one that waits longest, not the newest",
   async (_what, open) => {
     const before = residentMiB();
     const part = Buffer.alloc(15 * MIB, " ");
@@ -113,7 +113,7 @@ test.each(Object.entries(UNFINISHED))(
       await Promise.race([once(socket, "drain"), once(socket, "close")]);
       sockets.push(socket);
     }
-    // 300 MiB were sent, of which 64 are kept.
+    // The test sends 300 MiB, and the broker keeps 64 MiB of them.
     await expect.poll(() => sockets.filter((socket) => socket.closed).length).toBeGreaterThanOrEqual(16);
     expect(sockets[0]?.closed).toBe(true);
     expect(sockets.at(-1)?.closed).toBe(false);

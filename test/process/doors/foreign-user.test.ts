@@ -1,4 +1,4 @@
-/** Another user of the machine, who got as far as the socket: the kernel tells the broker who it is, and it is refused. */
+/** Another user of the machine reached the socket. The kernel tells the broker who it is, and the broker refuses it. */
 import { execFile } from "node:child_process";
 import { chmodSync } from "node:fs";
 import { dirname } from "node:path";
@@ -12,7 +12,7 @@ if (reason !== undefined) console.log(`left out: foreign user (${reason})`);
 
 const NOBODY = 65_534;
 
-/** Prints what the broker answers to `GET /health`: its status line, or nothing. */
+/** Prints the status line of the broker's answer to `GET /health`, or nothing. */
 const ASK = `
 process.setegid(${NOBODY});
 process.seteuid(Number(process.argv[2]));
@@ -22,14 +22,14 @@ socket.on("data", (bytes) => { console.log(String(bytes).split("\\r\\n")[0]); so
 socket.write("GET /health HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n");
 `;
 
-test.skipIf(reason)("a peer of another uid is refused and named in the log, the owner is not", async () => {
+test.skipIf(reason)("a peer of another uid is refused and named in the log, and the owner is not", async () => {
   await using palace = createTestPalace();
   expect((await palace.run("palace", ["start"])).code).toBe(0);
   const { socketPath } = palace.config.paths;
   const ask = async (uid: number): Promise<string> =>
     (await promisify(execFile)(process.execPath, ["-e", ASK, socketPath, String(uid)])).stdout.trim();
 
-  // With the folder modes that the broker sets, other users do not even reach the socket.
+  // With the folder modes that the broker sets, other users cannot even reach the socket.
   expect(await ask(NOBODY)).toBe("EACCES");
   for (let path = dirname(socketPath); path !== dirname(palace.home); path = dirname(path)) chmodSync(path, 0o755);
   chmodSync(socketPath, 0o666);

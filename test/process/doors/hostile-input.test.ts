@@ -1,4 +1,4 @@
-/** Bytes that no client should send: a typed error or a disconnect, the broker stays, its memory stays flat. */
+/** Sends bytes that no client should send. The answer is a typed error or a disconnect, the broker stays up, and its memory stays flat. */
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
@@ -8,7 +8,7 @@ import { dial } from "../../../src/wire/transport/endpoint.ts";
 import { upgrade } from "../../../src/wire/transport/http-client.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
-/** An upgraded stream that the test writes raw bytes to. */
+/** Upgraded stream to which the test writes raw bytes. */
 async function rawStream(palace: TestPalace): Promise<Socket & { lines: string[] }> {
   const socket = await dial({ kind: "unix", path: palace.config.paths.socketPath });
   await upgrade(socket, {});
@@ -60,7 +60,7 @@ describe("hostile input on a stream", () => {
       `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "mempalace_add_drawer", arguments: { wing: "a", room: "b", content: "c" }, _meta: { "palace/idempotencyKey": 7 } } })}\n`,
       -32000,
     ],
-  ])("answers %s with a typed error and goes on", async (_name, bytes, code) => {
+  ])("answers %s with a typed error and continues", async (_name, bytes, code) => {
     const stream = await rawStream(shared);
     stream.write(bytes);
     stream.write(ping);
@@ -75,7 +75,7 @@ describe("hostile input on a stream", () => {
     ["too long", { text: "x".repeat(FRAME_SIZE_MAX_BYTES) }, "TRANSPORT_FRAME_TOO_LARGE"],
     ["too deep", JSON.parse(`${'{"a":'.repeat(70)}1${"}".repeat(70)}`) as object, "PROTOCOL_BAD_FRAME"],
   ])(
-    "a request through the shim that is %s is answered by its id, and the next one, too",
+    "a request through the shim that is %s is answered under its id, and so is the next one",
     async (_name, args, code) => {
       const message = {
         method: "tools/call",
@@ -90,11 +90,11 @@ describe("hostile input on a stream", () => {
     },
   );
 
-  it("says that a frame is too large, disconnects, and keeps no memory of it", async () => {
+  it("reports a frame that is too large, disconnects, and keeps no memory of it", async () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     await using shim = await palace.shim();
-    // Its answer comes when the palace is open: opening it takes memory too.
+    // The answer comes when the palace is open, because opening takes memory too.
     expect(await shim.call("mempalace_list_wings", {})).toBeDefined();
     const before = residentMiB(broker.pid ?? 0);
     for (let round = 0; round < 3; round++) {
@@ -120,7 +120,7 @@ describe("hostile input on a stream", () => {
     deaf.pause();
     const before = residentMiB(broker.pid ?? 0);
     const request = `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" })}\n`.repeat(200);
-    // Each answer is some 14 KB: unread, 40,000 of them would be 560 MB.
+    // Each answer has about 14 KB, so 40,000 unread ones would be 560 MB.
     for (let sent = 0; sent < 200 && deaf.writableLength < 1024 * 1024; sent++) {
       deaf.write(request);
       await delay(2);
@@ -132,7 +132,7 @@ describe("hostile input on a stream", () => {
     deaf.destroy();
   });
 
-  it("outlives upgrades to something else by clients that leave at once", async () => {
+  it("survives clients that upgrade to something else and leave at once", async () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     for (let round = 0; round < 50; round++) {
@@ -172,7 +172,7 @@ it.each([
   ["by its texts", 180, "long".repeat(24_000), 50],
   ["only when it is written as JSON", 60, '\\"'.repeat(45_000), 20],
 ])(
-  "a call whose answer is longer than a message %s ends with what to ask for, and the next one is answered",
+  "a call whose answer is longer than a message %s gets an error that says what to ask for, and the next call is answered",
   async (_why, count, text, fewer) => {
     await using palace = createTestPalace();
     await palace.startBroker();
@@ -189,7 +189,7 @@ it.each([
   },
 );
 
-it("a checkpoint of more notes than one answer holds is refused before anything is filed", async () => {
+it("a checkpoint with more notes than fit in one answer is refused before anything is filed", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using shim = await palace.shim();

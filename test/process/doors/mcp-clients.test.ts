@@ -1,6 +1,6 @@
 /**
- * The official clients talk to it: both SDK generations over stdio, the raw socket stream and Streamable HTTP, and the
- * inspector's command line over stdio and HTTP. HTTP reaches the UNIX door through a few lines of TCP relay.
+ * Tests the broker with the official clients: both SDK generations over stdio, the raw socket stream and Streamable HTTP, and the
+ * inspector's command line over stdio and HTTP. A few lines of TCP relay connect HTTP with the UNIX door.
  */
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
@@ -36,7 +36,7 @@ const shimCommand = (palace: TestPalace) => ({
   env: palace.env as Record<string, string>,
 });
 
-/** A message transport over the broker's upgraded stream, as another program would write it. */
+/** Message transport over the broker's upgraded stream, as another program would write it. */
 async function socketTransport(palace: TestPalace): Promise<Transport> {
   const socket = await dial({ kind: "unix", path: palace.config.paths.socketPath });
   await upgrade(socket, {});
@@ -60,7 +60,7 @@ async function socketTransport(palace: TestPalace): Promise<Transport> {
   return transport;
 }
 
-/** A TCP port that leads to the UNIX door. */
+/** TCP port that leads to the UNIX door. */
 async function relay(palace: TestPalace): Promise<{ url: URL } & AsyncDisposable> {
   const server = createServer((from) => {
     const to = connect(palace.config.paths.socketPath);
@@ -75,7 +75,7 @@ async function relay(palace: TestPalace): Promise<{ url: URL } & AsyncDisposable
 const HTTP = { v1: HttpV1, v2: HttpV2 };
 const STDIO = { v1: StdioV1, v2: StdioV2 };
 const MODERN = "2026-07-28";
-/** Client → its SDK, the era that it asks for, and the revision it ends with. */
+/** Columns: client, its SDK, the era that it asks for, and the revision that they agree on. */
 const CLIENTS = {
   "SDK v1": { sdk: "v1", make: () => new ClientV1(info) as unknown as ClientV2, revision: undefined },
   "SDK v2": { sdk: "v2", make: () => new ClientV2(info), revision: "2025-11-25" },
@@ -116,7 +116,7 @@ describe.each(Object.keys(CLIENTS) as (keyof typeof CLIENTS)[])("%s", (generatio
 });
 
 describe("the same idempotency key", () => {
-  it("files once over HTTP's header and over the stream alike, and says so", async () => {
+  it("files once for HTTP's header and the stream alike, and says so", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     await using port = await relay(palace);
@@ -178,7 +178,7 @@ describe("the inspector's command line", () => {
   });
 });
 
-/** Into a cache folder of its own: 110 MB that a clone should not carry for one test. */
+/** Uses its own cache folder, because a clone should not carry 110 MB for one test. */
 async function installInspector(): Promise<string> {
   const folder = join(tmpdir(), `palace-inspector-${INSPECTOR_VERSION}`);
   const entry = join(folder, "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js");

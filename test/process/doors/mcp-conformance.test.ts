@@ -1,7 +1,7 @@
 /**
- * The official MCP conformance suite against `/mcp` over TCP. All scenarios run with the suite's own tools behind our door; the
- * scenarios that need no such tools also run against a real broker. The tables below list each scenario that must pass or does not
- * apply. Any other result, a new scenario and a missing scenario fail.
+ * Runs the official MCP conformance suite against `/mcp` over TCP. All scenarios run with the suite's own tools behind our door. Scenarios
+ * that need no such tools also run against a real broker. The tables below list the scenarios that must pass and those that do not apply.
+ * Any other result, a new scenario and a missing scenario fail.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { openConformanceDoor, openTokenProxy } from "../../fixtures/conformance-
 import { freePort } from "../../helpers/free-port.ts";
 import { createTestPalace, ROOT } from "../../helpers/palace.ts";
 
-/** Every check succeeds. */
+/** Scenarios whose every check succeeds. */
 const PASSES = [
   "server-initialize",
   "ping",
@@ -32,7 +32,7 @@ const NOT_DECLARED = (capability: string): string =>
 const MAY = "a server may, and ours does not";
 const ASKS_CLIENT = "needs a server that asks its client; ours never does, it works without sessions";
 
-/** Scenarios of optional features that we do not offer: their checks fail, with the reason why they may. */
+/** Scenarios of optional features that we do not offer. Their checks fail, for the given reason. */
 const NOT_OFFERED: Readonly<Record<string, string>> = {
   "logging-set-level": NOT_DECLARED("logging"),
   "tools-call-with-logging": NOT_DECLARED("logging"),
@@ -55,7 +55,7 @@ const NOT_OFFERED: Readonly<Record<string, string>> = {
   "elicitation-sep1330-enums": ASKS_CLIENT,
 };
 
-/** Has nothing to check here and says so: neither success nor failure. */
+/** Scenarios that have nothing to check here and say so: neither success nor failure. */
 const NOTHING_TO_CHECK: Readonly<Record<string, string>> = {
   "server-sse-polling": `give a session whose streams can be resumed: ${MAY}`,
   "server-sse-multiple-streams": `give a session: ${MAY}`,
@@ -80,7 +80,7 @@ describe("the conformance suite, its tools behind our door", () => {
     expect([...results.keys()].sort()).toEqual(listed.sort());
   });
 
-  test("meets a server that declares tools and nothing else", () => {
+  test("meets a server that declares only tools", () => {
     expect(Object.keys(capabilities as object)).toEqual(["tools"]);
   });
 
@@ -93,7 +93,7 @@ describe("the conformance suite, its tools behind our door", () => {
   test.each(Object.entries(NOT_OFFERED))("%s does not apply: %s", (scenario) => {
     const failed = (results.get(scenario) ?? []).filter(({ status }) => status === "FAILURE");
     expect(failed.length, "it passes now: move it to PASSES").toBeGreaterThan(0);
-    // The suite got a proper error answer; nothing broke.
+    // The suite got a proper error answer, so nothing broke.
     for (const { errorMessage } of failed)
       expect(errorMessage).toMatch(/-32601|does not support|Unknown tool|No progress notifications/);
   });
@@ -117,7 +117,7 @@ describe("the conformance suite, against a real broker", () => {
   });
 });
 
-/** Maps a scenario to its checks. The exit code only says whether one failed; the tests judge the checks themselves. */
+/** Maps a scenario to its checks. The exit code only says whether a check failed, so the tests judge the checks themselves. */
 async function runSuite(url: string, options: string[]): Promise<Results> {
   const folder = mkdtempSync(join(tmpdir(), "palace-"));
   try {

@@ -1,7 +1,6 @@
 /**
- * MCP 2026-07-28 at every door: the client's version in each request, the fields of each result, error numbers, resources and
- * prompts, titles and hints of tools. The official client is in mcp-clients.test.ts, the tools' answers are in
- * mcp-structured.test.ts.
+ * Tests MCP 2026-07-28 at every door: the client's version in each request, fields of results, error numbers, resources and prompts, titles
+ * and hints of tools. mcp-clients.test.ts has the official client, mcp-structured.test.ts the tools' answers.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { VERSION } from "../../../src/base/version.ts";
@@ -44,7 +43,7 @@ describe.each(DOOR_NAMES)("over %s", (name) => {
     });
   });
 
-  test("every list has its type, says how long it may be kept, and is in the same order each time", async () => {
+  test("every list has its type and its lifetime, and the same order each time", async () => {
     for (const method of LISTS) {
       const { result } = await ask(door, method);
       expect(result, method).toMatchObject({ resultType: "complete", ttlMs: 300_000, cacheScope: "private" });
@@ -54,7 +53,7 @@ describe.each(DOOR_NAMES)("over %s", (name) => {
     expect(result?.["tools"]).toEqual(toolsOf("full", "2026-07-28"));
   });
 
-  test("an unsupported protocol version is refused as one, whatever the method", async () => {
+  test("an unsupported protocol version is refused as such, whatever the method", async () => {
     for (const method of ["server/discover", "tools/list", "nobody/knows"]) {
       const { error } = await ask(door, method, {}, { ...ENVELOPE, [VERSION_META]: "2031-01-01" });
       expect(error, method).toEqual({
@@ -65,7 +64,7 @@ describe.each(DOOR_NAMES)("over %s", (name) => {
     }
   });
 
-  test("a request whose envelope lacks a key is refused with the name of that key", async () => {
+  test("a request whose envelope lacks a key is refused with the key's name", async () => {
     const key = "io.modelcontextprotocol/clientCapabilities";
     const { error } = await ask(door, "tools/list", {}, { [VERSION_META]: "2026-07-28" });
     expect(error).toMatchObject({ code: -32602, data: { envelope: { key, problem: "missing" } } });
@@ -102,7 +101,7 @@ describe.each(DOOR_NAMES)("over %s", (name) => {
       {
         uri: `palace://drawer/${id}`,
         mimeType: "text/plain",
-        // Masked, as the tools' answers are.
+        // It is masked like the tools' answers.
         text: expect.stringMatching(/^a drawer read over \w+: key \[redacted: aws access key/) as string,
       },
     ]);
@@ -116,7 +115,7 @@ describe.each(DOOR_NAMES)("over %s", (name) => {
       });
   });
 
-  test("there are two prompts: one to begin with the memory, one to file what should stay", async () => {
+  test("there are two prompts: one begins with the memory, one files what should stay", async () => {
     await call(door, "add_drawer", { wing: "prompted", room: "r", content: "told by the prompt" });
     const get = (prompt: string, values: object = {}): Promise<Said> =>
       ask(door, "prompts/get", { name: prompt, arguments: values });
@@ -147,7 +146,7 @@ test("over HTTP, headers that contradict the message are refused", async () => {
   expect(messageIn(answer).error).toMatchObject({ code: -32020 });
 });
 
-test("a client of an older revision keeps its titles and hints when the broker starts again", async () => {
+test("a client of an older revision keeps its titles and hints across a broker's restart", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   await using shim = await palace.shim();
@@ -158,7 +157,7 @@ test("a client of an older revision keeps its titles and hints when the broker s
   expect(await shim.request("tools/list", {})).toEqual(before);
 });
 
-test("without a broker the shim says the same, keeps writes, and tells why it cannot read", async () => {
+test("without a broker the shim answers the same, spools writes, and says why it cannot read", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using stream = await DOORS.stream(palace);
@@ -183,7 +182,7 @@ test("a client names itself in its requests, and the memory knows who wrote", as
   expect(entries.map(({ agent }) => agent)).toContain("modern");
 });
 
-describe("another server as the broker's child, which speaks an older revision", () => {
+describe("another server of an older revision as the broker's child", () => {
   test.each(["stream", "HTTP"] as const)("answers a client of 2026-07-28 over %s", async (name) => {
     await using palace = createSmallPalace();
     await palace.startBroker();

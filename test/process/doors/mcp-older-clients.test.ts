@@ -1,6 +1,6 @@
 /**
- * Clients of the four older MCP revisions get the bytes that they always got, at every door: `test/fixtures/mcp-older-*` was
- * recorded before the broker spoke 2026-07-28. Only the list of tools says more, and only to revisions that know the fields.
+ * Clients of the four older MCP revisions get the same bytes as ever at every door. `test/fixtures/mcp-older-*` was recorded before the
+ * broker spoke 2026-07-28. Only the list of tools has more, and only for revisions that know the fields.
  */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -44,7 +44,7 @@ async function hear(palace: TestPalace, door: DoorName, revision: string): Promi
     heard.push(await raw.say({ id: index + 2, ...message }, headers));
   const listed = await raw.say({ id: 99, method: "tools/list" }, headers);
   const tools = messageIn(listed).result?.["tools"] as Listed[];
-  // Everything around the list is compared byte by byte; the list has its own fixture.
+  // Compares everything around the list byte by byte. The list has its own fixture.
   const around = listed.replace(JSON.stringify(tools), "[…]");
   return {
     tools,
@@ -59,7 +59,7 @@ describe.each(DOOR_NAMES)("over %s", (door) => {
   beforeAll(async () => void (await (palace = createTestPalace()).startBroker()));
   afterAll(() => palace[Symbol.asyncDispose]());
 
-  test.each(MCP_VERSIONS)("a client of %s gets the bytes that it always got", async (revision) => {
+  test.each(MCP_VERSIONS)("a client of %s gets the recorded bytes", async (revision) => {
     const { tools, bytes } = await hear(palace, door, revision);
     expect(bytes).toBe(fixture(door === "HTTP" ? "http.txt" : "stream.txt"));
     const recorded = JSON.parse(fixture("tools.json")) as Listed[];

@@ -1,6 +1,6 @@
 /**
- * Each tool's answer to a client of MCP 2026-07-28, by real calls: the value in `structuredContent` is that of the text, fits the
- * `outputSchema` that the list announces, and has no field that the schema does not name. Titles and hints beside it.
+ * Tests each tool's answer to a client of MCP 2026-07-28 by real calls. The value in `structuredContent` equals the text, fits the
+ * `outputSchema` in the list, and has only fields that the schema names. Also tests titles and hints.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ const FACT = { subject: "Alice", predicate: "works at", object: "Acme" };
 const TASK = { project: "p", from_agent: "a", to_agent: "b", goal: "g", branch: "main", base_commit: "abcdef1" };
 const EVENT = { type: "task.request", stream: "project/p", room: "delegation", from_agent: "a" };
 
-/** Calls, in order. `$NAME` is a value from an earlier answer. Each tool is called rightly and, if it can refuse, wrongly. */
+/** Calls, in order. `$NAME` is a value from an earlier answer. Each tool gets a right call and, if it can refuse, a wrong one. */
 const CALLS: readonly (readonly [tool: string, values?: Values, kept?: Readonly<Record<string, string>>])[] = [
   ["status"],
   ["search", { query: "hello" }],
@@ -176,7 +176,7 @@ function misfits(schema: Schema | undefined, value: unknown): string[] {
     .map(([key, one]) => `${key} (${Array.isArray(one) ? "array" : one === null ? "null" : typeof one}) is not named`);
 }
 
-test("the tools of memory with outcomes answer in sentences, and promise no shape", async () => {
+test("the tools of memory with outcomes answer in sentences and declare no schema", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using door = await DOORS.stream(palace);

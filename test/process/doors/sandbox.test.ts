@@ -1,4 +1,4 @@
-/** Agents' sandboxes that refuse sockets: a command and a shim name the cause, and start no broker to wait for. */
+/** Tests agents' sandboxes that refuse sockets. A command and a shim name the cause, and start no broker to wait for. */
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
@@ -26,7 +26,7 @@ async function expectFiledLater(palace: TestPalace, count: number): Promise<void
 describe.skipIf(reason)("a sandbox that refuses every socket", () => {
   for (const [name, errno] of Object.entries({ EPERM, EACCES }))
     for (const isRunning of [true, false])
-      test(`${name}, ${isRunning ? "with" : "without"} a broker outside: a read says why, a write is spooled`, async () => {
+      test(`${name}, ${isRunning ? "with" : "without"} a broker outside: a read says why, and a write is spooled`, async () => {
         await using palace = createTestPalace();
         if (isRunning) await palace.startBroker();
         const env = refusing(palace.home, errno);
@@ -36,7 +36,7 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
         expect(read.stdout).toMatch(new RegExp(`a sandbox does not let this process open sockets \\(${name} at unix:`));
         const written = await palace.run("palace", ["call", "add_drawer", drawer, "--json"], { env });
         expect(JSON.parse(written.stdout), written.stderr).toMatchObject({ success: true, spooled: true });
-        // Nobody has tried to start a broker.
+        // No process has tried to start a broker.
         expect(existsSync(palace.config.paths.logFile)).toBe(false);
         await expectFiledLater(palace, 1);
       });
@@ -54,7 +54,7 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
     expect(refused.stderr).toMatch(/sandbox.*cannot be kept on this machine either: .*lies in memory/);
   });
 
-  test("a shim in it answers: the handshake, a read's reason, a spooled write", async () => {
+  test("a shim in it answers the handshake, gives the reason for a failed read, and spools a write", async () => {
     await using palace = createTestPalace();
     const shim = await palace.shim(refusing(palace.home, EPERM));
     await expect(shim.call("mempalace_search", { query: "anything" })).rejects.toThrow(/sandbox/);
@@ -85,7 +85,7 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
     expect(stopped.stderr).toMatch(/sandbox/);
     const looked = await palace.run("palace", ["doctor"], { env });
     expect(looked.stdout + looked.stderr).toMatch(/a sandbox does not let this process open sockets/);
-    // The broker goes on, and clients outside still reach it or start the next.
+    // The broker keeps running, and clients outside still reach it or start the next one.
     expect((await palace.run("palace", ["search", "x"])).code).toBe(0);
     expect((await palace.run("palace", ["status"])).stdout).not.toMatch(/stopped by hand/);
   });
@@ -118,7 +118,7 @@ describe.skipIf(reason)("Claude Code's own sandbox (sandbox-runtime)", () => {
     );
   }
 
-  test("a read names the setting, and with it the broker answers", async () => {
+  test("a read names the setting, and the broker answers once it is set", async () => {
     await using palace = createTestPalace({ home });
     await palace.startBroker();
     const refused = await inside(palace, ["search", "anything"]);
@@ -131,7 +131,7 @@ describe.skipIf(reason)("Claude Code's own sandbox (sandbox-runtime)", () => {
     expect(allowed.stdout).not.toContain("spooled");
   });
 
-  test("a write is spooled where the sandbox lets it be, and else refused with both reasons", async () => {
+  test("a write is spooled if the sandbox allows it, and otherwise refused with both reasons", async () => {
     await using palace = createTestPalace({ home });
     const refused = await inside(palace, ["call", "add_drawer", drawer]);
     expect(refused.code, refused.stdout).toBe(3);

@@ -1,6 +1,6 @@
 /**
- * The session in src/protocol/README.md is one that a real client and a real broker had: both ways, byte for byte, over TCP. Values that
- * differ from run to run have names instead. WRITE_PAGES=1 writes the page again.
+ * The session in src/protocol/README.md was recorded between a real client and a real broker: both ways, byte for byte, over TCP. Names
+ * replace the values that differ from run to run. `WRITE_PAGES=1` writes the page again.
  */
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -33,7 +33,7 @@ const MESSAGES: readonly object[] = [
   { method: "source.remove", params: { wing: "garden" } },
 ];
 
-/** Names of values that differ from run to run or from release to release; the first group stays. */
+/** Names of values that differ from run to run or from release to release. The first group stays in the text. */
 const NAMES: readonly (readonly [RegExp, string])[] = [
   [/(Host: 127\.0\.0\.1:)\d+/g, "$1PORT"],
   [/(Date: ).*(?=\r)/g, "$1DATE"],
@@ -47,7 +47,7 @@ const NAMES: readonly (readonly [RegExp, string])[] = [
 
 type Told = { isClient: boolean; bytes: string };
 
-/** Passes bytes on to `port`, and notes them. */
+/** Passes bytes on to `port` and notes them. */
 async function recorder(port: number, told: Told[]): Promise<{ port: number; ended: Promise<unknown> } & Disposable> {
   const ended = Promise.withResolvers<void>();
   const note = (isClient: boolean, bytes: string): void => {
@@ -92,7 +92,7 @@ async function session(): Promise<Told[]> {
   return told;
 }
 
-/** Returns the lines as the page shows them. HTTP's end with CR LF, a message with LF. */
+/** Returns the lines as the page shows them. HTTP lines end with CR LF, messages with LF. */
 function shown({ isClient, bytes }: Told): string {
   const named = NAMES.reduce((text, [value, name]) => text.replaceAll(value, name), bytes);
   const isHttp = /^(?:GET|HTTP)/.test(bytes);
@@ -101,7 +101,7 @@ function shown({ isClient, bytes }: Told): string {
   return lines.map((line) => `${isClient ? "→" : "←"} ${line}`.trimEnd()).join("\n");
 }
 
-test("the page shows the session that a client and a broker have", async () => {
+test("the page shows the real session of a client and a broker", async () => {
   const block = `${(await session()).map(shown).join("\n")}\n`;
   if (process.env["WRITE_PAGES"] === "1")
     writeFileSync(

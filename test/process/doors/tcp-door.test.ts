@@ -1,5 +1,5 @@
 /**
- * The TCP door of a real broker: which token lets whom in, what a role may do, what revoking does, and what an impostor on the
+ * Tests the TCP door of a real broker: which token admits whom, what each role may do, what revoking does, and what an impostor on the
  * broker's port learns.
  */
 import { once } from "node:events";
@@ -25,7 +25,7 @@ type Behind = TestPalace & {
   said(): string;
 };
 
-/** A palace with a broker that listens on a free port of the loopback; `prepare` runs before it starts. */
+/** Palace with a broker that listens on a free loopback port. `prepare` runs before it starts. */
 async function withTcp(prepare?: (palace: TestPalace) => Promise<void>): Promise<Behind> {
   const port = await freePort();
   const palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
@@ -64,7 +64,7 @@ function post(palace: Behind, headers: Record<string, string>, path = "/mcp"): P
   });
 }
 
-test("an agent's token reads and writes, through the shim too, and the journal names it", async () => {
+test("an agent's token reads and writes, also through the shim, and the journal names it", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "box");
   const client = await elsewhere(palace, token);
@@ -83,7 +83,7 @@ test("an agent's token reads and writes, through the shim too, and the journal n
   expect(palace.log()).not.toContain(token);
 });
 
-test("a reader's token reads and cannot write", async () => {
+test("a reader's token can read but not write", async () => {
   await using palace = await withTcp();
   const client = await elsewhere(palace, await addToken(palace, "eyes", "--role", "reader"));
   await expect(client.callTool("mempalace_add_drawer", drawer)).rejects.toMatchObject({ code: "BROKER_DENIED" });
@@ -106,7 +106,7 @@ test("a reader's token reads and cannot write", async () => {
   client.close();
 });
 
-test("a client with Authorization: Bearer is let in, others get 401 with WWW-Authenticate: Bearer", async () => {
+test("a client with Authorization: Bearer is admitted, others get 401 with WWW-Authenticate: Bearer", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "standard");
   expect((await post(palace, { authorization: `Bearer ${token}` })).status).toBe(200);
@@ -140,7 +140,7 @@ const FOR_READERS: readonly MethodName[] = [
   ...(["outcome.why", "palace.status", "palace.wakeUp", "source.list", "turn.scored", "ui.link"] as const),
 ];
 
-test("each of our own methods is refused to every lower role than it needs, before its arguments are read", async () => {
+test("each of our own methods refuses every role below its own before it reads its arguments", async () => {
   await using palace = await withTcp();
   const refused: Record<string, string[]> = {};
   for (const role of ["reader", "agent"]) {
@@ -162,7 +162,7 @@ test("each of our own methods is refused to every lower role than it needs, befo
   );
 });
 
-test("a revoked token's connections are cut; afterwards it is refused, as an invented token is", async () => {
+test("revoking a token cuts its connections; afterwards it is refused like an invented one", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "short");
   const env = { HOME: `${palace.home}/elsewhere`, MEMPALACE_BROKER: palace.url, MEMPALACE_TOKEN: token };
@@ -183,7 +183,7 @@ test("an expired token's connections are cut and it is refused like a revoked on
   const env = { HOME: `${palace.home}/elsewhere`, MEMPALACE_BROKER: palace.url, MEMPALACE_TOKEN: token };
   const stream = await openStream(loadConfig(env), "guest");
   const closed = once(stream?.socket.resume() as Socket, "close");
-  // Make the token's day end now.
+  // Makes the token expire now.
   const file = palace.config.paths.tokensFile;
   const kept = readFileSync(file, "utf8");
   expect(kept).toMatch(/"expiresAtMs": ?\d+/);
@@ -220,7 +220,7 @@ test("after ten wrong tokens an address gets 429, but the right token still work
   expect((await post(palace, { authorization: `Bearer ${token}` })).status).toBe(200);
 });
 
-test("wrong proofs and wrong tokens under somebody's own id, from its own address, do not keep its owner out", async () => {
+test("wrong proofs and wrong tokens under an owner's id, from the owner's address, do not lock the owner out", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "owner");
   const forged = `${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`;
@@ -230,7 +230,7 @@ test("wrong proofs and wrong tokens under somebody's own id, from its own addres
     expect(await client.callTool("mempalace_status", {})).toBeDefined();
     client.close();
   };
-  // Our own clients prove a token without sending it: these are wrong proofs under the owner's id.
+  // Our own clients prove a token without sending it. These are wrong proofs under the owner's id.
   const refusals: unknown[] = [];
   for (let round = 0; round < 12; round++)
     refusals.push(await elsewhere(palace, forged).catch(({ code }: PalaceError) => code));
@@ -262,7 +262,7 @@ test("an impostor on the broker's port gets neither the token nor a message, and
   await expect(connectClient({ config, agent: "visitor", start: "never" })).rejects.toMatchObject({
     code: "BROKER_DENIED",
   });
-  // A client without a token sends nothing at all, even to a server that would let it in.
+  // A client without a token sends nothing, even to a server that would admit it.
   const before = heard;
   const bare = loadConfig({ HOME: `${palace.home}/x`, MEMPALACE_BROKER: url });
   await expect(connectClient({ config: bare, agent: "visitor", start: "never" })).rejects.toMatchObject({
@@ -274,13 +274,13 @@ test("an impostor on the broker's port gets neither the token nor a message, and
   const { storedKey, serverKey } = keysOf(token);
   for (const part of [token, secret, storedKey, serverKey]) expect(heard).not.toContain(part);
   expect(heard).not.toContain("jsonrpc");
-  // The proof that the impostor heard is useless at the real door: it is for another nonce and another connection.
+  // The impostor's proof is useless at the real door: it is for another nonce and another connection.
   const authorization = /Authorization: (.*)\r\n/.exec(heard)?.[1] ?? "";
   expect(parseProofHeader(authorization)).toBeDefined();
   expect(await rawStatus(palace, { host: "127.0.0.1", authorization })).toBe(401);
 });
 
-test("the token file is readable by its owner alone, and its contents do not open the door", async () => {
+test("only its owner can read the token file, and its contents do not open the door", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "kept");
   const file = palace.config.paths.tokensFile;
@@ -295,12 +295,12 @@ test("the token file is readable by its owner alone, and its contents do not ope
   }
 });
 
-test("a door that other machines can reach stays shut until a token exists, and the error names the command to add one", async () => {
+test("a door that other machines can reach stays shut until a token exists, and the error gives the command that adds one", async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://0.0.0.0:${await freePort()}` } });
   const refused = await palace.run("palace", ["start"]);
   expect(refused.code).toBe(2);
   expect(refused.stderr).toContain("palace bridge token add");
-  // A restart that could not work leaves the running broker alone.
+  // A restart that could not work does not stop the running broker.
   const running = createTestPalace({ home: palace.home, env: { MEMPALACE_LISTEN: "" } });
   expect((await running.run("palace", ["start"])).code).toBe(0);
   const before = (await findBroker(running.config))?.health.instanceId;
@@ -328,7 +328,7 @@ test("the next broker opens the door again, whoever starts it, until the door is
   await expect(fetch(`${palace.url}/health`)).rejects.toThrow();
 });
 
-/** Posts with the given headers, Host included: fetch would set Host itself. */
+/** Posts with the given headers, including Host, which fetch would set itself. */
 async function rawStatus(palace: Behind, headers: Record<string, string>): Promise<number> {
   const { request } = await import("node:http");
   const call = request({ host: "127.0.0.1", port: palace.port, path: "/mcp", method: "POST", headers });

@@ -1,4 +1,4 @@
-/** A client chooses how many tools are listed to it, through its shim or in the address. It may call all tools. */
+/** A client chooses how many tools it sees, through its shim or in the address. It may call all tools. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ test("without a broker the shim lists the same few tools", async () => {
   expect(names(await full.request("tools/list", {}))).toEqual(FULL);
 });
 
-test("over HTTP the address names the profile; an unknown profile lists all tools", async () => {
+test("over HTTP the address names the profile, and an unknown profile lists all tools", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   expect(await listOverHttp(palace, "/mcp?tools=light")).toEqual(LIGHT);

@@ -1,4 +1,4 @@
-/** `palace mine convos` against a real broker: transcripts grow, runs die, and every exchange is there exactly once. */
+/** Tests `palace mine convos` against a real broker. Transcripts grow, runs are killed, and every exchange is filed exactly once. */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -46,7 +46,7 @@ function rowsOf(palace: TestPalace): Row[] {
   }));
 }
 
-/** Ids, texts and the metadata without times. */
+/** Returns ids, texts and the metadata without times. */
 function content(palace: TestPalace): unknown[] {
   return rowsOf(palace).map(({ id, text, metadata }) => {
     const {
@@ -81,7 +81,7 @@ function createTalks(palace: TestPalace, count = 4): string {
   return root;
 }
 
-/** Plain exchanges; each becomes one drawer. */
+/** Plain exchanges. Each becomes one drawer. */
 const saidAt = (number: number): string => new Date(Date.UTC(2026, 0, 2, 3, number)).toISOString();
 
 function exchanges(from: number, count: number): string {
@@ -94,7 +94,7 @@ function exchanges(from: number, count: number): string {
   }).join("");
 }
 
-test("an unchanged folder is not read and not written; a touched file is read and not written", async () => {
+test("an unchanged folder is neither read nor written; a touched file is read but not written", async () => {
   await using palace = createTestPalace();
   const root = createTalks(palace);
   put(root, "blank.txt", " \n");
@@ -112,7 +112,7 @@ test("an unchanged folder is not read and not written; a touched file is read an
   expect(await acknowledged(palace)).toBe(writes);
 });
 
-test("for a transcript that grew only the new part is sent, and the drawers are the same as of one run over the whole", async () => {
+test("of a transcript that grew only the new part is sent, and the drawers equal those of one run over the whole", async () => {
   await using palace = createTestPalace();
   await using other = createTestPalace();
   const root = join(palace.home, "talks");
@@ -125,7 +125,7 @@ test("for a transcript that grew only the new part is sent, and the drawers are 
   writeFileSync(path, exchanges(0, 910));
   expect(await mine(palace, [root])).toMatchObject({ filed: 1 });
 
-  // Unchanged drawers keep their rows, and so their vectors.
+  // Unchanged drawers keep their rows and therefore their vectors.
   const after = rowsOf(palace);
   expect(after.filter(({ id, row }) => before.get(id) === row)).toHaveLength(900);
   await mine(other, [root]);
@@ -152,13 +152,13 @@ test("a rewritten transcript replaces its drawers, and a drawer that an agent ad
   );
 });
 
-test("a source that was filed in part counts as not filed, and the next run completes it", async () => {
+test("a partly filed source counts as not filed, and the next run completes it", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, "talks");
   const path = put(root, "long.jsonl", exchanges(0, 2500));
   await palace.run("palace", ["start"]);
   const client = await palace.client();
-  // The first part of an import that never came to its end.
+  // First part of an import that was never finished.
   await client.call("conversation.replace", {
     ...{ wing: "talks", room: "technical", sourceFile: path, mtime: 1, sha256: "x", addedBy: "test" },
     ...{ texts: ["> of an older transcript\nthat is longer than thirty characters"], from: 0, total: 2 },
@@ -205,7 +205,7 @@ test.each(["SIGKILL", "SIGINT"] as const)(
   },
 );
 
-test("a broker that dies in the middle of a run only delays it: each exchange is filed once", async () => {
+test("a broker that dies during a run only delays it: each exchange is filed once", async () => {
   await using palace = createTestPalace();
   await using other = createTestPalace();
   const root = join(palace.home, "talks");
@@ -253,7 +253,7 @@ test("a conversation exported again under another name is not filed twice", asyn
     expect(texts.filter((text) => text.includes(`what about ${about} `))).toHaveLength(1);
 });
 
-test("a transcript that vanished, became blank or cannot be read keeps its drawers", async () => {
+test("a transcript that vanished, became blank or is unreadable keeps its drawers", async () => {
   await using palace = createTestPalace();
   const root = createTalks(palace, 3);
   await mine(palace, [root]);
@@ -266,7 +266,7 @@ test("a transcript that vanished, became blank or cannot be read keeps its drawe
   expect(rowsOf(palace)).toEqual(rows);
 });
 
-test("a dry run names what would be filed, starts no broker and writes nothing", async () => {
+test("a dry run names what it would file, starts no broker and writes nothing", async () => {
   await using palace = createTestPalace();
   const root = createTalks(palace, 2);
   put(root, "blank.md", "\n");
@@ -274,7 +274,7 @@ test("a dry run names what would be filed, starts no broker and writes nothing",
   expect(readdirSync(palace.home)).toEqual(["talks"]);
 });
 
-test("links, side files, tool dumps and subagents are left out; agents' folders have their own wing", async () => {
+test("links, side files, tool dumps and subagents are skipped, and agents' folders have their own wing", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, ".claude/projects/-work");
   const talk = `${claudeCodeLines(chooserOf(1), 3).join("\n")}\n`;
@@ -292,7 +292,7 @@ test("links, side files, tool dumps and subagents are left out; agents' folders 
   expect(existsSync(join(root, "s.jsonl"))).toBe(true);
 });
 
-test("a search finds what was said in a transcript of every format", async () => {
+test("a search finds text from a transcript of every format", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, "all");
   for (const { name, text } of transcriptFiles(5, 1)) put(root, name, text);
@@ -313,7 +313,7 @@ test("a search finds what was said in a transcript of every format", async () =>
   expect(readFileSync(join(root, "0/short.txt"), "utf8")).toMatch(/^short/);
 });
 
-test("in a palace of MemPalace 3.3.6 a conversation's drawers have ids made as 3.3.6 makes them", async () => {
+test("in a palace of MemPalace 3.3.6 a conversation's drawers get ids as 3.3.6 makes them", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, "talks");
   const path = put(root, "a.jsonl", exchanges(0, 3));
@@ -346,7 +346,7 @@ test("exchanges and memories of one transcript are filed side by side, each once
     ["exchange", expect.any(String)],
     ["general", "decision"],
   ]);
-  // The new text holds nothing memorable, so its memories go; its exchange is filed again.
+  // The new text has nothing memorable, so its memories are deleted. Its exchange is filed again.
   writeFileSync(path, "> which one\nNothing of any note was said by anybody in here at all\n");
   expect(await mine(palace, [root, "--extract", "general"])).toMatchObject({ filed: 1, drawers: 0 });
   expect(await mine(palace, [root, "--extract", "general"])).toMatchObject({ filed: 0, unchanged: 1 });
@@ -384,7 +384,7 @@ test("a session that both miners find is filed once, whichever comes first", asy
   }
 });
 
-test("a sweep files what it can, and names the message that it leaves out", { timeout: 120_000 }, async () => {
+test("a sweep files everything else, and names the message that it leaves out", { timeout: 120_000 }, async () => {
   await using palace = createTestPalace();
   const said = (uuid: string, content: string): string =>
     JSON.stringify({

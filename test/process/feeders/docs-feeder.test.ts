@@ -1,4 +1,4 @@
-/** `mempalace-docs` against a real broker: it files each document once, loses none, and writes no drawer of an unchanged project. */
+/** Tests `mempalace-docs` against a real broker. It files each document once, loses none, and writes no drawer of an unchanged project. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ function put(root: string, path: string, content = `# ${path}\n\n${PARAGRAPH}\n`
   writeFileSync(join(root, path), content);
 }
 
-/** A project folder inside the palace's own temporary home. */
+/** Project folder inside the palace's own temporary home. */
 function createProject(palace: TestPalace, name: string, files: readonly string[]): string {
   const root = join(palace.home, "src", name);
   for (const path of files) put(root, path);
@@ -29,14 +29,14 @@ async function feed(palace: TestPalace, args: string[], env = {}): Promise<Repor
   return { code, ...(JSON.parse(stdout) as Report) };
 }
 
-/** Maps each source_file to its number of drawers in the palace. */
+/** Maps each `source_file` to its number of drawers in the palace. */
 async function drawersOf(palace: TestPalace, wing: string): Promise<Map<string, number>> {
   const client = await palace.client();
   const { sources } = await client.call("source.list", { wing });
   const { rooms } = (await client.callTool("mempalace_list_rooms", { wing })) as { rooms: Record<string, number> };
   client.close();
   const drawers = new Map(sources.map((source) => [source.sourceFile, source.drawers]));
-  // The filing records and the drawers themselves must agree.
+  // The filing records and the drawers must agree.
   expect(Object.values(rooms).reduce((sum, count) => sum + count, 0)).toBe(
     [...drawers.values()].reduce((sum, count) => sum + count, 0),
   );
@@ -50,7 +50,7 @@ async function acknowledged(palace: TestPalace): Promise<number> {
   return queue.acknowledged;
 }
 
-/** Every file below a folder with what changes when it is written. */
+/** Returns every file below a folder with the values that a write would change. */
 function snapshot(folder: string): string[] {
   return (readdirSync(folder, { recursive: true, encoding: "utf8" }) as string[]).sort().map((name) => {
     const { ino, mtimeNs, ctimeNs, size } = statSync(join(folder, name), { bigint: true });
@@ -113,7 +113,7 @@ test("a run over an unchanged project writes neither staging nor notes, and make
   expect(await acknowledged(palace)).toBe(writes);
 });
 
-test("a touched file is not filed again, an edited one replaces its drawers, a vanished one is removed", async () => {
+test("a touched file is not filed again, an edited one replaces its drawers, and a vanished one is removed", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "edited", ["a.md", "b.md", "c.md"]);
   await feed(palace, [root]);
@@ -132,7 +132,7 @@ test("a touched file is not filed again, an edited one replaces its drawers, a v
   expect((await drawersOf(palace, "edited")).get(stagedIn(palace, "edited/b.md"))).toBe(1);
 });
 
-test("two projects that share a wing leave each other's documents alone", async () => {
+test("two projects that share a wing do not touch each other's documents", async () => {
   await using palace = createTestPalace();
   const one = createProject(palace, "one", ["README.md", "only-one.md"]);
   const two = createProject(palace, "two", ["README.md", "only-two.md"]);
@@ -145,7 +145,7 @@ test("two projects that share a wing leave each other's documents alone", async 
   expect((await drawersOf(palace, "shared")).size).toBe(3);
 });
 
-test("the same project from another home directory is the same project", async () => {
+test("the same project from another home directory counts as the same project", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "both", ["a.md", "b.md"]);
   await feed(palace, [root]);
@@ -199,7 +199,7 @@ test("after a kill the next run continues where the first one stopped, and files
   const root = createProject(palace, "killed", MANY);
   const { lines } = await interrupt(palace, root, "SIGKILL");
   expect(lines).toBeLessThan(MANY.length);
-  // The killed run filed this document, then it was deleted: the next run must know that it was ours.
+  // The killed run filed this document, and then somebody deleted it. The next run must know that it was ours.
   rmSync(join(root, "docs/part-0.md"));
   const rest = await feed(palace, [root]);
   expect([rest.removed, rest.filed + rest.unchanged]).toEqual([1, MANY.length - 1]);
@@ -207,7 +207,7 @@ test("after a kill the next run continues where the first one stopped, and files
   expect((await drawersOf(palace, "killed")).size).toBe(MANY.length - 1);
 });
 
-test("Ctrl-C finishes what is in flight, says how far it came, and the next run does the rest", async () => {
+test("Ctrl-C finishes the documents in progress and reports how far it came, and the next run files the rest", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "stopped", MANY);
   const { code, stdout, lines } = await interrupt(palace, root, "SIGINT");
@@ -216,7 +216,7 @@ test("Ctrl-C finishes what is in flight, says how far it came, and the next run 
   expect(await feed(palace, [root])).toMatchObject({ code: 0, filed: MANY.length - lines, unchanged: lines });
 });
 
-test("a broker that dies in the middle of a run only delays it: each document is filed once", async () => {
+test("a broker that dies during a run only delays it: each document is filed once", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "restarted", MANY);
   await palace.run("palace", ["start"]);
@@ -240,7 +240,7 @@ test("a broker that dies in the middle of a run only delays it: each document is
   expect((await agent.call("mempalace_list_wings", {}))["wings"]).toEqual({ restarted: MANY.length });
 });
 
-test("a dry run says what would be done, starts no broker and writes nothing", async () => {
+test("a dry run says what it would do, starts no broker and writes nothing", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "dry", ["a.md", "b.md"]);
   expect(await feed(palace, [root, "--dry-run"])).toMatchObject({
@@ -258,7 +258,7 @@ test("a dry run says what would be done, starts no broker and writes nothing", a
   expect(snapshot(stagedIn(palace, ""))).toEqual(before);
 });
 
-test("a folder that lost all its documents does not empty the palace unless told to", async () => {
+test("a folder that lost all its documents empties the palace only on request", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "away", ["a.md", "b.md"]);
   await feed(palace, [root]);
@@ -301,7 +301,7 @@ test("why explains a decision by the rule that made it", async () => {
   expect(await why("docs/2024-01-02-plan.md")).toMatchObject({ palace: "changed since it was filed" });
 });
 
-test("a path alone files its documents, and names the other kinds; a file, that file alone", async () => {
+test("a path alone files its documents and names the other kinds; a file alone files that file", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "notes", ["README.md", "docs/one.md", "docs/two.md"]);
   mkdirSync(join(root, ".git"));
@@ -313,7 +313,7 @@ test("a path alone files its documents, and names the other kinds; a file, that 
   const all = await palace.run("palace", ["mine", root]);
   expect([all.code, all.stderr]).toEqual([0, expect.stringContaining("palace mine projects DIR")]);
   expect(await paths()).toEqual(["docs/one.md", "docs/two.md", "notes/README.md"]);
-  // Filing one file of a project removes no other document of it.
+  // Filing one file of a project removes no other document of the project.
   await palace.run("palace", ["mine", join(root, "README.md")]);
   expect(await paths()).toHaveLength(3);
   const above = await palace.run("palace", ["mine", "docs", dirname(root), "--dry-run"]);
@@ -322,14 +322,14 @@ test("a path alone files its documents, and names the other kinds; a file, that 
   expect([nowhere.code, nowhere.stderr]).toEqual([2, expect.stringContaining("usage: ")]);
 });
 
-test("a folder that is not there is an error with a hint and the feeder's exit code", async () => {
+test("a missing folder is an error with a hint and the feeder's exit code", async () => {
   await using palace = createTestPalace();
   const { code, stderr, stdout } = await palace.run("mempalace-docs", [join(palace.home, "nowhere")]);
   expect([code, stdout]).toEqual([8, ""]);
   expect(stderr).toMatch(/^mempalace-docs: .*nowhere does not exist.*\n {2}\S.*\n$/);
 });
 
-test("a list of words is not filed, leaves the palace where it was filed before, and why says so", async () => {
+test("a word list is not filed, leaves the palace if it was filed before, and why says so", async () => {
   await using palace = createTestPalace();
   const project = createProject(palace, "model", ["README.md"]);
   put(project, "vocab.txt", Array.from({ length: 600 }, (_, at) => `word${at} is short`).join("\n"));

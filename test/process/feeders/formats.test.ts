@@ -1,6 +1,6 @@
 /**
- * Format mode: office documents become the drawers that the real MemPalace makes of the same texts, whichever command asks for it.
- * A document that cannot be converted is named, does not stop the run, and is not tried again until it changes.
+ * Tests format mode. Office documents become the drawers that the real MemPalace makes of the same texts, with either command. A document
+ * that cannot be converted is named, does not stop the run, and is not tried again until it changes.
  */
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
@@ -39,7 +39,7 @@ function writeFiles(root: string, files: Readonly<Record<string, Buffer | string
   }
 }
 
-/** Runs upstream's own miner on given texts: its converters belong to another program and are optional. */
+/** Runs upstream's own miner on given texts, because its converters belong to another program and are optional. */
 const MINE = `
 import json, sys
 from mempalace import format_miner
@@ -89,7 +89,7 @@ for (const version of MEMPALACE_VERSIONS) {
         const ours = await palace.run("palace", argv);
         expect(ours.code, ours.stderr).toBe(0);
 
-        // Upstream files a sentinel row for a file without text; we note it in our own notes.
+        // Upstream files a sentinel row for a file without text. We note it in our own notes.
         const theirs = [...(await upstreamRows(version, home, upstream))].filter(([id]) => !id.startsWith("sentinel_"));
         const [left, right] = isNew
           ? [ourRows(palace), new Map(theirs)]
@@ -108,7 +108,7 @@ for (const version of MEMPALACE_VERSIONS) {
 type Report = { filed: number; unchanged: number; drawers: number; skipped: { file: string; outcome?: string }[] };
 
 test(
-  "a second run sends nothing, a changed document is replaced, and one that cannot be read is named without stopping the run",
+  "a second run sends nothing, a changed document is replaced, and an unreadable one is named without stopping the run",
   {
     timeout: 300_000,
   },
@@ -157,7 +157,7 @@ test(
     expect(again).toMatchObject({ filed: 0, unchanged: 6, drawers: 0 });
     expect(named(again)).toEqual(outcomes);
     expect(ourRows(palace)).toEqual(rows);
-    // A new file time alone does not make a changed document.
+    // A new file time alone does not make a document changed.
     utimesSync(join(root, "plan.docx"), 1_700_000_100, 1_700_000_100);
     expect(await mine()).toMatchObject({ filed: 0, unchanged: 6 });
 

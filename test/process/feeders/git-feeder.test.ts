@@ -1,4 +1,4 @@
-/** `palace mine git` with real repositories and a real broker: each commit is filed once, whatever happens to its hash. */
+/** Tests `palace mine git` with real repositories and a real broker. Each commit is filed once, even if its hash changes. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -36,7 +36,7 @@ function repositoryOf(palace: TestPalace, name: string) {
   return { root, git, commit };
 }
 
-/** One run of the feeder in this process; the verb is run where it matters. */
+/** Runs the feeder once in this process. The verb runs where it matters. */
 async function mine(
   palace: TestPalace,
   client: Client,
@@ -119,7 +119,7 @@ test("commits are filed whole and once: again, amended, rebased, in a worktree; 
   client.close();
 });
 
-test("a run that is killed or interrupted leaves whole commits, and the next files the others, each once", async () => {
+test("a killed or interrupted run leaves whole commits, and the next run files the others, each once", async () => {
   await using palace = createTestPalace();
   const { root, git } = repositoryOf(palace, "long");
   const entries = Array.from({ length: COMMITS }, (_, at) => {
@@ -131,7 +131,7 @@ test("a run that is killed or interrupted leaves whole commits, and the next fil
   const stopped = async (signal: NodeJS.Signals): Promise<number | null> => {
     const args = [palace.executable("palace"), "mine", "git", root, "--progress"];
     const child = spawn(process.execPath, args, { env: palace.env, stdio: ["pipe", "ignore", "pipe"] });
-    // The first commits are in.
+    // The first commits are filed.
     await once(child.stderr, "data");
     child.kill(signal);
     const [code] = (await once(child, "close")) as [number | null];

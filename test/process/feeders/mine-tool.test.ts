@@ -1,4 +1,4 @@
-/** The tool `mine` of a real broker: it files drawers, does not hold up other calls, checks the role, and ends with the broker. */
+/** Tests the tool `mine` of a real broker. It files drawers, does not delay other calls, checks the role, and ends with the broker. */
 import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -26,7 +26,7 @@ function createProject(palace: TestPalace, files: number, lines = 40): string {
 
 type Answer = Record<string, unknown> & { output: string };
 
-/** About the drawers of eight files of 400 lines each. */
+/** Number of drawers, roughly, of eight files of 400 lines each. */
 const MINED_AHEAD_MAX = 200;
 
 /** Lists a broker's miner processes, as the kernel knows them. */
@@ -46,7 +46,7 @@ function minersOf(pid: number): number[] {
 }
 
 test(
-  "a project is filed as `palace mine projects` files it, and its fields are upstream's",
+  "a project is filed as `palace mine projects` files it, and the answer has upstream's fields",
   { timeout: 120_000 },
   async () => {
     await using palace = createTestPalace();
@@ -77,7 +77,7 @@ test(
 );
 
 test(
-  "other clients write while a mine runs, and the mine ends when its broker is stopped or killed",
+  "other clients write during a mine, and the mine ends when its broker is stopped or killed",
   { timeout: 180_000 },
   async () => {
     for (const signal of ["SIGTERM", "SIGKILL"] as const) {
@@ -96,7 +96,7 @@ test(
           await writer.callTool("mempalace_add_drawer", { wing: "w", room: "r", content: `beside ${at}` }),
         ).toMatchObject({ success: true });
       }
-      // All of them are answered, and the mine goes on.
+      // All of them are answered, and the mine continues.
       expect(minersOf(pid)).toEqual([child]);
       expectNotHeldUp(palace, before);
       broker.kill(signal);
@@ -106,7 +106,7 @@ test(
         await delay(100);
       }
       const answer = await mining;
-      // The call is made again to the next broker, which goes on where the first one was killed.
+      // The call is repeated to the next broker, which continues where the first one was killed.
       if (signal === "SIGKILL") expect(answer).toMatchObject({ success: true, status: "done", files: 200 });
       for (const client of [miner, writer]) client.close();
     }
@@ -114,7 +114,7 @@ test(
 );
 
 test(
-  "a reader may not mine; an agent of another machine may mine only the folders that the owner opened",
+  "a reader may not mine, and an agent of another machine may mine only the folders that the owner opened",
   { timeout: 120_000 },
   async () => {
     const port = await freePort();
@@ -152,7 +152,7 @@ function minedIn(palace: TestPalace, before = Number.MAX_SAFE_INTEGER): number {
   return count ?? 0;
 }
 
-/** `before`: what was mined when each of the writes beside was sent. By counts: how long anything takes is the machine's affair. */
+/** `before`: number of mined drawers when each of the other writes was sent. Counts are used because times depend on the machine. */
 function expectNotHeldUp(palace: TestPalace, before: readonly number[]): void {
   const ledger = new Database(palace.config.paths.ledgerFile, { readonly: true });
   const rows = ledger.prepare<[], number>("SELECT row FROM drawer WHERE wing = 'w' ORDER BY row").pluck().all();
@@ -165,10 +165,10 @@ function expectNotHeldUp(palace: TestPalace, before: readonly number[]): void {
     .pluck()
     .all();
   ledger.close();
-  // Drawers that arrive after a write are applied after it, except one whose turn it already was.
+  // The broker applies drawers that arrive after a write after that write, except one whose turn it already was.
   expect(overtaken).toHaveLength(before.length);
   expect(overtaken.filter((count) => count > 1)).toEqual([]);
-  // And of what had arrived there is little: half of the writes wait for no more than a few files, of two hundred.
+  // Few drawers have arrived by then: half of the writes wait for at most a few of the two hundred files.
   const waitedFor = rows.map((row, at) => minedIn(palace, row) - (before[at] ?? 0)).toSorted((a, b) => a - b);
   expect(waitedFor).toHaveLength(before.length);
   expect(waitedFor[Math.floor(waitedFor.length / 2)]).toBeLessThan(MINED_AHEAD_MAX);

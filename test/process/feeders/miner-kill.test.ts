@@ -1,6 +1,6 @@
 /**
- * Every miner is killed at random moments, again and again. In the end it has filed the same as an undisturbed run: each source is
- * filed whole and once, and no half-filed source counts as done.
+ * Kills every miner at random moments, again and again. At the end it has filed the same as an undisturbed run: each source is filed whole
+ * and once, and no half-filed source counts as done.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -25,7 +25,7 @@ function put(path: string, text: string): void {
 const lines = (about: string, count: number): string =>
   Array.from({ length: count }, (_, at) => `${about}, line ${at}: the broker writes it down for everybody\n`).join("");
 
-/** Plain exchanges of Claude Code; each becomes one drawer. */
+/** Plain exchanges of Claude Code. Each becomes one drawer. */
 function exchanges(from: number, count: number): string {
   const message = (role: string, content: string): string =>
     `${JSON.stringify({ type: role, timestamp: "2026-01-02T03:04:05Z", message: { role, content } })}\n`;
@@ -36,7 +36,7 @@ function exchanges(from: number, count: number): string {
   ).join("");
 }
 
-/** `grow` changes the source before the run of that number. */
+/** `grow` changes the source before the run with that number. */
 type Miner = {
   name: string;
   make: (root: string) => void;
@@ -49,7 +49,7 @@ const talks = {
     for (let at = 0; at < 30; at++)
       put(join(root, `talk-${at}.jsonl`), exchanges(at * 10_000, at % 10 === 0 ? 2_200 : 40));
   },
-  // One transcript is long enough that a later run reads on from where it stopped.
+  // One transcript is so long that a later run continues where the former run stopped.
   grow: (root: string, run: number): void =>
     appendFileSync(join(root, `talk-${(run % 3) * 10}.jsonl`), exchanges(500_000 + run * 10, 3)),
 };
@@ -83,7 +83,7 @@ const MINERS: readonly Miner[] = [
   { name: "convos, general", ...talks, argv: (root) => ["mine", "convos", root, "--extract", "general"] },
 ];
 
-/** Ids, texts and the metadata without times. Drawers filed from a copy have the copy's path, which differs by home. */
+/** Returns ids, texts and the metadata without times. Drawers filed from a copy have the copy's path, which differs by home. */
 function content(palace: TestPalace, isStaged: boolean): unknown[] {
   const rows = [...ourRows(palace)].map(([id, { text, metadata }]) => {
     const {
@@ -101,7 +101,7 @@ function content(palace: TestPalace, isStaged: boolean): unknown[] {
 }
 
 test.each(MINERS)(
-  "$name: killed again and again, it files the same as an undisturbed run",
+  "$name: killed again and again, the miner files the same as an undisturbed run",
   { timeout: 600_000 },
   async ({ name, make, grow, argv }) => {
     const isStaged = name === "docs";
@@ -120,20 +120,20 @@ test.each(MINERS)(
         stdio: ["ignore", "ignore", "pipe"],
       });
       const ended = once(child, "exit");
-      // Kill only after the first output: a kill before that interrupts no work.
+      // Kills only after the first output, because an earlier kill interrupts no work.
       await Promise.race([once(child.stderr, "data"), ended]);
       child.stderr.resume();
       await delay(chooser.below(100));
       if (child.exitCode === null) killed += Number(child.kill("SIGKILL"));
       await ended;
     }
-    // On a quick machine many runs are done before their kill.
+    // On a quick machine many runs finish before their kill.
     expect(killed).toBeGreaterThan(KILLS / 4);
     for (const one of [palace, calm]) {
       const { code, stderr } = await one.run("palace", argv(root));
       expect(code, stderr).toBe(0);
     }
-    // Notes and filing records say that it is done.
+    // Notes and filing records say that the work is done.
     const { stdout } = await palace.run("palace", [...argv(root), "--json"]);
     expect(JSON.parse(stdout)).toMatchObject({ filed: 0, drawers: 0, skipped: [] });
     const mine = content(palace, isStaged);

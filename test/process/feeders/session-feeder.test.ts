@@ -1,4 +1,4 @@
-/** `mempalace-session` against a real broker and databases as opencode writes them. */
+/** Tests `mempalace-session` against a real broker and databases as opencode writes them. */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
@@ -117,7 +117,7 @@ test("a session becomes a transcript with a header turn, tool pairs and reasonin
   expect(hits[0]?.text).toContain("The lock was stale.");
 });
 
-test("sessions of opencode 2 are filed beside those of 1.x, once, and the report says which were read", async () => {
+test("sessions of opencode 2 are filed beside those of 1.x, once, and the report counts each kind", async () => {
   await using palace = createTestPalace();
   const first = databaseOf(palace);
   first.addSession({ id: "ses_old" });
@@ -139,7 +139,7 @@ test("sessions of opencode 2 are filed beside those of 1.x, once, and the report
     ).toHaveLength(1);
 });
 
-test("an unchanged database is not read again; of a session that went on only the new part is sent", async () => {
+test("an unchanged database is not read again, and of a continued session only the new part is sent", async () => {
   await using palace = createTestPalace();
   const database = databaseOf(palace);
   fillOpencode(database, { sessions: 6, messages: 60, seed: 3 });
@@ -161,7 +161,7 @@ test("an unchanged database is not read again; of a session that went on only th
   const grown = await feed(palace, ["--wing", "talks"]);
   expect(grown).toMatchObject({ filed: 1, unchanged: 5 });
   expect(grown.drawers).toBeLessThanOrEqual(2);
-  // Only the part has changed: the session's own time is still the old one.
+  // Only the part has changed. The session's own time is still the old one.
   database.endTool(message, { status: "completed", input: { command: "sleep 1" }, output: "slept well" });
   expect(await feed(palace, ["--wing", "talks"])).toMatchObject({ filed: 1, unchanged: 5 });
   expect(rowsOf(palace).filter(({ text }) => text.includes("→ slept well"))).toHaveLength(1);
@@ -179,7 +179,7 @@ test("an unchanged database is not read again; of a session that went on only th
   database.close();
 });
 
-test("filters choose sessions; subagents are left out unless asked for", async () => {
+test("filters choose sessions, and subagents are left out unless asked for", async () => {
   await using palace = createTestPalace();
   const database = databaseOf(palace);
   addTalk(database, "ses_long");
@@ -209,7 +209,7 @@ test("filters choose sessions; subagents are left out unless asked for", async (
   expect(await feed(palace, ["--since", "yesterday"])).toMatchObject({ code: 2, error: { code: "CONFIG_USAGE" } });
 });
 
-test("the database is read while opencode writes it, and never changed", async () => {
+test("the database is read while opencode writes it, and is never changed", async () => {
   await using palace = createTestPalace();
   const database = databaseOf(palace);
   fillOpencode(database, { sessions: 30, messages: 300, seed: 4 });
@@ -258,7 +258,7 @@ test.each([
   ["there is none", undefined, /there is no opencode database at/],
   ["it is another program's", "other", /has no table session, message, part/],
   ["it is no database", "noise", /cannot be read: file is not a database/],
-])("where %s, an error says so and what to do", async (_title, kind, message) => {
+])("if %s, an error says so and what to do", async (_title, kind, message) => {
   await using palace = createTestPalace();
   const file = join(palace.home, "some.db");
   if (kind === "noise") writeFileSync(file, "x".repeat(10_000));
@@ -271,7 +271,7 @@ test.each([
   expect(report.error?.hint).toContain("mine sessions --db FILE");
 });
 
-test("the same sessions from another home directory are the same sources", async () => {
+test("the same sessions from another home directory count as the same sources", async () => {
   await using palace = createTestPalace();
   const database = databaseOf(palace);
   addTalk(database, "ses_one");

@@ -1,4 +1,4 @@
-/** Forks in opencode: a copied message is filed exactly once, with the fork if no other session has it. */
+/** Tests forks in opencode. A copied message is filed exactly once, with the fork if no other session has it. */
 import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -15,7 +15,7 @@ async function feed(palace: TestPalace, ...more: string[]): Promise<SessionRepor
 
 const times = (palace: TestPalace, word: string): number => filed(palace).split(word).length - 1;
 
-/** All filed text without the headers: a header names a session by its first words. */
+/** Returns all filed text without the headers, because a header names a session by its first words. */
 function filed(palace: TestPalace): string {
   const ledger = new Database(palace.config.paths.ledgerFile, { readonly: true });
   const texts = ledger.prepare<[], string>("SELECT text FROM drawer").pluck().all();
@@ -25,7 +25,7 @@ function filed(palace: TestPalace): string {
 
 const dayMs = Date.UTC(2026, 1, 3);
 
-/** opencode's database; `talk` adds one message for each word. */
+/** opencode's database. `talk` adds one message for each word. */
 function openTalks(palace: TestPalace): {
   database: OpencodeDatabase;
   talk: (session: string, atMs: number, ...words: string[]) => void;
@@ -38,7 +38,7 @@ function openTalks(palace: TestPalace): {
   };
 }
 
-test("a fork is filed without the messages that an earlier session holds, and whole if that session is gone", async () => {
+test("a fork is filed without the messages that an earlier session has, and whole if that session is deleted", async () => {
   await using palace = createTestPalace();
   const { database, talk } = openTalks(palace);
   database.addSession({ id: "ses_first", createdMs: dayMs });
@@ -64,7 +64,7 @@ test("a fork is filed without the messages that an earlier session holds, and wh
   database.close();
 });
 
-test("when the original session is gone, its fork is filed again with the shared messages, in this palace and in another", async () => {
+test("when the original session is deleted, its fork is filed again with the shared messages, in this palace and in another", async () => {
   await using palace = createTestPalace();
   const { database, talk } = openTalks(palace);
   const counts = (): number[] => ["ferns", "mosses", "lichens", "horsetails"].map((word) => times(palace, word));
@@ -87,7 +87,7 @@ test("when the original session is gone, its fork is filed again with the shared
   database.close();
 });
 
-test("a fork is filed with the shared messages that the original session was filed without", async () => {
+test("a fork is filed with shared messages that its original session was filed without", async () => {
   await using palace = createTestPalace();
   const { database, talk } = openTalks(palace);
   database.addSession({ id: "ses_first", createdMs: dayMs });
@@ -103,7 +103,7 @@ test("a fork is filed with the shared messages that the original session was fil
   database.close();
 });
 
-test("sessions of Claude Code that begin as another are filed without what that holds, also when they go on in turn", async () => {
+test("sessions of Claude Code that begin like another are filed without the shared part, also when they continue in turn", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, ".claude/projects/-home-u-app");
   const folder = join(palace.home, "app");
@@ -129,7 +129,7 @@ test("sessions of Claude Code that begin as another are filed without what that 
   expect(await run()).toMatchObject({ filed: 1 });
   for (const word of [...shared, "horsetails", "bracken", "quillworts"]) expect(times(palace, word), word).toBe(1);
 
-  // Its project has another wing now: the session goes on where it is filed.
+  // Its project has another wing now, but the session stays where it was filed.
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "mempalace.yaml"), "wing: renamed\n");
   write("second", ...shared, "quillworts", "whisk");

@@ -1,6 +1,6 @@
 /**
- * The session feeder and the broker are killed again and again, at moments all over a run, while the sessions go on. In the end the
- * transcripts and drawers are the same as after an undisturbed run, each once.
+ * Kills the session feeder and the broker again and again, at moments all over a run, while the sessions grow. At the end transcripts and
+ * drawers are the same as after an undisturbed run, each once.
  */
 import { spawn } from "node:child_process";
 import { hash } from "node:crypto";
@@ -30,12 +30,12 @@ import { seededRandom } from "../../helpers/random.ts";
 const KILLS = 8;
 const RUNS_MAX = 30;
 const SEED = Number(process.env["FUZZ_SEED"] ?? 1);
-/** More exchanges than go in one part, so that a session is killed in its middle as well. */
+/** More exchanges than fit in one part, so that some kills hit the middle of a session. */
 const LONG = 1_300;
 
 const FAULTS = ["admit.before-queue:3", "commit.after-apply:5", "commit.after-sync:2", "acknowledge.before-reply:4"];
 
-/** Sessions as an agent keeps them; `grow` goes on with them before the run of that number. */
+/** Sessions as an agent keeps them. `grow` continues them before the run with that number. */
 type Sessions = Disposable & { argv: string[]; grow: (run: number) => void };
 type Agent = { name: string; open: (folder: string) => Sessions };
 
@@ -66,7 +66,7 @@ function talk(database: OpencodeDatabase, session: string, about: string, exchan
   }
 }
 
-/** Agents that keep a session in a file with one line a message. */
+/** Agents that keep a session in a file with one message a line. */
 function files(folder: string, from: string, head: (id: string) => object[], line: Line): Sessions {
   const dir = join(folder, "sessions");
   const place = join(dir, "--home-u-web--");
@@ -121,7 +121,7 @@ const AGENTS: readonly Agent[] = [
   { name: "pi", open: (folder) => files(folder, "pi", piHead, pi) },
 ];
 
-/** The filed drawers without times, with paths relative to the home. A place that was filed twice is listed twice. */
+/** Returns the filed drawers without times, with paths relative to the home. A place that was filed twice is listed twice. */
 function drawersOf(palace: TestPalace): unknown[] {
   const rows = [...ourRows(palace).values()].map(({ text, metadata }) => {
     const { filed_at: _filed, last_modified: _modified, source_dir_ino: _inode, ...rest } = metadata;
@@ -135,12 +135,12 @@ function drawersOf(palace: TestPalace): unknown[] {
   return rows.sort((a, b) => (a.place < b.place ? -1 : 1));
 }
 
-/** Transcripts by name, with their bytes and times, and the number of notes (their text names the home). */
+/** Returns transcripts by name with their bytes and times, and the number of notes (their text names the home). */
 function stagedIn(palace: TestPalace): unknown {
   const home = join(palace.home, ".cache/mempalace-session");
   const found = readdirSync(home, { recursive: true, encoding: "utf8" })
     .sort()
-    // Half-written files of killed feeders, removed by a later run (test/regressions/process/killed-feeder-leaves-copies.test.ts).
+    // Half-written files of killed feeders, which a later run removes (test/regressions/process/killed-feeder-leaves-copies.test.ts).
     .filter((name) => !name.endsWith(".tmp"))
     .map((name) => [name, statSync(join(home, name))] as const)
     .filter(([, stat]) => stat.isFile());
@@ -156,7 +156,7 @@ function stagedIn(palace: TestPalace): unknown {
 }
 const isNote = ([name]: readonly [string, unknown]): boolean => name.startsWith(".");
 
-/** Kills a process that may be gone already. */
+/** Kills a process that may have ended already. */
 function killHard(pid: number | undefined): boolean {
   try {
     return pid !== undefined && process.kill(pid, "SIGKILL");
@@ -180,7 +180,7 @@ async function assertSame(palace: TestPalace, calm: TestPalace, argv: string[]):
 }
 
 test.each(AGENTS)(
-  "$name: feeder and broker killed again and again, the result is the same as of an undisturbed run",
+  "$name: feeder and broker are killed again and again, and the result equals that of an undisturbed run",
   { timeout: 600_000 },
   async ({ open }) => {
     const folder = mkdtempSync(join(tmpdir(), "sessions-"));
@@ -196,7 +196,7 @@ test.each(AGENTS)(
       const killed = { feeder: 0, broker: 0 };
       for (let run = 0; run < RUNS_MAX && killed.feeder + killed.broker < KILLS; run++) {
         if (run % 4 === 3) grow(run);
-        // Forces a full run: a run that finds no change has no step to interrupt.
+        // Forces a full run, because a run that finds no change has no step to interrupt.
         const child = spawn(
           process.execPath,
           [palace.executable("palace"), ...argv, ...(run % 2 === 0 ? ["--force"] : [])],
@@ -211,7 +211,7 @@ test.each(AGENTS)(
         else killed.feeder += Number(child.kill("SIGKILL"));
         await ended;
       }
-      // On a quick machine many runs are done before their kill.
+      // On a quick machine many runs finish before their kill.
       expect(killed.feeder + killed.broker).toBeGreaterThan(KILLS / 4);
       console.log(`seed ${SEED}: ${killed.feeder} kills of the feeder, ${killed.broker} of the broker`);
       await assertSame(palace, calm, argv);

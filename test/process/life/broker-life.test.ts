@@ -1,4 +1,6 @@
-/** The broker's life as a user meets it: one process, started on demand, stopped for good, drained, and never a new palace unasked. */
+/**
+ * Tests the broker's life as a user meets it: one process, started on demand, stopped for good, drained, and no new palace without request.
+ */
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -52,7 +54,7 @@ describe("the broker's life", () => {
     expect(JSON.parse(again.stdout)).toMatchObject({ instanceId: JSON.parse(first.stdout).instanceId, started: false });
   });
 
-  it("stays stopped until it is started again", async () => {
+  it("stays stopped until somebody starts it again", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     expect(await stopBroker(palace.config)).toEqual({ stopped: true, staysOff: true });
@@ -66,7 +68,7 @@ describe("the broker's life", () => {
     expect(await findBroker(palace.config)).toBeDefined();
   });
 
-  it("answers what it has accepted before SIGTERM ends it, and leaves no socket", async () => {
+  it("answers accepted calls before SIGTERM ends it, and leaves no socket", async () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     await using shim = await palace.shim();
@@ -104,7 +106,7 @@ describe("the broker's life", () => {
     holder.pragma("locking_mode = EXCLUSIVE");
     holder.exec("BEGIN EXCLUSIVE");
     try {
-      // The shim starts the broker, so that nothing but the answer takes of the time that SQLite waits.
+      // The shim starts the broker, so that only the answer uses up the time that SQLite waits.
       await using shim = await palace.shim();
       const hello = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "early", version: "1" } };
       expect(await shim.request("initialize", hello)).toMatchObject({ serverInfo: { name: "mempalace" } });
@@ -135,7 +137,7 @@ describe("the broker's life", () => {
     };
     writeFileSync(brokerFile, JSON.stringify(stale));
     writeFileSync(lockFile, `broker ${process.pid}\n`);
-    // Marks from the future: of a start and of a service, before the clock was stepped back by an hour.
+    // Marks from the future, of a start and of a service: the clock was later set back by an hour.
     mkdirSync(stateDir, { recursive: true });
     for (const mark of [join(stateDir, `${tag}.starting`), wantedFile]) {
       writeFileSync(mark, "");
@@ -179,7 +181,7 @@ describe("the broker's life", () => {
     expect(existsSync(palace.config.paths.home)).toBe(false);
   });
 
-  it("leaves a damaged ledger as it is and says what to do", async () => {
+  it("leaves a damaged ledger unchanged and says what to do", async () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     const shim = await palace.shim();

@@ -41,7 +41,7 @@ test("an agent gets the reason of the failed start, and after the cause is remov
   await shim.close();
 });
 
-test("an invalid address is refused at once, before a broker is started", async () => {
+test("an invalid address is refused at once, before a broker starts", async () => {
   await using palace = createTestPalace();
   const failed = await palace.run("palace", ["start"], { env: { MEMPALACE_LISTEN: "nonsense" } });
   expect(failed).toMatchObject({

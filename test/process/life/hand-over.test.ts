@@ -1,4 +1,4 @@
-/** A broker that a client started hands over to a service's broker: never two at once, and no write lost in between. */
+/** A broker that a client started hands over to a service's broker. There are never two at once, and no write is lost in between. */
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { readBrokerFile } from "../../../src/wire/client/discover.ts";
 import { createTestPalace, processesWith } from "../../helpers/palace.ts";
 import { assertWhole } from "../../helpers/storm.ts";
 
-test("agents write through a broker that they started; the service's broker takes over, and each write is there once", async () => {
+test("agents write through a broker that they started; the service's broker takes over, and each write exists once", async () => {
   await using palace = createTestPalace();
   const shims = await Promise.all([palace.shim(), palace.shim(), palace.shim()]);
   const written = new Set<string>();

@@ -1,4 +1,4 @@
-/** Places that cannot have a usable socket: the palace works there, and its sockets are elsewhere. */
+/** The palace works in places that cannot have a usable socket. Its sockets are elsewhere. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Races in a broker's life: idle exits, stops, starts and replacements, while clients write. */
+/** Tests races in a broker's life: idle exits, stops, starts and replacements, while clients write. */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { readBrokerFile } from "../../../src/wire/client/discover.ts";
@@ -25,7 +25,7 @@ test("clients that connect just when the idle broker ends reach the next one, an
     pids.add(readBrokerFile(palace.config.paths.brokerFile)?.pid ?? 0);
     ids.add(String(drawer_id));
     await shim.close();
-    // The broker checks for idleness every second; the pauses end around that moment.
+    // The broker checks for idleness every second. The pauses end around that moment.
     await delay(900 + random() * 400);
   }
   expect(ids.size).toBe(12);
@@ -34,7 +34,7 @@ test("clients that connect just when the idle broker ends reach the next one, an
   await expect.poll(() => brokersOf(palace), { timeout: 20_000 }).toBe(0);
 });
 
-test("a stop while clients start brokers: no start loop, no second broker, what was written is kept", async () => {
+test("a stop while clients start brokers causes no start loop and no second broker, and keeps every write", async () => {
   await using palace = createTestPalace();
   const random = seededRandom(3);
   const shims = await Promise.all(Array.from({ length: 4 }, () => palace.shim()));
@@ -57,7 +57,7 @@ test("a stop while clients start brokers: no start loop, no second broker, what 
     await delay(random() * 600);
     expect((await palace.run("palace", ["stop"])).code).toBe(0);
     await delay(random() * 300);
-    // A broker that was just starting may still be ending; none stays.
+    // A broker that was just starting may still be ending. None stays.
     await expect
       .poll(() => readBrokerFile(palace.config.paths.brokerFile), { timeout: 5_000, message: "started in spite of it" })
       .toBeUndefined();

@@ -1,4 +1,4 @@
-/** A new palace begins only in an empty place. The rest of a lost or damaged ledger makes the place not empty. */
+/** A new palace begins only in an empty place. The rest of a lost or damaged ledger makes a place not empty. */
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
@@ -8,34 +8,31 @@ test.each([
   ["of 0 bytes", (ledger: string) => writeFileSync(ledger, "")],
   ["of other bytes", (ledger: string) => writeFileSync(ledger, "x".repeat(8192))],
   ["that is gone, with its log still there", (ledger: string) => renameSync(ledger, `${ledger}-wal`)],
-])(
-  "a ledger %s is no place for a new palace: start and add end with an error, and restore puts it right",
-  async (_what, damage) => {
-    await using palace = createTestPalace();
-    const note = JSON.stringify({ wing: "w", room: "r", content: "The heron stands in the reeds." });
-    expect((await palace.run("palace", ["call", "add_drawer", note])).code).toBe(0);
-    const backup = join(palace.home, "backup.tar");
-    expect((await palace.run("palace", ["backup", backup])).code).toBe(0);
-    await palace.run("palace", ["stop"]);
-    const { ledgerFile, stateDir } = palace.config.paths;
-    damage(ledgerFile);
-    // A new container has no state folder, so only the files in the palace's folder can tell.
-    rmSync(stateDir, { recursive: true });
-    const content = (): string[] =>
-      [ledgerFile, `${ledgerFile}-wal`].map((file) => (existsSync(file) ? readFileSync(file, "hex") : "none"));
-    const before = content();
-    for (const args of [["start"], ["call", "add_drawer", note], ["restart"]]) {
-      const { code, stderr } = await palace.run("palace", args);
-      expect([args[0], code, stderr]).toEqual([args[0], 7, expect.stringContaining("backup restore FILE")]);
-    }
-    expect(content()).toEqual(before);
-    const restored = await palace.run("palace", ["backup", "restore", backup, "--yes"]);
-    expect(restored, restored.stderr).toMatchObject({ code: 0 });
-    expect((await palace.run("palace", ["search", "heron"])).stdout).toContain("heron");
-  },
-);
+])("with a ledger %s start and add end with an error, and restore repairs the palace", async (_what, damage) => {
+  await using palace = createTestPalace();
+  const note = JSON.stringify({ wing: "w", room: "r", content: "The heron stands in the reeds." });
+  expect((await palace.run("palace", ["call", "add_drawer", note])).code).toBe(0);
+  const backup = join(palace.home, "backup.tar");
+  expect((await palace.run("palace", ["backup", backup])).code).toBe(0);
+  await palace.run("palace", ["stop"]);
+  const { ledgerFile, stateDir } = palace.config.paths;
+  damage(ledgerFile);
+  // A new container has no state folder, so only the files in the palace's folder can tell.
+  rmSync(stateDir, { recursive: true });
+  const content = (): string[] =>
+    [ledgerFile, `${ledgerFile}-wal`].map((file) => (existsSync(file) ? readFileSync(file, "hex") : "none"));
+  const before = content();
+  for (const args of [["start"], ["call", "add_drawer", note], ["restart"]]) {
+    const { code, stderr } = await palace.run("palace", args);
+    expect([args[0], code, stderr]).toEqual([args[0], 7, expect.stringContaining("backup restore FILE")]);
+  }
+  expect(content()).toEqual(before);
+  const restored = await palace.run("palace", ["backup", "restore", backup, "--yes"]);
+  expect(restored, restored.stderr).toMatchObject({ code: 0 });
+  expect((await palace.run("palace", ["search", "heron"])).stdout).toContain("heron");
+});
 
-test("a broker that is killed while it makes the ledger leaves none, and the next one begins the palace", async () => {
+test("a broker killed during the creation of the ledger leaves no ledger, and the next broker begins the palace", async () => {
   await using palace = createTestPalace();
   const { ledgerFile } = palace.config.paths;
   const broker = await palace.run("mempalace-broker", ["--foreground"], {

@@ -1,6 +1,6 @@
 /**
- * A palace that its user has moved to another folder and whose collection has another name, both by MemPalace's config.json. We find
- * what the real MemPalace filed there, and it finds what we file, although neither is given the place on its command line.
+ * A user moved the palace to another folder and renamed its collection, both in MemPalace's config.json. We find what the real MemPalace
+ * filed there, and it finds what we file, although no command line names the place.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,7 +27,7 @@ for (const version of MEMPALACE_VERSIONS) {
   if (missing !== undefined) console.log(`left out: a moved palace, ${version} (${missing})`);
 
   describe.skipIf(missing !== undefined)(`with MemPalace ${version}`, () => {
-    it("both find what the other filed, in the folder and the collection that config.json names", async () => {
+    it("both find each other's drawers, in the folder and the collection that config.json names", async () => {
       {
         await using theirs = await openMempalace(version, { home });
         await theirs.call("add_drawer", note("filed by theirs, about the quarry"));

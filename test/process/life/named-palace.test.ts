@@ -1,5 +1,5 @@
 /**
- * A palace named by --palace. A verb that only reads finds it or reports that it is missing, and creates no file. A verb that writes
+ * Tests a palace named by --palace. A verb that only reads finds it or reports that it is missing, and creates no file. A verb that writes
  * may begin it, and says so. Hints repeat the --palace option.
  */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
@@ -46,7 +46,7 @@ test("a verb that only reads does not create a palace for a mistyped --palace, a
   expect(processesWith(palace.home)).toEqual([]);
 });
 
-test("a search in a folder without a palace fails, and offers a palace with a similar name beside it", async () => {
+test("a search in a folder without a palace fails and offers a palace with a similar name beside it", async () => {
   await using palace = createTestPalace();
   const [right, typo] = [join(palace.home, "memories"), join(palace.home, "memoris")];
   mkdirSync(typo);
@@ -103,7 +103,7 @@ test("mempalace reports a missing palace in upstream's words, with and without -
   expect(readdirSync(palace.home)).toEqual([]);
 });
 
-test("a hint repeats the palace that the command was given", async () => {
+test("a hint repeats the palace that the command named", async () => {
   await using palace = createTestPalace();
   const folder = join(palace.home, "two words");
   const run = (...args: string[]): ReturnType<typeof palace.run> => palace.run("palace", [...args, "--palace", folder]);

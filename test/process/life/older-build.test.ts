@@ -1,4 +1,4 @@
-/** An upgrade under running sessions, and both directions of version skew, with a build that really is older. */
+/** Tests an upgrade under running sessions, and version skew in both directions, with a real older build. */
 import { spawn } from "node:child_process";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
@@ -55,8 +55,8 @@ const withModel = (palace: TestPalace): void => {
   Object.assign(palace.env, { MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`) });
 };
 
-describe.skipIf(openFilesMissing)("with a build that is older", () => {
-  test("agents' sessions continue through an upgrade: the new broker takes over their palace, and each write is there once", async () => {
+describe.skipIf(openFilesMissing)("with an older build", () => {
+  test("agents' sessions continue through an upgrade: the new broker takes over their palace, and each write exists once", async () => {
     await using palace = createTestPalace();
     withModel(palace);
     const older = installOlderBuild(palace);
@@ -69,7 +69,7 @@ describe.skipIf(openFilesMissing)("with a build that is older", () => {
     await expect
       .poll(() => readBrokerFile(palace.config.paths.brokerFile)?.pid, { timeout: WRITES_MAX_MS, interval: 5 })
       .toBe(service.pid);
-    // Old shims at the new broker, beside new ones.
+    // Connects old shims to the new broker, beside new ones.
     const fresh = writing(palace, [await palace.shim()], "new agent");
     await old.more();
     await fresh.more();

@@ -1,4 +1,4 @@
-/** Settings in a file of the palace's folder apply whoever starts the broker, and no command loses a setting. */
+/** Settings in a file of the palace's folder apply whoever starts the broker. No command loses a setting. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ function settingsFile(palace: TestPalace, content: string): string {
   return join(home, "settings.json");
 }
 
-/** Asks a running broker for its status, and ends it. */
+/** Asks a running broker for its status, and ends the broker. */
 async function askAndEnd(palace: TestPalace): Promise<StatusReport["search"]> {
   const { config } = palace;
   await expect.poll(() => findBroker(config)).toBeDefined();
@@ -98,13 +98,13 @@ test("a bad value stops the broker's start with an error that names file and key
   });
   const said = await palace.run("palace", ["doctor", "--no-start"]);
   expect(said.stdout).toMatch(/audit-days.*does not use the file's 60 yet.*restart/);
-  // A restart that cannot succeed does not end the running broker, and other commands go on.
+  // A restart that cannot succeed does not end the running broker, and other commands work.
   settingsFile(palace, `{ "audit-days": 2, "redact": }`);
   expect((await palaceJson(palace, ["restart"])).value).toMatchObject({ error: { code: "CONFIG_BAD_VALUE" } });
   expect(await palace.run("palace", ["status"])).toMatchObject({ code: 0, stderr: expect.stringContaining(file) });
 });
 
-test("set refuses what a key does not take, a secret and an unknown key, and changes nothing", async () => {
+test("set refuses a value that a key does not accept, a secret and an unknown key, and changes nothing", async () => {
   await using palace = createTestPalace();
   const file = settingsFile(palace, `{ "redact": "strict" } // mine\n`);
   const before = readFileSync(file, "utf8");
@@ -128,7 +128,7 @@ test("set refuses what a key does not take, a secret and an unknown key, and cha
   expect(readFileSync(file, "utf8")).toBe(before);
 });
 
-test("a pipe in place of the settings file is refused instead of being read, which would hang", async () => {
+test("a pipe in place of the settings file is refused, because reading it would hang", async () => {
   await using palace = createTestPalace();
   const file = settingsFile(palace, "");
   rmSync(file);
@@ -137,7 +137,7 @@ test("a pipe in place of the settings file is refused instead of being read, whi
   expect([code, value]).toMatchObject([2, { error: { code: "CONFIG_BAD_VALUE" } }]);
 });
 
-test("the settings of a remote broker are set on its machine, and the agents' settings here", async () => {
+test("a remote broker's settings are set on its machine, and the agents' settings here", async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_BROKER: "http://127.0.0.1:9" } });
   const { value } = await palaceJson(palace, ["config", "set", "model-dir", "/m"]);
   expect(value).toMatchObject({ error: { code: "CONFIG_USAGE", hint: expect.stringContaining("on that machine: ") } });
@@ -157,7 +157,7 @@ test("commands that set keys at the same time lose no key, and comments stay", a
   expect(JSON.parse(text.replace(/\/\/.*/, ""))).toEqual({ redact: "strict", ...sets });
 });
 
-test("a set that is killed at any step leaves the old file or the new one, and the next set works", async () => {
+test("a set killed at any step leaves the old file or the new one, and the next set works", async () => {
   await using palace = createTestPalace();
   const file = settingsFile(palace, `{ "audit-days": 60 }\n`);
   for (const step of ["before-write", "before-sync", "before-rename", "after-rename"]) {

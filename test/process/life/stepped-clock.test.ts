@@ -1,4 +1,4 @@
-/** The machine's clock is set while agents write: no agent waits for it, and each write is made once, whichever way the clock goes. */
+/** The machine's clock is set while agents write. No agent waits for it, and each write is made once, whichever way the clock goes. */
 import Database from "better-sqlite3";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -73,7 +73,7 @@ test("while the clock is set ahead and back, with a kill and a stop by hand, eve
     await Promise.allSettled(agents.map((agent) => agent.end()));
     await Promise.all(shims.map((shim) => shim.close()));
   }
-  // All clients are gone, but less than two minutes of true time have passed since the last one left.
+  // All clients have left, but the last one less than two minutes of true time ago.
   clock.step(20 * DAY_MS);
   await delay(4_000);
   expect(broker.exitCode).toBeNull();

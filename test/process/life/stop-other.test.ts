@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
-/** Answers /health as a broker of a far future does, and ends on SIGTERM as every broker does. */
+/** Answers /health as a broker of the distant future does, and ends on SIGTERM as every broker does. */
 const FUTURE = `
 const [socket, health] = process.argv.slice(1);
 require("node:http").createServer((request, response) => response.end(health)).listen(socket, () => console.log("up"));
@@ -38,7 +38,7 @@ test("the process that listens and answers as broker.json says is drained", asyn
   expect(await ended).toEqual([0, null]);
 });
 
-test("a pid that is only in broker.json, and not confirmed by /health, is never signalled", async () => {
+test("a pid that only broker.json names, and /health does not confirm, never gets a signal", async () => {
   await using palace = createTestPalace();
   const bystander = spawn(process.execPath, ["-e", "setTimeout(() => {}, 60000)"], { stdio: "ignore" });
   const child = await future(palace, { pid: bystander.pid ?? 0 });

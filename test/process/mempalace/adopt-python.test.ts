@@ -1,6 +1,6 @@
 /**
- * A broker opens a palace that the real MemPalace made. All drawers come into the memory, vectors included, and no byte of the palace
- * changes. Later changes by MemPalace are adopted as well. A kill at any step leads to the same result.
+ * A broker opens a palace that the real MemPalace made. It takes all drawers into the memory, including vectors, and changes no byte of the
+ * palace. It also adopts later changes by MemPalace. A kill at any step leads to the same result.
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
@@ -45,7 +45,7 @@ for (const version of MEMPALACE_VERSIONS) {
   if (missing !== undefined) console.log(`left out: adoption, ${version} (${missing})`);
 
   describe.skipIf(missing !== undefined)(`a palace of MemPalace ${version}`, () => {
-    it("is adopted by opening it, stays unchanged, and later changes by MemPalace are adopted too", async () => {
+    it("is adopted by opening it and stays unchanged, and later changes by MemPalace are adopted too", async () => {
       // With the driver `files` the broker would correct the palace's sync threshold after the adoption.
       await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });
       const { palaceDir } = palace.config.paths;
@@ -79,7 +79,7 @@ for (const version of MEMPALACE_VERSIONS) {
         const found = await shim.call("mempalace_search", { query: "dear diary", limit: 3 });
         expect(JSON.stringify(found)).toContain("dear diary");
         expect(await shim.call("mempalace_diary_read", { agent_name: "me" })).toMatchObject({ showing: 1 });
-        // A text that is already there is found under the palace's own id; a new text gets an id of the same recipe.
+        // A known text is found under the palace's own id. A new text gets an id of the same recipe.
         const again = await shim.call("mempalace_add_drawer", {
           wing: "proj",
           room: "notes",
@@ -125,7 +125,7 @@ describe.skipIf((await mempalaceMissing(version)) !== undefined)("a palace of 5,
       expect(await exitOf(broker), point).toEqual([null, "SIGKILL"]);
       const database = new Database(ledgerFile, { readonly: true });
       const left = database.prepare("SELECT count(*) FROM drawer").pluck().get() as number;
-      // Whole batches only, each drawer with its vector, its words and its place.
+      // Whole batches only: each drawer has its vector, its words and its place.
       expect(left % 200).toBe(0);
       expect(database.prepare("SELECT count(*) FROM vector").pluck().get()).toBe(left);
       expect(database.prepare("SELECT coalesce(sum(drawers), 0) FROM place").pluck().get()).toBe(left);
@@ -156,7 +156,7 @@ describe.skipIf((await mempalaceMissing(version)) !== undefined)("a palace of 5,
     await using palace = createTestPalace();
     const { palaceDir } = palace.config.paths;
     await fillChroma(version, palace.home, palaceDir, { rows: 50, syncThreshold: 1000 });
-    // Somebody else's vectors: of the same width, and of no relation to the texts.
+    // Foreign vectors: the same width, but unrelated to the texts.
     const database = new Database(join(palaceDir, "chroma.sqlite3"));
     for (const seq of database.prepare("SELECT seq_id FROM embeddings_queue WHERE vector IS NOT NULL").pluck().all()) {
       const vector = Float32Array.from({ length: 384 }, (_, at) => Math.sin(at * (Number(seq) + 1)));

@@ -1,4 +1,4 @@
-/** Files that would become too many drawers, against the real MemPalace: both leave them out and keep drawers filed before. */
+/** Files that would become too many drawers, compared with the real MemPalace. Both leave them out and keep drawers filed before. */
 import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ const textsOf = (rows: Map<string, Row>): string[] =>
     .sort();
 
 test.skipIf(missing !== undefined)(
-  "a file of more drawers than --max-chunks-per-file is left out, as it is with MemPalace 3.11",
+  "a file of more drawers than --max-chunks-per-file is left out, as with MemPalace 3.11",
   { timeout: 300_000 },
   async () => {
     await using palace = createTestPalace();
@@ -45,7 +45,7 @@ test.skipIf(missing !== undefined)(
       const few = { MEMPALACE_MAX_CHUNKS_PER_FILE: "8" };
       expect(await mine([], few)).toMatchObject({ filed: 0, unchanged: 1, skipped: [left] });
       expect(await mine(["--max-chunks-per-file", "9"], few)).toMatchObject({ filed: 1, skipped: [] });
-      // Filed once, it stays as it was when it grows beyond the bound.
+      // A filed file that grows beyond the bound keeps its drawers.
       put("long.md", "words ".repeat(2_000));
       expect(await mine([], few)).toMatchObject({ filed: 0, drawers: 0 });
       expect(await mine(["--max-chunks-per-file", "0"], few)).toMatchObject({ filed: 1 });

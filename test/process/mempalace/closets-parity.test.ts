@@ -1,7 +1,6 @@
 /**
- * The closet builder against the real one: both versions' own functions and ours get the same sources, and every closet has the same
- * id, text and metadata. A seed draws the texts: languages, model output, typos. The names that a drawer is tagged with are compared
- * in the same way.
+ * Compares our closet builder with the real one. Both versions' own functions and ours get the same sources, and every closet has the same
+ * id, text and metadata. A seed draws the texts: languages, model output, typos. Also compares the names that tag a drawer.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,10 +15,10 @@ import { seededRandom } from "../../helpers/random.ts";
 
 const FILED_AT = "2026-11-22T10:00:00.123456";
 
-/** Names that a user has registered with MemPalace. */
+/** Names that a user registered with MemPalace. */
 const KNOWN = ["Zed", "eva", "Straße", "new service", "a-b", "ΩMEGA", "kelvin", "İzmir", "🙂", "sſ", "(x)"];
 
-/** Does what upstream's process_file does after it has filed a file's drawers. */
+/** Does what upstream's `process_file` does after it filed a file's drawers. */
 const BUILD = `
 import hashlib, json, sys
 import mempalace.miner
@@ -83,7 +82,7 @@ const CASES: readonly Source[] = [
   // The window's end, in code points.
   source(`${"🙂".repeat(4_990)} fixed the thing beyond`),
   source(`${"a ".repeat(2_490)}\n# A heading across the end of it`),
-  // Quotes at both bounds, over lines, unpaired, curly; the lines of one that is longer than a closet.
+  // Quotes at both bounds, over lines, unpaired and curly, and the lines of a quote longer than a closet.
   ...[14, 15, 150, 151].map((length) => source(`"${"q".repeat(length)}" and "${"🙂".repeat(length)}"`)),
   source('"over several\nlines of text" "and a second quote" "and a third quote" "and a fourth quote"'),
   source('an odd " number of marks " in this text, "the last is never closed'),
@@ -104,7 +103,7 @@ const CASES: readonly Source[] = [
   source(
     "FooBArx FooBArx FooB FooB AaBBB AaBBB AaBBBc AaBBBc AaBcDDDe AaBcDDDe AaBBcc AaBBcc AaBbCC AaBbCC AaBBBB1 AaBBBB1",
   ),
-  // Products, and what is longer than a name.
+  // Products, and strings longer than a name.
   source(
     "Claude Code is Claude Code; claude  code, CLAUDE CODE 2 and Claude-Code. Claude Claude, claude opus 4.5 Claude Opus",
   ),
@@ -118,12 +117,12 @@ const CASES: readonly Source[] = [
   ),
   source(`Zed zed ZED zedé Éva éva EVA new service NEW SERVICE (x) xſſ kelvin KELVIN 🙂 Sſ SS ωmega izmir`),
   source(`${"Abcdefghijklmnopqrst ".repeat(2)}${"Abcdefghijklmnopqrstu ".repeat(2)}`),
-  // Twelve topics, and more than one closet; a line longer than a closet gets its own closet.
+  // Twelve topics in more than one closet. A line longer than a closet gets its own closet.
   source(heading(30), { wing: "w".repeat(60), room: "r".repeat(60) }),
   source(heading(12), { drawers: [{ id: "d".repeat(700), metadata: LINES }] }),
   source(heading(5), { drawers: [{ id: "d".repeat(1_600), metadata: LINES }] }),
   source(`${heading(4)} "🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂"`, { drawers: [{ id: "ü".repeat(1_300), metadata: {} }] }),
-  // The lines of the source file that the drawer comes from.
+  // The lines of the source file from which the drawer comes.
   source("plain", {}, { line_start: 1, line_end: 2, filed_at: FILED_AT }),
   source("plain", {}, { line_start: 1, line_end: 2 }),
   source("plain", {}, { line_start: 0, line_end: 0, content_date: "", filed_at: "2026-02-03" }),
@@ -224,7 +223,7 @@ for (const version of MEMPALACE_VERSIONS) {
   if (missing !== undefined) console.warn(`skipped: ${missing}`);
   const recipe = version === "3.3.6" ? "bare" : "v3";
   test.skipIf(missing !== undefined)(
-    `closets and the names of drawers are the same as MemPalace ${version}'s, to the character`,
+    `closets and the names of drawers equal MemPalace ${version}'s, to the character`,
     { timeout: 120_000 },
     async () => {
       const first = Number(process.env["FUZZ_SEED"] ?? 1) * 1_000;

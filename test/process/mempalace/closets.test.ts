@@ -1,6 +1,6 @@
 /**
- * Closets from the miner to the search. Closets that we mined are in the public palace as MemPalace's own are, and its search uses
- * them. Our search shows them too, with the same order of hits. After a kill at any step closets match the text that is filed.
+ * Tests closets from the miner to the search. Our mined closets are in the public palace like MemPalace's own, and its search uses them.
+ * Our search shows them too, with the same order of hits. After a kill at any step closets match the filed text.
  */
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -147,7 +147,7 @@ for (const version of MEMPALACE_VERSIONS) {
         expect(boosted["closet_preview"]).toContain("built the auth service with redis");
       }
 
-      // A source deleted here loses its closets in the public palace.
+      // A source that is deleted here loses its closets in the public palace.
       await start(palace);
       await using agent = await palace.shim();
       const { source_path: source } = await readme({
@@ -160,7 +160,7 @@ for (const version of MEMPALACE_VERSIONS) {
       expectSame(ledgerClosets(palace), await dumpChroma(version, palace.home, palaceDir, CLOSETS));
     });
 
-    it("has its closets adopted, also those of other tools and changes made while no broker runs", async () => {
+    it("has its closets adopted, including those of other tools and changes made while no broker runs", async () => {
       await using palace = createScene();
       const { palaceDir } = palace.config.paths;
       const root = join(palace.home, "project");
@@ -244,7 +244,7 @@ describe.skipIf((await mempalaceMissing("3.11.0")) !== undefined)("closets", () 
     expectSame(ledgerClosets(palace), await dumpChroma("3.11.0", palace.home, palace.config.paths.palaceDir, CLOSETS));
   });
 
-  it("that the public palace has lost are sent again", async () => {
+  it("that the public palace lost are sent again", async () => {
     await using palace = createScene();
     await palace.startBroker();
     await mine(palace);
@@ -258,7 +258,7 @@ describe.skipIf((await mempalaceMissing("3.11.0")) !== undefined)("closets", () 
   });
 });
 
-it("palace repair closets makes the closets of one wing or of all again, and status counts them", async () => {
+it("palace repair closets rebuilds the closets of one wing or of all, and status counts them", async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });
   await palace.startBroker();
   writeFileSync(palace.config.paths.knownEntitiesFile, JSON.stringify({ people: ["plain words"] }));

@@ -1,6 +1,6 @@
 /**
- * The conversation miner against the real one: the same files go to MemPalace 3.11 and to us, and every drawer has the same
- * id, text and metadata. With 3.3.6 only the wings, rooms and transcripts are the same, because it cuts exchanges in another way.
+ * Compares our conversation miner with the real one. The same files go to MemPalace 3.11 and to us, and every drawer has the same id, text
+ * and metadata. With 3.3.6 only the wings, rooms and transcripts are the same, because it cuts exchanges in another way.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ const VERSION = "3.11.0";
 const missing = await mempalaceMissing(VERSION);
 if (missing !== undefined) console.warn(`skipped: ${missing}`);
 
-/** Evens out differences of the clock, and of floats: Chroma sometimes returns one with its last bit changed. */
+/** Evens out differences of the clock and of floats: Chroma sometimes returns a float with its last bit changed. */
 function timeless([id, { text, metadata }]: [string, Row]): unknown {
   const { filed_at: filedAt, last_modified: modified, authored_at: authored, source_mtime: mtime, ...rest } = metadata;
   const times = {
@@ -32,7 +32,7 @@ function timeless([id, { text, metadata }]: [string, Row]): unknown {
 function write(root: string): void {
   const seed = Number(process.env["FUZZ_SEED"] ?? 1);
   for (const { name, text } of transcriptFiles(seed, 5)) {
-    // Slack's days are read in another way: with names, without markup, and without upstream's line at their end.
+    // We read Slack's days in another way: with names, without markup, and without upstream's last line.
     if (name.endsWith("slack.json")) continue;
     mkdirSync(dirname(join(root, name)), { recursive: true });
     writeFileSync(join(root, name), text);
@@ -102,7 +102,7 @@ for (const mode of ["exchange", "general"] as const)
         expect(ours.code, ours.stderr).toBe(0);
 
         const theirs = await upstreamRows(VERSION, home, upstream);
-        // Upstream's row that only records that a file was read; we record that in the mark of the source.
+        // Upstream's row that only records that a file was read. We record that in the source's own mark.
         for (const [id, { metadata }] of theirs) if (metadata["room"] === "_registry") theirs.delete(id);
         const mine = ourRows(palace);
         expect([...mine.keys()].sort()).toEqual([...theirs.keys()].sort());
@@ -117,7 +117,7 @@ for (const mode of ["exchange", "general"] as const)
   );
 
 test.skipIf(missing !== undefined)(
-  "a sweep files the same messages as with MemPalace 3.11, and each once",
+  "a sweep files the same messages as MemPalace 3.11, each once",
   { timeout: 600_000 },
   async () => {
     await using palace = createTestPalace();

@@ -1,6 +1,6 @@
 /**
- * Engine `command` when its child fails: killed, stuck, unable to start, left behind by a killed broker. A write that was under way is
- * a typed error and never done twice, the broker goes on serving, and there are never two children at once.
+ * Tests engine `command` with a failing child: killed, stuck, unable to start, or left by a killed broker. An interrupted write gets a
+ * typed error and is never done twice. The broker keeps serving. There are never two children at once.
  */
 import { once } from "node:events";
 import { expect, test } from "vitest";
@@ -10,7 +10,7 @@ import { createTestPalace, ROOT } from "../../helpers/palace.ts";
 
 const starts = (calls: string[]): string[] => calls.filter((line) => line.startsWith("start"));
 
-test("kill -9 of the child: the write under way is a typed error and not repeated, a read is repeated, waiting calls go on", async () => {
+test("kill -9 of the child: the interrupted write gets a typed error and is not repeated, a read is repeated, waiting calls continue", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const { pid: first } = await palace.report();
@@ -23,7 +23,7 @@ test("kill -9 of the child: the write under way is a typed error and not repeate
   const lost = { error: { data: { code: "ENGINE_CALL_LOST", retryable: false } } };
   expect(await raw.next(({ id }) => id === "write")).toMatchObject(lost);
   expect(await raw.next(({ id }) => id === "waits")).toHaveProperty("result");
-  // A repeat with the same key gets the same error, because the write may or may not have been done.
+  // A repeat with the same key gets the same error, because the write may have been done.
   raw.send({ id: "again", ...callOf("add", { text: "doubt", ms: 60_000 }, key) });
   expect(await raw.next(({ id }) => id === "again")).toMatchObject(lost);
   expect(palace.calls().filter((line) => line.startsWith("add doubt"))).toHaveLength(1);
@@ -104,7 +104,7 @@ test("a missing program, and our own shim set as the engine, each get an error t
   });
 });
 
-test("a child ends with its killed broker; a child that hangs is ended by the next broker before it starts its own", async () => {
+test("a child ends with its killed broker; a child that hangs is ended by the next broker before that broker starts its own", async () => {
   await using palace = createSmallPalace();
   const killBroker = async (): Promise<void> => {
     const broker = await palace.startBroker();
@@ -129,7 +129,7 @@ test("a child ends with its killed broker; a child that hangs is ended by the ne
   expect(generation).toBe(1);
 });
 
-test("a second broker, of another home, starts no child on the same palace directory while the first has one", async () => {
+test("a second broker of another home starts no child on the same palace directory while the first broker has one", async () => {
   await using palace = createSmallPalace();
   const shared = `${palace.home}/shared`;
   const engine = JSON.parse((palace.env["MEMPALACE_ENGINE"] ?? "").slice("command:".length)) as string[];

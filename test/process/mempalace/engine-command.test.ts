@@ -1,6 +1,6 @@
 /**
- * Engine `command`: one child MCP server serves the clients of all doors. Each client gets its own answers, each write is done once,
- * peers take turns, and roles apply. engine-command-faults.test.ts covers a child that fails.
+ * Tests engine `command`: one child MCP server serves the clients of all doors. Each client gets its own answers, each write is done once,
+ * peers take turns, and roles apply. engine-command-faults.test.ts covers a failing child.
  */
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { loadConfig } from "../../../src/config/config.ts";
 import { callOf, createSmallPalace, isAlive, openRaw } from "../../helpers/child-engine.ts";
 import { freePort } from "../../helpers/free-port.ts";
 
-test("many shims whose ids collide each get their own answers, every write is done once, by one child", async () => {
+test("many shims with equal ids each get their own answers, and every write is done once, by one child", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const shims = await Promise.all(Array.from({ length: 6 }, () => palace.shim()));
@@ -53,7 +53,7 @@ test("the handshake gives a client the child's name, capabilities and instructio
   raw.close();
 });
 
-test("a write repeated with its key joins the call under way, then gets the first result; other arguments are refused", async () => {
+test("a write repeated with its key joins the running call, then gets the first result; other arguments are refused", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const raw = await openRaw(palace);
@@ -73,7 +73,7 @@ test("a write repeated with its key joins the call under way, then gets the firs
   expect(await raw.next((message) => message.id === 4)).toMatchObject({
     error: { data: { code: "PROTOCOL_KEY_REUSED" } },
   });
-  // A tool that failed has changed nothing, so it is called again. Our own keys in `_meta` are not sent to the child.
+  // A tool that failed changed nothing, so it is called again. Our own keys in `_meta` are not sent to the child.
   for (const id of [5, 6]) {
     raw.send({ id, ...callOf("fail", {}, { "palace/idempotencyKey": "again" }) });
     await raw.next((message) => message.id === id);
@@ -84,7 +84,7 @@ test("a write repeated with its key joins the call under way, then gets the firs
   raw.close();
 });
 
-test("peers take turns: a hundred waiting requests of one peer do not hold up another peer's first request", async () => {
+test("peers take turns: a hundred waiting requests of one peer do not delay another peer's first request", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const greedy = await openRaw(palace);
@@ -93,7 +93,7 @@ test("peers take turns: a hundred waiting requests of one peer do not hold up an
   await greedy.next((message) => message.id === 3);
   modest.send({ id: 1, ...callOf("look", { text: "m" }) });
   await modest.next((message) => message.id === 1);
-  // At most the calls answered before it began, the running calls, and one turn of the greedy peer come first.
+  // At most the earlier answered calls, the running calls, and one turn of the greedy peer come first.
   const order = palace.calls().filter((line) => /^(add|look) /.test(line));
   const at = order.findIndex((line) => line.startsWith("look m"));
   expect(at).toBeLessThan(12);
@@ -161,7 +161,7 @@ test("a reader may call tools marked as read-only; unknown and unmarked tools co
   for (const name of ["add", "nobody_knows"])
     await expect(reader.callTool(name, {})).rejects.toMatchObject({ code: "BROKER_DENIED" });
   expect(palace.calls().filter((line) => /^(add|nobody)/.test(line))).toEqual([]);
-  // A standard client of POST /mcp meets the same child.
+  // A standard client of POST /mcp reaches the same child.
   const answer = await fetch(`http://127.0.0.1:${port}/mcp`, {
     method: "POST",
     headers: {
@@ -201,7 +201,7 @@ test("status, doctor and the readiness page name the child engine; commands that
   expect(readdirSync(palace.config.paths.home)).not.toContain("ledger.sqlite3");
 });
 
-test("stop ends the child too; the next broker, started without the setting, keeps that engine until it is set to builtin", async () => {
+test("stop ends the child too; the next broker keeps that engine without the setting until it is set to builtin", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const first = (await palace.report()).pid ?? 0;

@@ -1,6 +1,6 @@
 /**
- * Engine `command` with the real MemPalace behind it, in the version of our contract and the newest: many agents, one writer. The test
- * kills, stops and orphans it, and each write that it acknowledged is in its palace once.
+ * Tests engine `command` with the real MemPalace behind it, in the version of our contract and the newest: many agents, one writer. The
+ * test kills, stops and orphans it, and its palace has each acknowledged write once.
  */
 import { once } from "node:events";
 import { join } from "node:path";
@@ -50,7 +50,7 @@ describe.each(MEMPALACE_VERSIONS)("MemPalace %s as engine", (version) => {
   });
 
   test.skipIf(reasons.has(version))(
-    "five agents at once file through one child: every drawer is there once, and every agent gets its own answers",
+    "five agents at once file through one child: every drawer exists once, and every agent gets its own answers",
     async () => {
       const shims = await Promise.all(Array.from({ length: 5 }, () => palace.shim()));
       const filed = await Promise.all(
@@ -93,12 +93,12 @@ describe.each(MEMPALACE_VERSIONS)("MemPalace %s as engine", (version) => {
     await shim.close();
   });
 
-  // Our code starts an engine again, the same code for both versions, and both bring the same Chroma.
+  // Our code restarts an engine in the same way for both versions, and both bring the same Chroma.
   const isNewest = version === MEMPALACE_VERSIONS.at(-1);
   if (!isNewest) return;
 
   test.skipIf(reasons.has(version))(
-    "kill -9 and SIGSTOP while many agents write: typed errors, and every acknowledged write is there once",
+    "kill -9 and SIGSTOP while many agents write: typed errors, and every acknowledged write exists once",
     async () => {
       const clients = await Promise.all(Array.from({ length: 4 }, () => connect(palace)));
       const { generation } = await reportOf(palace);
@@ -131,7 +131,7 @@ describe.each(MEMPALACE_VERSIONS)("MemPalace %s as engine", (version) => {
       }
       for (const client of clients) client.close();
       const codes = new Set(failures.map((error) => (error as { code?: string }).code));
-      // A kill between two calls fails none; the stop always meets one.
+      // A kill between two calls fails none, but a stop always hits one.
       expect([...codes].filter((code) => code !== "ENGINE_CALL_LOST" && code !== "ENGINE_TIMEOUT")).toEqual([]);
       expect(codes).toContain("ENGINE_TIMEOUT");
       expect(failures.length).toBeLessThanOrEqual(3);
@@ -157,7 +157,7 @@ describe.each(MEMPALACE_VERSIONS)("MemPalace %s as engine", (version) => {
       expect(generation).toBe(1);
       expect(own).not.toBe(left);
       client.close();
-      // SIGTERM drains: neither broker nor child is left.
+      // SIGTERM drains: neither broker nor child stays.
       const gone = once(broker, "exit");
       broker.kill("SIGTERM");
       expect(await gone).toEqual([0, null]);

@@ -1,6 +1,6 @@
 /**
- * `palace export` through real Chroma, while agents write. The real MemPalace opens the export, counts, lists and searches it, and finds
- * the graph. A folder that is not empty is refused. After Ctrl-C or a kill at any step the export is whole or missing.
+ * Tests `palace export` through real Chroma, while agents write. The real MemPalace opens the export, counts, lists and searches it, and
+ * finds the graph. A folder that is not empty is refused. After Ctrl-C or a kill at any step the export is whole or missing.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -54,10 +54,10 @@ const missing = (await Promise.all(MEMPALACE_VERSIONS.map(mempalaceMissing))).fi
 if (missing !== undefined) console.log(`left out: export (${missing})`);
 
 describe.skipIf(missing !== undefined)("MemPalace of either version", () => {
-  it("opens, counts, lists and searches what was exported while an agent wrote, and finds the graph", async () => {
+  it("opens, counts, lists and searches an export made while an agent wrote, and finds the graph", async () => {
     await using palace = createScene();
     await palace.startBroker();
-    // Past the threshold at which Chroma writes its index to disk.
+    // More drawers than the threshold at which Chroma writes its index to disk.
     await fill(palace, 1_100);
     const rows = ledgerRows(palace);
     const dir = join(palace.home, "there/exported");
@@ -76,7 +76,7 @@ describe.skipIf(missing !== undefined)("MemPalace of either version", () => {
     expect(report).toMatchObject({ dir, writer: "chroma", graph: { facts: 1, tunnels: 1 }, events: 1 });
     for (const one of MEMPALACE_VERSIONS)
       await expectOpens(one, palace.home, { dir, drawers: Number(report["drawers"]) });
-    // Both versions bring the same Chroma: one of them dumps it.
+    // Both versions bring the same Chroma, so one of them dumps it.
     expect(chromaOf("3.3.6")).toBe(chromaOf("3.11.0"));
     const exported = await dumpChroma(version, palace.home, dir);
     expect(exported.size).toBe(report["drawers"]);
@@ -197,7 +197,7 @@ describe.skipIf(missing !== undefined)("an export", () => {
     expect((await dumpChroma(version, palace.home, dir)).size).toBe(ledgerRows(palace).size);
   });
 
-  it("killed at any step is not there or whole, no Chroma outlives it, and the next one is whole", async () => {
+  it("killed at any step is missing or whole, no Chroma outlives it, and the next one is whole", async () => {
     await using palace = createScene();
     const dir = join(palace.home, "exported");
     const args = ["export", dir, "--chroma", mempalaceBin(version, "chroma")];
@@ -214,7 +214,7 @@ describe.skipIf(missing !== undefined)("an export", () => {
       if (fault !== AFTER_RENAME) expect(left(palace.home), fault).not.toContain("exported");
     }
     expectSame(ledgerRows(palace), await dumpChroma(version, palace.home, dir));
-    // The last export has cleared away what the kill before it left.
+    // The last export has removed what the kill before it left.
     expect(left(palace.home)).toEqual(["exported"]);
   });
 });

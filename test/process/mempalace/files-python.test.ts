@@ -1,6 +1,6 @@
 /**
- * The real MemPalace opens, finds, counts, lists, changes and deletes the drawers that the files driver writes, and the memory adopts
- * its changes: back and forth, on palaces that either side made, through kills at every step of a write, and with a damaged index.
+ * The files driver writes drawers, and the real MemPalace opens, finds, counts, lists, changes and deletes them. The memory adopts its
+ * changes. Tested back and forth, on palaces of either side, through kills at every step of a write, and with a damaged index.
  */
 import { once } from "node:events";
 import { readdirSync, truncateSync } from "node:fs";
@@ -49,7 +49,7 @@ for (const version of MEMPALACE_VERSIONS) {
   if (missing !== undefined) console.log(`left out: round trips, ${version} (${missing})`);
 
   describe.skipIf(missing !== undefined)(`MemPalace ${version}`, () => {
-    it("finds, counts, lists, updates and deletes everything in a palace of our making, and we see it", async () => {
+    it("finds, counts, lists, updates and deletes everything in our palace, and we see it", async () => {
       await using palace = createScene();
       const { palaceDir } = palace.config.paths;
       await palace.startBroker();
@@ -73,7 +73,7 @@ for (const version of MEMPALACE_VERSIONS) {
 
       {
         await using theirs = await openMempalace(version, { home: palace.home, palace: palaceDir });
-        // The first call, before anything has opened the index.
+        // First call, before anything opened the index.
         expect(await theirs.call("status")).toMatchObject({ total_drawers: rows.size });
         expect(await theirs.call("list_wings")).toMatchObject({ wings: { ours: rows.size - 1 } });
         expect(JSON.stringify(await theirs.call("list_rooms", { wing: "ours" }))).toContain("moved");
@@ -124,7 +124,7 @@ for (const version of MEMPALACE_VERSIONS) {
       expect(JSON.stringify(refused)).toMatch(/palace-devbox broker|Peer MCP writer active/);
       expect(await theirs.call("status")).toMatchObject({ total_drawers: 2 });
       expect(JSON.stringify(await theirs.call("search", { query: "two", limit: 1 }))).toContain("two");
-      // It keeps the palace open, and we go on writing.
+      // It keeps the palace open, and we continue writing.
       await add(shim, ["three"]);
       await inStep(palace);
       expect((await dumpChroma(version, palace.home, palaceDir)).size).toBe(3);
@@ -166,7 +166,7 @@ const withoutVector = (palaceDir: string): number | undefined =>
   });
 
 describe.skipIf((await mempalaceMissing(NEW)) !== undefined)(`MemPalace ${NEW}`, () => {
-  // Both versions bring the same Chroma. A palace of 3.3.6, whose rows are all in the queue, is in round-trip.test.ts.
+  // Both versions bring the same Chroma. round-trip.test.ts has a palace of 3.3.6, whose rows are all in the queue.
   it("and we write a palace that it made in turns, and neither side loses a row of the other", async () => {
     await using palace = createScene();
     const { palaceDir } = palace.config.paths;

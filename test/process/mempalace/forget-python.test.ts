@@ -1,6 +1,6 @@
 /**
- * Forgetting in a palace that a real Chroma works with: the driver `chroma` with a server over the palace's own folder, and the driver
- * `files` on a palace that Python made, with a flushed index. No byte of the text is left, and Python finds everything else.
+ * Tests forgetting in a palace that a real Chroma uses: the driver `chroma` with a server over the palace's own folder, and the driver
+ * `files` on a palace that Python made, with a flushed index. No byte of the text stays, and Python finds everything else.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ const forget = async (palace: TestPalace, match: string): Promise<Record<string,
 };
 
 describe.skipIf(missing !== undefined)("forgetting beside Chroma", () => {
-  it("leaves no byte in a running server's files, and the server goes on", async () => {
+  it("leaves no byte in a running server's files, and the server continues", async () => {
     await using palace = createTestPalace();
     const { palaceDir } = palace.config.paths;
     mempalaceEnv(palace.home);

@@ -1,6 +1,6 @@
 /**
- * The knowledge graph both ways, against both versions of the real MemPalace. It reads the file that we wrote and answers as we do. We
- * see what it wrote, with or without a running broker, and adopt a file that it made.
+ * Tests the knowledge graph in both directions, against both versions of the real MemPalace. It reads the file that we wrote and answers as
+ * we do. We see its writes, with or without a running broker, and adopt a file that it made.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ const missing = new Map(
   await Promise.all(MEMPALACE_VERSIONS.map(async (version) => [version, await mempalaceMissing(version)] as const)),
 );
 
-/** Resolves when upstream's files hold what the ledger holds. */
+/** Resolves when upstream's files equal the ledger. */
 async function synced(palace: TestPalace): Promise<void> {
   const client = await palace.client();
   await expect
@@ -67,7 +67,7 @@ describe.each(MEMPALACE_VERSIONS)("the knowledge graph and MemPalace %s", (versi
         const { timeline } = await python.call("kg_timeline");
         expect((await ours("kg_timeline"))["timeline"]).toEqual(timeline);
 
-        // While our broker runs, its writes are in our next answer.
+        // While our broker runs, our next answer has MemPalace's writes.
         await python.call("kg_add", { subject: "Acme", predicate: "makes", object: "anvils", source_file: "/a/b" });
         await python.call("kg_invalidate", {
           subject: "Acme",
@@ -79,7 +79,7 @@ describe.each(MEMPALACE_VERSIONS)("the knowledge graph and MemPalace %s", (versi
           "Acme based_in Linz - 2025-07-01",
           "Acme makes anvils - -",
         ]);
-        // Both sides end the same fact: the first end date stays on both sides.
+        // Both sides end the same fact. The first end date stays on both sides.
         await ours("kg_invalidate", { subject: "Acme", predicate: "makes", object: "anvils", ended: "2025-08-01" });
         await synced(palace);
         await python.call("kg_invalidate", {
@@ -171,8 +171,8 @@ describe.each(MEMPALACE_VERSIONS)("the knowledge graph and MemPalace %s", (versi
 
       await using python = await openMempalace(version, { home: palace.home });
       expect(await python.call("list_tunnels", { wing: "my_wing" })).toEqual([tunnel]);
-      // While we have its palace lock, 3.11 refuses to make tunnels; 3.3.6 does not. Without a Chroma palace neither version
-      // checks that the rooms exist.
+      // While we have its palace lock, 3.11 refuses to make tunnels, and 3.3.6 does not. Without a Chroma palace neither version checks
+      // that the rooms exist.
       const isRefused = version !== "3.3.6";
       if (isRefused) await palace.run("palace", ["stop"]);
       const more = { source_wing: "My-Wing", source_room: "users", target_wing: "wb", target_room: "login" };

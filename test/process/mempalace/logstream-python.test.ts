@@ -1,4 +1,6 @@
-/** The real MemPalace 3.11 at work in the coordination log beside our broker: one file, both programs' events, none lost. */
+/**
+ * The real MemPalace 3.11 and our broker use one coordination log at the same time. The file has both programs' events, and none is lost.
+ */
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +22,7 @@ async function call(client: Client, tool: string, args: JsonObject): Promise<Rec
 }
 
 it.skipIf(missing !== undefined)(
-  "events that a MemPalace and our agents append at once are all there for both, in one order, and end the waits for them",
+  "both sides see all events that a MemPalace and our agents append at once, in one order, and the events end their waits",
   { timeout: 300_000 },
   async () => {
     await using palace = createTestPalace();
@@ -31,7 +33,7 @@ it.skipIf(missing !== undefined)(
     const event = (from_agent: string, at: number): JsonObject => ({
       ...{ type: "status", stream: "shared", room: "status", from_agent, body: `${from_agent} ${at}` },
     });
-    // Theirs first: it makes the file, and the copy's name.
+    // Theirs comes first: it makes the file and the copy's name.
     await python.call("event_append", event("theirs", 0));
     expect(existsSync(join(palaceDir, "logstream.sqlite3"))).toBe(true);
     const waiting = call(client, "event_wait", { writer: "theirs", correlation_id: "last", timeout_ms: 60_000 });

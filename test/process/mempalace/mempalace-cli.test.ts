@@ -1,6 +1,6 @@
 /**
- * `mempalace`, upstream's command line through the broker. Texts that are specified are the same as the real 3.11's on an equal palace,
- * exit codes are upstream's three, and a verb that we do not have names the command to type instead.
+ * Tests `mempalace`, upstream's command line through the broker. Specified texts equal the real 3.11's on an equal palace, exit codes are
+ * upstream's three, and a verb that we do not have names the command to type instead.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ async function fill(palace: TestPalace): Promise<void> {
     });
 }
 
-/** Removes the lines of their output that depend on the machine or its other programs. */
+/** Removes the output lines that depend on the machine or its other programs. */
 function said(output: string): string {
   return output
     .split("\n")

@@ -108,7 +108,7 @@ describe.each(MEMPALACE_VERSIONS)("beside MemPalace %s", async (version) => {
     }
     expect(ours).toEqual(theirs);
     const again = await dumpChroma(version, home, palaceDir, "mempalace_closets");
-    // 3.11 adds a time to every row it writes that lacks one.
+    // 3.11 adds a time to every written row that lacks one.
     const rows = (from: typeof stored): unknown[] =>
       [...from].map(([id, { text, metadata }]) => [id, text, { ...metadata, last_modified: undefined }]);
     expect(stored.size).toBeGreaterThan(NOTES.length);
@@ -116,7 +116,7 @@ describe.each(MEMPALACE_VERSIONS)("beside MemPalace %s", async (version) => {
   });
 });
 
-/** Removes the lines of their output that depend on the machine. */
+/** Removes the output lines that depend on the machine. */
 function said(output: string): string {
   return output
     .split("\n")
@@ -143,7 +143,7 @@ test("a summary is deleted with its drawer, and masks secrets", async () => {
   };
   expect(summaries().size).toBe(stored);
   expect([...summaries().values()].join("\n")).not.toContain(secret.slice(0, 20));
-  // Drawers without a source: only their own deletion can remove the summaries.
+  // Drawers without a source. Only their own deletion can remove the summaries.
   const [deleted = "", changed = ""] = [ids[3], ids[6]];
   expect([summaries().has(deleted), summaries().has(changed)]).toEqual([true, true]);
   await shim.call("mempalace_delete_drawer", { drawer_id: deleted });

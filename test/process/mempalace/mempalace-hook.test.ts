@@ -1,6 +1,6 @@
 /**
- * `mempalace hook run`, as agents' hooks call it: its answers and its entries are the same as the real MemPalace 3.11's on the same
- * transcript. It never fails an agent, and writes a checkpoint once.
+ * Tests `mempalace hook run` as agents' hooks call it. Its answers and entries equal the real MemPalace 3.11's on the same transcript. It
+ * never fails an agent, and writes a checkpoint once.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -13,7 +13,7 @@ import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { mempalaceBin, mempalaceEnv, mempalaceMissing } from "../../helpers/python-mempalace.ts";
 
 const VERSION = "3.11.0";
-/** A process id above the greatest that Linux gives. */
+/** Process id above the greatest that Linux gives. */
 const PID_NEVER = 4_194_305;
 const TIMEOUT_MS = 120_000;
 const missing = await mempalaceMissing(VERSION);
@@ -46,7 +46,7 @@ async function hook(palace: TestPalace, name: string, text: string, env: Env = {
   return { code, answer: JSON.parse(stdout) };
 }
 
-/** Makes the settings folder: without it the hook writes no state. Returns the folder of the hook's state. */
+/** Makes the settings folder, because without it the hook writes no state. Returns the folder of the hook's state. */
 function beginHome(palace: TestPalace): string {
   mkdirSync(palace.config.paths.settingsDir, { recursive: true });
   return join(palace.config.paths.settingsDir, "hook_state");
@@ -117,13 +117,13 @@ test("stop starts the mining of the transcript, and writes its checkpoint once",
   await using palace = createTestPalace();
   const state = beginHome(palace);
   const transcript = writeTranscript(palace.home, 20);
-  // A hook was killed between making its slot and writing its pid there.
+  // A hook was killed after it made its slot and before it wrote its pid there.
   const args = ["convos", transcript, "--wing", "my_app"].join("\0");
   const slot = join(state, `mine_pids/mine_${createHash("sha256").update(args).digest("hex").slice(0, 16)}.pid`);
   mkdirSync(dirname(slot), { recursive: true });
   writeFileSync(slot, "");
   utimesSync(slot, new Date(0), new Date(0));
-  // Old sessions left a count and a slot each, to be removed. A slot of a running mine and other files must stay.
+  // Old sessions left a count and a slot each, which the hook removes. A running mine's slot and other files must stay.
   const old = [
     ["long-ago_last_save", "1"],
     ["mine_pids/mine_0123456789abcdef.pid", `${PID_NEVER} 1`],

@@ -1,6 +1,6 @@
 /**
- * `mempalace init` finds the same as the real 3.11 without a model, prints it in the same words, and writes the same files. Existing
- * files are not lost.
+ * `mempalace init` finds the same as the real 3.11 without a model, prints it in the same words, and writes the same files. It loses no
+ * existing file.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -227,7 +227,7 @@ it.skipIf(missing !== undefined)("writes the same files and prints the same text
         join(home, name),
       ])
         rmSync(path, { recursive: true, force: true });
-      // A home of an older version: both use it.
+      // Home of an older version, which both programs use.
       write(home, { ".mempalace/known_entities.json": JSON.stringify(before), ".mempalace/people_map.json": "{}" });
       const root = join(home, name);
       mkdirSync(root);
@@ -248,7 +248,7 @@ it.skipIf(missing !== undefined)("writes the same files and prints the same text
         object
       > | null;
       const config = JSON.parse(read(join(home, ".mempalace/config.json")) ?? "null") as Record<string, unknown>;
-      // They list folders in the file system's order, we sort them by name; their output also has their question.
+      // They list folders in the file system's order, and we sort them by name. Their output also has their question.
       const lines = output.replace("  Mine this directory now? [Y/n] ", "").split("\n").sort();
       return {
         ...{ code, lines, entities: read(join(root, "entities.json")), known: read(known) },

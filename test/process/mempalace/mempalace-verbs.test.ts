@@ -1,6 +1,6 @@
 /**
- * The rows of palace.md 9, one by one: every verb and flag of the real 3.11 is accepted, and works or says why not, with the same exit
- * code. The output is compared if both can be asked the same.
+ * Tests the rows of palace.md 9. Every verb and flag of the real 3.11 is accepted and works, or says why not, with the same exit code. The
+ * output is compared where both programs accept the same call.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -67,7 +67,7 @@ it.skipIf(missing !== undefined)(
   },
 );
 
-test("sync prunes several folders in one go, hallways --rebuild makes them again, and the daemon is the broker", async () => {
+test("sync prunes several folders at once, hallways --rebuild makes them again, and the daemon is the broker", async () => {
   await using palace = createTestPalace();
   const [one = "", two = ""] = await mineTwo(palace);
   writeFileSync(join(one, ".gitignore"), "b.md\n");
@@ -82,7 +82,7 @@ test("sync prunes several folders in one go, hallways --rebuild makes them again
 });
 
 it.skipIf(missing !== undefined)(
-  "wrong usage and verbs that ask no question have the same exit codes as the real one",
+  "wrong usage and verbs without a question have the same exit codes as the real one",
   { timeout: 900_000 },
   async () => {
     await using palace = createTestPalace();
@@ -116,7 +116,7 @@ it.skipIf(missing !== undefined)(
 const HOME = "@";
 
 test.each<[string[], number, string]>([
-  // Flags of another mode are accepted, as upstream accepts them.
+  // Flags of another mode are accepted, as in upstream.
   [
     ["mine", HOME, "--extract", "general", "--include-subagents", "--dry-run"],
     0,
@@ -171,7 +171,7 @@ test.each<[string[], number, string]>([
   [["search", "x", "--query-task", "poem"], 2, "--query-task takes"],
   [["sweep", HOME, "--direct"], 0, ""],
   [["sync", "--apply"], 0, "No palace found"],
-  [["sync", "--root", HOME, "--root", `${HOME}/in`], 2, "lies in another"],
+  [["sync", "--root", HOME, "--root", `${HOME}/in`], 2, "is in another"],
   [["hook"], 0, "mempalace hook run"],
   [["hook", "run", "--hook", "session-end", "--harness", "claude-code"], 0, "{}"],
   [["hook", "run", "--hook", "stop"], 2, "--harness takes"],
@@ -205,7 +205,7 @@ test.each<[string[], number, string]>([
   [["task"], 0, "palace events task create"],
   [["artifact", "get", "art_none"], 1, "artifact 'art_none' not found"],
   [["-h"], 0, "usage: mempalace"],
-])("%j exits as upstream does and says what it has to", async (args, code, words) => {
+])("%j exits as upstream does and prints its reason", async (args, code, words) => {
   await using palace = createTestPalace();
   const folder = join(palace.home, "work");
   mkdirSync(join(folder, "in"), { recursive: true });

@@ -1,6 +1,6 @@
 /**
- * A broker adopts a palace that the real MemPalace has mined. Our miners then leave the drawers of unchanged files as they are, with
- * their dates, and file only changed files again, or all files with --force.
+ * A broker adopts a palace that the real MemPalace mined. Our miners then leave the drawers of unchanged files and their dates unchanged.
+ * They file only changed files again, or with --force all files.
  */
 import { appendFileSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -41,7 +41,7 @@ const TALKS = Object.fromEntries(
 
 type Mining = { version: MempalaceVersion; files: Record<string, string>; theirs: string[]; ours: string[] };
 
-/** Lets MemPalace mine a folder into a palace and dates the drawers back. No broker of ours has opened it yet. */
+/** Lets MemPalace mine a folder into a palace and dates the drawers back. Our broker has not opened the palace yet. */
 async function mined(palace: TestPalace, { version, files, theirs }: Mining): Promise<string> {
   const root = join(palace.home, "My-Notes");
   mkdirSync(root);

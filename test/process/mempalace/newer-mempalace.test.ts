@@ -1,4 +1,7 @@
-/** Files of MemPalace 3.12 beside a palace are named and left as they are. This test makes them by hand: that version cannot be installed yet. */
+/**
+ * Files of MemPalace 3.12 beside a palace are reported and stay unchanged. The test makes them by hand, because that version cannot be
+ * installed yet.
+ */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
@@ -9,7 +12,7 @@ const hallway = (name: string): Record<string, unknown> => ({
   ...{ id: `hallway_w_${name}`, wing: "w", entity_a: "A", entity_b: name, co_occurrence_count: 3 },
 });
 
-/** Waits until the broker has written all rows to the graph files of MemPalace. */
+/** Waits until the broker has written all rows to MemPalace's graph files. */
 async function sent(palace: TestPalace): Promise<void> {
   const client = await palace.client();
   await expect

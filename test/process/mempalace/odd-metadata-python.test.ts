@@ -1,6 +1,6 @@
 /**
- * Rows that others wrote through Chroma itself, with metadata that no MemPalace makes. An update changes only the fields it names, and
- * an export and a repair keep the rest. The rows are compared as Python prints them, because Python distinguishes 1 from 1.0.
+ * Others wrote these rows through Chroma itself, with metadata that no MemPalace makes. An update changes only the fields it names, and an
+ * export and a repair keep the rest. The rows are compared as Python prints them, because Python distinguishes 1 from 1.0.
  */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -35,7 +35,7 @@ async function dump({ home }: TestPalace, folder: string): Promise<Record<string
   return JSON.parse(await python(version, home, DUMP, [folder])) as Record<string, string>;
 }
 
-/** Makes a palace of such rows and adopts it; `rows` is JSON as Python writes it. */
+/** Makes a palace of such rows and adopts it. `rows` is JSON as Python writes it. */
 async function adopted(rows: string): Promise<TestPalace> {
   const palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
   mempalaceEnv(palace.home);
@@ -51,7 +51,7 @@ async function run(palace: TestPalace, ...args: string[]): Promise<string> {
   return stdout;
 }
 
-/** Asserts that the rows are kept after each of: an update of the room of `a`, an export, a repair. */
+/** Asserts that the rows survive an update of the room of `a`, an export, and a repair. */
 async function expectKept(palace: TestPalace, isSendable = true): Promise<void> {
   const { palaceDir } = palace.config.paths;
   const before = await dump(palace, palaceDir);
@@ -75,7 +75,7 @@ async function expectKept(palace: TestPalace, isSendable = true): Promise<void> 
   }
 }
 
-describe.skipIf(missing !== undefined)("rows that another wrote through Chroma", () => {
+describe.skipIf(missing !== undefined)("rows that another program wrote through Chroma", () => {
   it("keep their lists", LIMIT, async () => {
     const lists = '"tags": ["a", "b"], "n": [3, 1, 2], "f": [1.0, 2.5], "on": [True, False], "one": ["\u{1f40b}"]';
     await using palace = await adopted(

@@ -1,7 +1,7 @@
 /**
- * The projects miner against the real one: `mempalace mine` of either version and `palace mine projects` get the same project. With
- * 3.11 every drawer has the same id, text and metadata. With 3.3.6, whose ids and metadata differ, the same files become the same
- * drawers in the same rooms and halls, with the same lines, dates and names.
+ * Compares our projects miner with the real one: `mempalace mine` of either version and `palace mine projects` get the same project. With
+ * 3.11 every drawer has the same id, text and metadata. With 3.3.6, whose ids and metadata differ, the same files become the same drawers
+ * in the same rooms and halls, with the same lines, dates and names.
  */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ const DATES = [
   "",
 ];
 
-/** Names of people and things; a user has registered some of them with MemPalace. */
+/** Names of people and things. A user registered some of them with MemPalace. */
 const NAMES = [
   ...["Alice", "Bob", "Éloise", "McDonald", "ChatStore", "HTTPServer", "Zed", "Al", "Code", "Monday", "Straße"],
   ...["Aya", "aya", "LUMI", "lumi_x", "project zeta", "Project  Zeta", "c++", "İstanbul", "istanbul", "naïve", "a.b"],
@@ -52,7 +52,7 @@ const REGISTRY = {
   odd: 7,
 };
 
-/** Makes a project with a file for each thing that decides about a file: its name, its folder, ignore rules, its text. */
+/** Makes a project with one file for each fact that decides about a file: its name, its folder, ignore rules, its text. */
 function writeProject(root: string, seed: number, settings: string | undefined, things: readonly string[]): void {
   const chooser = chooserOf(seed);
   const named = (): string => Array.from({ length: chooser.below(25) }, () => chooser.pick(things)).join(" ");
@@ -143,7 +143,7 @@ function writeProject(root: string, seed: number, settings: string | undefined, 
   if (settings !== undefined) put("mempalace.yaml", settings);
 }
 
-/** Evens out differences of the clock, and of floats: Chroma sometimes returns one with its last bit changed. */
+/** Evens out differences of the clock and of floats: Chroma sometimes returns a float with its last bit changed. */
 function timeless({ text, metadata }: Row, left: readonly string[]): unknown {
   const { filed_at: filedAt, last_modified: modified, source_mtime: mtime, ...rest } = metadata;
   for (const key of left) delete rest[key];

@@ -1,4 +1,4 @@
-/** The tests' questions to the real Chroma are answered from the disk: no question sees state that an earlier one opened. */
+/** The disk answers the tests' questions to the real Chroma. No question sees state that an earlier one opened. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { mempalaceMissing, python, runMempalace } from "../../helpers/python-mem
 const VERSION = "3.11.0";
 
 describe.skipIf((await mempalaceMissing(VERSION)) !== undefined)("a question to Python", () => {
-  it("is answered from disk, by a process of its own, and its error fails the test", async () => {
+  it("is answered from disk, by its own process, and its error fails the test", async () => {
     const home = mkdtempSync(join(tmpdir(), "palace-"));
     const ask = (code: string, ...args: string[]): Promise<string> => python(VERSION, home, code, args);
     try {

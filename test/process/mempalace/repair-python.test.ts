@@ -1,6 +1,6 @@
 /**
- * `palace repair`, `repair-status` and `migrate` against palaces that the real MemPalace opens before and after. Damage is reported and
- * repaired, closets stay, and the old palace is kept whole. After a kill at any step there is still a whole palace.
+ * Tests `palace repair`, `repair-status` and `migrate` against palaces that the real MemPalace opens before and after. They report and
+ * repair damage, keep closets, and keep the whole old palace. After a kill at any step a whole palace still exists.
  */
 import { once } from "node:events";
 import { readdirSync, truncateSync } from "node:fs";

@@ -1,8 +1,8 @@
 /**
- * Both versions of the real MemPalace mine a palace of more than 2,000 drawers, whose rows are still in its queue, as a mine leaves
- * them. Our broker adopts it through kills and writes it through kills. Both versions find it whole and change it (by a mine and by
- * their tools), and our broker adopts it again. torn-index.test.ts damages its index; adopt-python.test.ts adopts 5,000 rows.
- * The palace is mined once a machine (python-chroma.ts).
+ * Both versions of the real MemPalace mine a palace of more than 2,000 drawers. Its rows are still in its queue, as a mine leaves them. Our
+ * broker adopts and writes it through kills. Both versions find it whole and change it by a mine and by their tools, and our broker adopts
+ * it again. torn-index.test.ts damages its index; adopt-python.test.ts adopts 5,000 rows. Each machine mines the palace once
+ * (python-chroma.ts).
  */
 import { once } from "node:events";
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -24,7 +24,7 @@ import {
 import { expectSame, inStep, ledgerRows } from "../../helpers/python-rows.ts";
 import { seededRandom } from "../../helpers/random.ts";
 
-/** Size of the project that each version mines; a file of 60 paragraphs makes about 60 drawers. */
+/** Size of the project that each version mines. A file of 60 paragraphs makes about 60 drawers. */
 const MINED = { files: 18, paragraphs: 60 };
 const DRAWERS_MIN = 2_000;
 const OURS = 600;
@@ -62,7 +62,7 @@ async function mine(version: MempalaceVersion, { home, palaceDir, files, paragra
   expect(code, output).toBe(0);
 }
 
-/** Dumps a copy of the palace with that version's Chroma. It takes a copy because opening a palace writes to it. */
+/** Dumps a copy of the palace with that version's Chroma. It uses a copy because opening a palace writes to it. */
 async function dumpCopy(version: MempalaceVersion, { home, config }: TestPalace): Promise<Map<string, ChromaRow>> {
   const copy = join(home, `copy-${version}`);
   cpSync(config.paths.palaceDir, copy, { recursive: true });
@@ -99,10 +99,7 @@ function tailOf(palaceDir: string): number {
   return count ?? 0;
 }
 
-/**
- * Counts our drawers, those that a search for their unique word finds, and those among the ten nearest neighbours of their own
- * vector.
- */
+/** Counts our drawers, those that a search for their unique word finds, and those among the ten nearest neighbours of their own vector. */
 const FIND = `
 import chromadb, json, sys
 c = chromadb.PersistentClient(sys.argv[1]).get_collection("mempalace_drawers", embedding_function=None)
@@ -143,14 +140,14 @@ describe.skipIf(missing !== undefined)("a palace of 2,000 mined drawers", () => 
       const before = await dumpCopy("3.11.0", palace);
       expect(before.size).toBeGreaterThan(DRAWERS_MIN);
 
-      // Adopted, killed twice on the way.
+      // Adoption, with two kills on the way.
       for (const point of ["after-row:700", "before-commit:3"]) await startKilled(palace, `take-over.${point}`);
       await palace.startBroker();
       expect((await inStep(palace)).adoption).toMatchObject({ state: "verified", rows: before.size });
       expectSame(ledgerRows(palace), before);
       await palace.run("palace", ["stop"]);
 
-      // Written, killed twice in the middle of a transaction; agents only notice a delay.
+      // Writes, with two kills inside a transaction. Agents only notice a delay.
       for (const [half, point] of ["after-queue:150", "before-commit:2"].entries()) {
         const broker = await palace.startBroker({ MEMPALACE_FAULT: `files.${point}` });
         const died = once(broker, "exit");
@@ -179,7 +176,7 @@ describe.skipIf(missing !== undefined)("a palace of 2,000 mined drawers", () => 
         cpSync(palaceDir, copy, { recursive: true });
         {
           await using theirs = await openMempalace(version, { home: palace.home, palace: copy });
-          // The first call, before anything has opened the index.
+          // First call, before anything opened the index.
           expect(await theirs.call("status"), version).toMatchObject({ total_drawers: rows.size });
         }
         rmSync(copy, { recursive: true });

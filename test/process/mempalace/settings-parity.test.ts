@@ -1,6 +1,6 @@
 /**
- * The settings of MemPalace's config.json and environment that decide how things are filed, against the real ones: with the same
- * settings the same project, the same transcripts and the same notes become the same drawers and links.
+ * Tests the settings in MemPalace's config.json and environment that decide how texts are filed. With the same settings the same project,
+ * transcripts and notes become the same drawers and links as with the real MemPalace.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ for (const version of MEMPALACE_VERSIONS) {
   console.warn(`skipped: ${why}`);
 }
 
-/** Hall keywords from the texts below: some in capitals, some not ASCII, one in two halls, an empty hall, and a text for a list. */
+/** Hall keywords from the texts below: some in capitals, some not ASCII, one in two halls, an empty hall, and a text in place of a list. */
 const HALLS = {
   weather: ["Storm", "storm", "naïve", "日本", "über", "lock"],
   locks: ["lock", "lock", "deadlock"],
@@ -153,7 +153,7 @@ for (const extract of ["exchange", "general"])
           const root = join(home, "talks");
           // Drawers of 25 characters are many, so a part of the files is enough.
           const isTiny = settings.chunk_size === 25;
-          // Slack's days are read in another way: see convos-parity.test.ts.
+          // We read Slack's days in another way: see convos-parity.test.ts.
           const files = transcriptFiles(SEED, 1).filter(({ name }) => !name.endsWith("slack.json"));
           for (const { name, text } of isTiny ? files.slice(0, TINY_FILES) : files) put(root, name, text);
           const chooser = chooserOf(SEED);
@@ -211,7 +211,7 @@ for (const [what, settings, env] of [
         for (const place of [home, palace.home])
           writeFileSync(join(place, ".mempalace/known_entities.json"), JSON.stringify({ topics_by_wing: topics }));
         const upstream = join(home, ".mempalace/palace");
-        // The broker's environment has no settings: those of the mine count.
+        // The broker's environment has no settings. Those of the mine count.
         await palace.startBroker();
         const chooser = chooserOf(SEED);
         const names = ["Alice", "Bob", "Zed", "ChatStore", "WebFetch", "Yara"];

@@ -1,4 +1,7 @@
-/** The machine's clock is wrong: no memory of today is deleted, and a deletion of that time can be undone when the clock is right. */
+/**
+ * The machine's clock is wrong. The broker still deletes no memory of today, and a deletion of that time can be undone once the clock is
+ * right.
+ */
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import type { StdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";
@@ -58,7 +61,7 @@ test("a clock that is wrong by 100 days deletes no memory of today through four 
   expect(doctor.stdout).toMatch(/clock\s+a write is dated .* ahead/);
 }, 600_000);
 
-test("an undo that finds no write names the date of the agent's newest write, also if the clock was behind then", async () => {
+test("an undo that finds no write names the date of the agent's newest write, even if the clock was behind then", async () => {
   await using palace = createTestPalace();
   const clock = makeSteppedClock(palace.home);
   await palace.startBroker(clock.env);

@@ -1,4 +1,4 @@
-/** A compaction drops text from an agent's context: the outcome memory shows it again (outcome-memory.md 7.6). */
+/** A compaction drops text from an agent's context, and the outcome memory shows it again (outcome-memory.md 7.6). */
 import { expect, test } from "vitest";
 import type { Methods } from "../../../src/protocol/spec.ts";
 import { agentOf, ask, clientOf, idsIn, palaceWithModel } from "../../helpers/outcome-agent.ts";
@@ -62,7 +62,7 @@ test("after a compaction the last four exchanges of the conversation are shown o
     await begin(`${nth} question`);
     helped = (await end(`${nth} question`, `${nth} answer`)).id ?? expect.fail();
   }
-  // So it is no longer in the collection `working`.
+  // It is therefore no longer in the collection `working`.
   for (let times = 0; times < 2; times++) await palace.run("palace", ["outcome", "score", helped, "worked"]);
   expect(await ask(agent, "search_memory", { id: helped })).toContain("[history]");
   await begin("fifth?");
@@ -94,7 +94,7 @@ test("after a compaction the last four exchanges of the conversation are shown o
   const next = await begin("and now?");
   expect(next.context).not.toContain("RECENT");
   expect([...next.scoring.matchAll(/^• \[(\w+)\]/gm)].map(([, one]) => one).sort()).toEqual(idsIn(context).sort());
-  // A context that has lost the shown memories, but none of the conversation.
+  // Context that lost the shown memories, but none of the conversation.
   expect((await begin("and now?", { isFresh: true })).context).not.toContain("RECENT");
   client.close();
 });

@@ -1,4 +1,4 @@
-/** The graphs of a Roampal data folder are imported with its memories and exported with them (outcome-memory.md 8.1, 8.6, 8.7). */
+/** An import takes the graphs of a Roampal data folder with its memories, and an export writes them (outcome-memory.md 8.1, 8.6, 8.7). */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -14,7 +14,7 @@ const AT = new Date().toISOString().slice(0, -1);
 const DOC = "working_0000000a";
 const SIGNATURE = "deploy_timeout_zeppelin";
 
-/** A graph file as 0.3.6.1 writes it, with extra entries that no version of Roampal writes. */
+/** Graph file as 0.3.6.1 writes it, with extra entries that no version of Roampal writes. */
 const KNOWLEDGE = {
   routing_patterns: {
     zeppelin: { collections_used: { working: { successes: 2, failures: 0, total: 2 } }, best_collection: "working" },
@@ -73,7 +73,7 @@ const bring = async (palace: TestPalace, dir: string, ...more: string[]): Promis
   (await says(palace, "outcome", "import", dir, ...more))["graphs"] as Answer;
 
 let exports = 0;
-/** The graphs of a new export, by file. */
+/** Returns the graphs of a new export, by file. */
 async function back(palace: TestPalace): Promise<Answer> {
   const dir = join(palace.home, `back-${(exports += 1)}`);
   await says(palace, "outcome", "export", dir);
@@ -165,7 +165,7 @@ test("an import that is killed between two parts of a graph is complete after a 
   const count = 2 * CARRIED_ENTRIES_MAX + 7;
   const routing_patterns = Object.fromEntries(Array.from({ length: count }, (_, at) => [`c${at}`, { total: at }]));
   fill(data, { [KNOWLEDGE_FILE]: { routing_patterns } });
-  // The fault belongs to the importing process alone, so the broker runs before it.
+  // Only the importing process has the fault, so the broker starts before it.
   await palace.startBroker();
   const fault = { env: { MEMPALACE_FAULT: "import.after-part:3" } };
   const killed = await palace.run("palace", ["outcome", "import", data.dir], fault);
@@ -232,7 +232,7 @@ test("undo removes imported entries and restores updated ones, and a new import 
   expect(await back(palace)).toEqual(FILES);
 });
 
-test("forget removes entries that name a forgotten memory or hold its text, also from undo's images and from every file", async () => {
+test("forget removes entries that name a forgotten memory or contain its text, also from undo's images and from every file", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);
@@ -261,7 +261,7 @@ test("forget removes entries that name a forgotten memory or hold its text, also
   expect(Object.keys((await back(palace))[KNOWLEDGE_FILE] as Answer)).not.toContain("failure_patterns");
 });
 
-test("an exported entry names a memory that was moved here by its id in the export", async () => {
+test("an exported entry names a memory that moved here by its id in the export", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);

@@ -1,4 +1,4 @@
-/** Roampal's HTTP API on a real broker: the loop of a conversation, what each route does, and every status (outcome-memory.md 4). */
+/** Tests Roampal's HTTP API on a real broker: the loop of a conversation, each route, and every status (outcome-memory.md 4). */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
@@ -73,7 +73,7 @@ test.each(["socket", "door"] as const)("the loop of a conversation, through the 
   expect(await told(ask, "/api/hooks/stop", end)).toMatchObject({ stored: true, scoring_complete: true });
 });
 
-/** Fields that a program may not set, or that cannot be kept. */
+/** Fields that a program may not set, or that cannot be stored. */
 const UNFIT = {
   ...{ room: "books", status: "archived", roampal_import: "{}", promotion_history: "[null]" },
   ...{ "a b": 1, long: "x".repeat(1_001), nested: { a: 1 }, nothing: null },
@@ -328,7 +328,7 @@ test("extra requests of newer and older Roampal clients are answered", async () 
   expect(await told(ask, "/api/memory/auto-summarize-one", {})).toEqual({ summarized: false, reason: "no_candidates" });
 });
 
-test("the end of a turn waits a moment for scores that are under way", async () => {
+test("the end of a turn waits a moment for scores on their way", async () => {
   await using palace = await withDoors(false);
   const ask = palace.socket;
   const said = { user_message: "how?", assistant_response: "so" };
@@ -342,7 +342,7 @@ test("the end of a turn waits a moment for scores that are under way", async () 
   expect(await stopping).toMatchObject({ scoring_complete: true });
 });
 
-test("a request repeated with its key is done once, and undo takes it back", async () => {
+test("a request repeated with its key is done once, and undo reverts it", async () => {
   await using palace = await withDoors();
   const again = { ...palace.door, headers: { ...palace.door.headers, "idempotency-key": "k1" } };
   const first = await told(again, "/api/record-response", { key_takeaway: "once" });

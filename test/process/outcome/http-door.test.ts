@@ -1,4 +1,4 @@
-/** The door at Roampal's port: who is let in, and what happens if another program has the port (outcome-memory.md 4.1, 6.6). */
+/** Tests the door at Roampal's port: whom it admits, and what happens if another program has the port (outcome-memory.md 4.1, 6.6). */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { createServer as createTcpServer } from "node:net";
@@ -8,7 +8,7 @@ import { freePort } from "../../helpers/free-port.ts";
 import { addToken, doorOf, get, opened, post, told, withDoors } from "../../helpers/outcome-http.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("the port serves requests with a token and this machine's name as Host, but not those of another web page", async () => {
+test("the port serves requests with a token and this machine's name as Host, but none from another web page", async () => {
   await using palace = await withDoors(false);
   const { at, headers = {} } = palace.door;
   const path = "/api/health";
@@ -54,7 +54,7 @@ test.each([
     "a process that does not answer",
     () => createTcpServer((socket) => socket.on("error", () => {}).end("220 hello\r\n")),
   ],
-])("%s on the port is named and left alone, and the door opens when it is gone", async (name, start) => {
+])("%s on the port is named and left alone, and the door opens once the port is free", async (name, start) => {
   const port = await freePort();
   const foreign = start().listen(port, "127.0.0.1");
   onTestFinished(() => void foreign.close());
@@ -73,7 +73,7 @@ test.each([
   const { stdout } = await palace.run("palace", ["doctor"]);
   expect(stdout).toContain(`port ${port} is taken: ${name}`);
   expect(palace.log()).toContain(name);
-  // The broker goes on serving, and so does the other program.
+  // The broker keeps serving, and so does the other program.
   expect(await told({ at: palace.config.paths.socketPath }, "/api/stats")).toMatchObject({ initialized: true });
   expect(foreign.listening).toBe(true);
   foreign.close();
@@ -95,7 +95,7 @@ test("the door stays shut until a token exists, and then opens", async () => {
   await told({ at: port, headers: { authorization: `Bearer ${token}` } }, "/api/health");
 });
 
-test("a second palace on the same port reports the first one's broker, and both go on serving", async () => {
+test("a second palace on the same port reports the first one's broker, and both keep serving", async () => {
   await using first = await withDoors(false);
   await using second = createTestPalace({ env: { MEMPALACE_OUTCOME_PORT: `${first.port}` } });
   await addToken(second, "program");

@@ -157,7 +157,7 @@ test("a second import keeps memories scored here, updates those changed only in 
   expect(await why(palace, "patterns_0000000c")).toMatchObject({ score: 0.6, uses: 10, successes: 9 });
 });
 
-test("undo takes an import back by its client name, and the import can be repeated", async () => {
+test("undo by the import's client name reverts an import, and the import can be repeated", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);
@@ -175,7 +175,7 @@ const MANY = Array.from({ length: 250 }, (_, at) => {
   return { id, text: `number ${at} of many`, metadata: { score: 0.5 + at / 1000, created_at: ago(HOUR_MS) } };
 });
 
-test("an import that is killed in the middle is complete after a second run, and leaves no copy behind", async () => {
+test("an import that is killed half-way is complete after a second run, and leaves no copy behind", async () => {
   using data = createRoampalData();
   using temporary = mkdtempDisposableSync(join(tmpdir(), "copies-"));
   await using palace = createTestPalace({ env: { TMPDIR: temporary.path } });
@@ -207,7 +207,7 @@ test.each(["commit.before-commit:2", "commit.after-sync:2", "acknowledge.before-
   },
 );
 
-test("each odd memory of a folder is imported as it is, or named in the report", async () => {
+test("each odd memory of a folder is imported unchanged, or named in the report", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   await using shim = await palace.shim();
@@ -250,7 +250,7 @@ test("each odd memory of a folder is imported as it is, or named in the report",
       { id: long, why: "its id has not 1 to 200 characters" },
     ],
   });
-  // The overdue memory may have been deleted by now.
+  // The overdue memory may be deleted by now.
   const again = await bring(palace, data.dir);
   expect(again).toMatchObject({ added: 0, updated: 0, repeated: 1 });
   expect(again["unchanged"] === 6 || String(again["gone"]) === "working_0000cccc", JSON.stringify(again)).toBe(true);
@@ -281,7 +281,7 @@ test("a database that a Roampal has open is read with its write-ahead log, and n
   roampal.close();
 });
 
-test("the folder is the argument, else ROAMPAL_DATA_PATH, else Roampal's own default", async () => {
+test("the folder is the argument, then ROAMPAL_DATA_PATH, then Roampal's own default", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);

@@ -26,7 +26,7 @@ async function found(palace: TestPalace, id: string): Promise<unknown> {
 const ID = "history_0000000a";
 const NEXT = "history_0000000b";
 
-test("an import skips memories deleted here, whatever was undone before, and brings back memories that an undo removed", async () => {
+test("an import skips memories deleted here, whatever undo did before, and brings back memories that an undo removed", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   data.file("roampal_history", [
@@ -134,7 +134,7 @@ test.each(["/proc/x", "/proc/x/y", "FILE/sub", "FILE/sub/sub"])("an export to %s
   expect(stderr).not.toContain("    at ");
 });
 
-test("an undo of an import leaves memories scored since then, and names who changed them", async () => {
+test("an undo of an import keeps memories scored since then, and names who changed them", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   data.file("roampal_history", [

@@ -1,4 +1,4 @@
-/** A model that the user has named judges the exchanges that the agent has not scored. Each test sets the endpoint's answers. */
+/** A model that the user named judges the exchanges that the agent did not score. Each test sets the endpoint's answers. */
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -16,7 +16,7 @@ const TOKEN = `ghp_${"a1B2".repeat(9)}`;
 const KNOWN = "The flaky deployment was fixed by a longer timeout";
 
 type Asked = { url: string; headers: IncomingHttpHeaders; body: { model: string; messages: { content: string }[] } };
-/** Answer to the nth request; a number is an HTTP status. */
+/** Answer to the nth request. A number is an HTTP status. */
 type Reply = (asked: Asked, count: number) => string | number | Promise<string>;
 type Endpoint = AsyncDisposable & { url: string; asked: Asked[] };
 
@@ -59,7 +59,7 @@ type Talk = {
   answer: (user: string) => Promise<string>;
 };
 
-/** Makes a conversation whose first exchange is over and was shown one memory. `more` adds to the agent's environment. */
+/** Makes a conversation whose first exchange has ended and was shown one memory. `more` adds to the agent's environment. */
 async function talk(
   more: Record<string, string>,
 ): Promise<Talk & AsyncDisposable & { exchange: string; shown: string }> {
@@ -96,7 +96,7 @@ const judging = ({ url }: Endpoint, key = ""): Record<string, string> => ({
   ...(key !== "" && { MEMPALACE_JUDGE_KEY: key }),
 });
 
-test("the model judges an exchange that the agent has not scored, once, and the outcome is recorded as the judge's", async () => {
+test("the model judges an unscored exchange once, and the outcome is recorded as the judge's", async () => {
   await using endpoint = await startEndpoint(saying("worked", "failed"));
   await using scene = await talk(judging(endpoint, "secret"));
   const { say, answer, exchange, shown } = scene;
@@ -117,7 +117,7 @@ test("the model judges an exchange that the agent has not scored, once, and the 
   });
 });
 
-test("an exchange that the agent has scored is not sent to the model", async () => {
+test("an exchange that the agent scored is not sent to the model", async () => {
   await using endpoint = await startEndpoint(saying("failed"));
   await using scene = await talk(judging(endpoint));
   const { client, say, answer, exchange, shown } = scene;
@@ -125,7 +125,7 @@ test("an exchange that the agent has scored is not sent to the model", async () 
   const score = { outcome: "worked", memory_scores: { [shown]: "partial" }, conversation: SESSION };
   await client.call("outcome.score", score);
   await answer("thanks");
-  // The next turn gets judged: by then the turn before would have been sent too.
+  // The next turn gets judged. The turn before would have been sent by then.
   await say("and why?");
   await answer("and why?");
   await vi.waitFor(() => expect(endpoint.asked).toHaveLength(1), 30_000);
@@ -136,23 +136,26 @@ test("an exchange that the agent has scored is not sent to the model", async () 
 test.each([
   ["a reply that is no judgment", "worked", "No."],
   ["a status", "worked", 429],
-] as const)("after %s it is asked once more, without what some models refuse", async (_what, outcome, first) => {
-  const usual = saying(outcome);
-  await using endpoint = await startEndpoint((asked, count) => (count === 1 ? first : usual(asked)));
-  await using scene = await talk(judging(endpoint));
-  await scene.say("thanks");
-  await scene.answer("thanks");
-  await vi.waitFor(
-    async () => expect(await outcomesOf(scene, scene.exchange)).toEqual([[outcome, "judge", 1]]),
-    30_000,
-  );
-  expect(endpoint.asked.map(({ body }) => Object.keys(body))).toEqual([
-    ["model", "messages", "temperature", "max_tokens"],
-    ["model", "messages"],
-  ]);
-});
+] as const)(
+  "after %s the model is asked once more, without the parameters that some models refuse",
+  async (_what, outcome, first) => {
+    const usual = saying(outcome);
+    await using endpoint = await startEndpoint((asked, count) => (count === 1 ? first : usual(asked)));
+    await using scene = await talk(judging(endpoint));
+    await scene.say("thanks");
+    await scene.answer("thanks");
+    await vi.waitFor(
+      async () => expect(await outcomesOf(scene, scene.exchange)).toEqual([[outcome, "judge", 1]]),
+      30_000,
+    );
+    expect(endpoint.asked.map(({ body }) => Object.keys(body))).toEqual([
+      ["model", "messages", "temperature", "max_tokens"],
+      ["model", "messages"],
+    ]);
+  },
+);
 
-test("a score without a conversation, or after its turn, counts alone: the model's judgment is dropped", async () => {
+test("a score without a conversation, or after its turn, counts alone, and the model's judgment is dropped", async () => {
   const goes = Promise.withResolvers<void>();
   await using endpoint = await startEndpoint(async (asked) => {
     await goes.promise;
@@ -190,7 +193,7 @@ test("a judgment of an id that was not asked about counts for no memory", async 
   for (const one of [exchange, shown, foreign]) expect(await outcomesOf(scene, one)).toEqual([]);
 });
 
-test("an endpoint that fails is named in the log, and the turn goes on without it", async () => {
+test("the log names an endpoint that fails, and the turn continues without it", async () => {
   await using endpoint = await startEndpoint(() => 500);
   await using scene = await talk(judging(endpoint));
   const { palace, say, answer, exchange } = scene;

@@ -48,7 +48,7 @@ const waiting = ({ config }: TestPalace): string[] => {
 
 type Kept = { text: string; at: number };
 
-/** Stored turns, oldest first. The client that lists them has delivered the spool before. */
+/** Returns stored turns, oldest first. The client that lists them has delivered the spool before. */
 async function kept(palace: TestPalace, agent = AGENT): Promise<Kept[]> {
   const client = await clientOf(palace, agent);
   const { memories } = await client.call("outcome.search", { query: "" });
@@ -94,7 +94,7 @@ test("turns without a broker are spooled, and the next broker stores them once, 
   const next = await clientOf(palace);
   const { scoring } = await next.call("turn.begin", { conversation: CONVERSATION, prompt: "thanks" });
   expect(scoring).toContain('• The user asked: "second?"\n• You answered: "so, too"');
-  // A turn's end was delivered for a conversation without a beginning: the first turn that begins decides its agent.
+  // The end of a turn arrived for a conversation without a beginning. The first turn that begins decides the conversation's agent.
   const pi = await clientOf(palace, "pi");
   await pi.call("turn.begin", { conversation: "pi/p-1", prompt: "why?" });
   await pi.call("turn.end", { conversation: "pi/p-1", user: "why?", assistant: "tests", signals: ["tests-failed"] });
@@ -112,7 +112,7 @@ test("a turn delivered late becomes a memory, and changes neither the current tu
   await stop(palace, "late?", "late");
   await palace.startBroker();
   const conversation = CONVERSATION;
-  // This client acts as one of another machine: it has no spool to deliver.
+  // This client acts as one of another machine, so it has no spool to deliver.
   const client = await connectClient({ config: palace.config, agent: AGENT, start: "never" });
   await client.call("turn.begin", { conversation, prompt: "new?" });
   await client.call("turn.end", { conversation, user: "new?", assistant: "new" });
@@ -136,7 +136,7 @@ test("a turn sent to a broker that is killed before it answers, or is stopped (S
   // Only the test starts this broker.
   const env = { MEMPALACE_BROKER: `unix:${palace.config.paths.socketPath}` };
   const killed = await palace.startBroker({ MEMPALACE_FAULT: "acknowledge.before-reply" });
-  // A long time limit, so that a slow machine still reaches the broker.
+  // The time limit is long, so a slow machine still reaches the broker.
   await stop(palace, "killed?", "yes", { env, args: ["--within", "5000"] });
   expect(await exitOf(killed)).toEqual([null, "SIGKILL"]);
   const held = await palace.startBroker();
@@ -198,7 +198,7 @@ test("a slow broker stores a turn that was spooled meanwhile, and the spool is e
   expect(await kept(palace)).toHaveLength(1);
 });
 
-test("a memory shown for one question is not asked about with the answer to a later question that the broker did not see begin", async () => {
+test("a memory shown for one question is not asked about with the answer to a later question whose beginning the broker missed", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await clientOf(palace);

@@ -1,6 +1,6 @@
 /**
- * The port of Roampal's HTTP API for programs that cannot send a token: Roampal's own hooks, plugins and MCP servers. The port serves the
- * owner's programs if the owner allows it, and a program that kills the process at the port does not end the broker.
+ * Tests the port of Roampal's HTTP API for programs that cannot send a token: Roampal's own hooks, plugins and MCP servers. The port serves
+ * the owner's programs if the owner allows it. A program that kills the process at the port does not end the broker.
  */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
@@ -15,7 +15,7 @@ const LOCAL = { MEMPALACE_OUTCOME_LOCAL: "on" };
 const NOBODY = 65_534;
 const run = promisify(execFile);
 
-test("if the owner allows it, the owner's programs need no token; web pages and other users still do", async () => {
+test("if the owner allows it, the owner's programs need no token, but web pages and other users still do", async () => {
   await using palace = await withDoors(false, LOCAL);
   const at = palace.port;
   expect(await told({ at }, "/api/stats")).toMatchObject({ initialized: true });
@@ -59,7 +59,7 @@ test("without the owner's permission Roampal's hooks get empty answers with the 
 
 test("a refusal arrives whole if the body follows the head and the connection closes after the answer", async () => {
   await using palace = await withDoors(false);
-  // Python's urllib sends head and body apart as well.
+  // Python's urllib also sends head and body separately.
   const path = "/api/hooks/get-context";
   const body = Buffer.alloc(1024 * 1024, 0x20);
   const head = `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`;
@@ -103,7 +103,7 @@ test("bytes pass unchanged through the process at the port", async () => {
   expect(answers.map(({ status }) => status)).toEqual(Array(40).fill(200));
 });
 
-test("`palace outcome door` opens the port for the owner's programs, for good, until --off", async () => {
+test("`palace outcome door` opens the port for the owner's programs until --off closes it", async () => {
   await using palace = createTestPalace();
   const port = await quietPort();
   await palace.startBroker();

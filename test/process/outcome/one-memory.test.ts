@@ -1,4 +1,4 @@
-/** Drawers and outcomes are one memory: a drawer's outcomes count in every search, and ended facts count in the order of memories. */
+/** Drawers and outcomes form one memory. A drawer's outcomes count in every search, and ended facts count in the order of memories. */
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { StdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";
@@ -19,11 +19,11 @@ async function ask(agent: StdioMcp, name: string, args: Record<string, unknown>)
 const score = (agent: StdioMcp, id: string, outcome: string): Promise<string> =>
   ask(agent, "score_memories", { outcome, memory_scores: { [id]: outcome } });
 
-/** Returns the last word of each memory in an answer, in its order: the tests' memories differ in that word only. */
+/** Returns the last word of each memory in an answer, in its order. The tests' memories differ only in that word. */
 const wordsIn = (text: string): string[] =>
   [...text.matchAll(/\[id:[^\]]+\] .*?(\w+)$/gm)].map(([, word]) => word ?? "");
 
-test("a drawer found useful ranks before an equal one, a misleading one after it, and the search explains why", async () => {
+test("a useful drawer ranks before an equal one, a misleading one after it, and the search explains why", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using agent = await palace.shim();
@@ -48,10 +48,10 @@ test("a drawer found useful ranks before an equal one, a misleading one after it
   expect(after[2]?.explain.demoted.map(({ reason }) => reason)).toEqual(["has helped in 0 of 1 uses"]);
   const fallen = after[2]?.score ?? 0;
   for (let again = 0; again < 5; again++) await score(agent, first, "failed");
-  expect((await search())[2]?.score, "fades further with each failure").toBeLessThan(fallen);
+  expect((await search())[2]?.score, "it fades further with each failure").toBeLessThan(fallen);
 });
 
-test("a fact without a score keeps its rank, and a fact that misled ranks lower", async () => {
+test("a fact without a score keeps its rank, and a misleading fact ranks lower", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using agent = await palace.shim();
@@ -75,7 +75,7 @@ test("a memory that states an ended fact ranks after a valid one, and `outcome w
   expect(await order()).toEqual(["Frankfurt", "Hamburg"]);
   const fact = { subject: "Billing", predicate: "runs in", object: "Frankfurt" };
   await agent.call("mempalace_kg_add", fact);
-  expect(await order(), "it still holds").toEqual(["Frankfurt", "Hamburg"]);
+  expect(await order(), "the fact still holds").toEqual(["Frankfurt", "Hamburg"]);
   await agent.call("mempalace_kg_invalidate", { ...fact, ended: "2026-01-31" });
   expect(await order()).toEqual(["Hamburg", "Frankfurt"]);
   const [, id = ""] =

@@ -1,4 +1,4 @@
-/** The agents' tools for memory that learns from outcomes (outcome-memory.md 2, 5). */
+/** Tests the agents' tools for memory that learns from outcomes (outcome-memory.md 2, 5). */
 import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const SEVEN = [
   ...["get_context_insights", "record_response", "score_memories"],
 ];
 
-/** Scores that each of the eight agents gives. */
+/** Number of scores that each of the eight agents gives. */
 const SCORES = 20;
 
 type Result = { content: [{ text: string }]; isError?: true };
@@ -51,7 +51,7 @@ test("the seven outcome tools are listed only to an agent whose settings ask for
   expect(toolsOf("light").some(({ name }) => SEVEN.includes(name))).toBe(false);
 });
 
-test("a helpful memory moves up, a misleading one is deleted, and the id that was shown stays valid", async () => {
+test("a helpful memory moves up, a misleading one is deleted, and the shown id stays valid", async () => {
   await using palace = createTestPalace();
   await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) });
   await using agent = await palace.shim(OUTCOME);
@@ -91,7 +91,7 @@ test("the outcome `unknown` changes no score, and an invalid outcome is refused 
   expect(await ask(agent, "search_memory", { query: "x", limit: 21 })).toBe("! Error: limit must be 1 to 20");
 });
 
-test("a fact is stored, corrected under its id, shown where it is wanted, and after its removal found nowhere", async () => {
+test("a fact is stored, corrected under its id, shown on request, and not found after its removal", async () => {
   await using palace = createTestPalace();
   await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) });
   await using agent = await palace.shim(OUTCOME);
@@ -139,7 +139,7 @@ test("the palace's own tools find these memories, and any drawer of the palace c
   expect(await other.call("mempalace_get_drawer", { drawer_id: id })).toMatchObject({ content: "An ordinary drawer" });
 });
 
-test("each score counts once through repeats and kills, and undo takes it back like any write", async () => {
+test("each score counts once through repeats and kills, and undo reverts it like any write", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   await using agent = await palace.shim({ ...OUTCOME, MEMPALACE_AGENT_NAME: "scorer" });
@@ -173,7 +173,7 @@ test("`palace call` runs the outcome tools too, and a refusal has its exit code"
   await palace.run("palace", ["stop"]);
 });
 
-test("a memory of the day is deleted after a day, by a write that undo can take back", async () => {
+test("a memory of the day is deleted after a day, by a write that undo can revert", async () => {
   await using palace = createTestPalace();
   const first = await palace.startBroker();
   await using agent = await palace.shim(OUTCOME);
@@ -194,13 +194,13 @@ test("a memory of the day is deleted after a day, by a write that undo can take 
   const undone = await palace.run("palace", ["undo", "--client", "palace ageing", "--since", "1h", "--yes"]);
   expect(undone.code, undone.stderr).toBe(0);
   expect(idsIn(await left())).toHaveLength(2);
-  // Memories that a person has restored stay.
+  // Memories that a person restored stay.
   await palace.run("palace", ["restart"]);
   await delay(4_000);
   expect(idsIn(await left())).toHaveLength(2);
 });
 
-test("eight agents score beside each other while the broker is killed, and each score counts once", async () => {
+test("eight agents score at the same time while the broker is killed, and each score counts once", async () => {
   await using palace = createTestPalace();
   let broker = await palace.startBroker();
   const agents = await Promise.all(
@@ -239,7 +239,7 @@ test("eight agents score beside each other while the broker is killed, and each 
   }
 });
 
-/** The bytes of the ledger and its write-ahead log. */
+/** Returns the bytes of the ledger and its write-ahead log. */
 function bytesOf({ config }: TestPalace): string {
   const { ledgerFile } = config.paths;
   const files = [ledgerFile, `${ledgerFile}-wal`].filter((file) => existsSync(file));
@@ -272,7 +272,7 @@ test("a memory forgotten under any of its ids leaves no trace, and no undo bring
   expect(bytesOf(palace)).not.toMatch(/SECRET(?:ONE|TWO|THREE)/);
 });
 
-test("an undo never leaves a memory twice: it is as it was before, or as another agent left it", async () => {
+test("an undo never leaves a memory twice: it has its former state, or the state that another agent left", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const agentOf = (name: string) => palace.shim({ ...OUTCOME, MEMPALACE_AGENT_NAME: name });
@@ -324,7 +324,7 @@ test("a search with a filter finds the matching memory, however many others are 
   expect(await ask(agent, "search_memory", wanted)).toContain("Key takeaway: deployment note 25");
 });
 
-test("stored text cannot imitate another result, and a JavaScript property name is not an outcome", async () => {
+test("stored text cannot imitate another result, and a JavaScript property name is not accepted as an outcome", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using agent = await palace.shim(OUTCOME);
@@ -353,7 +353,7 @@ test("a book is ingested, found, listed, removed as a whole, and can be ingested
   expect(found).toContain("📖 handbook");
   expect(idsIn(found)[0]).toMatch(/^books_[0-9a-f]{8}_chunk_\d+$/);
   expect((await run("books")).stdout).toMatch(/^handbook\t12 chunks\t.*handbook\.md$/m);
-  // A book is found by a search, but never shown unasked.
+  // A search finds a book, but a book is never shown unasked.
   expect(await ask(agent, "get_context_insights", { query: "bassoon of part 150" })).toContain("Nothing is known");
   const gone = (await run("remove", "handbook")).stdout;
   expect(gone).toContain("handbook: 12 chunks removed");

@@ -47,15 +47,19 @@ test("a person's score replaces the agents' scores, never lowers a score it agre
   const praised = await keep("The printer wants a reboot");
   for (let times = 0; times < 3; times++) await scored(praised, "worked");
   await run("score", praised, "worked");
-  expect(await why(praised), "who agrees lowers nothing").toMatchObject({ score: 1, uses: 4, successes: 4 });
+  expect(await why(praised), "an agreeing person lowers no score").toMatchObject({ score: 1, uses: 4, successes: 4 });
   await run("score", praised, "failed");
-  expect(await why(praised), "one word against three").toMatchObject({ score: 0.4, uses: 2, successes: 1 });
+  expect(await why(praised), "one person's score against three agents' scores").toMatchObject({
+    score: 0.4,
+    uses: 2,
+    successes: 1,
+  });
   await scored(praised, "worked");
-  expect(await why(praised), "what agents say later counts").toMatchObject({ score: 0.6, uses: 3 });
+  expect(await why(praised), "later scores of agents count").toMatchObject({ score: 0.6, uses: 3 });
   client.close();
 });
 
-test("the command reports a deletion, and the printed command takes back that write alone", async () => {
+test("the command reports a deletion, and the printed command reverts that write alone", async () => {
   await using palace = createTestPalace();
   const { client, run, keep, scored, why } = await opened(palace);
   const [bad, other] = [await keep("Restart the router at noon"), await keep("Tea is in the second drawer")];
@@ -70,7 +74,7 @@ test("the command reports a deletion, and the printed command takes back that wr
   const undone = await typed(palace, gone.stdout);
   expect(undone.code, undone.stderr + undone.stdout).toBe(0);
   expect(await why(bad)).toMatchObject({ score: 0.2, uses: 1 });
-  expect(await why(other), "the person's other words stay").toMatchObject({ score: 0.9, uses: 2 });
+  expect(await why(other), "the person's other scores stay").toMatchObject({ score: 0.9, uses: 2 });
 
   const forgotten = await run("forget", bad);
   expect(forgotten.stdout).toContain(`${bad} was taken out: Key takeaway: Restart the router at noon\n`);
@@ -79,7 +83,7 @@ test("the command reports a deletion, and the printed command takes back that wr
   expect(await why(bad)).toMatchObject({ score: 0.2, uses: 1 });
   expect(await run("forget", "working_00000000")).toMatchObject({ code: 4 });
   expect(await run("score", bad, "great")).toMatchObject({ code: 2 });
-  expect(await why(bad), "what is refused changes nothing").toMatchObject({ score: 0.2, uses: 1 });
+  expect(await why(bad), "a refused call changes nothing").toMatchObject({ score: 0.2, uses: 1 });
   client.close();
 });
 

@@ -1,11 +1,11 @@
-/** Roampal's profiles at the HTTP API: each registered profile has its own memory, and an unknown profile is refused. */
+/** Tests Roampal's profiles at the HTTP API. Each registered profile has its own memory, and an unknown profile is refused. */
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 import { type Ask, get, type Memory, post, told, withDoors } from "../../helpers/outcome-http.ts";
 
-test("the profile comes from the request, its folder or Roampal's settings; an unknown profile is refused", async () => {
+test("the profile comes from the request, its folder or Roampal's settings, and an unknown profile is refused", async () => {
   await using palace = await withDoors(false);
   const settings = join(palace.home, ".config/roampal");
   const registry = join(settings, "profiles.json");
@@ -46,7 +46,7 @@ test("the profile comes from the request, its folder or Roampal's settings; an u
   expect(await ask({ "x-roampal-profile": "default" })).toMatchObject({ status: 200 });
   rmSync(registry);
   expect(await ask({ "x-roampal-profile": "work" })).toEqual(unknown);
-  // `roampal profile use work`: the profile of requests that name none.
+  // `roampal profile use work` sets the profile of requests without a profile.
   writeFileSync(join(settings, "active_profile"), "work\n");
   expect(await ask({})).toMatchObject({ status: 404 });
   expect(await ask({ "x-roampal-profile": "default" })).toMatchObject({ status: 200 });
@@ -61,11 +61,11 @@ test("the profile comes from the request, its folder or Roampal's settings; an u
 const QUESTION = "Why does the zeppelin hangar deploy fail with exit code 23?";
 const TITLE = "Handbook of hangars";
 
-test("a profile never searches, shows, scores, counts or deletes the memories of another profile", async () => {
+test("a profile never searches, shows, scores, counts or deletes another profile's memories", async () => {
   await using palace = await withDoors();
   const settings = join(palace.home, ".config/roampal");
   mkdirSync(settings, { recursive: true });
-  // The last two have the same folder in Roampal.
+  // Roampal gives the last two the same folder.
   const names = ["default", "work", "My home", "my-home"] as const;
   writeFileSync(
     join(settings, "profiles.json"),
@@ -88,7 +88,7 @@ test("a profile never searches, shows, scores, counts or deletes the memories of
     const talk = { conversation_id: "c1" };
     const first = await told(as(name), "/api/hooks/get-context", { ...talk, query: QUESTION });
     for (const other of names.filter((one) => one !== name))
-      expect(JSON.stringify(first), `${name} is shown what is of ${other}`).not.toContain(`of ${other} `);
+      expect(JSON.stringify(first), `${name} is shown a memory of ${other}`).not.toContain(`of ${other} `);
     expect(first, "this conversation has no earlier turn").toMatchObject({ scoring_required: false });
     const said = { user_message: QUESTION, assistant_response: `Because the hangar of ${name} is locked` };
     const { doc_id: exchange } = await told(as(name), "/api/hooks/stop", { ...talk, ...said });
@@ -97,7 +97,7 @@ test("a profile never searches, shows, scores, counts or deletes the memories of
   const [mine, theirs] = [made.get("default")!, made.get("work")!];
   expect(new Set([...made.values()].flatMap((one) => Object.values(one))).size, "no id is given twice").toBe(12);
 
-  // Only work's turn is asked about, so only work's scores are taken.
+  // Only work's turn is asked about, so only work's scores are accepted.
   const asked = await told(as("work"), "/api/hooks/get-context", { conversation_id: "c1", query: "It works now" });
   expect(asked).toMatchObject({
     scoring_required: true,
@@ -123,7 +123,7 @@ test("a profile never searches, shows, scores, counts or deletes the memories of
       await told(as(name), "/api/record-outcome", { outcome: "worked", ...summary, conversation_id: "c9" }),
     ).toMatchObject({ success: true });
 
-  // Searches find only a profile's own memories, and routing learned in one profile does not apply to another.
+  // Searches find only a profile's own memories. Routing learned in one profile does not apply in another.
   for (const name of names) {
     const found = await search(name, { query: QUESTION, limit: 50 });
     expect(found.length).toBeGreaterThan(0);
@@ -150,7 +150,7 @@ test("a profile never searches, shows, scores, counts or deletes the memories of
     expect(await search("work", { id: theirs.fact }), fact.content).toMatchObject([fact]);
   }
 
-  // Tools of agents are the profile `default`.
+  // Agents' tools use the profile `default`.
   const call = async (tool: string, given: object): Promise<string> =>
     (await palace.run("palace", ["call", tool, JSON.stringify(given)])).stdout;
   expect(await call("search_memory", { id: mine.fact })).toContain("The client of default");
@@ -172,7 +172,7 @@ test("a profile never searches, shows, scores, counts or deletes the memories of
   expect(await told(keyed("work"), "/api/memory-bank/add", once)).toMatchObject({ doc_id: kept });
   expect((await post(keyed("my-home"), "/api/memory-bank/add", once)).status).toBe(422);
 
-  // Each profile has its own book of that title.
+  // Each profile has its own book with that title.
   expect(await told(as("work"), "/api/remove-book", { title: TITLE })).toMatchObject({ removed: 1 });
   expect(await told(as("work"), "/api/books")).toMatchObject({ books: [] });
   for (const name of ["default", "My home", "my-home"])
@@ -214,7 +214,7 @@ test("a Roampal data folder can be imported into a profile, and a profile can be
   await told(as("default"), "/api/memory-bank/add", { content: kept });
   const dir = join(palace.home, "exported");
   expect((await outcome("export", dir, "--profile", "work")).document).toMatchObject({ memories: 2 });
-  // Another profile has these ids already: the import must not change its memories.
+  // Another profile already has these ids, and the import must not change its memories.
   const twice = await outcome("import", dir, "--profile", "home");
   expect(twice.document).toMatchObject({ added: 0, refused: [{}, {}] });
   expect(await facts("home")).toEqual([]);

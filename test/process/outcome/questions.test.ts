@@ -1,4 +1,7 @@
-/** Questions asked before: a memory that solved one is shown as a known solution when it is asked again, also in other words (outcome-memory.md 8). */
+/**
+ * Tests repeated questions. A memory that solved one is shown as a known solution when somebody asks it again, also in other words
+ * (outcome-memory.md 8).
+ */
 import { expect, test } from "vitest";
 import type { MemoryFields } from "../../../src/protocol/outcome.ts";
 import { clientOf, palaceWithModel } from "../../helpers/outcome-agent.ts";
@@ -6,7 +9,7 @@ import { clientOf, palaceWithModel } from "../../helpers/outcome-agent.ts";
 const ASKED = "Why does the zeppelin pipeline time out?";
 const AGAIN = "Does the zeppelin pipeline time out?";
 
-test("a memory found useful for a question three times is a known solution; a partly useful one is not", async () => {
+test("a memory found useful for a question three times is a known solution, a partly useful one is not", async () => {
   await using palace = await palaceWithModel();
   const client = await clientOf(palace, "ada");
   const { id: good } = await client.call("outcome.record", {
@@ -40,7 +43,7 @@ test("a memory found useful for a question three times is a known solution; a pa
   client.close();
 });
 
-test("a turn shows how effective a collection was for such questions, and learns from the question that it began with", async () => {
+test("a turn shows how effective a collection was for such questions, and learns from its first question", async () => {
   await using palace = await palaceWithModel();
   const client = await clientOf(palace, "ada");
   const { id } = await client.call("outcome.record", { key_takeaway: "The zeppelin pipeline wants a longer timeout" });
@@ -58,7 +61,7 @@ test("a turn shows how effective a collection was for such questions, and learns
   const { context, fields } = await client.call("turn.begin", {
     ...{ conversation: "another", prompt: ASKED, isDetailed: true },
   });
-  // Two and a half of history's four outcomes are good; the two outcomes of working are too few to show.
+  // Two and a half of the four outcomes in `history` are good. `working` has two outcomes, too few to show.
   expect(context).toMatch(/wants a longer timeout \[id:\w+\] \(now, 62% effective, history\)/);
   const told = fields?.memories.map(({ collection, effectiveness }) => [collection, effectiveness]) ?? [];
   expect(new Set(told.map((one) => JSON.stringify(one)))).toContain('["history",0.625]');

@@ -1,4 +1,4 @@
-/** `roampal …`: Roampal's command line on the palace (outcome-memory.md 9), and the door it opens. */
+/** Tests `roampal …`, Roampal's command line on the palace (outcome-memory.md 9), and the door that it opens. */
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -26,7 +26,7 @@ test("start opens the door, and later brokers open it too until it is turned off
   expect(JSON.parse((await palace.run("roampal", ["start", "--json"])).stdout)).toEqual({
     ...{ port, isLocal: false, state: "open" },
   });
-  expect(await instance(), "a door that is open is left open").toBe(first);
+  expect(await instance(), "an open door stays open").toBe(first);
   // The agent that starts the next broker has no setting for the door.
   expect(await palace.run("palace", ["restart"])).toMatchObject({ code: 0 });
   await opened(palace, port);
@@ -38,7 +38,7 @@ test("start opens the door, and later brokers open it too until it is turned off
   expect(await doorOf(palace)).toBeUndefined();
 });
 
-test("each verb runs one of ours with Roampal's options; a verb that we do not have names the command to type instead", async () => {
+test("each verb runs a verb of palace with Roampal's options, and an unsupported verb names the command to type instead", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const run = (...args: string[]): ReturnType<typeof palace.run> => palace.run("roampal", args);

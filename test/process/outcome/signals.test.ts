@@ -1,4 +1,4 @@
-/** Outcomes from signals instead of scores: facts that an agent's host recorded about a turn, and a question asked again. */
+/** Tests outcomes from signals instead of scores: facts that an agent's host recorded about a turn, and a repeated question. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -58,7 +58,7 @@ test.each([
   ["tests-failed", "failed", 0.5, 0.35],
   ["command-failed", "failed", 0.25, 0.425],
 ] as const)(
-  "%s says %s of the answer and of what was shown for it, by its weight",
+  "%s says %s about the answer and the memories shown for it, by its weight",
   async (signal, outcome, weight, score) => {
     await using scene = await begun();
     const { client, palace, shown } = scene;
@@ -70,7 +70,7 @@ test.each([
     }
     const { stdout } = await palace.run("palace", ["outcome", "why", shown]);
     expect(stdout).toContain(`${outcome} by ${signal}, weight ${weight}`);
-    // The turn has ended: a repeated answer is not a second exchange, and its signals are dropped.
+    // The turn has ended. A repeated answer makes no second exchange, and its signals are dropped.
     expect(await answer(client, [signal])).toBe(exchange);
     for (const id of [shown, exchange]) expect(saidOf(await why(client, id))).toHaveLength(1);
     const other = await answer(client, [signal], "something else?");
@@ -97,7 +97,7 @@ test("the agent is still asked for a score, which counts beside the signal, and 
   expect(await why(client, exchange)).toMatchObject({ score: 0.8, uses: 1, successes: 1 });
 });
 
-test("the signal `reverted` counts for the exchange before it and the memories shown for that one", async () => {
+test("the signal `reverted` counts for the exchange before it and that exchange's shown memories", async () => {
   await using scene = await begun();
   const { client, shown } = scene;
   const exchange = await answer(client);
@@ -138,7 +138,7 @@ test("asking the same question again counts once as a failure of its answer", as
   expect(saidOf(await why(client, exchange))).toHaveLength(1);
 });
 
-test("another question, or a short prompt to go on, does not count as asking again", async () => {
+test("another question, or a short prompt to continue, does not count as asking again", async () => {
   await using scene = await begun();
   const { client } = scene;
   await answer(client);
@@ -160,7 +160,7 @@ test.each([
   [null],
   [["tests-passed", "tests-failed"]],
   [["tests-failed", "reverted", "tests-passed", "tests-failed"]],
-])("signals that are none are refused, and nothing is changed: %j", async (given) => {
+])("invalid signals are refused and change nothing: %j", async (given) => {
   await using scene = await begun();
   const { client, shown } = scene;
   await expect(answer(client, given as HostSignal[])).rejects.toMatchObject({
@@ -184,7 +184,7 @@ test("signals of a turn whose beginning was missed count neither for it nor for 
   expect(saidOf(await why(client, id ?? ""))).toEqual([]);
 });
 
-test("a turn ended by another agent than the conversation's own stores its exchange, but its signals do not count", async () => {
+test("a turn that another agent than the conversation's own ends stores its exchange, but its signals do not count", async () => {
   await using scene = await begun();
   const { palace, client, shown } = scene;
   const exchange = await answer(client);
@@ -216,7 +216,7 @@ test("signals alone never delete or promote a memory, however many there are", a
   expect((await palace.run("palace", ["outcome", "why", shown])).stdout).toMatch(/^uses\s+none$/m);
 });
 
-test("a turn's end that is sent again after a kill counts once", async () => {
+test("the end of a turn that is sent again after a kill counts once", async () => {
   await using scene = await begun();
   const { palace, client, shown } = scene;
   const said = { conversation: CONVERSATION, user: QUESTION, assistant: "So." };
@@ -282,7 +282,7 @@ test("the hook of the extension and the plugin sends their signals, and stores t
   expect(saidOf(await why(client, shown))).toEqual([["failed", "command-failed", 0.25]]);
 });
 
-test("undo takes a signal and its effect back, and forget leaves no row of it", async () => {
+test("undo reverts a signal and its effect, and forget leaves no row of it", async () => {
   await using scene = await begun();
   const { palace, client, agent, shown } = scene;
   const before = await why(client, shown);

@@ -1,4 +1,7 @@
-/** The loop of outcome memory: a memory is shown, an answer given, and the next user message judges both (outcome-memory.md 4.4, 4.5, 4.9). */
+/**
+ * Tests the loop of outcome memory: a memory is shown, the agent answers, and the next user message judges both (outcome-memory.md 4.4,
+ * 4.5, 4.9).
+ */
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -95,7 +98,7 @@ test.each([{}, { conversation: "" }, { conversation: "x".repeat(201) }, { conver
   },
 );
 
-test("a turn that names its project leaves out memories of others, and a hostile memory stays data", async () => {
+test("a turn that names its project omits memories of other projects, and a hostile memory stays data", async () => {
   await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
@@ -269,7 +272,7 @@ test("a score counts for the agent's own conversation, once a turn, and not at a
   expect(await usesOf(other.exchange)).toBe("0");
   await ask(pi, "score_memories", { outcome: "failed", memory_scores: { working_00000000: "failed" } });
   expect(await usesOf(other.exchange)).toBe("0");
-  // The agent may also score a memory that it was not shown: this exchange is the only one that waits for its score.
+  // The agent may also score a memory that it was not shown. Only this exchange waits for its score.
   const elsewhere = await ask(pi, "record_response", { key_takeaway: "Buses run all night" });
   expect(elsewhere).toContain("Recorded");
   const found = await ask(pi, "search_memory", { query: "Buses run all night", collections: ["working"], limit: 1 });

@@ -1,4 +1,4 @@
-/** A cross-encoder in its folder, through a real broker: it orders the hits, and doctor and explain report it. */
+/** Tests a cross-encoder in its folder through a real broker: it orders the hits, and doctor and explain report it. */
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

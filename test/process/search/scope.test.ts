@@ -1,4 +1,4 @@
-/** Two projects with similar notes, a real broker, and shims in their folders: each agent finds its own note first. */
+/** Two projects have similar notes. With a real broker and shims in their folders, each agent finds its own note first. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
@@ -44,7 +44,7 @@ async function fileNotes(palace: TestPalace): Promise<void> {
   client.close();
 }
 
-test("each agent finds the note of its own project first, in a worktree and a moved clone too, and a clearly better one elsewhere", async () => {
+test("each agent finds the note of its own project first, also in a worktree and a moved clone, but after a clearly better one", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await fileNotes(palace);
@@ -71,7 +71,7 @@ test("each agent finds the note of its own project first, in a worktree and a mo
   );
   expect(both.toSorted()).toEqual(["Boat Yard", "boat_yard"]);
 
-  // Outside of every project, and where the palace has no wing of the project, the answer is what it always was.
+  // Outside every project, and without a wing of the project in the palace, the answer stays the same.
   const client = await palace.client();
   const plain = await client.callTool("mempalace_search", { query: QUERY });
   client.close();

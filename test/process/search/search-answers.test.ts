@@ -1,4 +1,4 @@
-/** Explanations and notices of a search through a real broker with a model: fields for an agent, text for people. */
+/** Tests explanations and notices of a search through a real broker with a model: fields for an agent, text for people. */
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
@@ -36,7 +36,7 @@ test("an explained score is the weighted sum of cosine and words times the facto
     )
     .toEqual(["ready", 0]);
 
-  // Under load the question's vector may come too late; then two of the three notes have nothing of it.
+  // Under load the question's vector may come too late. Two of the three notes then have no part from it.
   let results: Explained[] = [];
   const count = async (): Promise<number> => {
     const answer = await client.callTool("mempalace_search", { query: "does Alice work", explain: true });

@@ -36,7 +36,7 @@ test.skipIf(!hasTerminal)(
     const { stdout } = await palace.run("palace", ["search", "roll back a server", "--limit", "1"]);
     expect(stdout.split("\t").slice(0, 4)).toEqual(["1", "w", expect.any(String), "guide/deploy.md"]);
     expect(stdout.trimEnd().split("\n")).toHaveLength(1);
-    // For a file that has changed, the output has no line number.
+    // For a file that changed, the output has no line number.
     writeFileSync(join(project, "guide/deploy.md"), DEPLOY.replace("by hand", "by machine"));
     expect(seen({ NO_COLOR: "1" })).toMatch(/^.*1\. guide\/deploy\.md › On Fridays$/m);
   },

@@ -1,4 +1,4 @@
-/** `palace repair compact` through a real broker: under writes, killed on the way, and beside readers. */
+/** Tests `palace repair compact` through a real broker: during writes, killed on the way, and beside readers. */
 import { statSync } from "node:fs";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
@@ -9,7 +9,7 @@ const DRAWERS = 40;
 /** Several times the size of the drawers, because new drawers use free pages first. */
 const FREE_BYTES = 20 * 1024 * 1024;
 
-/** Makes a ledger as older versions did, with free pages that only a full rewrite gives back. */
+/** Makes a ledger as older versions did, with free pages that only a full rewrite returns to the disk. */
 function beginWithFreePages(file: string): void {
   openForWriting(file).close();
   const database = new Database(file);
@@ -18,7 +18,7 @@ function beginWithFreePages(file: string): void {
   database.close();
 }
 
-it("rewrites the ledger while an agent goes on writing, frees its space, and keeps every drawer", async () => {
+it("rewrites the ledger while an agent keeps writing, frees its space, and keeps every drawer", async () => {
   await using palace = createTestPalace();
   const { ledgerFile } = palace.config.paths;
   beginWithFreePages(ledgerFile);

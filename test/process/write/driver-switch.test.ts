@@ -1,6 +1,6 @@
 /**
- * One memory whose driver changes in turns: none, files, and a Chroma server. Each broker is killed while it writes. The ledger keeps
- * every acknowledged write, and in the end the public palace has each of them once.
+ * The driver of one memory changes in turns: none, files, and a Chroma server. Each broker is killed while it writes. The ledger keeps
+ * every acknowledged write, and at the end the public palace has each of them once.
  */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -32,7 +32,7 @@ describe.skipIf(missing !== undefined)("drivers in turns", () => {
         await delay(random() * 400);
         const content = `note ${at} of broker ${round}, killed as ${env["MEMPALACE_DRIVER"]}`;
         await shim.call("mempalace_add_drawer", { wing: "w", room: `r${round}`, content });
-        // Found by its text: on a slow machine the write may have been spooled, and has no id yet.
+        // Searches by text, because on a slow machine the write may have been spooled and has no id yet.
         filed.add(content);
       });
       const dying = delay(100 + random() * 600).then(() => broker.kill("SIGKILL"));

@@ -1,7 +1,6 @@
 /**
- * A real MemPalace that our lock cannot reach, of another HOME or at another mount point, writes the palace that our driver
- * writes, itself or through a real Chroma server. The broker finds it by the palace's own row numbers, doctor names it, and our
- * drawers stay.
+ * A real MemPalace that our lock cannot reach, under another HOME or at another mount point, writes the same palace as our driver, itself
+ * or through a real Chroma server. The broker finds it by the palace's own row numbers, doctor names it, and our drawers stay.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,9 +25,9 @@ import { writeTinyModel } from "../../helpers/tiny-model.ts";
 
 const OURS = 30;
 const FOUND_MAX_MS = 60_000;
-/** Time limit: the foreign Chroma and the palace's may wait for each other for ever. */
+/** Time limit. The foreign Chroma and the palace's own may wait for each other for ever. */
 const FOREIGN_MAX_MS = 40_000;
-/** Between two comparisons of a palace are nine times what one takes, and a busy machine takes long. */
+/** The pause between two comparisons of a palace is nine times as long as one takes, and a busy machine takes long. */
 const SETTLED_MAX_MS = 400_000;
 
 let otherHome: string;
@@ -64,7 +63,7 @@ async function setFilesScene(): Promise<Scene> {
   return await fill(palace, env, begun);
 }
 
-/** Starts the broker and files OURS; what was begun ends with the scene. */
+/** Starts the broker and files OURS. The scene's end also ends them. */
 async function fill(palace: TestPalace, env: Record<string, string>, begun: AsyncDisposableStack): Promise<Scene> {
   await palace.startBroker(env);
   await file(palace, env, 0, OURS);
@@ -131,15 +130,15 @@ for (const version of MEMPALACE_VERSIONS) {
       const check = await doctor(scene);
       expect(check).toMatchObject({ state: "warn", detail: expect.stringContaining("another mount point") as string });
       expect(check?.detail).toContain(`${written.length} rows of others were adopted`);
-      // Ours are all there, on both sides, and so are theirs.
+      // All our drawers and all theirs are on both sides.
       await expect.poll(async () => (await status(palace)).driver.lag, { timeout: FOUND_MAX_MS }).toBe(0);
       expect(ledgerIds(scene)).toHaveLength(OURS + written.length);
       expect(ledgerIds(scene)).toEqual(expect.arrayContaining(written));
       expect(palaceIds(scene)).toEqual(ledgerIds(scene));
     };
 
-    // How a writer is noticed depends on our driver, how it writes on its version: each has one scene. The third pair, 3.11.0
-    // beside a Chroma, is the storm below.
+    // Our driver decides how a writer is noticed, and its version how it writes. Each has one scene. The third pair, 3.11.0 beside a
+    // Chroma, is the storm below.
     const driver = version === "3.3.6" ? "chroma" : "files";
     it(`of another HOME and at another mount point, beside the driver ${driver}, is reported, its rows are adopted, and our drawers that it deleted are sent again`, async () => {
       await using scene = await (driver === "chroma" ? setChromaScene(version) : setFilesScene());
@@ -169,7 +168,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
   "MemPalace mines",
   () => {
     // Two upstream writers lose a part of their vectors in this way, without an error.
-    it("through a second mount path and under a second HOME, amid a storm: nothing of ours is lost, theirs is named", async () => {
+    it("through a second mount path and under a second HOME, during a storm: we lose no drawer, and the report names the writers", async () => {
       await using scene = await setChromaScene(NEW);
       const { palace, palaceDir, env } = scene;
       const projects = ["one", "two"].map((name) => {
@@ -185,7 +184,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
       });
       const { path: mount, wrapper } = throughOtherMount(palaceDir, join(otherHome, "mounted"));
       let mining = true;
-      // Beside a Chroma that is being written to, upstream's miner often gives up; drawers that an agent files through it arrive.
+      // Upstream's miner often gives up beside a Chroma that is being written to. Drawers that an agent files through it arrive.
       const meddle = async (name: string, project: string, options: MempalaceOptions): Promise<void> => {
         const place = options.palace === undefined ? [] : ["--palace", options.palace];
         await runMempalace(NEW, [...place, "mine", project], options);
@@ -235,7 +234,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
           throw new Error(`not adopted: ${JSON.stringify({ adoption, strays, driver })}`, { cause });
         });
       expect(wings().others).toBeGreaterThanOrEqual(10);
-      // Reported after a second comparison has confirmed it.
+      // It is reported after a second comparison has confirmed it.
       await expect
         .poll(async () => (await status(palace)).strays, { timeout: SETTLED_MAX_MS })
         .toMatchObject({ state: "found", rows: 0 });
@@ -244,7 +243,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
   },
 );
 
-/** Past Chroma's sync threshold of 1,000 there is an index on disk that can be torn. */
+/** Number of drawers beyond Chroma's sync threshold of 1,000, so that an index on disk can be torn. */
 const INDEXED = 1_150;
 /** Two of the first thousand records are not in the index: a deletion and the record that it deleted. */
 const INDEXED_MIN = 998;
@@ -255,7 +254,7 @@ describe.skipIf((await mempalaceMissing(OLD)) !== undefined)(`a foreign MemPalac
   it("and moves the index away is noticed, and a restart of Chroma and broker brings all vectors back", async () => {
     await using scene = await setChromaScene(OLD);
     const { palace, palaceDir, chroma, env } = scene;
-    // 3.3.6 takes an index with a deleted element for damaged.
+    // 3.3.6 takes an index with a deleted element for a damaged one.
     await using shim = await palace.shim(env);
     await shim.call("mempalace_delete_drawer", { drawer_id: ledgerIds(scene)[0] ?? "" });
     await file(palace, env, OURS, INDEXED + 1);

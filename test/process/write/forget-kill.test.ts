@@ -1,4 +1,4 @@
-/** `palace forget` while the broker is killed at every step: the command still ends, it runs once, and no byte of the text is left. */
+/** Kills the broker at every step of `palace forget`. The command still ends, it runs once, and no byte of the text is left. */
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";

@@ -1,6 +1,6 @@
 /**
- * A forgotten text is gone everywhere. The tests file a unique text through a real broker in every possible way, forget it through the
- * command line, and search every byte under the home, with the broker running and stopped.
+ * Tests that a forgotten text is gone everywhere. The tests file a unique text through a real broker in every possible way, forget it
+ * through the command line, and search every byte under the home, with the broker running and stopped.
  */
 import { once } from "node:events";
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
@@ -11,10 +11,10 @@ import { filesHolding } from "../../helpers/bytes.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { writeTinyModel } from "../../helpers/tiny-model.ts";
 
-/** A single word for a full-text index that occurs in no other text. */
+/** Word that occurs in no other text, and that a full-text index keeps whole. */
 const SECRET = "zq7xk9unforgettable4w2v";
 
-/** Files the secret in every way; returns ids. `settle`: the public palace has it. */
+/** Files the secret in every way and returns its ids. `settle`: the public palace has it. */
 async function fileSecrets(palace: TestPalace): Promise<{ id: string; other: string }> {
   await using shim = await palace.shim();
   const add = async (content: string, more: object = {}): Promise<string> =>
@@ -77,7 +77,7 @@ for (const driver of ["none", "files"] as const) {
 
       const look = await forget(palace, "--match", SECRET, "--dry-run");
       const preview = JSON.parse(look.stdout) as { total: number; facts: number; links: number };
-      // One alone, two slices and their third, a diary entry, a chunk of a document.
+      // One drawer alone, two of three slices and the third, a diary entry, a chunk of a document.
       expect(preview).toMatchObject({ facts: 1, links: 1 });
       expect(preview.total).toBeGreaterThanOrEqual(5);
       expect(look.stdout).not.toContain(SECRET);
@@ -110,7 +110,7 @@ for (const driver of ["none", "files"] as const) {
       broker.kill("SIGTERM");
       await ended;
       expect(filesHolding(palace.home, SECRET)).toEqual([]);
-      // The next broker opens the palace as it was left.
+      // The next broker opens the palace as the last one left it.
       await palace.startBroker(env);
       await settled(palace);
       expect(filesHolding(palace.home, SECRET)).toEqual([]);
@@ -135,7 +135,7 @@ describe("forgetting", () => {
     await settled(palace);
     const done = await forget(palace, id, "drawer_that_is_none", "--yes");
     expect(JSON.parse(done.stdout)).toMatchObject({ drawers: 1, missing: ["drawer_that_is_none"], pending: 0 });
-    // The drawer of the source stays whole: it holds the word with one more letter.
+    // The drawer of the source stays whole: its word has one more letter.
     expect(filesHolding(palace.home, `first ${SECRET}`)).toEqual([]);
     expect(filesHolding(palace.home, "second state of it")).toEqual([]);
     expect(filesHolding(palace.home, `${SECRET}b`).length).toBeGreaterThan(0);

@@ -1,6 +1,6 @@
 /**
- * A disk that fills up under a running broker, and a palace that cannot be written: typed errors, nothing half written, reads
- * go on, and writes work again when there is space. Needs root, for a small tmpfs of its own.
+ * Tests a disk that fills up under a running broker, and a palace that cannot be written. Errors are typed, no write is half done, reads
+ * continue, and writes work again when there is space. Needs root, for its own small tmpfs.
  */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
@@ -40,14 +40,14 @@ function fillUp({ config }: TestPalace, leftBytes: number): string[] {
 }
 
 describe.skipIf(why !== undefined)("a full disk", () => {
-  it("is a typed error that writes nothing; reads go on; space makes writes work again", async () => {
+  it("is a typed error that writes nothing; reads continue, and writes work again when there is space", async () => {
     await using palace = createTestPalace();
     using _disk = smallDisk(palace, "3m");
     const broker = await palace.startBroker();
     const client = await palace.client();
     const acknowledged: string[] = [];
     let failure: unknown;
-    // The ballast is what another program filled the disk with.
+    // The ballast plays another program's files that filled the disk.
     const ballast = join(palace.config.paths.home, "ballast");
     writeFileSync(ballast, Buffer.alloc(1024 * 1024));
     for (let index = 0; index < 2000 && failure === undefined; index++) {
@@ -75,7 +75,7 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     await new Promise((resolve) => broker.once("exit", resolve));
   });
 
-  it("lets a killed broker's successor start: reads work, a write is refused, and works when there is space", async () => {
+  it("lets a killed broker's successor start: reads work, and a write is refused until there is space", async () => {
     await using palace = createTestPalace();
     using _disk = smallDisk(palace, "4m");
     const first = await palace.startBroker();

@@ -6,7 +6,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 
 const FACTS = 100;
 
-test("MemPalace's graph file holds a fact as soon as the tool has answered", async () => {
+test("MemPalace's graph file has a fact as soon as the tool has answered", async () => {
   await using palace = createTestPalace();
   const shim = await palace.shim();
   const fact = (index: number) => ({ subject: "gate", predicate: "code", object: `number ${index}` });
@@ -17,7 +17,7 @@ test("MemPalace's graph file holds a fact as soon as the tool has answered", asy
     await shim.call("mempalace_kg_add", fact(index));
     if (factsIn(palace.config.paths.graphFile) !== index + 1) late.push(index);
   }
-  // The answer waits for the file for a bounded time only, which may be too short on a machine under load.
+  // The answer waits for the file only for a bounded time, which may be too short on a machine under load.
   expect(late.length, late.join(" ")).toBeLessThan(FACTS / 2);
   await shim.call("mempalace_kg_invalidate", { ...fact(FACTS), ended: "2030-01-01" });
   await expect.poll(() => factsIn(palace.config.paths.graphFile, "WHERE valid_to IS NOT NULL")).toBe(1);

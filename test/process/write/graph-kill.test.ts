@@ -1,6 +1,6 @@
 /**
- * Brokers are killed while they write the graph, at every step between the call and upstream's files. Each acknowledged fact is there
- * once, and the files agree with the ledger again.
+ * Kills brokers while they write the graph, at every step between the call and upstream's files. Each acknowledged fact exists once, and
+ * the files agree with the ledger again.
  */
 import { expect, test } from "vitest";
 import { readBrokerFile } from "../../../src/wire/client/discover.ts";
@@ -8,12 +8,12 @@ import { clearStopped } from "../../../src/base/state-files.ts";
 import { graphDifferences } from "../../helpers/graph-differences.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-/** Dies when the broker passes the step for the Nth time, so that some facts are written before. */
+/** Fault that kills the broker when it passes the step for the Nth time, so that some facts are written before. */
 const FAULTS = [
   ...["commit.after-apply:6", "commit.before-commit:5", "commit.after-sync:5"],
   ...["graph.after-send:3", "graph.after-done:3"],
 ];
-/** Least number of writes; the test writes on until a broker has died. */
+/** Least number of writes. The test keeps writing until a broker has died. */
 const FACTS_PER_FAULT = 6;
 
 test("facts and tunnels survive a kill at every step, each once, and are in upstream's files", async () => {
@@ -46,7 +46,7 @@ test("facts and tunnels survive a kill at every step, each once, and are in upst
   expect(await shim.call("mempalace_kg_stats", {})).toMatchObject({ triples: made.facts, expired_facts: made.ended });
   const tunnels = (await shim.call("mempalace_list_tunnels", {})) as unknown as { updated_at?: string }[];
   expect(tunnels).toHaveLength(made.tunnels);
-  // Made twice, it would say when.
+  // A second creation would add a time.
   expect(tunnels.filter(({ updated_at }) => updated_at !== undefined)).toEqual([]);
   await expect.poll(() => graphDifferences(palace.config.paths), { timeout: 20_000 }).toEqual([]);
   await shim.close();

@@ -1,5 +1,5 @@
 /**
- * A palace from an old MemPalace whose index measures by l2 instead of the cosine. Our search uses its vectors with the cosine, so it
+ * A palace of an old MemPalace has an index that measures by l2 instead of the cosine. Our search uses its vectors with the cosine, so it
  * is right at once. `repair-status` reports the l2 index, and a repair gives MemPalace a cosine index.
  */
 import { expect, it } from "vitest";
@@ -36,7 +36,7 @@ it.skipIf(missing !== undefined)(
       results: { text: string; distance: number }[];
     };
     expect(results[0]?.text).toBe("bread is baked on mondays");
-    // The distance is a cosine distance, whatever their index measures by.
+    // The distance is a cosine distance, whatever measure their index uses.
     expect(results[0]?.distance).toBeGreaterThanOrEqual(0);
     expect(results[0]?.distance).toBeLessThanOrEqual(2);
 

@@ -1,6 +1,6 @@
 /**
- * A MemPalace 3.11 that has written keeps its lease on the palace until it ends. Meanwhile this memory reads what it does, deletions
- * too, and keeps to itself what our agents file; when it has ended both sides hold the same.
+ * A MemPalace 3.11 that wrote keeps its lease on the palace until it ends. Meanwhile this memory reads its changes, including deletions,
+ * and does not send it what our agents file. After it has ended both sides are equal.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";

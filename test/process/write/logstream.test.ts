@@ -1,4 +1,4 @@
-/** The coordination log behind a real broker: idempotency keys, roles, waits, and a kill at every step of a write. */
+/** Tests the coordination log behind a real broker: idempotency keys, roles, waits, and a kill at every step of a write. */
 import { once } from "node:events";
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { watchTimers } from "../../helpers/waited-timers.ts";
 type Event = { id: string; seq: number; body: string; hlc: string; correlation_id: string | null };
 type Answer = { success?: boolean; error?: string; event: Event; events: Event[]; timed_out?: boolean };
 
-/** Time a stopping broker gives to calls that do not end by themselves. */
+/** Time that a stopping broker gives to calls that do not end by themselves. */
 const DRAIN_MAX_MS = 8_000;
 const REQUEST = { type: "task.request", stream: "project/p", room: "delegation", from_agent: "a", to_agent: "b" };
 const PATCH = "--- a\n+++ b\n";
@@ -60,13 +60,13 @@ test("a patch whose event is refused leaves no artifact", async () => {
   database.close();
 });
 
-test("a wait ends with the event it waits for, whoever appends it, and does not hold up other calls", async () => {
+test("a wait ends with the event it waits for, whoever appends it, and does not delay other calls", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const [waiting, other] = [await palace.client(), await palace.client()];
   const first = await call(other, "event_append", REQUEST);
   const cursor = { since_event_id: first.event.id, timeout_ms: 60_000 };
-  // This peer opens all the waits that it may have; other peers' calls go on.
+  // This peer opens all the waits that it may have. Other peers' calls continue.
   const waits = Array.from({ length: 60 }, (_, at) =>
     call(waiting, "event_wait", { ...cursor, correlation_id: at < 30 ? "ours" : "theirs" }),
   );
@@ -92,7 +92,7 @@ test("a wait ends with the event it waits for, whoever appends it, and does not 
   other.close();
 });
 
-test("a process that has locked the log delays events, but not the writing of drawers", async () => {
+test("a process that locked the log delays events, but not the writing of drawers", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();
@@ -168,7 +168,7 @@ test.each(STEPS)(
   },
 );
 
-test("a log that is moved away under a running broker is made again, and a file that is not a log is refused and left as it is", async () => {
+test("a log that is moved away under a running broker is made again, and a file that is not a log is refused and stays unchanged", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();

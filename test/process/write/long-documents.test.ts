@@ -1,6 +1,6 @@
 /**
- * Project files that are too long for one message. They become the drawers that MemPalace makes of them. If the miner or the broker is
- * killed while they are sent, the palace has the old document or the new one, whole and once.
+ * Project files that are too long for one message become the drawers that MemPalace makes of them. If the miner or the broker is killed
+ * while they are sent, the palace has the old document or the new one, whole and once.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -28,7 +28,7 @@ const lines = (about: string, length: number): string =>
 /** Mostly blank: as many parts as any text of that length, and a tenth of the drawers. */
 const sparse = (about: string, length: number): string =>
   (lines(about, 800) + " ".repeat(8_000)).repeat(Math.ceil(length / 8_800));
-/** Few parts, so that the kill at each of them is quick: three bytes a character. */
+/** Few parts, with three bytes a character, so that the kill at each of them is quick. */
 const WIDE_LINE = "日本語の長い文書。\n";
 const WIDEST_LINE = "𠀋𠀌𠀍𠀎𠀏🦊𠀐𠀑。\n";
 const wide = (about: string): string => `${about} ${(WIDE_LINE.repeat(80) + "\u3000".repeat(8_000)).repeat(205)}`;
@@ -49,7 +49,7 @@ function read<T>(palace: TestPalace, sql: string): T[] {
   return rows;
 }
 const partsOf = (palace: TestPalace): number => read(palace, "SELECT 1 FROM source_part").length;
-/** Texts, counts and closets of the source, without times and without ids (an id contains the path). */
+/** Returns texts, counts and closets of the source, without times and without ids (an id contains the path). */
 const content = (palace: TestPalace): unknown => ({
   texts: read(palace, "SELECT text, json_extract(metadata, '$.chunk_index') FROM drawer ORDER BY 2, 1"),
   places: read(palace, "SELECT drawers FROM place"),
@@ -78,7 +78,7 @@ print(json.dumps([{"id": i, "text": d, "metadata": m} for i, d, m in zip(found["
   const stdout = await python(version, home, dump, [palace]);
   return JSON.parse(stdout.slice(stdout.indexOf("["))) as Row[];
 };
-/** Evens out differences of the clock, and of floats: Chroma sometimes returns one with its last bit changed. */
+/** Evens out differences of the clock and of floats: Chroma sometimes returns a float with its last bit changed. */
 function timeless({ text, metadata }: Row): unknown {
   const { filed_at: _filed, last_modified: _modified, source_mtime: mtime, ...rest } = metadata;
   return { text, rest, mtime: Number(mtime ?? 0).toFixed(5) };
@@ -96,8 +96,8 @@ test.skipIf(missing !== undefined)(
     try {
       const chooser = chooserOf(Number(process.env["FUZZ_SEED"] ?? 1));
       let text = "# Plan of Alice\n\nAlice and Bob decided to keep it. Bob agreed.\n";
-      // Most of it in characters of four bytes: drawers are cut by characters, MemPalace files each of them slowly, and its
-      // cutting takes the square of their number.
+      // Most characters have four bytes. Drawers are cut by characters, MemPalace files each of them slowly, and its cutting takes the
+      // square of their number.
       for (let bytes = 0; bytes <= SOURCE_CALL_MAX_BYTES;) {
         const more = `${prose(chooser, 24)}${chooser.pick(["\n", "\n\n", "\r\n"])}${WIDEST_LINE.repeat(600)}`;
         text += more;
@@ -130,7 +130,7 @@ test.skipIf(missing !== undefined)(
   },
 );
 
-/** Kill points and the number of the write: writes 1 and 2 are the parts, write 3 files them. */
+/** Kill points and the number of the write. Writes 1 and 2 are the parts, write 3 files them. */
 const BLOWS = [
   ["admit.before-queue", 1],
   ["commit.after-apply", 2],
@@ -146,7 +146,7 @@ const WIDE = wide("the new one");
 let calm: Promise<unknown[]> | undefined;
 
 test.each(BLOWS)(
-  "the broker is killed at %s of write %i: the run goes on, and the new document is there once",
+  "the broker is killed at %s of write %i: the run continues, and the new document is there once",
   { timeout: 300_000 },
   async (point, nth) => {
     expect(Buffer.byteLength(WIDE)).toBeGreaterThan(SOURCE_CALL_MAX_BYTES);
@@ -200,11 +200,11 @@ test("the miner is killed after each part: the old document stays, and the next 
     expect(content(palace)).toEqual(expected);
     expect(partsOf(palace)).toBe(0);
   }
-  // On a quick machine some runs are done before their kill.
+  // On a quick machine some runs finish before their kill.
   expect(between).toBeGreaterThan(1);
 }, 300_000);
 
-/** Kills the broker; the next client starts another one. */
+/** Kills the broker. The next client starts another one. */
 function killBroker(palace: TestPalace): void {
   process.kill(readBrokerFile(palace.config.paths.brokerFile)?.pid ?? 0, "SIGKILL");
 }
@@ -245,7 +245,7 @@ test("miners that send the same file at the same time leave it whole and once", 
 test("a miner reports that a broker without `source.part` is too old", async () => {
   await using palace = createTestPalace();
   const client = await palace.client();
-  // Stands in for an older broker: a real broker answers here to a method that it does not have.
+  // Stands in for an older broker: a real broker answers a method that it does not have.
   const older: Pick<Client, "call"> = {
     call: (method, ...rest) =>
       client.call(method === "source.part" ? ("source.unheard" as typeof method) : method, ...rest),

@@ -1,6 +1,6 @@
 /**
- * Another process deletes the write-ahead log of the ledger, or of the coordination log, under a running broker. Every acknowledged
- * write stays, whenever the broker is killed.
+ * Another process deletes the write-ahead log of the ledger, or of the coordination log, under a running broker. Every acknowledged write
+ * stays, whenever the broker is killed.
  */
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ function eventsIn(file: string): string[] {
 }
 
 test.each(DAMAGES)(
-  "the next write notices that the ledger's -wal was %s, and a kill then takes no acknowledged write",
+  "the next write notices that the ledger's -wal was %s, and a kill then loses no acknowledged write",
   async (_how, damage) => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
@@ -83,7 +83,7 @@ test("without a write the broker also notices it, saves the log into the ledger 
 }, 300_000);
 
 test.each(DAMAGES)(
-  "the next event notices that the coordination log's -wal was %s, and a kill then takes no acknowledged event",
+  "the next event notices that the coordination log's -wal was %s, and a kill then loses no acknowledged event",
   async (_how, damage) => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();

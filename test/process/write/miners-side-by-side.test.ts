@@ -1,7 +1,7 @@
 /**
- * The founding hazard in the default arrangement: our driver writes the palace's files itself, and two real MemPalaces that no
- * lock reaches, one under a second HOME and one through a second mount path, mine into the same palace at the same time, while our
- * own agents write. The test proves that each of them really mined.
+ * Tests the hazard that this project was founded for, in the default arrangement. Our driver writes the palace's files itself. Two real
+ * MemPalaces that no lock reaches, one under a second HOME and one through a second mount path, mine into the same palace while our own
+ * agents write. The test proves that each of them really mined.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,17 +24,17 @@ import { writeTinyModel } from "../../helpers/tiny-model.ts";
 const AGENTS = 4;
 const MINED_MIN = 500;
 const FILES = 12;
-/** Drawers of 800 characters, of which each file has this many. */
+/** Number of drawers of 800 characters in each file. */
 const DRAWERS_A_FILE = 48;
-/** Time limit: two MemPalaces that wait for each other do so for ever. */
+/** Time limit. Two MemPalaces that wait for each other do so for ever. */
 const MINE_MAX_MS = 90_000;
-/** Longest time of both mines: a MemPalace that is refused again and again succeeds once the other is done. */
+/** Longest time of both mines. A MemPalace that is refused again and again succeeds once the other is done. */
 const MINES_MAX_MS = 200_000;
-/** Rounds: if one refused the other until it was done, they did not mine side by side and try again. */
+/** Number of tries. If one refused the other until it was done, they did not mine side by side and try again. */
 const ROUNDS_MAX = 3;
 const SETTLED_MAX_MS = 180_000;
 
-/** A project whose drawers are all different. */
+/** Project whose drawers are all different. */
 function makeProject(folder: string, wing: string): string {
   mkdirSync(folder);
   for (let file = 0; file < FILES; file++) {
@@ -48,7 +48,7 @@ function makeProject(folder: string, wing: string): string {
   return folder;
 }
 
-/** Drawers of a wing, ids and texts, in the ledger. */
+/** Returns a wing's drawers in the ledger, ids and texts. */
 function drawersOf(palace: TestPalace, wing: string): string[] {
   const database = new Database(palace.config.paths.ledgerFile, { readonly: true });
   const ids = database.prepare<[string], string>("SELECT id FROM drawer WHERE wing = ?").pluck().all(wing);
@@ -56,7 +56,7 @@ function drawersOf(palace: TestPalace, wing: string): string[] {
   return ids;
 }
 
-/** Ids of the drawers' collection in the palace's own rows. */
+/** Returns the ids of the drawers' collection in the palace's own rows. */
 function palaceIds(palace: TestPalace): Set<string> {
   const database = new Database(join(palace.config.paths.palaceDir, "chroma.sqlite3"), { readonly: true });
   const ids = database
@@ -72,7 +72,7 @@ function palaceIds(palace: TestPalace): Set<string> {
 
 type Range = { from: number; to: number };
 
-/** First and last of the numbers that Chroma gave a wing's rows: it counts all writes of a palace, whoever makes them. */
+/** Returns the first and the last number that Chroma gave a wing's rows. It counts all writes of a palace, whoever makes them. */
 function rangeOf(palace: TestPalace, wing: string): Range {
   const database = new Database(join(palace.config.paths.palaceDir, "chroma.sqlite3"), { readonly: true });
   const range = database
@@ -89,7 +89,7 @@ function areMixed(one: Range, two: Range): boolean {
   return Math.max(one.from, two.from) < Math.min(one.to, two.to);
 }
 
-/** Each of the agents writes until `until` is settled; returns the ids of what was acknowledged. */
+/** Lets each agent write until `until` is settled, and returns the ids of the acknowledged writes. */
 async function storm(agents: readonly StdioMcp[], round: number, until: Promise<unknown>): Promise<string[]> {
   let isOver = false;
   const over = (): void => void (isOver = true);
@@ -120,7 +120,7 @@ const missing = await installed();
 if (missing !== undefined) console.log(`left out: miners side by side (${missing})`);
 
 describe.skipIf(missing !== undefined)("with the files driver", () => {
-  it("two MemPalaces mine side by side while our agents write: our drawers all stay, theirs are all adopted, and doctor names them", async () => {
+  it("two MemPalaces mine side by side while our agents write: all our drawers stay, theirs are all adopted, and doctor names them", async () => {
     await using palace = createTestPalace();
     const otherHome = mkdtempSync(join(tmpdir(), "palace-other-"));
     try {
@@ -131,8 +131,8 @@ describe.skipIf(missing !== undefined)("with the files driver", () => {
       await agents[0]?.call("mempalace_add_drawer", { wing: "ours", room: "first", content: "before anybody else" });
       await expect.poll(async () => (await status(palace)).driver.lag, { timeout: SETTLED_MAX_MS }).toBe(0);
 
-      // Two Chromas on one palace may refuse each other: a collection that both make, a record that both apply. MemPalace then
-      // ends with that error and the advice to run it again, which files nothing twice.
+      // Two Chromas on one palace may refuse each other, over a collection that both make or a record that both apply. MemPalace then ends
+      // with that error and the advice to run it again, which files nothing twice.
       const mine = async (version: MempalaceVersion, home: string, place: string, wing: string, wrapper: string[]) => {
         const args = ["--palace", place, "mine", makeProject(join(otherHome, wing), wing)];
         const deadline = Date.now() + MINES_MAX_MS;

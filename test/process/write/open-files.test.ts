@@ -1,4 +1,4 @@
-/** The test's watch over a palace's files sees a second process that opens one, by any path; our own brokers never open one twice. */
+/** The test watches a palace's files and sees a second process that opens one, by any path. Our own brokers never open one twice. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { linkSync, mkdtempSync, rmSync } from "node:fs";
@@ -46,7 +46,7 @@ describe.skipIf(missing)("the files of a palace", () => {
     { file: "ledger.sqlite3", flags: "r+", by: "its own path" },
     { file: "ledger.sqlite3-wal", flags: "r", by: "another name" },
     { file: "palace/chroma.sqlite3", flags: "r", by: "another mount" },
-  ])("are seen when a second process opens $file ($flags) by $by amid a storm", async ({ file, flags, by }) => {
+  ])("are seen when a second process opens $file ($flags) by $by during a storm", async ({ file, flags, by }) => {
     await using palace = createTestPalace();
     const { home } = palace.config.paths;
     await using watch = watchOpenFiles(home);

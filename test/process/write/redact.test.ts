@@ -1,4 +1,6 @@
-/** Secrets through a real broker: masked in everything an agent is handed, verbatim in the ledger and for a person who asks. */
+/**
+ * Tests secrets through a real broker. They are masked in everything an agent gets, and verbatim in the ledger and for a person who asks.
+ */
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
@@ -7,13 +9,13 @@ const TOKEN = `ghp_${"Ab3dEf6hIj9kLm2nOp5q".repeat(2).slice(0, 36)}`;
 const TEXT = `the deploy token is ${TOKEN}, ask before you use it`;
 const MASKED = "the deploy token is [redacted: github token], ask before you use it";
 
-it("masks a secret wherever an agent is handed it, and keeps it verbatim", async () => {
+it("masks a secret wherever an agent gets it, and keeps it verbatim", async () => {
   await using palace = createTestPalace();
   expect(await palace.run("palace", ["start"])).toMatchObject({ code: 0 });
   await using shim = await palace.shim();
   const filed = await shim.call("mempalace_add_drawer", { wing: "w", room: "r", content: TEXT });
   const id = String(filed["drawer_id"]);
-  // The secret also crosses the end of a slice: masking works on the whole text.
+  // The secret also crosses the end of a slice, because masking works on the whole text.
   const long = `${"x ".repeat(395)}${TEXT}`;
   const split = await shim.call("mempalace_add_drawer", { wing: "w", room: "r", content: long });
   await shim.call("mempalace_diary_write", { agent_name: "me", entry: TEXT });
@@ -53,7 +55,7 @@ it("masks a secret wherever an agent is handed it, and keeps it verbatim", async
   expect(moved).toMatchObject({ success: true });
 });
 
-it("hands out everything verbatim with MEMPALACE_REDACT=off", async () => {
+it("returns everything verbatim with MEMPALACE_REDACT=off", async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_REDACT: "off" } });
   await palace.startBroker();
   await using shim = await palace.shim();

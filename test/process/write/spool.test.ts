@@ -1,4 +1,4 @@
-/** While no broker can be reached agents go on writing, each write is delivered once, and a read fails at once with the reason. */
+/** Agents keep writing while no broker can be reached. Each write is delivered once, and a read fails at once with the reason. */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -14,7 +14,7 @@ const note = (index: number, who = "one"): Record<string, string> => ({
   content: `${who} writes ${index}`,
 });
 
-/** A diary entry: one that is delivered twice would be there twice. */
+/** Diary entry. One that is delivered twice would be there twice. */
 async function entries(palace: TestPalace, agent: string): Promise<string[]> {
   const client = await palace.client();
   const found = (await client.callTool("mempalace_diary_read", { agent_name: agent, last_n: 100 })) as {
@@ -26,7 +26,7 @@ async function entries(palace: TestPalace, agent: string): Promise<string[]> {
   return found.entries.map(({ content }) => content).sort();
 }
 
-/** In the order they were filed. */
+/** Entries in the order of their filing. */
 async function contents(palace: TestPalace): Promise<string[]> {
   const client = await palace.client();
   const { total } = (await client.callTool("mempalace_list_drawers", { wing: "spool" })) as { total: number };
@@ -71,7 +71,7 @@ test("the writes of an agent that works while the broker is stopped by hand are 
   expect(await shim.close()).toBe(0);
 });
 
-test("a spooled drawer's answer has the id that it will get, also for an agent that never saw a broker; without a known recipe it says why not", async () => {
+test("a spooled drawer's answer has its later id, also for an agent that never saw a broker; without a known recipe it says why not", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["stop"]);
   const before = await palace.shim();
@@ -106,7 +106,7 @@ test("a spooled drawer's answer has the id that it will get, also for an agent t
   await later.close();
 });
 
-test("arguments that a tool refuses are refused without a broker too, in the broker's words, and the write is not spooled", async () => {
+test("without a broker too, wrong arguments are refused in the broker's words, and the write is not spooled", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const wrong: [string, Record<string, unknown>][] = [
@@ -130,7 +130,7 @@ test("arguments that a tool refuses are refused without a broker too, in the bro
   expect(await shim.call("mempalace_add_drawer", note(0))).toMatchObject({ spooled: true });
 });
 
-test("writes for a ledger of a newer version wait, also while a broker runs, and are delivered when the version is back", async () => {
+test("writes for a ledger of a newer version wait, even while a broker runs, and are delivered when the version is back", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["start"]);
   const shim = await palace.shim();
@@ -160,7 +160,7 @@ test("writes for a ledger of a newer version wait, also while a broker runs, and
   await shim.close();
 });
 
-test("palace status spool shows a refused write and sends it again, with other arguments if they are given", async () => {
+test("palace status spool shows a refused write and sends it again, with other arguments on request", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["start"]);
   await palace.run("palace", ["stop"]);
@@ -200,14 +200,14 @@ test("palace status spool shows a refused write and sends it again, with other a
   expect((await spool("list")).stdout).not.toContain(one);
 });
 
-test("a spooled note has the date of its making, not of its delivery", async () => {
+test("a spooled note has the date of its writing, not of its delivery", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["stop"]);
   const shim = await palace.shim();
   const entry = { agent_name: "one", entry: "made in an outage" };
   expect(await shim.call("mempalace_diary_write", entry)).toMatchObject({ spooled: true });
   await shim.close();
-  // Date the spooled write two days back.
+  // Dates the spooled write two days back.
   const [name] = files(palace);
   const file = join(palace.config.paths.spoolDir, String(name));
   const twoDaysAgo = Date.now() - 2 * 86_400_000;
@@ -235,7 +235,7 @@ test("`palace spool replay` delivers the spooled writes of an agent that has end
   expect((await contents(palace)).length).toBe(3);
 });
 
-test("a broker that is held (SIGSTOP) keeps nobody waiting for long, and does nothing twice when it goes on", async () => {
+test("a paused broker (SIGSTOP) makes no agent wait for long, and does nothing twice when it continues", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   const url = `unix:${palace.config.paths.socketPath}`;
@@ -254,7 +254,7 @@ test("a broker that is held (SIGSTOP) keeps nobody waiting for long, and does no
   await shim.close();
 });
 
-test("agents killed while they keep writes, brokers killed while these are delivered: each is there once", async () => {
+test("agents are killed while they spool writes, and brokers while they get them: each write exists once", async () => {
   await using palace = createTestPalace();
   // A spooled drawer gets an id only after an answer has shown here how the palace makes ids.
   const first = await palace.shim();
@@ -317,7 +317,7 @@ test("agents killed while they keep writes, brokers killed while these are deliv
   expect(moved.size).toBeGreaterThan(4);
   expect([...moved].filter(([text, room]) => roomOf.get(text) !== room)).toEqual([]);
   ledger.close();
-  // In each agent's order.
+  // The writes are in each agent's order.
   for (let round = 0; round < 4; round++) {
     const own = found.filter((one) => one.startsWith(`round${round} `)).map((one) => Number(one.split(" ").at(-1)));
     expect(own).toEqual(own.toSorted((a, b) => a - b));
@@ -332,7 +332,7 @@ test("a spooled write that the broker refuses for good is set aside and named, a
   await shim.call("mempalace_delete_drawer", { drawer_id: "drawer_that_never_was" });
   await shim.call("mempalace_add_drawer", note(1));
   await shim.close();
-  // Not by `palace start`, which delivers itself.
+  // Does not use `palace start`, which delivers the spool itself.
   await palace.startBroker();
   const { stdout } = await palace.run("palace", ["spool", "replay", "--json"]);
   expect(JSON.parse(stdout)).toEqual({ delivered: 2, refused: 1, waiting: 0 });

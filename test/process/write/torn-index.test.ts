@@ -1,6 +1,6 @@
 /**
- * Whichever part of an index a crash or a disk has damaged, the palace gets every vector back from the ledger's copy. The real Chroma
- * fails on most damages and crashes on some (measured with 1.5.9: half a header is a SIGSEGV). It reads the palace after our repair.
+ * Whichever part of an index a crash or a disk damages, the palace gets every vector back from the ledger's copy. The real Chroma fails on
+ * most damages and crashes on some (measured with 1.5.9: half a header is a SIGSEGV). It reads the palace after our repair.
  * test/unit/mempalace/files/read.test.ts has more damages, without Chroma.
  */
 import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ import { expectSame, inStep, ledgerRows } from "../../helpers/python-rows.ts";
 
 const MAKER = "3.3.6";
 const READER = "3.11.0";
-/** An index of a thousand rows, and more rows behind it in the queue. */
+/** Index of a thousand rows, with more rows behind it in the queue. */
 const DRAWERS = 1_250;
 const OLDER_BY = 100;
 const TIMEOUT_MS = 600_000;
@@ -24,7 +24,7 @@ const MENDED_MAX_MS = 60_000;
 
 const cut = (file: string): void => truncateSync(file, Math.floor(readFileSync(file).length / 2));
 const empty = (file: string): void => truncateSync(file, 0);
-/** Puts back the file of the flush before: a kill came after the vectors and before this file, which is written last. */
+/** Restores the file of the flush before, as if a kill came after the vectors and before this file, which is written last. */
 const older = (file: string): void =>
   writeFileSync(file, pickleOf([...labelsOf(readFileSync(file))].slice(0, -OLDER_BY)));
 const TEARS: [name: string, file: string, tear: (file: string) => void][] = [
@@ -39,7 +39,7 @@ const missing = (await mempalaceMissing(MAKER)) ?? (await mempalaceMissing(READE
 if (missing !== undefined) console.log(`left out: torn indexes (${missing})`);
 
 describe.skipIf(missing !== undefined)("the index of a palace", () => {
-  it("is rebuilt from the ledger, whichever file of it is damaged", { timeout: TIMEOUT_MS }, async () => {
+  it("is rebuilt from the ledger, whichever of its files is damaged", { timeout: TIMEOUT_MS }, async () => {
     await using palace = createTestPalace();
     mempalaceEnv(palace.home);
     const { palaceDir } = palace.config.paths;
@@ -50,7 +50,7 @@ describe.skipIf(missing !== undefined)("the index of a palace", () => {
         const [collection] = readCollections(chroma);
         return collection && countUnindexed(chroma, palaceDir, collection);
       });
-    // Adopted whole, so that the ledger has every vector.
+    // The palace is adopted whole, so the ledger has every vector.
     await palace.startBroker();
     await inStep(palace);
     await palace.run("palace", ["stop"]);

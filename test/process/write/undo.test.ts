@@ -1,9 +1,9 @@
-/** `palace history undo` and the retention of the audit, through a real broker and the command line. */
+/** Tests `palace history undo` and the retention of the journal, through a real broker and the command line. */
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-it("takes back one agent's writes, names the drawers that others changed since, and can itself be undone", async () => {
+it("reverts one agent's writes, names the drawers that others changed since, and can itself be undone", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using good = await palace.shim({ MEMPALACE_AGENT_NAME: "good" });

@@ -1,6 +1,6 @@
 /**
- * MemPalace's own lock, with the oldest and the newest real MemPalace. A MemPalace of the same HOME is refused by its own code, which
- * names us, and works again once the broker has ended. For a MemPalace that was there first, the broker waits.
+ * Tests MemPalace's own lock with the oldest and the newest real MemPalace. A MemPalace of the same HOME refuses itself, names us, and
+ * works again once the broker has ended. The broker waits for a MemPalace that was there first.
  */
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -35,7 +35,7 @@ for (const version of MEMPALACE_VERSIONS) {
   if (missing !== undefined) console.log(`left out: MemPalace's lock, ${version} (${missing})`);
 
   describe.skipIf(missing !== undefined)(`MemPalace ${version} of the same HOME`, () => {
-    it("is refused while the broker runs and told who holds the palace; its reads work; it writes again afterwards", async () => {
+    it("is refused while the broker runs and told who has the palace; its reads work; it writes again afterwards", async () => {
       await using palace = createTestPalace();
       const palaceDir = palace.config.paths.palaceDir;
       const project = join(palace.home, "project");
@@ -60,7 +60,7 @@ for (const version of MEMPALACE_VERSIONS) {
       const mine = await runMempalace(version, ["--palace", palaceDir, "mine", project], { home: palace.home });
       expect(mine).toMatchObject({ code: 1, output: expect.stringMatching(NAMES_US) as string });
 
-      // The drawer that MemPalace wrote before us has been adopted.
+      // The broker has adopted the drawer that MemPalace wrote before it started.
       await expect
         .poll(() => status(palace), { timeout: 30_000 })
         .toMatchObject({ drawers: 1, strays: { state: "clear" }, adoption: { state: "verified", rows: 1, taken: 1 } });

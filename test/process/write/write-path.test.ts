@@ -1,7 +1,7 @@
 /**
- * The kill test: a real broker is killed with SIGKILL at every step of the write path, and at random moments while eight
- * shims write. Afterwards every acknowledged write is there exactly once, and no write is there in part.
- * PALACE_KILL_ROUNDS sets the random rounds (50 in CI), PALACE_SEED repeats a run.
+ * Kills a real broker with SIGKILL at every step of the write path, and at random moments while eight shims write. Afterwards every
+ * acknowledged write exists exactly once, and no write exists in part. PALACE_KILL_ROUNDS sets the random rounds (50 in CI), PALACE_SEED
+ * repeats a run.
  */
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
@@ -41,7 +41,7 @@ describe("a broker killed at any step", () => {
         acknowledged.add(await fileDrawer(palace, shim, note));
       }),
     );
-    // One group commit may take all twelve: later writes make sure that the step is passed a third time.
+    // One group commit may take all twelve. Later writes make sure that the step is passed a third time.
     const pushing = (async () => {
       for (let index = 0; broker.exitCode === null && broker.signalCode === null && index < 50; index++) {
         const note = { wing: "kill", room: "step", content: `${point} push ${index}` };

@@ -1,7 +1,7 @@
 /**
  * `palace import adopt` of a folder that only looks like a palace left a ledger and a broker beside it, waited for ever, or reported an
- * empty palace although its tables were missing. Now it is a typed error that changes no file. An odd but real palace is adopted: one
- * in WAL mode with an unused log, or one beside another database's collections of the same name.
+ * empty palace although its tables were missing. Now it is a typed error that changes no file. An odd but real palace is adopted: one in
+ * WAL mode with an unused log, or one beside another database's collections of the same name.
  */
 import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -51,7 +51,7 @@ const REFUSED: readonly (readonly [code: string, name: string, make: (dir: strin
 ];
 
 it(
-  "adopt refuses a folder that is not a palace or no longer one, and leaves no file in it",
+  "adopt refuses a folder that is not a palace or not any more, and leaves no file in it",
   { timeout: TIMEOUT_MS },
   async () => {
     await using palace = createTestPalace();
@@ -82,7 +82,7 @@ const TAKEN: readonly (readonly [name: string, sql: string])[] = [
   ["hot log", ""],
 ];
 
-it.each(TAKEN)("adopt takes a palace with %s", { timeout: TIMEOUT_MS }, async (_name, sql) => {
+it.each(TAKEN)("adopt accepts a palace with %s", { timeout: TIMEOUT_MS }, async (_name, sql) => {
   await using palace = createTestPalace();
   const dir = join(palace.home, "odd");
   await makePalace(dir);

@@ -1,6 +1,6 @@
 /**
- * A search answered with the path of our staged copy in the cache folder, so an agent opened or edited the wrong file. In a pipe
- * `palace search` showed only a base name, which is ambiguous for two README.md.
+ * A search answered with the path of our staged copy in the cache folder, so an agent opened or edited the wrong file. In a pipe `palace
+ * search` showed only a base name, which is ambiguous for two README.md.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

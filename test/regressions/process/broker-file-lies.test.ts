@@ -1,5 +1,5 @@
 /**
- * A client trusted an invalid `broker.json`: it dialled a number in place of a socket path, and a door of an unknown kind, as a TCP port.
+ * A client trusted an invalid `broker.json`. It dialled a number in place of a socket path, and a door of an unknown kind, as a TCP port.
  * It waited for each of a thousand doors, and for ever for a pipe in place of the file. Found by the fuzzing of broker.json.
  */
 import { execFileSync, spawnSync } from "node:child_process";

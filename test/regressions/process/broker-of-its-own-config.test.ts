@@ -1,7 +1,7 @@
 /**
- * A program that uses this package may give a client another configuration than the process's own. The client then started a broker of
- * the process's own home: the wrong palace was opened, and the right one had no broker for half a minute, because the start mark was
- * taken. Now a failed start removes its mark.
+ * A program that uses this package may give a client another configuration than the process's own. The client then started a broker of the
+ * process's own home: the wrong palace was opened, and the right one had no broker for half a minute, because the start mark was taken. Now
+ * a failed start removes its mark.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -20,15 +20,11 @@ test("a client starts the broker of its own configuration", { timeout: TIMEOUT_M
   expect(existsSync(palace.config.paths.brokerFile)).toBe(true);
 });
 
-test(
-  "a broker that ends before it serves does not block the start of the next one",
-  { timeout: TIMEOUT_MS },
-  async () => {
-    await using palace = createTestPalace();
-    const { paths } = palace.config;
-    const take = (): boolean => takeStarting(paths, TIMEOUT_MS);
-    expect([take(), take()]).toEqual([true, false]);
-    spawnBroker(loadConfig({ ...palace.env, NODE_OPTIONS: `--require ${join(palace.home, "nowhere.cjs")}` }));
-    await expect.poll(take, { timeout: TIMEOUT_MS / 2 }).toBe(true);
-  },
-);
+test("a broker that ends before it serves does not block the next start", { timeout: TIMEOUT_MS }, async () => {
+  await using palace = createTestPalace();
+  const { paths } = palace.config;
+  const take = (): boolean => takeStarting(paths, TIMEOUT_MS);
+  expect([take(), take()]).toEqual([true, false]);
+  spawnBroker(loadConfig({ ...palace.env, NODE_OPTIONS: `--require ${join(palace.home, "nowhere.cjs")}` }));
+  await expect.poll(take, { timeout: TIMEOUT_MS / 2 }).toBe(true);
+});

@@ -1,6 +1,6 @@
 /**
  * Chroma purges its queue each time it flushes its index. If a MemPalace deleted drawers and then filed a thousand more, its deletions
- * looked like losses: we sent the deleted drawers again, and they were back in the palace.
+ * looked like losses. We sent the deleted drawers again, and they were back in the palace.
  */
 import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { expectSame, inStep, ledgerRows } from "../../helpers/python-rows.ts";
 const VERSION = "3.11.0";
 const TIMEOUT_MS = 180_000;
 
-/** Deletes, then files so much that its queue is purged. */
+/** Deletes drawers, then files so many that the queue is purged. */
 const WORK = `
 import chromadb, sys
 from chromadb.utils.embedding_functions import DefaultEmbeddingFunction

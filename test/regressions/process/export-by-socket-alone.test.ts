@@ -1,6 +1,6 @@
 /**
- * An admin's token of another machine could run any program on the broker's machine, by naming it as the Chroma to export
- * with. docs/how-to/going-back.md says that an export comes through the socket.
+ * An admin's token of another machine could run any program on the broker's machine, by naming it as the Chroma to export with.
+ * docs/how-to/going-back.md says that an export comes through the socket.
  */
 import { existsSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,6 +1,6 @@
 /**
- * An export went through a symbolic link into the memory's own home; a folder in /proc kept a thread of the broker busy for ever,
- * so that it could not even be ended; a folder with a slash at its end was told of as full.
+ * An export went through a symbolic link into the memory's own home. A folder in /proc kept a thread of the broker busy for ever, so the
+ * thread could not even be ended. A folder with a slash at its end was reported as full.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
@@ -30,7 +30,7 @@ function input(dir: string): ExportInput {
 }
 
 test.each(["link/new", "link/palace", "link/../home/new", "home/..x/../new", "link"])(
-  "%s is refused: it is the memory's own, or a link",
+  "%s is refused, because it is the memory's own or a link",
   async (place) => {
     const given = input(`${folder}/${place}`);
     symlinkSync(join(folder, "home"), join(folder, "link"));
@@ -46,21 +46,24 @@ test("a dangling link is refused and named as a link", async () => {
   });
 });
 
-test("a slash at the end is no other folder", async () => {
+test("a slash at the end does not make another folder", async () => {
   expect(await exportPalace(input(`${folder}/out/new/`), new Steps())).toMatchObject({ drawers: 1 });
   expect(readdirSync(join(folder, "out"))).toEqual(["new"]);
 });
 
-test.skipIf(!existsSync("/proc/self"))("a place that takes no folder is refused, and nothing runs on", () => {
-  const [exporter, steps] = ["mempalace/rebuild/export", "base/job-progress"].map((name) =>
-    pathToFileURL(join(ROOT, `src/${name}.ts`)).toString(),
-  );
-  const program = `
+test.skipIf(!existsSync("/proc/self"))(
+  "a place in which no folder can be made is refused, and no thread keeps running",
+  () => {
+    const [exporter, steps] = ["mempalace/rebuild/export", "base/job-progress"].map((name) =>
+      pathToFileURL(join(ROOT, `src/${name}.ts`)).toString(),
+    );
+    const program = `
     const [{ exportPalace }, { Steps }] = await Promise.all([import("${exporter}"), import("${steps}")]);
     await exportPalace(${JSON.stringify(input("/proc/new"))}, new Steps()).catch((error) => console.log(error.code));`;
-  const { stdout, signal } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
-    encoding: "utf8",
-    timeout: 30_000,
-  });
-  expect({ stdout, signal }).toEqual({ stdout: "ENOENT\n", signal: null });
-});
+    const { stdout, signal } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
+      encoding: "utf8",
+      timeout: 30_000,
+    });
+    expect({ stdout, signal }).toEqual({ stdout: "ENOENT\n", signal: null });
+  },
+);

@@ -1,6 +1,6 @@
 /**
- * `palace forget` did not name sources that the next mining would file again: originals of staged copies, office documents (their text
- * is compressed), and opencode's database (its newest pages are in its log). It called a repair's kept copy in the palace live.
+ * `palace forget` did not name sources that the next mining would file again: originals of staged copies, office documents (their text is
+ * compressed), and opencode's database (its newest pages are in its log). It called a repair's kept copy in the palace live.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ async function left(palace: TestPalace, ...selector: string[]): Promise<string[]
   return found.map(({ path, what }) => `${what} ${path.slice(palace.home.length + 1)}`).sort();
 }
 
-test("documents are named by their own paths, office documents too", { timeout: TIMEOUT_MS }, async () => {
+test("documents are named by their own paths, including office documents", { timeout: TIMEOUT_MS }, async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });
   for (const folder of ["docs", "other/docs", "office"]) mkdirSync(join(palace.home, folder), { recursive: true });
   writeFileSync(join(palace.home, "docs/runbook.md"), `# Runbook\n\n${TEXT}\n`);

@@ -24,7 +24,7 @@ test("forget --source accepts a document's own path, whichever feeder filed it",
     1, 1, 0,
   ]);
   const absent = await palace.run("palace", ["forget", "--source", join(folder, "no.md"), "--dry-run"]);
-  expect(absent.stderr).toContain("nothing is filed of");
+  expect(absent.stderr).toContain("no drawer is filed from");
 
   expect(await palace.run("palace", ["mine", "projects", folder])).toMatchObject({ code: 0 });
   const both = await palace.run("palace", ["forget", "--source", file, "--yes"]);

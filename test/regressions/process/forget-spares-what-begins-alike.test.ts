@@ -1,6 +1,6 @@
 /**
- * `palace forget ID` removed every spooled write that shared a piece of 120 characters with the drawer. So an acknowledged note made from
- * the same template, which was only in the spool, was lost. Now only a write with the whole text is removed.
+ * `palace forget ID` removed every spooled write that shared a piece of 120 characters with the drawer. So it lost an acknowledged note
+ * from the same template that was only in the spool. Now it removes only a write with the whole text.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 
 const TEMPLATE = `Weekly report of the platform team, in the form that was agreed upon in spring: ${"what was done, ".repeat(8)}`;
 
-it("forget removes a spooled write that contains the whole text, and keeps one that only begins like it", async () => {
+it("forget removes a spooled write that contains the whole text, and keeps one with only the same beginning", async () => {
   await using palace = createTestPalace();
   const { spoolDir } = palace.config.paths;
   await palace.startBroker();
@@ -21,7 +21,7 @@ it("forget removes a spooled write that contains the whole text, and keeps one t
   const spool = new Spool(spoolDir);
   const keep = (key: string, tool: string, values: object): void => {
     const request = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: tool, arguments: values } };
-    // Refused writes, so that no broker delivers them meanwhile.
+    // Uses refused writes, so that no broker delivers them meanwhile.
     spool.append({ atMs: Date.now(), agent: "test", tool, key, line: JSON.stringify(request) });
   };
   const add = "mempalace_add_drawer";

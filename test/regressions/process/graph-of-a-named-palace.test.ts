@@ -1,5 +1,5 @@
 /**
- * MemPalace has its graph in ~/.mempalace wherever its palace is; only `--palace` puts it into the palace's folder. We also used the
+ * MemPalace has its graph in ~/.mempalace wherever its palace is. Only `--palace` puts it into the palace's folder. We also used that
  * folder for MEMPALACE_PALACE_PATH: facts were not adopted, and MemPalace did not see ours.
  */
 import { mkdirSync, writeFileSync } from "node:fs";

@@ -14,7 +14,7 @@ const long = `${ping.slice(0, -1)},"params":{"x":"${"x".repeat(5 * 1024 * 1024)}
 
 type Odd = { method?: string; host?: string; body?: string | Buffer };
 
-test("odd requests to /mcp are answered with the error that fits them, never with 500", async () => {
+test("odd requests to /mcp get the error that fits them, never 500", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const ask = ({ method = "POST", host = "localhost", body = ping }: Odd): Promise<{ status: number; body: string }> =>
@@ -25,13 +25,13 @@ test("odd requests to /mcp are answered with the error that fits them, never wit
         response.setEncoding("utf8").on("data", (part: string) => (text += part));
         response.on("end", () => resolve({ status: response.statusCode ?? 0, body: text }));
       });
-      // An answer may come before all of the request is sent.
+      // An answer may come before the whole request is sent.
       call.on("error", reject).end(method === "TRACE" ? undefined : body);
     });
 
   expect((await ask({ host: "a b:c" })).status, "a host name that makes no URL").toBe(200);
   expect((await ask({ method: "TRACE" })).status, "a method that no request object takes").toBe(405);
-  expect((await ask({ body: long })).status, "five of the sixteen MiB a message may have").toBe(200);
+  expect((await ask({ body: long })).status, "five of the sixteen MiB that a message may have").toBe(200);
   for (const [body, status] of [
     [nested, 400],
     [Buffer.from([0x22, 0xff, 0x22]), 400],

@@ -1,4 +1,4 @@
-/** The log and the answer cut a name that a peer sends: a name of megabytes must not be written and sent back whole. */
+/** The log and the answer cut a name that a peer sends, because a name of megabytes must not be written and sent back whole. */
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../../src/protocol/spec.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
@@ -17,7 +17,7 @@ test.each([
     },
   ],
   ["a value that is refused", { name: "mempalace_get_drawer", arguments: { drawer_id: "z".repeat(SIZE) } }],
-])("%s of 8 MiB is answered and logged in short", async (_what, params) => {
+])("%s of 8 MiB is cut in the answer and in the log", async (_what, params) => {
   await using palace = createTestPalace({ env: { MEMPALACE_LOG_LEVEL: "debug" } });
   const broker = await palace.startBroker();
   let logged = 0;

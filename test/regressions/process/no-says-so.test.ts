@@ -1,10 +1,10 @@
-/** After the answer `n` to "Erase …?" the command printed no message, so a user could not know whether a text had been erased. */
+/** After the answer `n` to "Erase …?" the command printed no message, so a user could not know whether it had erased a text. */
 import { execa } from "execa";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 const TIMEOUT_MS = 60_000;
-/** Marks the streams, which are pipes, as terminals: the question checks only that. */
+/** Marks the streams, which are pipes, as terminals. The question checks only that. */
 const TERMINAL = "data:text/javascript,process.stdin.isTTY = process.stderr.isTTY = true";
 
 test("after the answer `n` the command says that it changed nothing", { timeout: TIMEOUT_MS }, async () => {

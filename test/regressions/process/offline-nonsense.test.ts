@@ -1,5 +1,5 @@
 /**
- * While no broker could be reached, a line that is not JSON got no answer, and an agent waited for ever. And spooled writes stayed in the
+ * While no broker could be reached, a line that is not JSON got no answer, and an agent waited for ever. Spooled writes also stayed in the
  * spool after `palace start`, until the next client came. Found by a walk through the README.
  */
 import { spawn } from "node:child_process";
@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { Spool } from "../../../src/wire/client/spool.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("with the broker stopped a line that is not JSON is answered, and `palace start` delivers the spooled writes", async () => {
+test("while the broker is stopped a line that is not JSON is answered, and `palace start` delivers the spooled writes", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["stop"]);
   const shim = spawn(process.execPath, [palace.executable("mp-shim")], { env: palace.env });

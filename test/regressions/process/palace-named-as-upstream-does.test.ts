@@ -1,6 +1,6 @@
 /**
- * `--palace ~/.mempalace/palace`, as MemPalace's users type it, opened a second memory inside the first one's public palace. Other
- * clients did not find the drawers that were filed there.
+ * `--palace ~/.mempalace/palace`, as MemPalace's users type it, opened a second memory inside the first one's public palace. Other clients
+ * did not find the drawers in it.
  */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ test("the public palace's folder means the memory that owns it, whichever way it
   await using palace = createTestPalace();
   const { home, palaceDir } = palace.config.paths;
   const elsewhere = join(palace.home, "elsewhere");
-  // The broker that is started must not take the palace of the environment instead.
+  // The broker that is started must not take the environment's palace instead.
   const env = { MEMPALACE_PALACE_PATH: elsewhere };
   const added = await palace.run(
     "palace",

@@ -1,4 +1,4 @@
-/** `--palace ~/.mempalace` opened the home's memory with a new public palace in the home itself, and the one in use fell behind. */
+/** `--palace ~/.mempalace` opened the home's memory with a new public palace in the home itself, and the palace in use fell behind. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -14,7 +14,7 @@ test("the home given as --palace keeps its public palace", async () => {
   expect(resolvePaths(palace.env, home)).toMatchObject({ home, palaceDir });
 });
 
-test("a public palace directly in the home is still the one that is opened", async () => {
+test("a public palace directly in the home is still opened", async () => {
   await using palace = createTestPalace();
   const { home } = palace.config.paths;
   mkdirSync(home, { recursive: true });

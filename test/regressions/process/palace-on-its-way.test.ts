@@ -1,6 +1,6 @@
 /**
- * During the adoption of an existing palace the first calls were answered as if it were empty ("No palace found. Run: mempalace init"),
- * or with only the rows adopted so far and no notice. So an agent filed known texts again, and a miner mined everything again.
+ * During the adoption of an existing palace the first calls were answered as if it were empty ("No palace found. Run: mempalace init"), or
+ * with only the rows adopted so far and no notice. So an agent filed known texts again, and a miner mined everything again.
  */
 import { mkdirSync } from "node:fs";
 import { expect, it } from "vitest";
@@ -35,7 +35,7 @@ it("the first call on an existing palace finds all of its drawers", { timeout: 1
   expect(JSON.parse(shown.stdout)).toMatchObject({ results: [{ text: `number ${ROWS - 1}` }] });
 });
 
-it("an answer during a long adoption says how far it is, also if no row is adopted yet", () => {
+it("an answer during a long adoption says how far it is, even before the first row", () => {
   const adopting = (): string => "5 of 9 rows so far";
   expect(withAdoption({ adopting }, { error: "No palace found", hint: "Run: mempalace init" })).toEqual({
     error: "No palace yet: 5 of 9 rows so far",

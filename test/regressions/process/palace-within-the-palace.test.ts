@@ -1,13 +1,13 @@
 /**
  * With a second memory in the folder of the home's public palace, the home's memory could not be opened any more: its broker was started
- * with that folder's name. And a command that starts another one dropped the --palace option.
+ * with that folder's name. A command that starts another one also dropped the --palace option.
  */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("a memory within the public palace's folder leaves the one around it alone", async () => {
+test("a memory within the public palace's folder does not affect the memory around it", async () => {
   await using palace = createTestPalace();
   const { palaceDir } = palace.config.paths;
   const inner = join(palaceDir, "ledger.sqlite3");

@@ -1,6 +1,6 @@
 /**
- * A read that met a damaged page of the ledger was answered "Internal tool error", without a code and without a hint. Found by
- * the attack on a ledger with a damaged middle.
+ * A read that met a damaged page of the ledger was answered "Internal tool error", without a code and without a hint. Found by the attack
+ * on a ledger with a damaged middle.
  */
 import { closeSync, openSync, writeSync } from "node:fs";
 import { once } from "node:events";
@@ -28,7 +28,7 @@ test("a read of a damaged page says that the ledger is damaged, and how to resto
   client.close();
 });
 
-/** Fills the first page of the table of drawers with ones; the broker does not need it to start. */
+/** Fills the first page of the table of drawers with ones. The broker does not need it to start. */
 function damageDrawers(file: string): void {
   const database = new Database(file);
   database.pragma("wal_checkpoint(TRUNCATE)");

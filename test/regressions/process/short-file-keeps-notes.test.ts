@@ -1,6 +1,6 @@
 /**
- * Mining a file that was too short also deleted the notes that agents had filed under its name. Found by the differential test: the real
- * MemPalace keeps them.
+ * Mining a file that was too short also deleted the notes that agents had filed under its name. Found by the differential test, because the
+ * real MemPalace keeps them.
  */
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";

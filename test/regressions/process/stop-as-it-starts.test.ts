@@ -20,7 +20,7 @@ test.each(["SIGTERM", "SIGINT"] as const)(
       const args = [palace.executable("mempalace-broker"), "--foreground"];
       const broker = spawn(process.execPath, args, { env: palace.env, stdio: "ignore" });
       const ended = once(broker, "exit");
-      // Nothing else may run here meanwhile: a timer would come too late.
+      // Runs nothing else meanwhile, because a timer would come too late.
       const deadline = performance.now() + START_MAX_MS;
       while (!existsSync(brokerFile) && performance.now() < deadline) continue;
       broker.kill(signal);

@@ -1,6 +1,6 @@
 /**
- * `palace stop` sets its mark and then asks the broker to end. A broker started on demand may see the mark and end in between. That was
- * an error ("no broker is running") and left the mark. Found by the grid's restarts.
+ * `palace stop` sets its mark and then asks the broker to end. A broker started on demand may see the mark and end in between. That was an
+ * error ("no broker is running") and left the mark. Found by the grid's restarts.
  */
 import { once } from "node:events";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ test("`stop` succeeds if the broker ends by itself meanwhile", async () => {
   const { home, brokerFile, socketPath } = palace.config.paths;
   for (const folder of [home, dirname(socketPath)]) mkdirSync(folder, { recursive: true });
   const health = { instanceId: "one", version: "1.0.0", protocol: PROTOCOL, status: "ready" };
-  // Answers once, and is gone.
+  // Answers once and then ends.
   const leaving = createServer((_request, response) => {
     response.setHeader("connection", "close").end(JSON.stringify(health));
     leaving.close();

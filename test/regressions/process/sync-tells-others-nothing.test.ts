@@ -1,4 +1,6 @@
-/** An agent of another machine names any file of the broker's as its source: `sync` must not tell it whether that exists. */
+/**
+ * An agent of another machine can name any file of the broker's machine as its source. `sync` must not tell it whether that file exists.
+ */
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -21,7 +23,7 @@ test.each(DOORS)(
       writeFileSync(place(folder, "here.md"), "");
     }
     writeFileSync(place("opened", ".gitignore"), "");
-    // Ignore rules that other machines must not learn of: they would show that a file exists.
+    // Other machines must not learn of these ignore rules, because they would show that a file exists.
     for (const folder of ["closed", "."]) writeFileSync(place(folder, ".gitignore"), "*.md\n");
     symlinkSync(place("closed"), place("opened", "way-out"));
     await palace.startBroker({ MEMPALACE_MINE_ROOTS: `${place("opened")}:${place("bare")}` });
@@ -30,7 +32,7 @@ test.each(DOORS)(
       const sources = [["opened"], ["bare"], ["closed"], ["opened", "way-out"]].flatMap((folders) =>
         ["here.md", "gone.md"].map((name) => place(...folders, name)),
       );
-      // Behind a link ".." is another folder than its spelling says: a folder whose files must not be revealed.
+      // Behind a link ".." is another folder than its spelling says. That folder's files must not be revealed.
       for (const name of ["here.md", "there.md"]) writeFileSync(place(name), "");
       for (const name of ["here.md", "there.md", "gone.md"]) sources.push(`${place("opened", "way-out")}/../${name}`);
       for (const [at, source_file] of [...sources, "/etc/passwd", "/etc/not-there"].entries())

@@ -1,5 +1,5 @@
 /**
- * A client without a token on the broker's own machine lost its broker and dialled the TCP door of the next one just before that one's
+ * A client without a token on the broker's own machine lost its broker and dialled the TCP door of the next one just before that broker's
  * socket answered. It reported a wrong token instead of waiting.
  */
 import { once } from "node:events";

@@ -1,5 +1,5 @@
 /**
- * Two homes whose settings name one palace had two brokers that wrote it, each with its own lock: a drawer deleted through one came back
+ * Two homes whose settings name one palace had two brokers that wrote it, each with its own lock. A drawer deleted through one came back
  * through the other. Now the second broker only reads, and delays its writes until the first has ended.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const SEEN_MAX_MS = 60_000;
 
 const texts = (palace: TestPalace): string[] => [...ledgerRows(palace).values()].map(({ text }) => text).sort();
 
-it("the broker of the second home reads, and writes when the first has ended", { timeout: 180_000 }, async () => {
+it("the broker of the second home only reads, and writes after the first has ended", { timeout: 180_000 }, async () => {
   await using first = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
   await using second = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
   const palaceDir = join(first.home, "shared");

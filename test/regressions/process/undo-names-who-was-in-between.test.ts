@@ -1,4 +1,4 @@
-/** When two agents had changed a drawer in turns, an undo of one agent named that same agent as the one who had changed it since. */
+/** When two agents had changed a drawer in turns, an undo of one agent named that same agent as the last one to change it. */
 import { expect, test } from "vitest";
 import { connectClient } from "../../../src/wire/client/client.ts";
 import { createTestPalace } from "../../helpers/palace.ts";

@@ -10,7 +10,7 @@ import { upgrade } from "../../../src/wire/transport/http-client.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
 const SOURCE = { wing: "w", room: "r", sourceFile: "/f", content: "text", sha256: "0", mtime: 1, addedBy: "t" };
-/** Text that turns into no text. */
+/** Object that cannot be converted to a text. */
 const WILD = '{"toString":1,"valueOf":1}';
 
 const source = (change: object): string => JSON.stringify({ ...SOURCE, ...change });

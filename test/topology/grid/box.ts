@@ -1,6 +1,4 @@
-/**
- * One devbox container of the grid. Home and palace are on volumes of its own, so that it can be killed and made again.
- */
+/** Devbox container of the grid. Its home and palace are on its own volumes, so it can be killed and made again. */
 import type { StdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";
 import * as docker from "../../helpers/docker-box.ts";
 import { dockerName } from "../../helpers/docker-run.ts";
@@ -38,14 +36,14 @@ export async function openBox({ name: title, env = {}, mounts = [] }: BoxOptions
     .withNetwork(network)
     .withBindMounts([{ source: home, target: "/home/developer" }, ...mounts])
     .withCopyContentToContainer([{ content: MCP_CONFIG, target: "/home/developer/mcp.json" }])
-    // Uses a folder of its own for sockets, because the image's folder is for a volume shared with a broker.
+    // Uses its own folder for sockets, because the image's folder is for a volume shared with a broker.
     .withEnvironment({ XDG_RUNTIME_DIR: "", MEMPALACE_OFFLINE: "1", MEMPALACE_IDLE_EXIT_MINUTES: "0", ...env });
   const engine = await docker.engine();
   let container = await recipe.start();
   opening.defer(() => engine.getVolume(home).remove());
   opening.defer(async () => void (await container.stop()));
   const lines = engine.getNetwork(network.getId());
-  // Every agent of this box starts with the command line of its configuration.
+  // Every agent of this devbox starts with the command line of its configuration.
   const command = shimCommand((await container.exec(["sh", "-c", "cat ~/mcp.json"])).stdout);
   const closing = opening.move();
   return {

@@ -81,7 +81,7 @@ export async function openComposeWorld(): Promise<World> {
 export async function openAloneWorld(): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), "palace-grid-"));
   const model = writeTinyModel(join(folder, "model"));
-  // The container's user, who has another uid, must read it.
+  // The container's user has another uid and must read it.
   chmodSync(folder, 0o755);
   const box = await openBox({
     name: "alone",
@@ -128,7 +128,7 @@ async function volumeFolder(name: string): Promise<string> {
   return (await (await engine()).getVolume(name).inspect()).Mountpoint;
 }
 
-/** Starts the broker as a user of this machine would whose palace is that folder. */
+/** Starts the broker as a user of this machine with the palace in that folder would. */
 async function startHostBroker(home: string, folder: string): Promise<AsyncDisposable> {
   const env = { PATH: process.env["PATH"], HOME: folder, MEMPALACE_PATH: home, MEMPALACE_OFFLINE: "1" };
   const file = join(ROOT, "dist/bin/mempalace-broker.js");

@@ -1,7 +1,7 @@
 /**
- * The grid runs every scenario in every topology it applies to: with real sshd, real containers and the packed package,
- * and the same agent configuration everywhere. The test files in this folder share the topologies among them, so that
- * two files run side by side. Each file prints its part of the table of scenarios and topologies at its end.
+ * The grid runs every scenario in every topology that it applies to, with real sshd, real containers and the packed package, and with the
+ * same agent configuration everywhere. The test files in this folder share the topologies among them, so that two files run in parallel.
+ * Each file prints its part of the table of scenarios and topologies at its end.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ function open(name: TopologyName): Promise<World> {
   return openHostWorld(name);
 }
 
-/** Declares the tests of these topologies. Each topology has a world of its own. */
+/** Declares the tests of these topologies. Each topology has its own world. */
 export function testGrid(topologies: readonly TopologyName[]): void {
   describe.skipIf(missing)("the grid", () => {
     beforeAll(buildImage);
@@ -67,7 +67,7 @@ function testTopology(name: TopologyName): void {
     outcomes.set(key(id, name), "FAILED");
     expect(run).toBeDefined();
     if (run !== undefined) await runScenario(id, run);
-    // Fails, whichever scenario ran, if two processes had the ledger or the public palace open at the same time.
+    // Fails after any scenario if two processes had the ledger or the public palace open at the same time.
     await watch?.expectOneAtATime();
     outcomes.set(key(id, name), "held");
   });

@@ -1,7 +1,4 @@
-/**
- * Installs the package as users get it: the packed tarball, unpacked where npm would put it, with the dependencies of
- * this checkout.
- */
+/** Installs the package as users get it: the packed tarball, unpacked where npm would put it, with the dependencies of this checkout. */
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,
@@ -20,7 +17,7 @@ import { MCP_CONFIG } from "./world.ts";
 
 export type Install = { bin: string; config: string };
 
-/** The packed tarball; all worlds of a test file install the same one. */
+/** Packed tarball. All worlds of a test file install the same one. */
 let packed: Buffer | undefined;
 
 function packPackage(): Buffer {
@@ -34,7 +31,7 @@ function packPackage(): Buffer {
   }
 }
 
-/** Installs into `folder`; its `bin` goes to the front of PATH. */
+/** Installs into `folder`. Its `bin` comes first on PATH. */
 export function installPackage(folder: string): Install {
   const place = join(folder, "lib/node_modules/palace-devbox");
   const bin = join(folder, "bin");

@@ -1,7 +1,4 @@
-/**
- * Worlds whose broker runs on this machine: with agents on the same machine, or with containers that reach it over SSH
- * or TCP.
- */
+/** Worlds whose broker runs on this machine, with agents on the same machine, or with containers that reach it over SSH or TCP. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -108,9 +105,7 @@ export async function openHostWorld(name: HostName): Promise<World> {
   };
 }
 
-/**
- * Sets up a bridge as two people do who do not share a key yet: the container shows its key, the host authorizes it.
- */
+/** Sets up a bridge as two people do who do not share a key yet: the container shows its key, and the host authorizes it. */
 export async function bridge(
   box: Box,
   sshd: TestSshd,

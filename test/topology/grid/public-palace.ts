@@ -1,7 +1,4 @@
-/**
- * Checks the public palace at the end of a world: the real Chroma of MemPalace 3.11 must read the same from it as the
- * ledger holds.
- */
+/** Checks the public palace at the end of a world: the real Chroma of MemPalace 3.11 must read the same from it as the ledger has. */
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,8 +11,8 @@ import type { World } from "./world.ts";
 const SYNC_MAX_MS = 300_000;
 
 /**
- * Asserts that ids, texts, metadata and vectors are the same, and that no file was moved away as damaged. Stops every
- * process that writes there.
+ * Asserts that ids, texts, metadata and vectors are the same, and that no file was moved away as damaged. Stops every process that writes
+ * there.
  */
 export async function assertPublicPalace(world: World): Promise<void> {
   await expect

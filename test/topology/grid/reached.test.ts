@@ -1,6 +1,4 @@
-/**
- * Runs the grid with containers that reach a remote broker: over TCP with a token, and over an SSH bridge of their own.
- */
+/** Runs the grid with containers that reach a remote broker, over TCP with a token and over their own SSH bridge. */
 import { testGrid } from "./grid.ts";
 
 testGrid(["mixed-tcp", "container-only-bridged"]);

@@ -1,6 +1,5 @@
 /**
- * The grid's scenarios, by the id of their requirement. Each leaves the world whole; the accounts of all writes are
- * kept across scenarios.
+ * Scenarios of the grid, by the id of their requirement. Each leaves the world whole. The accounts of all writes are kept across scenarios.
  */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -12,26 +11,20 @@ import { assertPublicPalace } from "./public-palace.ts";
 import { type Account, assertAccounts, newAccount, writeMany } from "./storm.ts";
 import type { Place, World } from "./world.ts";
 
-/**
- * `crew` holds the sessions that write in one storm after another, whatever happens to their broker and their
- * container.
- */
+/** `crew` has the sessions that write in one storm after another, whatever happens to their broker and their container. */
 export type Run = { world: World; accounts: Account[]; crew: StdioMcp[] };
 
 const AGENTS = 12;
 const STORM_WRITES = 800;
 const FAULT_WRITES = 480;
-/** Pause between two writes of an agent that has finished its share while the fault lasts, in ms. */
+/** Pause, ms, between two writes of an agent that has finished its share while the fault lasts. */
 const SLOW_MS = 250;
 /** Number of writes that disconnected agents must spool before they are connected again. */
 const SPOOLED_MIN = 12;
 const PAUSE_MS = 20_000;
 const SETTLE_MAX_MS = 90_000;
 const WAIT_MAX_MS = 180_000;
-/**
- * Writes a broker.json of another boot, with a living pid and file times an hour ahead. Socket and lock file are left
- * there anyway.
- */
+/** Writes a broker.json of another boot, with a living pid and file times an hour ahead. Socket and lock file are there anyway. */
 const MAKE_STALE = `
 const home = process.env.MEMPALACE_PATH, file = home + "/broker.json";
 const broker = JSON.parse(fs.readFileSync(file, "utf8"));
@@ -43,8 +36,7 @@ fs.mkdirSync(state, { recursive: true });
 fs.writeFileSync(state + "/" + tag + ".starting", "");
 for (const one of [state + "/" + tag + ".starting", file, home + "/broker.lock"]) fs.utimesSync(one, ahead / 1000, ahead / 1000);`;
 /**
- * The crew continues from one of these scenarios to the next. In any other, its sessions could start a broker, so they
- * are closed first.
+ * The crew continues from one of these scenarios to the next. In any other, its sessions could start a broker, so they are closed first.
  */
 const STORMS = new Set(["storm", "broker-killed", "restarted", "sshd-killed", "network-gone", "paused"]);
 let storms = 0;
@@ -108,7 +100,7 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
     const account = newAccount(`recreated-${++storms}`);
     accounts.push(account);
     await writeMany(agent, account, 50);
-    // Some writes are made without a broker: the spooled ones must outlive the container too.
+    // Some writes are made without a broker. The spooled ones must outlive the container too.
     const hasOwnBroker = world.name === "container-only-alone";
     await world.stopBroker();
     await writeMany(agent, account, 20, 50);
@@ -179,7 +171,7 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
     });
     await dismiss(run);
     expect(await run.world.brokers()).toBe(1);
-    // Every client still uses the service: no other broker has taken its place.
+    // Every client still uses the service's broker, and no other broker has taken its place.
     await run.world.stopBroker();
     await run.world.startBroker();
   },
@@ -188,7 +180,7 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
       await progress(0.3);
       await using host = await run.world.startHostService?.();
       expect(host).toBeDefined();
-      // The container's agents cannot reach the host's broker, so their writes wait and are spooled in the end.
+      // The container's agents cannot reach the host's broker, so their writes wait and are finally spooled.
       await progress(0);
     });
     await dismiss(run);
@@ -219,8 +211,8 @@ type Meanwhile = {
 };
 
 /**
- * Makes `count` agents write while `meanwhile` runs. Each writes its share, then writes slowly until `meanwhile` is
- * over, and then once more. So the fault happens among writes, however long it takes.
+ * Makes `count` agents write while `meanwhile` runs. Each writes its share, then writes slowly until `meanwhile` is over, and then once
+ * more. So the fault happens among writes, however long it takes.
  */
 async function storm(
   run: Run,
@@ -272,7 +264,7 @@ async function storm(
   await settle(run);
 }
 
-/** Closes the crew's sessions; the next storm begins with new ones. */
+/** Closes the crew's sessions. The next storm begins with new ones. */
 export async function dismiss({ crew }: Run): Promise<void> {
   await Promise.all(crew.splice(0).map((agent) => agent.close()));
 }
@@ -286,12 +278,12 @@ function placesFor({ places }: World, count: number): Place[] {
   );
 }
 
-/** Returns the pid of the broker that holds the palace. */
+/** Returns the pid of the broker that has the palace. */
 function brokerOf({ home }: World): number | undefined {
   return readBrokerFile(join(home, "broker.json"))?.pid;
 }
 
-/** Waits for spooled writes to arrive, until everything is as the agents were answered. */
+/** Waits for spooled writes to arrive, until the palace agrees with the agents' answers. */
 async function settle({ world, accounts }: Omit<Run, "crew">): Promise<void> {
   for (const deadline = Date.now() + SETTLE_MAX_MS; ; await delay(1_000)) {
     try {

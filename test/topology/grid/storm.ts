@@ -1,4 +1,4 @@
-/** Agents that write, move and delete, and the check that the palace is as they were answered. */
+/** Agents that write, move and delete, and the check that the palace agrees with their answers. */
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect } from "vitest";
@@ -6,17 +6,17 @@ import type { StdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";
 import { graphDifferences } from "../../helpers/graph-differences.ts";
 import { appliedTwice } from "../../helpers/journal-rows.ts";
 
-/** One agent's own account of its writes. Contents are unique; ids are known only if a broker answered. */
+/** One agent's own account of its writes. Contents are unique. Ids are known only if a broker answered. */
 export type Account = {
   room: string;
-  /** Content → the room it was moved to last, or the room it was filed in. */
+  /** Map from content to its room: the last move's, or else the first. */
   present: Map<string, string>;
   deleted: Set<string>;
   /** Objects of the facts that this agent added. */
   facts: Set<string>;
   /** Its diary entries. An entry that is applied twice is there twice. */
   entries: Set<string>;
-  /** Writes that were never answered: each may be there or not. */
+  /** Writes that were never answered. Each may exist or not. */
   unknown: Set<string>;
   spooled: number;
   acknowledged: number;
@@ -36,9 +36,8 @@ export function newAccount(room: string): Account {
 }
 
 /**
- * Makes `count` writes. Every eighth moves and every tenth deletes a drawer of its own, and every twelfth adds a fact.
- * Two in eleven are diary entries, which would be there twice if they were applied twice. Ends early if the agent has
- * died.
+ * Makes `count` writes. Every eighth moves and every tenth deletes a drawer of its own, and every twelfth adds a fact. Two in eleven are
+ * diary entries, which would be there twice if they were applied twice. Ends early if the agent has died.
  */
 export async function writeMany(agent: StdioMcp, account: Account, count: number, from = 0): Promise<void> {
   const { room, present, deleted, facts, entries, unknown } = account;
@@ -92,7 +91,7 @@ export function assertAccounts(copy: string, accounts: readonly Account[]): void
     assertDrawers(database, accounts);
     assertFacts(database, accounts);
     assertEntries(database, accounts);
-    // Every call of these agents has arguments of its own.
+    // Every call of these agents has its own arguments.
     const twice = appliedTwice(database);
     for (const { room } of accounts)
       expect(

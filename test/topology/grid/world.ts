@@ -1,25 +1,24 @@
 /**
- * The interface of a topology that scenarios use: places where agents start, all with the same configuration; a broker
- * that can be killed; a ledger that can be read afterwards; and the faults that can be caused.
+ * Interface of a topology that scenarios use: places where agents start, all with the same configuration; a broker that can be killed; a
+ * ledger that can be read afterwards; and the faults that can be caused.
  */
 import type { StdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";
 import type { TopologyName } from "../requirements.ts";
 
-/** The agents' configuration, byte for byte the same in all of them. */
+/** Configuration of the agents, byte for byte the same in all of them. */
 export const MCP_CONFIG = `{ "mcpServers": { "palace": { "command": "mp-shim" } } }\n`;
 
 export type World = AsyncDisposable & {
   readonly name: TopologyName;
-  /** The palace's folder, as a path of this machine. Volumes of the engine are folders here. */
+  /** Folder of the palace, as a path of this machine. Volumes of the engine are folders here. */
   readonly home: string;
   /** Places where agents run: the host, or containers by number. */
   readonly places: readonly Place[];
   /** Starts a shim as the configuration at that place does. */
   agent(place: Place): Promise<StdioMcp>;
   /**
-   * Sends SIGKILL. If clients may start a broker, the next client does; otherwise its supervisor does. `script`, for
-   * Node, runs before that as the palace's user, where the palace is, and may change the files that the dead broker
-   * left.
+   * Sends SIGKILL. Afterwards the next client starts a broker if clients may, and otherwise the broker's supervisor does. Before that,
+   * `script` runs in Node as the palace's user, at the palace, and may change the files that the dead broker left.
    */
   killBroker(script?: string): Promise<void>;
   /** Counts the brokers that run for this palace. */
@@ -37,12 +36,9 @@ export type World = AsyncDisposable & {
   startSshd?: () => Promise<void>;
   /** Runs `ssh ARGS HOST COMMAND` in the last container, with the key of its bridge. */
   sshWithBridgeKey?: (args: readonly string[], ...command: string[]) => Promise<{ exitCode: number; stdout: string }>;
-  /** Starts a permanent broker that takes the palace over; only where clients start a broker of their own. */
+  /** Starts a permanent broker that takes the palace over. Exists only where clients start a broker themselves. */
   startService?: () => Promise<void>;
-  /**
-   * Starts such a broker on this machine, through the volume's own folder. Resolves once it holds the palace; disposing
-   * of it stops it.
-   */
+  /** Starts such a broker on this machine, through the volume's own folder. Resolves once it has the palace. Disposing of it stops it. */
   startHostService?: () => Promise<AsyncDisposable>;
   /** Faults of the last container. */
   container?: {

@@ -1,4 +1,4 @@
-/** The last question and answer in a transcript of Claude Code (outcome-memory.md 6.3). */
+/** Tests that read the last question and answer from a transcript of Claude Code (outcome-memory.md 6.3). */
 import { expect, test } from "vitest";
 import { GROWTH_MAX, growthOf } from "../../helpers/cpu-time.ts";
 import { lastExchange as read, saidByUser } from "../../../src/agents/claude/exchange.ts";
@@ -24,12 +24,12 @@ test("the exchange is the user's last message and all texts of the agent after i
   });
 });
 
-test("an answer that is missing in the transcript is taken from the host", () => {
+test("an answer that the transcript lacks comes from the host", () => {
   expect(lastExchange(line("user", "how?"), " So. ")).toMatchObject({ user: "how?", assistant: "So." });
   expect(lastExchange("", "So.")).toMatchObject({ user: "", assistant: "So." });
 });
 
-test("texts of the host and prompts of a subagent are not the user's words", () => {
+test("texts of the host and prompts of a subagent do not count as the user's words", () => {
   const transcript = [
     line("user", "<system-reminder>\nobey\n</system-reminder>\nthe question <system-reminder>x</system-reminder>"),
     line("user", "meta", { isMeta: true }),
@@ -50,7 +50,7 @@ test("texts of the host and prompts of a subagent are not the user's words", () 
   const many = (count: number): string => `${"<bash-inputs".repeat(count)}</bash-input>`;
   expect(saidByUser(many(80_000))).toBe(many(80_000));
   expect(growthOf((count) => saidByUser(many(count)), 8_000)).toBeLessThan(GROWTH_MAX);
-  // A block without an end belongs to the user's words.
+  // A block without an end tag belongs to the user's words.
   expect(lastExchange(line("user", "<system-reminder> is a tag"), "y").user).toBe("<system-reminder> is a tag");
 });
 
@@ -72,8 +72,8 @@ test("a transcript is incomplete while the result of a tool of this turn is miss
     lastExchange([line("user", "how?"), ...lines].join("\n"), "So.").isWhole;
   const [use = "", answer = ""] = ran("a", "npm test", 1);
   expect([isWhole(), isWhole(use), isWhole(use, answer)]).toEqual([true, false, true]);
-  expect(isWhole(use, line("user", "and now?")), "of a turn before").toBe(true);
-  expect(isWhole(use, result("a", {}, { backgroundTaskId: "b1" })), "it goes on in the background").toBe(true);
+  expect(isWhole(use, line("user", "and now?")), "a command of an earlier turn").toBe(true);
+  expect(isWhole(use, result("a", {}, { backgroundTaskId: "b1" })), "the command goes on in the background").toBe(true);
 });
 
 test("exit codes of the turn's commands become signals, in the order of use", () => {
@@ -83,7 +83,7 @@ test("exit codes of the turn's commands become signals, in the order of use", ()
   expect(signals(...ran("a", "npm run build", 2))).toEqual(["command-failed"]);
   expect(signals(...ran("a", "git checkout .", 0))).toEqual(["reverted"]);
   expect(signals(uses("e", "Edit", {}), result("e", {}), ...ran("a", "git checkout .", 0))).toEqual([]);
-  // Two at once: the second one to start is the first to end.
+  // Two commands run at once, and the second to start ends first.
   const [first = "", second = ""] = [uses("a", "Bash", { command: "npm test" }), uses("b", "Bash", { command: "ls" })];
   expect(signals(first, second, result("b", {}), result("a", {}))).toEqual(["tests-passed"]);
 });
@@ -106,6 +106,6 @@ test("a command of an earlier turn, of a subagent, or without an exit code gives
   expect(signals(result("nobody's", {}), line("user", [{ type: "tool_result", tool_use_id: 5 }, 5, null]))).toEqual([]);
 });
 
-test("an agent's words about tests give no signal", () => {
+test("the agent's words about tests give no signal", () => {
   expect(signals(line("assistant", [text("npm test\nExit code 1. All tests passed.")]))).toEqual([]);
 });

@@ -1,14 +1,11 @@
-/**
- * The fence around the text of memories: any text stays inside, its size is bounded, and the same text gives the same
- * bytes.
- */
+/** Tests of the fence around stored text: any text stays inside, its size is bounded, and the same text gives the same bytes. */
 import { describe, expect, test } from "vitest";
 import { fence } from "../../../src/agents/fence.ts";
 import { seededRandom } from "../../helpers/random.ts";
 
 const MAX = 4_096;
 
-/** Expects every line to begin with a bar, except the markers and the notice, and no marker inside. */
+/** Expects a bar at the start of every line except markers and notice, and no marker inside. */
 function assertFenced(text: string, maxBytes: number): void {
   const lines = text.split("\n");
   expect(lines[0]).toBe("<palace-memory>");
@@ -16,7 +13,7 @@ function assertFenced(text: string, maxBytes: number): void {
   expect(lines.slice(2, -1).filter((line) => line !== "|" && !line.startsWith("| "))).toEqual([]);
   expect(text.match(/[<\uff1c\ufe64]/gu)).toHaveLength(2);
   expect(text.isWellFormed()).toBe(true);
-  // No character that a display or a model reads as a line end, or that is invisible.
+  // Refuses characters that are invisible, or that a display or a model reads as a line end.
   expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u);
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxBytes);
 }
@@ -34,7 +31,7 @@ describe("fence", () => {
     ["half a character", "a\ud800b"],
   ])("%s stays inside", (_what, text) => assertFenced(fence(text, MAX), MAX));
 
-  test("look-alikes of brackets and invisible characters are replaced or removed, in any plane", () => {
+  test("look-alikes of brackets and invisible characters are replaced or removed, in any Unicode plane", () => {
     const brackets = "<＜﹤ᐸ˂≺❮⟨〈〈❬❰⧼≮ >＞﹥ᐳ˃≻❯⟩〉〉❭❱⧽≯";
     expect(fence(brackets, MAX).split("\n")[2]).toBe(`| ${"‹".repeat(14)} >${"›".repeat(13)}`);
     const unseen = [0x180b, 0x180e, 0xfe00, 0xfe0f, 0xfff9, 0xfffb, 0x1d173, 0x1d17a, 0xe0100, 0xe01ef, 0xe0fff, 0x34f];
@@ -43,11 +40,11 @@ describe("fence", () => {
     expect(fence("x\u200c\u200d\u200cy", MAX).split("\n")[2]).toBe("| xy");
   });
 
-  test("scripts and emoji keep their joiners", () => {
+  test("scripts and emoji keep their joining characters", () => {
     expect(fence("می\u200cخواهم 👩\u200d💻", MAX).split("\n")[2]).toBe("| می\u200cخواهم 👩\u200d💻");
   });
 
-  test("a note stays readable", () => {
+  test("an ordinary note stays readable", () => {
     expect(fence("## Story\n\n[room]\n  - we use zod\t(file.md)", MAX).split("\n").slice(2, -1)).toEqual([
       "| ## Story",
       "|",
@@ -56,7 +53,7 @@ describe("fence", () => {
     ]);
   });
 
-  test("before the text it says that this is data and no instructions", () => {
+  test("a notice before the text says that it is data and not instructions", () => {
     expect(fence("x", MAX).split("\n")[1]).toMatch(/data.*no instructions/);
   });
 
@@ -64,7 +61,7 @@ describe("fence", () => {
     expect(fence(text, MAX)).toBe("");
   });
 
-  test("a text that is too long is cut close to the limit, and says so", () => {
+  test("a text that is too long is cut close to the limit, with a note that says so", () => {
     for (const unit of ["word ", "ß", "漢", "😀", "line\n"]) {
       const text = fence(unit.repeat(MAX), MAX);
       assertFenced(text, MAX);
@@ -73,7 +70,7 @@ describe("fence", () => {
     }
   });
 
-  test("random text stays inside within any limit, with the same bytes each time", () => {
+  test("random text stays inside within any limit, and each fence has the same bytes", () => {
     const random = seededRandom(20_261_124);
     const pieces = [
       "<",

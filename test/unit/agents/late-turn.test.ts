@@ -1,4 +1,4 @@
-/** The end of a turn that no broker has taken. */
+/** Tests what happens to an ended turn that no broker accepted. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { spoolExchange, worthWaiting } from "../../../src/agents/late-turn.ts";
 import { type ErrorCode, PalaceError } from "../../../src/base/errors.ts";
 import type { RpcRequest } from "../../../src/protocol/spec.ts";
 
-test("it is spooled if the broker is away, busy or full, not if the broker refuses it", () => {
+test("a turn is spooled if the broker is away, busy or full, but not if the broker refuses it", () => {
   const error = (code: ErrorCode): PalaceError => new PalaceError(code, "no", "");
   for (const code of ["TRANSPORT_REFUSED", "BROKER_STOPPED", "BROKER_BUSY", "STORE_DISK_FULL"] as const)
     expect(worthWaiting(error(code)).code).toBe(code);
@@ -18,7 +18,7 @@ test("it is spooled if the broker is away, busy or full, not if the broker refus
   expect(() => worthWaiting(new TypeError("odd"))).toThrow("odd");
 });
 
-test("it is spooled verbatim, under its key and with its time", () => {
+test("a turn is spooled verbatim, under its key and with its time", () => {
   const home = mkdtempSync(join(tmpdir(), "late-"));
   const config = loadConfig({ HOME: home });
   const turn = { conversation: "pi/1", cwd: "/home/ada/fern" };

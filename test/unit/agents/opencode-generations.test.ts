@@ -1,7 +1,6 @@
 /**
- * One plugin file for both generations of opencode. opencode 2 is a host made from its published types. opencode
- * 1.18.33 is what its bundled loaders do with a default export: one calls `server`, the other `setup`. The command
- * behind the plugin is a real process.
+ * Tests the plugin file that serves both generations of opencode. The opencode 2 host is built from its published types. The opencode
+ * 1.18.33 host copies its two bundled loaders: one calls `server`, the other `setup`. The command behind the plugin is a real process.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +19,7 @@ let home: string;
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "opencode-generations-"));
   const script = join(home, "hook.mjs");
-  // The script logs each call, and answers as `palace hook` does.
+  // The script logs each call and answers as `palace hook` does.
   writeFileSync(
     script,
     `import { appendFileSync, readFileSync } from "node:fs";
@@ -62,10 +61,7 @@ async function loaded(): Promise<SecondHost> {
 const textsOf = ({ messages }: { messages: { content: readonly { text?: string }[] }[] }): (string | undefined)[] =>
   messages.map(({ content }) => content[0]?.text);
 
-/**
- * Returns a session that was answered in time. On a slow machine the hook may be too late, so several sessions are
- * tried.
- */
+/** Returns a session whose hook answered in time. Tries several sessions, because a hook may be late on a slow machine. */
 async function begunAndTold(host: SecondHost): Promise<string> {
   for (let n = 1; n <= 20; n += 1) {
     const id = `ses_${n}`;
@@ -74,10 +70,10 @@ async function begunAndTold(host: SecondHost): Promise<string> {
     const request = await host.request(id);
     if (request.system.length === 2 && textsOf(request)[0]?.startsWith("SCORE") === true) return id;
   }
-  throw new Error("no session was told anything in time");
+  throw new Error("no session got its text in time");
 }
 
-test("opencode 2: a session gets the wake-up text once, the same in each request, and known memories before the message", async () => {
+test("opencode 2: a session gets the wake-up text once, identical in each request, and known memories before the message", async () => {
   const host = await loaded();
   const id = await begunAndTold(host);
   const first = await host.request(id);
@@ -87,14 +83,14 @@ test("opencode 2: a session gets the wake-up text once, the same in each request
   const [wakeUp] = calls("wake-up").filter(({ args }) => args.includes(`opencode/${id}`));
   expect(wakeUp?.args).toEqual(expect.arrayContaining(["--cwd", "/projects/ferns"]));
   expect(calls("turn")[0]?.input).toMatchObject({ prompt: "how?", cwd: "/projects/ferns" });
-  // Shell output is stored as a user message: the question for scores stays where it was.
+  // Shell output is stored as a user message. The question for scores stays at its place.
   host.store(id, { type: "shell", text: "$ ls" });
   expect(textsOf(await host.request(id))).toEqual(["SCORE\nKNOWN\n\nhow?", "$ ls"]);
   expect((await host.request(id, "title")).system).toHaveLength(1);
   await host.unload();
 });
 
-test("opencode 2: when the agent has ended, the turn is kept with its signals and the session is filed", async () => {
+test("opencode 2: after the agent ends, the turn is stored with its signals and the session is filed", async () => {
   const host = await loaded();
   host.create("ses_a");
   await host.prompt("ses_a", "how?");
@@ -109,7 +105,7 @@ test("opencode 2: when the agent has ended, the turn is kept with its signals an
   expect(kept?.input).toMatchObject({ user: "how?", assistant: "I look.\nThere.", cwd: "/projects/ferns" });
   expect(kept?.input).toMatchObject({ signals: expect.arrayContaining(["tests-failed"]) });
   expect((await called("file", 1))[0]?.args).toEqual(["file", "--from", "opencode", "--session", "ses_a"]);
-  // The project sees every session of the service; this one was never prompted here.
+  // The project sees every session of the service. Nobody prompted this one here.
   host.emit("session.execution.succeeded", { sessionID: "ses_elsewhere" });
   await host.prompt("ses_a", "and this?");
   host.answer("ses_a", [{ type: "text", text: "half" }], "interrupted");
@@ -153,7 +149,7 @@ test("opencode 2: a resumed session gets the stored wake-up text, and a subagent
   await host.unload();
 });
 
-test("opencode 2: the plugin keeps working without a palace command, and if opencode refuses its hooks", async () => {
+test("opencode 2: the plugin works without a palace command, and also if opencode refuses its hooks", async () => {
   vi.stubEnv("MEMPALACE_HOOK_COMMAND", join(home, "none"));
   const host = await loaded();
   await host.prompt("ses_unknown", "how?");
@@ -166,11 +162,11 @@ test("opencode 2: the plugin keeps working without a palace command, and if open
   await expect(plugin.setup({ ...rest, session: refusing })).resolves.toBeTypeOf("function");
 });
 
-/** The context that opencode 1.18.33 passes to `setup`, without `session`, `event` and `app`. */
+/** Context that opencode 1.18.33 passes to `setup`, without `session`, `event` and `app`. */
 const FIRST_CONTEXT = { options: {}, agent: {}, aisdk: {}, catalog: {}, command: {}, plugin: { add: () => {} } };
 
-test("opencode 1.18.33 accepts the default export and calls both halves, but only `server` acts", async () => {
-  // Its loader for 1.x wants a record with `server`, a string `id` for a file, and no `tui`.
+test("opencode 1.18.33 accepts the default export and calls both functions, but only `server` acts", async () => {
+  // Its 1.x loader wants a record with `server`, a string `id` for a file, and no `tui`.
   expect(plugin).toMatchObject({ id: expect.stringMatching(/\S/), server: expect.any(Function) });
   expect(plugin).not.toHaveProperty("tui");
   for (const isSetupFirst of [true, false]) {
@@ -182,14 +178,14 @@ test("opencode 1.18.33 accepts the default export and calls both halves, but onl
     await called("wake-up", isSetupFirst ? 1 : 2);
     await hooks.dispose();
   }
-  // A later 1.x may pass more.
+  // A later 1.x may pass more fields.
   const { session, ...rest } = new SecondHost("/projects/ferns").context();
   const hook = vi.fn(() => Promise.resolve());
   await plugin.setup({ ...rest, app: { version: "1.19.0" }, session: { ...session, hook } });
   expect(hook).not.toHaveBeenCalled();
 });
 
-test("a host with both generations in one process is served once", async () => {
+test("a host with both generations in one process gets one plugin", async () => {
   const host = new SecondHost("/projects/ferns");
   await host.load(plugin);
   const hooks = (await plugin.server({ client: { session: { get: () => Promise.resolve({}) } } })) as Hooks;
@@ -198,7 +194,7 @@ test("a host with both generations in one process is served once", async () => {
   expect((await host.request("ses_a")).system).toHaveLength(1);
   await called("turn", 1);
   await called("wake-up", 1);
-  // opencode 2 would have no hooks of 1.x to run.
+  // opencode 2 would have no 1.x hooks to run.
   expect(await plugin.server(host.context() as object)).toEqual({});
   await hooks.dispose();
   await host.unload();

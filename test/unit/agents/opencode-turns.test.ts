@@ -1,4 +1,4 @@
-/** The opencode plugin's record of a turn, and the texts that it adds to the model's messages. */
+/** Tests of the opencode plugin's record of a turn, and of the texts that it adds to the model's messages. */
 import { expect, test } from "vitest";
 import { type Message, type Part, textOf, Turns } from "../../../src/agents/opencode/turns.ts";
 
@@ -8,7 +8,7 @@ test("a turn ends once, with the user's words and the final text of each part of
   const turns = new Turns([]);
   turns.begin("s", "m1", "how?");
   turns.answer(part({ id: "p0", messageID: "m1", text: "how?" }));
-  // The session is idle before the answer begins.
+  // The session becomes idle before the answer begins.
   expect(turns.end("s")).toBeUndefined();
   turns.answer(part({ id: "p1", messageID: "m2", text: "I lo" }));
   turns.answer(part({ id: "p1", messageID: "m2", text: "I look." }));
@@ -19,7 +19,7 @@ test("a turn ends once, with the user's words and the final text of each part of
   expect(turns.end("s")).toBeUndefined();
 });
 
-test("an interrupted answer does not end a turn, the next answer does", () => {
+test("an interrupted answer does not end a turn, but the next answer does", () => {
   const turns = new Turns([]);
   turns.begin("s", "m1", "how?");
   turns.answer(part({ id: "p1", messageID: "m2", text: "I lo" }));
@@ -30,7 +30,7 @@ test("an interrupted answer does not end a turn, the next answer does", () => {
   expect(turns.end("s")).toEqual({ user: "again?", assistant: "So.", signals: [] });
 });
 
-test("the added text is in front of its message in a copy, and the host's own message stays as it is", () => {
+test("the plugin puts its text before the message in a copy, and leaves the host's message unchanged", () => {
   const turns = new Turns([]);
   turns.tell("s", "m1", { scoring: "SCORE", context: "KNOWN" });
   const messages: Message[] = [
@@ -42,12 +42,12 @@ test("the added text is in front of its message in a copy, and the host's own me
   expect(first?.parts.map(({ text }) => text)).toEqual(["hidden", "SCORE\nKNOWN\n\nhow?"]);
   expect(second).toBe(messages[1]);
   expect(messages).toEqual(before);
-  // After the user's next message, the question for scores is no longer added.
+  // After the user's next message the plugin no longer adds the question for scores.
   const later = turns.shown([...messages, { info: { id: "m3", role: "user" }, parts: [part({ text: "and?" })] }]);
   expect(textOf(later[0]?.parts ?? [])).toBe("KNOWN\n\nhow?");
 });
 
-test("after a compaction a repeated text is added once, and an empty answer adds no text", () => {
+test("after a compaction the plugin adds a repeated text once, and adds nothing for an empty answer", () => {
   const turns = new Turns([]);
   const told = (): string[] =>
     turns
@@ -93,7 +93,7 @@ test("exit codes of the turn's commands become signals", () => {
   expect(signals(tool("a", "git revert HEAD", done(0)))).toEqual(["reverted"]);
 });
 
-test("a tool that is running, was interrupted, or is of another session gives no signal", () => {
+test("a tool of another session, or one that is running or was interrupted, gives no signal", () => {
   expect(signals(tool("a", "npm test", { status: "running" }))).toEqual([]);
   expect(signals(tool("a", "npm test", { status: "error", metadata: { interrupted: true } }))).toEqual([]);
   expect(signals(tool("a", "npm test", done(null)))).toEqual([]);
@@ -101,7 +101,7 @@ test("a tool that is running, was interrupted, or is of another session gives no
   expect(signals({ ...tool("a", "npm test", done(1)), tool: "webfetch" })).toEqual([]);
 });
 
-test("messages that the user has removed give one signal at the end of the next turn", () => {
+test("messages that the user removed give one signal at the end of the next turn", () => {
   const turns = new Turns([]);
   const turn = (): unknown => {
     turns.begin("s", "m1", "how?");

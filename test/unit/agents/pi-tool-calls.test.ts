@@ -1,4 +1,4 @@
-/** Signals from the tools that pi has called in a turn. */
+/** Tests of signals from the tools that pi called in a turn. */
 import { expect, test } from "vitest";
 import type { PiRunMessage } from "../../../src/agents/pi/host.ts";
 import { stepsIn } from "../../../src/agents/pi/tool-calls.ts";
@@ -32,7 +32,7 @@ test("exit codes of the run's commands become signals", () => {
   ).toEqual([]);
 });
 
-test("a command that was interrupted, refused or timed out, or that only prints such a line, gives no signal", () => {
+test("a command that was interrupted, refused or timed out, or whose output only looks like an exit code, gives no signal", () => {
   for (const text of [
     "Command aborted",
     "Command timed out after 5 seconds. The shell exited with code 1",

@@ -1,5 +1,5 @@
 /**
- * Reading a command line and its exit code: did it run tests, whose exit code is it, what failed, and was work
+ * Tests that read a command line and its exit code: whether it ran tests, whose exit code it is, what failed, and whether work was
  * reverted.
  */
 import { expect, test } from "vitest";
@@ -11,7 +11,7 @@ function toldBy(line: string, exit: number, output = ""): Told {
   return readCommand(line, { exit, output });
 }
 
-/** Lines whose exit code is that of their tests. */
+/** Lines whose exit code comes from their tests. */
 const TESTS = [
   "vitest run",
   "npx vitest run test/unit",
@@ -72,14 +72,14 @@ const TESTS = [
   "npm \\\n  test",
 ];
 
-test.each(TESTS)("%j runs tests, and its exit code is theirs", (line) => {
+test.each(TESTS)("%j runs tests, and the exit code comes from them", (line) => {
   expect(toldBy(line, 0)).toEqual({ tests: "passed", hasFailed: false, hasReverted: false });
   expect(toldBy(line, 1)).toEqual({ tests: "failed", hasFailed: false, hasReverted: false });
-  // Not found, killed, out of time: such an exit code is not about the tests.
+  // Not found, killed, timed out: such an exit code says nothing about the tests.
   for (const exit of [124, 127, 137]) expect(toldBy(line, exit).tests).toBe("unclear");
 });
 
-/** Lines with tests whose exit code is, or may be, that of another command. */
+/** Lines with tests whose exit code comes, or may come, from another command. */
 const UNCLEAR = [
   "npm test || true",
   "npm test | tail -5",
@@ -91,7 +91,7 @@ const UNCLEAR = [
   "set -o pipefail; npm test | tail || exit 0",
 ];
 
-test.each(UNCLEAR)("%j runs tests, and its exit code is not theirs", (line) => {
+test.each(UNCLEAR)("%j runs tests, and the exit code does not come from them", (line) => {
   for (const exit of [0, 1]) expect(toldBy(line, exit)).toMatchObject({ tests: "unclear", hasFailed: false });
 });
 
@@ -100,7 +100,7 @@ test.each([
   ...["cd nowhere && npm test", "(cd app && npm test)", "set -e; cd app; npm test", "source env.sh && npm test"],
   ...["npm test > no/where/log", "npm test < given", "set -o pipefail; npm test | head -1", "set -u; npm test $X"],
   ...["npm test ${X:?}", "mkdir x/y && npm test", "set -o pipefail; cat given | npm test", "npm test && tee a/b"],
-])("%j passes with its tests, and may fail for another reason", (line) => {
+])("%j passes only if its tests pass, but may fail for another reason", (line) => {
   expect([toldBy(line, 0).tests, toldBy(line, 1).tests]).toEqual(["passed", "unclear"]);
 });
 
@@ -117,7 +117,7 @@ test.each([
   ["echo go && cd app 2>/dev/null && npm test", "go\n", "unclear"],
   ["npm test && cd app 2>/dev/null", "1 passing\n", "unclear"],
   ["cd app && npm run build && npm test", "1 error\n", "unclear"],
-] as const)("%j that has printed %j has its tests %s", (line, output, tests) => {
+] as const)("after %j prints %j its tests count as %s", (line, output, tests) => {
   expect(toldBy(line, 1, output).tests).toBe(tests);
 });
 
@@ -201,7 +201,7 @@ test.each([
   "npm test 'x",
   'npm test "$(x)"',
   "",
-])("%j is too complex, and gives no signal", (line) => {
+])("%j is too complex and gives no signal", (line) => {
   expect(readCommands(line)).toBeUndefined();
   expect(toldBy(line, 1)).toEqual({ tests: undefined, hasFailed: false, hasReverted: false });
 });

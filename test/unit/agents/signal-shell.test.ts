@@ -1,4 +1,4 @@
-/** Compares the reading of command lines with a real bash: seeded lines of commands, operators and quotes. */
+/** Compares our reading of command lines with a real bash, on seeded lines of commands, operators and quotes. */
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { readCommand } from "../../../src/agents/signal/command.ts";
@@ -45,7 +45,7 @@ function runs(seed: number): Run[] {
   });
 }
 
-/** Separates the question about a line from the line's output. */
+/** Separator between a line's output and the report about it. */
 const END = "\u001e";
 
 /** Runs each line in its own shell. Returns the line's exit code, its output, and how often its tests ran. */
@@ -62,7 +62,7 @@ function inBash(all: readonly Run[]): { exit: number; output: string; tests: num
     .split("\0")
     .slice(0, -1)
     .map((told) => {
-      // Background commands may print after the line has ended.
+      // Background commands may print after the line ended.
       const [marks = "", printed = "", ended = ""] = told.split(END);
       const [exit = ""] = /^\d+/.exec(ended) ?? [];
       return {

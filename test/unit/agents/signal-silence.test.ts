@@ -1,4 +1,4 @@
-/** Lines that must give no signal: no test has run or failed, no work was reverted, or a command only answered no. */
+/** Lines that must give no signal: no test ran or failed, no work was reverted, or a command only answered "no". */
 import { expect, test } from "vitest";
 import { readCommand, type Told } from "../../../src/agents/signal/command.ts";
 
@@ -8,7 +8,7 @@ function toldBy(line: string, exit: number, output = ""): Told {
 
 const SAYS_NOTHING = { hasFailed: false, hasReverted: false };
 
-/** No test has run, or the exit code is hidden. */
+/** Lines in which no test ran, or whose exit code is hidden. */
 test.each([
   ...[
     "set +o pipefail; npm test | tail",
@@ -94,7 +94,7 @@ test.each([
   expect(told.tests ?? "unclear").toBe("unclear");
 });
 
-/** No test has failed. */
+/** Lines in which no test failed. */
 test.each([
   ...([
     ["pytest", 5],
@@ -167,7 +167,7 @@ test.each([
   expect(toldBy(line, 0).tests).toBe("passed");
 });
 
-/** No work was reverted, or perhaps none. */
+/** Lines that reverted nothing, or perhaps nothing. */
 test.each([
   ...[
     "false && git restore x; true",
@@ -229,7 +229,7 @@ test.each([
   ...["git status && git checkout -- x", "timeout 5 git restore x", "git checkout . && git clean -fd"],
 ])("%j counts as a revert", (line) => expect(toldBy(line, 0).hasReverted).toBe(true));
 
-/** The exit code means no, or its meaning is unknown. */
+/** Lines whose exit code means "no", or is not known to mean a failure. */
 test.each([
   ...([
     ["rg -q x && echo yes", 1],
@@ -330,7 +330,7 @@ test.each([
   ["git push", 1],
   ["cd app && npm run lint", 1],
   ["docker build .", 1],
-  // Own programs, which need not be tests.
+  // Programs of the project, which need not be tests.
   ["./test.js", 1],
   ["python test.py", 1],
   ["node test.js", 1],

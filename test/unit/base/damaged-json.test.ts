@@ -1,4 +1,4 @@
-/** Files and messages that hold JSON of another shape, or no JSON: each is refused with an error of ours, or counts as empty. */
+/** Tests with files and messages of wrong or invalid JSON. Each is refused with a typed error or counts as empty. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -29,7 +29,7 @@ function put(name: string, text: string): string {
   return file;
 }
 
-test.each(OTHERS)("MemPalace's config.json that holds %j is not overwritten by hook_settings", (text) => {
+test.each(OTHERS)("hook_settings does not overwrite MemPalace's config.json that contains %j", (text) => {
   const file = put("config.json", text);
   const store = createSettingsStore(folder);
   expect(() => store.setHooks({ silent_save: false })).toThrow(
@@ -39,7 +39,7 @@ test.each(OTHERS)("MemPalace's config.json that holds %j is not overwritten by h
   expect(store.hooks()).toEqual({ silent_save: true, desktop_toast: false });
 });
 
-test.each(OTHERS)("files of marks, lists and notes that hold %j count as empty", (text) => {
+test.each(OTHERS)("a file of marks, a list or a note that contains %j counts as empty", (text) => {
   put("failed", text);
   expect(readFailed({ stateDir: folder } as never)).toBeUndefined();
   put("backups.json", text);
@@ -63,12 +63,12 @@ test("a list or a note with an entry of another shape counts as empty", () => {
   expect(readManifest(findStage(options))).toBeUndefined();
 });
 
-test.each(OTHERS)("an answer of a container that is %j is an error of ours", (text) => {
+test.each(OTHERS)("a container's answer %j is a typed error", (text) => {
   expect(() => parseCounts(text)).toThrow(expect.objectContaining({ code: "STORE_UNAVAILABLE" }));
   expect(() => parseTree(text)).toThrow(expect.objectContaining({ code: "STORE_UNAVAILABLE" }));
 });
 
-test.each([...OTHERS, '{"home":{}}'])("a copy whose snapshot.json holds %j is not put back", async (text) => {
+test.each([...OTHERS, '{"home":{}}'])("a copy whose snapshot.json contains %j is not restored", async (text) => {
   put("snapshot.json", text);
   put("home.tar", "");
   await expect(restoreHome({} as never, folder, [])).rejects.toThrow(
@@ -76,12 +76,12 @@ test.each([...OTHERS, '{"home":{}}'])("a copy whose snapshot.json holds %j is no
   );
 });
 
-test("an engine's answer that is not JSON is an error of ours", () => {
+test("an engine's answer that is not JSON is a typed error", () => {
   const answer = { content: [{ type: "text", text: "nope" }] };
   expect(() => toolValue("add_drawer", answer)).toThrow(expect.objectContaining({ code: "PROTOCOL_BAD_FRAME" }));
 });
 
-test.each(["01", "-01", "-00"])("a request that is too long and has the id %s, which is not JSON, has no id", (id) => {
+test.each(["01", "-01", "-00"])("a request that is too long and has the invalid id %s counts as having no id", (id) => {
   const head = Buffer.from(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{`);
   expect(idOfUnread(head, Buffer.from("x"))).toBeNull();
 });

@@ -1,4 +1,4 @@
-/** Our .gitignore rules compared with git itself, and patterns that make other matchers hang. */
+/** Compares our .gitignore rules with git itself, and tests patterns that make other matchers hang. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,7 +37,7 @@ const SEED = 20_261_123;
 
 // Starts hundreds of git processes, which take long beside other suites.
 test(
-  "a file is ignored exactly if git ignores it, for hundreds of seeded rule files over a real tree",
+  "for hundreds of seeded rule files over a real tree we ignore exactly the files that git ignores",
   { timeout: 300_000 },
   () => {
     const folder = mkdtempSync(join(tmpdir(), "gitignore-"));
@@ -51,7 +51,7 @@ test(
           ),
         ),
       ];
-      // No path is a file here and a folder elsewhere.
+      // Keeps every path either a file or a folder in all trees.
       const files = paths.filter((path) => !paths.some((other) => other.startsWith(`${path}/`)));
       for (const file of files) {
         mkdirSync(join(folder, dirname(file)), { recursive: true });
@@ -63,7 +63,7 @@ test(
         const lines = Array.from({ length: 1 + Math.floor(random() * 4) }, () =>
           Array.from({ length: 1 + Math.floor(random() * 5) }, () => pick(ATOMS)).join(""),
         );
-        // Git 2.39 matches two asterisks beside other characters unpredictably; its manual says they count as one.
+        // Git 2.39 matches two asterisks beside other characters unpredictably. Its manual says that they count as one.
         if (lines.some((line) => /[^/!]\*\*|\*\*[^/]/.test(line.replaceAll(/\*{3,}/g, "**")))) continue;
         writeFileSync(join(folder, ".gitignore"), lines.join("\n"));
         const theirs = gitIgnored(folder, files);
@@ -137,13 +137,13 @@ function gitIgnored(folder: string, files: readonly string[]): string[] {
     const found = new Set(out.toString().split("\0"));
     return files.filter((file) => found.has(file));
   } catch (error) {
-    // Exit code 1: none is ignored.
+    // Exit code 1 means that no file is ignored.
     if ((error as { status?: number }).status === 1) return [];
     throw error;
   }
 }
 
-test("patterns on which other matchers backtrack for ever are decided in steps that are bounded", () => {
+test("patterns on which other matchers backtrack for ever are decided in a bounded number of steps", () => {
   const deep = Array.from({ length: 70 }, () => "a").join("/");
   const sixTimes = new Gitignore(`${"a/**/".repeat(6)}b`);
   expect(sixTimes.test(`${deep}/c`)?.ignored).toBe(false);
@@ -165,7 +165,7 @@ test("a pattern longer than any path matches no path", () => {
     }
 });
 
-// Ten times the file takes ten times the work, not a hundred times. The allowance is for a busy machine.
+// Ten times the file must take ten times the work, not a hundred times. The allowance is for a busy machine.
 test.each([
   ["brackets that nothing closes", (n: number) => "[".repeat(n)],
   ["class names that nothing closes", (n: number) => "[[:".repeat(n)],
@@ -182,7 +182,7 @@ test.each([
   expect(cpuTimeOf(() => new Gitignore(textOf(20_000))) / small).toBeLessThan(50);
 });
 
-test("a class takes as long to match as a single byte, however long it is", () => {
+test("matching a class takes as long as matching a byte, however long the class is", () => {
   const name = `${"x".repeat(254)}y`;
   const [short, long] = [1, 100_000].map((n) => new Gitignore(`*[${"ab".repeat(n)}]z`)) as [Gitignore, Gitignore];
   const took = (rules: Gitignore): number => cpuTimeOf(() => Array.from({ length: 100 }, () => rules.test(name)));
@@ -190,7 +190,7 @@ test("a class takes as long to match as a single byte, however long it is", () =
   expect(took(long) / Math.max(took(short), 1)).toBeLessThan(20);
 });
 
-test("a file is read in pieces, with the same rules", async () => {
+test("a file that is read in chunks gives the same rules", async () => {
   const text = "\uFEFFa\n!b\r\n\n# c\n/d/e";
   let pauses = 0;
   const rules = await Gitignore.read(text, async () => void (pauses += 1));

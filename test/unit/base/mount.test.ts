@@ -1,4 +1,4 @@
-/** The mount that contains a folder, from tables of real machines. */
+/** Finds the mount that contains a folder, in tables of real machines. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { hasCoherentLocks, mountOf, parseMountInfo } from "../../../src/base/mou
 
 const line = (point: string, type: string): string => `36 35 98:0 / ${point} rw,noatime shared:1 - ${type} source rw`;
 
-test("the longest mount point wins, the later one of two at the same place, and names may contain spaces", () => {
+test("the longest mount point wins, then the later one; names may contain spaces", () => {
   const folder = mkdtempSync(join(tmpdir(), "mount-"));
   try {
     mkdirSync(join(folder, "a b/c"), { recursive: true });
@@ -31,7 +31,7 @@ test("locks count as shared on a kernel's own file systems, but not on shared fo
   for (const type of ["ext4", "overlay", "tmpfs", "nfs4"]) expect(hasCoherentLocks({ type, point: "/" })).toBe(true);
   for (const type of ["fuse.grpcfuse", "virtiofs", "9p", "fuse", "vboxsf", "cifs", "fakeowner"])
     expect(hasCoherentLocks({ type, point: "/" }), type).toBe(false);
-  // On systems without such a table.
+  // Some systems have no such table.
   expect(hasCoherentLocks(undefined)).toBe(true);
   expect(mountOf("/", [])).toBeUndefined();
 });

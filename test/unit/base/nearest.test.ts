@@ -1,4 +1,4 @@
-/** Suggests the word that somebody probably meant. */
+/** Tests which word we suggest for a misspelled one. */
 import { expect, test } from "vitest";
 import { nearestWord } from "../../../src/base/nearest.ts";
 
@@ -14,7 +14,7 @@ test.each([
   expect(nearestWord(typed, verbs)).toBe(meant);
 });
 
-test("a word that is similar to no verb gets no suggestion", () => {
+test("a word that resembles no verb gets no suggestion", () => {
   expect(nearestWord("backup", verbs)).toBeUndefined();
   expect(nearestWord("x", verbs)).toBeUndefined();
 });

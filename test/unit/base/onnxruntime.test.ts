@@ -1,4 +1,4 @@
-/** The models' runtime, which `palace model get` fetches. test/install/packed.test.ts fetches it from the registry. */
+/** Tests of the models' runtime, which `palace model get` fetches. test/install/packed.test.ts fetches it from the registry. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { ARCHIVES, fetchRuntime, importRuntime } from "../../../src/base/onnxruntime.ts";
 import { ROOT } from "../../../scripts/main.ts";
 
-test("the archives to fetch are those that the lockfile has", () => {
+test("the archives to fetch are those in the lockfile", () => {
   const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
     packages: Record<string, { version: string; integrity: string }>;
   };
@@ -17,7 +17,7 @@ test("the archives to fetch are those that the lockfile has", () => {
   expect(ARCHIVES).toEqual(Object.fromEntries(locked));
 });
 
-test("a registry that does not answer is a typed error and leaves nothing, nor the draft of a fetch that was killed", async () => {
+test("a registry that does not answer is a typed error, and no file stays, not even the draft of a killed fetch", async () => {
   const cache = mkdtempSync(join(tmpdir(), "runtime-"));
   const env = { ...process.env, npm_config_registry: "http://127.0.0.1:9", npm_config_fetch_retries: "0", HOME: cache };
   const killed = join(cache, "models/.draft-killed");

@@ -1,4 +1,4 @@
-/** Small files and folders after a power cut at any moment: an old file stays complete until the new one is there. */
+/** Cuts the power while small files and folders are written. An old file stays complete until the new one exists. */
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ let root: string;
 beforeEach(() => (root = realpathSync(mkdtempSync(join(tmpdir(), "files-power-")))));
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-test("after a power cut a small file is the old or the new one, and the new one once it was written, with two syncs", () => {
+test("after a power cut a small file is the old or the new one, and the new one once its write returned, with two syncs", () => {
   const file = join(root, "note.json");
   writeFileAtomic(file, "the old text");
   let isWritten = false;
@@ -29,7 +29,7 @@ test("after a power cut a small file is the old or the new one, and the new one 
   expect(disk.syncs).toBe(2);
 });
 
-test("tokens, a stop and the mark of a ledger survive a power cut, even if their folder was just made", () => {
+test("tokens, a stop and a ledger's mark survive a power cut, even in a new folder", () => {
   const at = (folder: string) => ({
     tokens: join(folder, "a/home/tokens.json"),
     marks: { stateDir: join(folder, "b/state"), tag: "tag", ledgerFile: "/gone/ledger.sqlite3" },
@@ -55,7 +55,7 @@ test("tokens, a stop and the mark of a ledger survive a power cut, even if their
   disk.cut();
 });
 
-test("when a broker has its lock, the palace's folder and its parents survive a power cut", () => {
+test("once a broker has its lock, the palace's folder and its parents survive a power cut", () => {
   let isLocked = false;
   using disk = new PowerCut(root, {
     look: (folder) => {

@@ -1,4 +1,4 @@
-/** The names of the project that a folder is of. The repositories, clones and worktrees are made by the real git. */
+/** Tests which project a folder belongs to, and its names. The real git makes the repositories, clones and worktrees. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,13 +32,13 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-test("a repository has its folder's name, whatever separators it is spelled with", () => {
+test("a repository has its folder's name, with any separators", () => {
   expect(namesOf(makeRepository("My Shop"))).toEqual(["my_shop"]);
   expect(namesOf(makeRepository("my-shop"))).toEqual(["my_shop"]);
   expect(namesOf(join(home, "my-shop/docs"))).toEqual(["my_shop", "docs"]);
 });
 
-test("a worktree has its project's name, inside the project and beside it, and of a bare repository too", () => {
+test("a worktree has its project's name, whether it is inside the project, beside it, or from a bare repository", () => {
   const shop = makeRepository("boat-shop", "git@example.org:team/boat-shop.git");
   git(shop, "worktree", "add", "--quiet", join(shop, ".claude/worktrees/fix-cart"));
   git(shop, "worktree", "add", "--quiet", join(home, "feature"));
@@ -58,14 +58,14 @@ test.each([
   "example.org:my-shop.git",
   "/srv/git/my-shop/.git",
   "C:\\git\\my-shop",
-])("a clone that was moved still has the name of its remote: %s", (remote) => {
+])("a clone that was moved still has its remote's name: %s", (remote) => {
   const folder = makeRepository("clone", remote);
   renameSync(folder, join(home, "moved-clone"));
   expect(namesOf(join(home, "moved-clone"))).toEqual(["my_shop", "moved_clone"]);
   rmSync(join(home, "moved-clone"), { recursive: true });
 });
 
-test("origin counts before other remotes, and a remote without a name is passed over", () => {
+test("origin comes before other remotes, and a remote without a name is skipped", () => {
   const folder = makeRepository("fork", "git@example.org:me/anchor.git");
   writeFileSync(
     join(folder, ".git/config"),
@@ -80,14 +80,14 @@ test("origin counts before other remotes, and a remote without a name is passed 
   }
 });
 
-test("a submodule is a project of its own", () => {
+test("a submodule is its own project", () => {
   const inner = makeRepository("rope");
   const outer = makeRepository("ship");
   git(outer, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", inner, "parts/rope-part");
   expect(namesOf(join(outer, "parts/rope-part"))).toEqual(["rope", "rope_part"]);
 });
 
-test("mempalace.yaml names the wing, before all other names", () => {
+test("the wing in mempalace.yaml comes before all other names", () => {
   const folder = makeRepository("yard", "git@example.org:team/dock.git");
   for (const line of ["wing: Old Yard", 'wing: "Old Yard" # ours', "wing:   'Old Yard'"]) {
     writeFileSync(join(folder, "mempalace.yaml"), `rooms:\n  - name: a\n    wing: no\n${line}\n`);
@@ -95,12 +95,12 @@ test("mempalace.yaml names the wing, before all other names", () => {
   }
 });
 
-test("a plain folder has its name; a home folder and the folders above it have none", () => {
+test("a plain folder has its own name; a home folder and the folders above it have none", () => {
   mkdirSync(join(home, "notes"));
   expect(namesOf(join(home, "notes"))).toEqual(["notes"]);
   expect(namesOf(join(home, "gone"))).toEqual(["gone"]);
   for (const folder of [home, join(home, ".."), "/", "", "relative", "/x\0y"]) expect(namesOf(folder)).toEqual([]);
-  // A home that is itself under version control does not make everything below it one project.
+  // A home folder under version control must not turn everything below it into one project.
   git(home, "init", "--quiet");
   expect([namesOf(home), namesOf(join(home, "notes"))]).toEqual([[], ["notes"]]);
   rmSync(join(home, ".git"), { recursive: true });
@@ -109,7 +109,7 @@ test("a plain folder has its name; a home folder and the folders above it have n
   rmSync(`${home}-link`);
 });
 
-test("odd files in the place of git's never fail and never block", () => {
+test("odd files in place of git's never fail and never block", () => {
   const folder = makeRepository("odd", "git@example.org:team/oak.git");
   rmSync(join(folder, ".git/config"));
   execFileSync("mkfifo", [join(folder, ".git/config"), join(folder, "mempalace.yaml")]);

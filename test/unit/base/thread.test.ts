@@ -16,7 +16,7 @@ function entry(name: string, more: string): URL {
   return pathToFileURL(file);
 }
 
-test("a call to a thread that has ended fails with that thread's name, and so does the next one", async () => {
+test("a call to a thread that ended fails with the thread's name, and so does the next call", async () => {
   const thread = await startThread(entry("ledger-thread.mjs", "process.exit(3)"), {});
   const ended = { code: "STORE_UNAVAILABLE", message: "the ledger thread ended" };
   await expect(thread.call("any")).rejects.toMatchObject(ended);
@@ -24,7 +24,7 @@ test("a call to a thread that has ended fails with that thread's name, and so do
   await thread.close();
 });
 
-test("calls beyond the limit for a busy thread are refused with that thread's name", async () => {
+test("calls beyond a busy thread's limit are refused with the thread's name", async () => {
   const thread = await startThread(entry("graph-thread.mjs", ""), {});
   const waiting = Array.from({ length: 4_096 }, () => thread.call("any").catch(() => "ended"));
   const refused = { code: "STORE_UNAVAILABLE", message: "too many calls wait for the graph thread" };

@@ -1,4 +1,4 @@
-/** Waiting with a time limit, on the machine's own clock. */
+/** Waits with a time limit, on the machine's own clock. */
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 

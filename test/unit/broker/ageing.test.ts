@@ -1,4 +1,4 @@
-/** After its start a broker deletes expired memories with a write of its own. */
+/** After its start a broker deletes expired memories in a write of its own. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ function record(takeaway: string, ageMs: number): void {
   writer.commit([{ ...call, params: { key_takeaway: takeaway }, atMs: Date.now() - ageMs }]);
 }
 
-test("after a start, an unscored memory of 25 hours is deleted and one of an hour is kept", async () => {
+test("after its start a broker deletes an unscored memory of 25 hours and keeps one of an hour", async () => {
   record("The old port is 4711", 25 * HOUR_MS);
   record("The new port is 4712", HOUR_MS);
   // Ageing calls only this method of the thread.

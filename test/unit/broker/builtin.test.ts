@@ -1,4 +1,4 @@
-/** The builtin engine with a real palace, without a broker's sockets. */
+/** Tests the builtin engine with a real palace, without a broker's sockets. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,7 +48,7 @@ async function call(name: string, values: object): Promise<Record<string, unknow
   return JSON.parse(answer.result.content[0].text) as Record<string, unknown>;
 }
 
-test("the first call waits for the adoption of an existing palace, and fails with the reason if it cannot be adopted", async () => {
+test("the first call waits until an existing palace is adopted, and fails with the reason if that is impossible", async () => {
   const { palaceDir } = config.paths;
   mkdirSync(palaceDir, { recursive: true });
   // This palace lacks a table that Chroma makes.
@@ -58,7 +58,7 @@ test("the first call waits for the adoption of an existing palace, and fails wit
   expect(error).toMatch(/cannot be adopted: .* has lost tables/);
 });
 
-test("deleting the log of the agents' events ends the broker, even if it writes no event", async () => {
+test("deleting the log of agents' events ends the broker, even if the broker writes no event", async () => {
   const ended = start();
   const event = { type: "note", stream: "project/p", room: "status", from_agent: "ada", body: "here" };
   await call("mempalace_event_append", event);

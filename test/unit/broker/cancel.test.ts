@@ -1,4 +1,4 @@
-/** Cancelled requests: they get no answer, and a cancelled write is skipped unless its commit has begun. */
+/** Tests of cancelled requests. They get no answer. A cancelled write is skipped unless its commit has begun. */
 import { expect, test } from "vitest";
 import type { MethodsDependencies } from "../../../src/broker/dispatch/call.ts";
 import { createDispatch } from "../../../src/broker/dispatch/methods.ts";
@@ -59,7 +59,7 @@ test("a cancelled write is skipped while it waits, and done if its commit has be
   expect(queue.depth).toBe(0);
 });
 
-test("a cancelled request gets no answer, other requests of the same peer do", async () => {
+test("a cancelled request gets no answer, and other requests of the same peer get theirs", async () => {
   const { queue, committed, release } = heldQueue();
   const never = new Promise<never>(() => {});
   const dependencies: MethodsDependencies = {
@@ -99,7 +99,7 @@ test("a cancelled request gets no answer, other requests of the same peer do", a
   expect(await kept).toMatchObject({ id: 3, result: {} });
   expect(committed).toEqual(["k1", "k3"]);
 
-  // A read that hangs is given up at once.
+  // The broker gives up a hanging read at once.
   const slow = createDispatch({ ...dependencies, ready: () => never });
   const reading = slow(
     peer,

@@ -1,4 +1,4 @@
-/** The broker answers the handshake itself, in front of MemPalace's own server. */
+/** The broker answers the handshake itself, not MemPalace's own server behind it. */
 import { expect, test } from "vitest";
 import { ChildDispatch } from "../../../src/broker/child/dispatch.ts";
 import { RequestQueue } from "../../../src/broker/child/request-queue.ts";
@@ -12,7 +12,7 @@ import type { StatusReport } from "../../../src/protocol/spec.ts";
 const CHILD_PID = 4711;
 const SPOKEN = "2025-06-18";
 
-/** Sends `initialize`. The broker answers it, and the child is not asked. */
+/** Sends `initialize`. The broker answers without asking the child. */
 async function initialize(protocolVersion?: string, pid = 1, childPid: number | undefined = CHILD_PID) {
   const { dispatch } = new ChildDispatch({
     queue: new RequestQueue({} as Supervisor, 1_000),
@@ -42,12 +42,12 @@ test.each([
   expect(await initialize(asked)).toMatchObject({ result: { protocolVersion: got } });
 });
 
-test("a child that connects to its own broker is refused as a wrong engine command", async () => {
+test("a child that connects to its own broker is refused, because the engine command is wrong", async () => {
   expect(await initialize(SPOKEN, CHILD_PID)).toMatchObject({
     error: { message: "the engine's command is a client of this very broker", data: { code: "CONFIG_BAD_VALUE" } },
   });
 });
 
-test("a client with an unknown process id is not taken for the child", async () => {
+test("a client with an unknown process id does not count as the child", async () => {
   expect(await initialize(SPOKEN, 0, 0)).toMatchObject({ result: { protocolVersion: SPOKEN } });
 });

@@ -1,4 +1,4 @@
-/** A child process gets time to end by itself before the broker kills it. */
+/** The broker gives a child process time to end before it kills the child. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Parts of engine `command` that need no child: which calls only read, which keys are remembered, and the rollback
- * after a killed MemPalace.
+ * Tests the parts of engine `command` that need no child: which calls only read, which keys are remembered, and the rollback after a killed
+ * MemPalace.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -56,11 +56,11 @@ test("results and lost calls are remembered by key, refusals and failures are no
   expect(replays.find("key 900", { name: "a" })).toBeUndefined();
 });
 
-test("an unfinished transaction of a killed writer is rolled back, so that a reader can open the database", async () => {
+test("a killed writer's unfinished transaction is rolled back, so that a reader can open the database", async () => {
   const folder = mkdtempSync(join(tmpdir(), "palace-journal-"));
   const file = join(folder, "chroma.sqlite3");
   try {
-    // A small cache spills pages into the file long before the commit.
+    // A small cache writes pages to the file long before the commit.
     const script = `
       const db = new (require(process.argv[1]))(process.argv[2]);
       db.exec("PRAGMA cache_size = 5; CREATE TABLE t (x); INSERT INTO t VALUES ('kept'); BEGIN");

@@ -1,7 +1,4 @@
-/**
- * Limits of a socket: connections, bytes that are held for them, and requests that start in one turn of the event
- * loop.
- */
+/** Tests the limits of a socket: connections, bytes buffered for them, and requests that start in one turn of the event loop. */
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -25,7 +22,7 @@ function open(): Socket & { isOpen: boolean } {
 }
 const peer = (key: string, isOwner = false) => ({ key, name: key, isOwner });
 
-test("the oldest connection without a proof is closed for the newest, an admitted one is not", () => {
+test("a new connection closes the oldest one without a proof, but never an admitted one", () => {
   const places = new Places(SILENT_LOG);
   const admitted = open();
   places.arrive(admitted);
@@ -36,7 +33,7 @@ test("the oldest connection without a proof is closed for the newest, an admitte
   expect(admitted.isOpen).toBe(true);
 });
 
-test("a connection has 10 s to prove who it is, or 2 s while many others have not", async () => {
+test("a connection has 10 s to prove who it is, and 2 s while many others have not", async () => {
   const places = new Places(SILENT_LOG);
   const alone = open();
   places.arrive(alone);
@@ -53,7 +50,7 @@ test("a connection has 10 s to prove who it is, or 2 s while many others have no
   expect(many.filter(({ isOpen }) => isOpen)).toHaveLength(UNPROVEN_MAX / 4);
 });
 
-test("one peer has a maximum, all peers have one below which places are kept for the owner, and closing frees a place", () => {
+test("one peer has a maximum, all peers share one that reserves places for the owner, and closing frees a place", () => {
   const places = new Places(SILENT_LOG);
   const join = (key: string, isOwner = false): [Socket, string | undefined] => {
     const socket = open();
@@ -75,12 +72,12 @@ test("one peer has a maximum, all peers have one below which places are kept for
   first.destroy();
   expect(join("a")[1]).toMatch(/^too many connections of 9 peers/);
   expect(join("owner", true)[1]).toBeUndefined();
-  // A connection takes one place, even if it is admitted again.
+  // A connection takes one place, even if it is admitted twice.
   const [again] = own[1] as [Socket, undefined];
   expect(places.admit(again, peer("a"))).toBeUndefined();
 });
 
-test("when too many bytes are held, the connection that has waited longest is closed until the rest fits", async () => {
+test("when too many bytes are buffered, the connections that waited longest are closed until the rest fits", async () => {
   const cut: string[] = [];
   const bytes = new HeldBytes(100, 1_000, () => {});
   const holder = (name: string): Holder => ({ about: { name }, cut: () => cut.push(name) });
@@ -91,7 +88,7 @@ test("when too many bytes are held, the connection that has waited longest is cl
   await vi.advanceTimersByTimeAsync(600);
   bytes.set(c, 20, true);
   expect([bytes.isOver, cut]).toEqual([false, []]);
-  // By now a has waited 1,200 ms and b 600 ms.
+  // By now `a` has waited 1,200 ms and `b` 600 ms.
   bytes.set(c, 50, false);
   expect([bytes.isOver, cut]).toEqual([false, ["a"]]);
   bytes.set(c, 90, true);
@@ -103,7 +100,7 @@ test("when too many bytes are held, the connection that has waited longest is cl
   expect([bytes.isOver, cut]).toEqual([false, ["a", "b"]]);
 });
 
-test("waiting time starts at a connection's last progress, and a connection that holds no bytes is not closed", async () => {
+test("waiting time starts at a connection's last progress, and a connection without buffered bytes stays open", async () => {
   const cut: unknown[] = [];
   const bytes = new HeldBytes(100, 1_000, (about) => cut.push(about));
   const holder = (name: string): Holder => ({ about: { name }, cut: () => {} });
@@ -117,13 +114,13 @@ test("waiting time starts at a connection's last progress, and a connection that
   bytes.set(b, 45, false);
   bytes.set(a, 40, true);
   await vi.advanceTimersByTimeAsync(200);
-  // The last progress of a was 200 ms ago. The last progress of b was 1,100 ms ago: growing is not progress.
+  // The last progress of `a` was 200 ms ago, that of `b` 1,100 ms ago: a growing buffer is not progress.
   bytes.set(c, 40, true);
   expect(cut).toEqual([{ name: "b", bytes: 45, waitedMs: 1_100 }]);
   expect(bytes.isOver).toBe(false);
 });
 
-test("requests beyond 32 in a turn wait for the next turn, and streams take turns", async () => {
+test("requests beyond 32 in a turn start in the next turn, and streams take turns", async () => {
   const starts = new Starts();
   const started: string[] = [];
   const stream = (name: string, count: number) => {

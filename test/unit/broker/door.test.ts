@@ -1,4 +1,4 @@
-/** The broker gives each connection a number, by which the queue and the journal tell peers apart. */
+/** The broker numbers its connections. The queue and the journal tell peers apart by the number. */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { Agent, get, type IncomingMessage } from "node:http";
@@ -47,7 +47,7 @@ async function numberOf(agent: Agent): Promise<number> {
   return Number(await text(response));
 }
 
-test("a connection keeps its number for all its requests, another gets a new one, and each closing is reported once", async () => {
+test("a connection keeps its number for all its requests, another one gets a new number, and each closing is reported once", async () => {
   const [one, two] = [new Agent({ keepAlive: true, maxSockets: 1 }), new Agent({ keepAlive: true, maxSockets: 1 })];
   const [first, again, other] = [await numberOf(one), await numberOf(one), await numberOf(two)];
   expect([again, other]).toEqual([first, first + 1]);

@@ -1,4 +1,4 @@
-/** Calls that wait for an event: what wakes them, what ends them, and how many may wait. */
+/** Tests of calls that wait for an event: what wakes them, what ends them, and how many may wait. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { EventWaits } from "../../../src/broker/palace/event-waits.ts";
 import { EVENT_WAITS_MAX, EVENT_WAITS_PEER_MAX } from "../../../src/protocol/limits.ts";
@@ -21,7 +21,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Returns the state of a promise: it waits, or its value or error code. */
+/** Returns a promise's state: waiting, or its value or error code. */
 function watched(promise: Promise<boolean>): { ended: unknown } {
   const state: { ended: unknown } = { ended: "waits" };
   promise.then(
@@ -31,7 +31,7 @@ function watched(promise: Promise<boolean>): { ended: unknown } {
   return state;
 }
 
-test("a commit of this broker wakes a wait at once, but a commit before the wait's mark does not", async () => {
+test("a commit of this broker wakes a wait at once, unless it came before the wait's mark", async () => {
   using wait = waits.begin(1, 10_000, never);
   waits.wake();
   const state = watched(wait.change(wait.mark()));
@@ -41,11 +41,11 @@ test("a commit of this broker wakes a wait at once, but a commit before the wait
   waits.wake();
   await vi.advanceTimersByTimeAsync(0);
   expect(state.ended).toBe(true);
-  // A commit after the mark counts, even if it came before the question.
+  // A commit after the mark counts, even if it came before the call.
   expect(await wait.change(mark)).toBe(true);
 });
 
-test("another process's commit is seen within 250 ms, also after a failed look, and the broker only looks while somebody waits", async () => {
+test("the broker sees another process's commit within 250 ms, also after a failed look, and looks only while somebody waits", async () => {
   const wait = waits.begin(1, 10_000, never);
   await vi.advanceTimersByTimeAsync(300);
   const state = watched(wait.change(wait.mark()));
@@ -61,9 +61,9 @@ test("another process's commit is seen within 250 ms, also after a failed look, 
   expect(looks).toBe(before);
 });
 
-test("a wait whose time is over looks once more for new events, and then ends without one", async () => {
+test("a wait whose time is over looks once more for new events and then ends without one", async () => {
   using wait = waits.begin(1, 1_000, never);
-  // The first look reads the version, and counts as a change.
+  // The first look reads the version and counts as a change.
   await vi.advanceTimersByTimeAsync(300);
   const state = watched(wait.change(wait.mark()));
   await vi.advanceTimersByTimeAsync(699);
@@ -94,7 +94,7 @@ test("a wait ends with its caller, its peer or the broker, and no wait begins af
   expect(() => waits.begin(4, 1, never)).toThrow(expect.objectContaining({ code: "BROKER_SHUTTING_DOWN" }));
 });
 
-test("one peer may have only so many waits, and all peers together too", () => {
+test("each peer has a limit of waits, and so have all peers together", () => {
   const begin = (peer: number) => waits.begin(peer, 10_000, never);
   const busy = expect.objectContaining({ code: "BROKER_BUSY" }) as Error;
   const own = Array.from({ length: EVENT_WAITS_PEER_MAX }, () => begin(0));

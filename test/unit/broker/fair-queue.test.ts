@@ -1,4 +1,4 @@
-/** The lanes of both queues: turns between peers, limits, and removal of cancelled items. */
+/** Tests the lanes of both queues: turns between peers, limits, and removal of cancelled items. */
 import { expect, test } from "vitest";
 import { FairQueue } from "../../../src/broker/palace/fair-queue.ts";
 
@@ -15,7 +15,7 @@ test("peers take turns, and each peer's own items keep their order", () => {
   expect(lanes.shift()).toBeUndefined();
 });
 
-test("a full lane, a full queue or too many bytes are BROKER_BUSY with a retry time, and queued items stay", () => {
+test("a full lane, a full queue or too many bytes answer BROKER_BUSY with a retry time, and queued items stay", () => {
   const lanes = make();
   const busy = expect.objectContaining({ code: "BROKER_BUSY", retryAfterMs: 100 }) as Error;
   for (let index = 0; index < 4; index++) lanes.push(1, `a${index}`, 1);

@@ -1,7 +1,4 @@
-/**
- * The TCP port refuses foreign host names and origins before it looks at a token, and says why. After ten failures it
- * gives no more reasons.
- */
+/** The TCP port refuses foreign host names and origins before it looks at a token, and says why. After ten failures it gives no reasons. */
 import type { IncomingMessage } from "node:http";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -38,7 +35,7 @@ const ask = (headers: Record<string, string>, remoteAddress = "192.0.2.1") =>
 const bearer = (): Record<string, string> => ({ authorization: `Bearer ${token}` });
 
 test.skipIf(!canTellOwners())(
-  "on the owner's paths the owner's own program needs no token, another user's program does",
+  "on the owner's paths the owner's own program needs no token, but another user's program does",
   async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -64,7 +61,7 @@ test.skipIf(!canTellOwners())(
 );
 
 test.each(["evil.example", "palace.example.evil.example", "", "localhost:80:80"])(
-  "a request for the host %j is refused for its host name, also with a valid token",
+  "a request for the host %j is refused for its host name, even with a valid token",
   (host) => {
     const refused = { ok: false, status: 421, why: "this broker has no such host name" };
     expect(ask({ ...bearer(), host })).toMatchObject(refused);
@@ -72,7 +69,7 @@ test.each(["evil.example", "palace.example.evil.example", "", "localhost:80:80"]
 );
 
 test.each(["https://evil.example", "http://palace.example.evil.example", "null", "file://palace.example"])(
-  "a page from %s is refused for its origin, also with a valid token",
+  "a page from %s is refused for its origin, even with a valid token",
   (origin) => {
     const refused = { ok: false, status: 403, why: "pages of another origin may not call a palace" };
     expect(ask({ ...bearer(), host: "palace.example:7780", origin })).toMatchObject(refused);
@@ -91,7 +88,7 @@ test.each([
   expect(ask({ ...bearer(), host, origin: `http://${host}` })).toMatchObject({ ok: true });
 });
 
-test("ten failures of an address in a minute get a reason, the next ones a time to wait; a valid token is still admitted", () => {
+test("an address gets reasons for ten failures a minute, then only a retry time; a valid token is still admitted", () => {
   const host = "palace.example";
   const wanted = { status: 401, why: "a token is needed", headers: { "www-authenticate": "Bearer, Palace" } };
   for (let failure = 1; failure <= 10; failure++) expect(ask({ host })).toMatchObject(wanted);
@@ -107,7 +104,7 @@ test("ten failures of an address in a minute get a reason, the next ones a time 
   expect(ask({ host })).toMatchObject(wanted);
 });
 
-test("failures of 10,000 other addresses push out the oldest address, which gets reasons again", () => {
+test("failures of 10,000 other addresses push out the oldest address, which then gets reasons again", () => {
   const host = "palace.example";
   for (let failure = 0; failure < 10; failure++) ask({ host });
   expect(ask({ host })).toMatchObject({ status: 429 });
@@ -115,7 +112,7 @@ test("failures of 10,000 other addresses push out the oldest address, which gets
   expect(ask({ host })).toMatchObject({ status: 401 });
 });
 
-test("a proof is admitted once, with the nonce of its own connection and the right token", () => {
+test("a proof is admitted once, and needs the nonce of its own connection and the right token", () => {
   const request = { headers: {}, socket: { remoteAddress: "192.0.2.1" } } as unknown as IncomingMessage;
   const id = tokenId(token) ?? "";
   const prove = (secret: string, serverNonce: string) => {
@@ -143,7 +140,7 @@ test("a request without a readable proof is refused, also after the connection g
   }
 });
 
-test("listening on an address that other machines can reach needs a token, the loopback does not", () => {
+test("listening on an address that other machines reach needs a token, listening on the loopback does not", () => {
   const open = (host: string, tokens: number) => () => requireToken({ host, port: 7780 }, tokens);
   expect(open("192.0.2.1", 0)).toThrow(/can be reached from elsewhere/);
   for (const allowed of [open("192.0.2.1", 1), open("127.0.0.1", 0), open("::1", 0)]) expect(allowed).not.toThrow();

@@ -1,10 +1,10 @@
-/** Long jobs that do not answer: the list of jobs and the broker's end wait for them only for a limited time. */
+/** Tests of long jobs that do not answer. The list of jobs and the broker's end wait for them only for a limited time. */
 import { expect, test } from "vitest";
 import { Jobs } from "../../../src/broker/palace/jobs.ts";
 import { readJobRequest } from "../../../src/broker/palace/maintenance.ts";
 import { SILENT_LOG } from "../../../src/base/log.ts";
 
-test("a job whose thread does not answer delays neither the list of jobs nor the broker's end for ever", async () => {
+test("a job whose thread does not answer never blocks the list of jobs or the broker's end for ever", async () => {
   const jobs = new Jobs(SILENT_LOG);
   let isCancelled = false;
   const never = new Promise<never>(() => {});
@@ -31,7 +31,7 @@ test("the broker's end waits for a job that ends in time", async () => {
 });
 
 test.each([5, false, { path: "/chroma" }])(
-  "an export with chroma = %j is refused, because it must be a path",
+  "an export with chroma = %j is refused, because chroma must be a path",
   (chroma) => {
     const asked = { kind: "export", dir: "/out", chroma };
     expect(() => readJobRequest(asked, { door: "unix" })).toThrow(/^chroma must be a path$/);

@@ -1,4 +1,4 @@
-/** Finds the address for `tcp://docker:PORT` in the kernel's own tables. */
+/** Finds the address for `tcp://docker:PORT` in the kernel's tables. */
 import { expect, test } from "vitest";
 import { bridgeAddress } from "../../../src/broker/door/listen.ts";
 
@@ -22,7 +22,7 @@ const TRIE = `Main:
         /32 host LOCAL
 `;
 
-test("the address is the bridge's own, also while no container is attached", () => {
+test("the address is the bridge's own, even without an attached container", () => {
   expect(bridgeAddress(ROUTES, TRIE)).toBe("172.17.0.1");
 });
 

@@ -1,4 +1,4 @@
-/** The lifetime lock of a palace: one broker has it and writes its name into it. */
+/** Tests the lifetime lock of a palace: one broker has it and writes its name into it. */
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test("a second broker gets the holder's name, and the lock after its release", () => {
+test("a second broker gets the holder's name, and gets the lock after its release", () => {
   const first = takeLock(file, false) as LifetimeLock;
   expect(first.isHeld()).toBe(true);
   expect(takeLock(file, true)).toEqual({ heldBy: `broker ${process.pid}` });
@@ -24,7 +24,7 @@ test("a second broker gets the holder's name, and the lock after its release", (
   second.release();
 });
 
-test("the lock file says if its broker was started on demand, and such a broker gives way", () => {
+test("the lock file says whether its broker was started on demand, and such a broker gives way", () => {
   (takeLock(file, true) as LifetimeLock).release();
   expect(isHeldOnDemand(file)).toBe(true);
   (takeLock(file, false) as LifetimeLock).release();
@@ -33,7 +33,7 @@ test("the lock file says if its broker was started on demand, and such a broker 
   expect([makesWay("broker 7, started on demand"), makesWay("broker 7")]).toEqual([true, false]);
 });
 
-test("a lock whose file was removed or replaced does not count as held", () => {
+test("a lock whose file was removed or replaced counts as lost", () => {
   const lock = takeLock(file, false) as LifetimeLock;
   renameSync(file, `${file}.old`);
   expect(lock.isHeld()).toBe(false);
@@ -44,7 +44,7 @@ test("a lock whose file was removed or replaced does not count as held", () => {
   lock.release();
 });
 
-test("a holder that wrote no name is shown as another broker, and a folder that cannot be made is an error", () => {
+test("a holder without a written name is shown as another broker, and a folder that cannot be made is an error", () => {
   const lock = takeLock(file, false) as LifetimeLock;
   writeFileSync(file, "");
   expect(takeLock(file, false)).toEqual({ heldBy: "another broker" });

@@ -1,4 +1,4 @@
-/** The coordination log in the broker: checking for its write-ahead log starts no thread. */
+/** Tests of the coordination log in the broker. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ afterEach(() => {
   rmSync(palaceDir, { recursive: true });
 });
 
-test("checking for the write-ahead log starts no thread and makes no file", async () => {
+test("a check for the write-ahead log starts no thread and makes no file", async () => {
   const logstream = new Logstream({
     ...{ paths: { palaceDir, ledgerFile: join(palaceDir, "ledger.sqlite3") }, serversDir: palaceDir, keptMs: 1 },
     ...{ fault: undefined, log: SILENT_LOG, onFatal: () => {} },

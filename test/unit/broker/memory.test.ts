@@ -1,4 +1,4 @@
-/** The broker returns memory to the system after heavy work, and never during it. */
+/** The broker returns memory to the system after heavy work, never during it. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { startMemoryRelease } from "../../../src/broker/palace/heap.ts";
 import { createLog } from "../../../src/base/log.ts";
@@ -29,7 +29,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Lets time pass in which the process uses this part of one processor. */
+/** Lets time pass while the process uses this share of one processor. */
 async function pass(ms: number, part: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += STEP_MS) {
     cpuMs += STEP_MS * part;
@@ -37,7 +37,7 @@ async function pass(ms: number, part: number): Promise<void> {
   }
 }
 
-test("memory is returned once after heavy work, and again after the next", async () => {
+test("memory is returned once after heavy work, and again after the next heavy work", async () => {
   await pass(MINUTE_MS, 1);
   expect(releases).toBe(0);
   await pass(10 * MINUTE_MS, 0.001);
@@ -48,7 +48,7 @@ test("memory is returned once after heavy work, and again after the next", async
   expect(releases).toBe(2);
 });
 
-test("after an agent's usual work no memory is returned, so that the next search finds its pages in memory", async () => {
+test("after an agent's usual work no memory is returned, so the next search finds its pages in memory", async () => {
   for (let turn = 0; turn < 8; turn++) {
     await pass(STEP_MS, 1);
     await pass(MINUTE_MS, 0.001);
@@ -56,7 +56,7 @@ test("after an agent's usual work no memory is returned, so that the next search
   expect(releases).toBe(0);
 });
 
-test("memory that has grown by 96 MiB is returned once after light work, and not during work", async () => {
+test("memory that grew by 96 MiB is returned once after light work, and not during work", async () => {
   await pass(MINUTE_MS, 0.001);
   residentBytes = 195 * MIB;
   await pass(MINUTE_MS, 0.001);
@@ -72,7 +72,7 @@ test("memory that has grown by 96 MiB is returned once after light work, and not
   expect(releases).toBe(2);
 });
 
-test("an ended palace returns no memory", async () => {
+test("a closed palace returns no memory", async () => {
   await pass(MINUTE_MS, 1);
   end();
   await pass(MINUTE_MS, 0);

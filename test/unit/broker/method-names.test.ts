@@ -1,4 +1,4 @@
-/** A `method` that is not a string is answered in the words of MemPalace 3.11, which name the Python type. */
+/** The answer to a `method` that is not a string uses the words of MemPalace 3.11, which name the Python type. */
 import { expect, test } from "vitest";
 import type { MethodsDependencies } from "../../../src/broker/dispatch/call.ts";
 import { createDispatch } from "../../../src/broker/dispatch/methods.ts";
@@ -20,7 +20,7 @@ test.each([
   expect(await dispatch(peer, { jsonrpc: "2.0", id: 1, method }, 10)).toEqual({ jsonrpc: "2.0", id: 1, error });
 });
 
-test("an unknown method is repeated in the error, and a message without an id gets no answer", async () => {
+test("the error repeats an unknown method, and a message without an id gets no answer", async () => {
   const error = { code: -32601, message: "Unknown method: 5" };
   expect(await dispatch(peer, { jsonrpc: "2.0", id: 1, method: "5" }, 10)).toEqual({ jsonrpc: "2.0", id: 1, error });
   expect(await dispatch(peer, { jsonrpc: "2.0", method: 5 }, 10)).toBeUndefined();

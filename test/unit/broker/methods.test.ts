@@ -1,4 +1,4 @@
-/** The state that a connection keeps: its client's name, but no answered requests. */
+/** A connection stores its client's name, but no answered requests. */
 import { queryObjects } from "node:v8";
 import { expect, test } from "vitest";
 import type { MethodsDependencies } from "../../../src/broker/dispatch/call.ts";
@@ -26,7 +26,7 @@ test("a request of MCP 2026-07-28 names its connection after the client in its _
   expect(peer.agent).toBe("codex");
 });
 
-test("a connection keeps no request that it has answered in memory", async () => {
+test("a connection keeps no answered request in memory", async () => {
   const peer = unnamed();
   const ping = (id: number): Promise<unknown> => dispatch(peer, { jsonrpc: "2.0", id, method: "ping" }, 10);
   await ping(0);

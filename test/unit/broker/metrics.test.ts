@@ -1,9 +1,9 @@
-/** The counters of requests, in Prometheus' text format. */
+/** Counters of requests, in Prometheus' text format. */
 import { expect, test } from "vitest";
 import { Metrics } from "../../../src/broker/dispatch/metrics.ts";
 import type { StatusReport } from "../../../src/protocol/spec.ts";
 
-test("each method has one line for each outcome, and its time in seconds", () => {
+test("each method has one line per outcome, and its time in seconds", () => {
   const metrics = new Metrics();
   metrics.count("ping", 250, true);
   metrics.count("ping", 500, true);

@@ -1,11 +1,11 @@
-/** The answer of the tool `mine`, made from the document that the miner printed. */
+/** The tool `mine` makes its answer from the document that the miner printed. */
 import { expect, test } from "vitest";
 import { finished } from "../../../src/broker/mine/answer.ts";
 import { type MineRequest, readRequest } from "../../../src/broker/mine/request.ts";
 
 const request = readRequest({ source: "/x" }) as MineRequest;
 
-test("numbers that are missing in the miner's document are 0", () => {
+test("numbers that the miner's document lacks are 0", () => {
   const end = { code: 0, signal: null, stdout: '{"wing":"w"}', stderr: "", ended: undefined };
   expect(finished(request, end, [])).toMatchObject({
     ...{ success: true, status: "done", wing: "w" },

@@ -1,7 +1,4 @@
-/**
- * The tool `mine` around a miner in a real process: its arguments, who may mine which folder, and mining that takes
- * longer than the call.
- */
+/** Tests the tool `mine` with a miner in a real process: arguments, who may mine which folder, and mines that outlast the call. */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -70,7 +67,7 @@ test("no argument of the tool becomes an option of the miner", () => {
   expect(line).toContain("--include-ignored=--json");
 });
 
-test("an agent on another machine may mine only opened folders, and no link that leads out of them", async () => {
+test("an agent on another machine may mine only opened folders, and no link out of them", async () => {
   const jobs = jobsOf(DOCUMENT, 30_000, [join(root, "open")]);
   const ask = async (source: string, peer = ELSEWHERE, mode = "projects"): Promise<unknown> => {
     const answer = (await jobs.mine({ source, mode }, peer, never, quiet)) as {
@@ -91,7 +88,7 @@ test("an agent on another machine may mine only opened folders, and no link that
   expect(await ask("~/open/project", HERE)).toBe(true);
 });
 
-test("a long mine is answered with its progress, and repeating the call returns its result once", async () => {
+test("a long mine answers with its progress, and a repeated call returns its result once", async () => {
   const go = join(root, "go");
   const script = `${step(1)}; const t = setInterval(() => {
     if (require("fs").existsSync(${JSON.stringify(go)})) { clearInterval(t); ${step(2)}; ${DOCUMENT}; } }, 20)`;
@@ -103,7 +100,7 @@ test("a long mine is answered with its progress, and repeating the call returns 
   const result = await call("open");
   expect(result).toMatchObject({ success: true, mode: "projects", dry_run: false, status: "done", drawers: 3 });
   expect((result as { output: string }).output).toContain("  + [2/3] f2 +2");
-  // The result was taken: the next call starts a new mine.
+  // The result was taken, so the next call starts a new mine.
   rmSync(go);
   expect(await call("open")).toMatchObject({ status: "running" });
   await jobs.close();
@@ -141,7 +138,7 @@ test("a miner that dies or prints an error is a failure, with the error's text",
   });
 });
 
-test("a path that is too long is refused without being resolved, in linear time", () => {
+test("a path that is too long is refused in linear time and is not resolved", () => {
   const took = (times: number, peer: Peer): number => {
     const source = `${root}/${"a/a/../".repeat(times)}`;
     const request = readRequest({ source }) as MineRequest;
@@ -157,7 +154,7 @@ test("a path that is too long is refused without being resolved, in linear time"
   }
 });
 
-test("a peer elsewhere sees opened files, but neither closed ones nor those behind a link that leads out", () => {
+test("a peer on another machine sees opened files, but neither closed ones nor those behind a link out", () => {
   const files = openSourceFiles(join(root, "staging"));
   writeFileSync(join(root, "closed/secret.txt"), "x");
   const seen = (peer: Peer, name: string) => filesFor(peer, files, [join(root, "open")]).state(join(root, name));
@@ -168,7 +165,7 @@ test("a peer elsewhere sees opened files, but neither closed ones nor those behi
   expect(seen(HERE, "closed/secret.txt")).toBe("file");
 });
 
-test("a peer elsewhere gets no other information about a closed folder either", () => {
+test("a peer on another machine gets no other information about a closed folder", () => {
   for (const folder of ["open", "closed"]) {
     mkdirSync(join(root, folder, "project"), { recursive: true });
     writeFileSync(join(root, folder, "project/mempalace.yaml"), "wing: w\nrooms: []\n");

@@ -1,4 +1,4 @@
-/** A broker that finds no model says where it has looked. */
+/** A broker that finds no model says where it looked. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

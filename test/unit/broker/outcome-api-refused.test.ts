@@ -1,4 +1,4 @@
-/** The HTTP status of a failed call depends on whose fault the failure is (outcome-memory.md 4.3). */
+/** The HTTP status of a failed call says whose fault the failure is (outcome-memory.md 4.3). */
 import { expect, test } from "vitest";
 import { refusalOf } from "../../../src/broker/outcome-api/refused.ts";
 import { BAD_PARAMS_HINT, type ErrorCode, PalaceError } from "../../../src/base/errors.ts";
@@ -21,12 +21,12 @@ test.each<[ErrorCode, number]>([
   expect(refusalOf(asRpc(code, "do that"))).toMatchObject({ status, detail: "it is so: do that", headers: {} });
 });
 
-test("a full queue says when to try again, and a hint about commands is left out for programs", () => {
+test("a full queue says when to try again, and the answer leaves out a hint about commands", () => {
   expect(refusalOf(asRpc("BROKER_BUSY", "", { retryAfterMs: 1_200 })).headers).toEqual({ "retry-after": "2" });
   expect(refusalOf(asRpc("PROTOCOL_BAD_PARAMS", BAD_PARAMS_HINT)).detail).toBe("it is so");
 });
 
-test("an error of our own is 500, with its message as the detail", () => {
+test("an internal error is 500, with its message as the detail", () => {
   const data = { error_class: "Error", message: "no such table" };
   const refusal = refusalOf({ code: -32_000, message: "Internal tool error", data });
   expect(refusal).toMatchObject({ status: 500, detail: "no such table" });

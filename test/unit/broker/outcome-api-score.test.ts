@@ -1,4 +1,4 @@
-/** Roampal's route for scores, on a real ledger: the answer says if an agent contradicts itself within a turn. */
+/** Tests Roampal's route for scores on a real ledger. The answer says if an agent contradicts itself within a turn. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ const score = async (outcome: string, id: unknown): Promise<unknown> => {
   return API_ROUTES["/api/record-outcome"]?.answer(asker, given as never);
 };
 
-test("a score that contradicts an earlier one of the turn is refused and named, one that agrees is not", async () => {
+test("a score that contradicts an earlier one of the turn is refused and named, a score that agrees is not", async () => {
   const { id } = write("outcome.record", { key_takeaway: "The port is 4711" });
   write("turn.begin", { conversation: "c" }, { drawers: [id], mark: undefined });
   const { id: answer } = write("turn.end", { conversation: "c", user: "Which port is it?", assistant: "It is 4711." });

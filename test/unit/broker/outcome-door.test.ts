@@ -1,4 +1,4 @@
-/** Roampal's port stays closed while another server listens there, and the report says which server it is. */
+/** Roampal's port stays closed while another server listens there. The report says which server it is. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,7 +10,7 @@ import { SILENT_LOG } from "../../../src/base/log.ts";
 let server: Server;
 afterEach(() => void server.close());
 
-/** Returns what is reported if a server at the port answers like this. */
+/** Returns the report for a server that answers like this. */
 async function reported(status: number, headers: Record<string, string>, body: unknown): Promise<unknown> {
   server = createServer((_request, response) => response.writeHead(status, headers).end(JSON.stringify(body)));
   await once(server.listen(0, OUTCOME_HOST), "listening");

@@ -1,20 +1,20 @@
-/** The name, tools and MCP revision of a peer. */
+/** Tests of a peer's name, tools and MCP revision. */
 import { expect, test } from "vitest";
 import { mcpRevision, nameAfter, type Peer, toolProfile } from "../../../src/broker/peer.ts";
 import { TOOL_PROFILES, UNNAMED_AGENT } from "../../../src/protocol/spec.ts";
 import { MCP_VERSIONS } from "../../../src/protocol/version.ts";
 
-test("a known profile of tools is used, and an unknown one is the full profile", () => {
+test("a known tool profile is used, and an unknown one means the full profile", () => {
   for (const profile of TOOL_PROFILES) expect(toolProfile(profile)).toBe(profile);
   for (const other of ["all", "", undefined, 7]) expect(toolProfile(other)).toBe("full");
 });
 
-test("an unknown revision of MCP is undefined", () => {
+test("an unknown MCP revision is undefined", () => {
   for (const version of MCP_VERSIONS) expect(mcpRevision(version)).toBe(version);
   expect(mcpRevision("2020-01-01")).toBeUndefined();
 });
 
-test("a connection without a name gets its client's name after its token's, and one with a name keeps it", () => {
+test("a connection without a name gets its client's name after its token's, and a named one keeps its name", () => {
   const named = (agent: string, client: unknown): string => {
     const peer = { agent } as Peer;
     nameAfter(peer, client);

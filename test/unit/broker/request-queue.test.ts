@@ -1,4 +1,4 @@
-/** Requests that wait for MemPalace's own server: they run one at a time in fair turns, also when the server dies. */
+/** Requests wait here for MemPalace's own server. They run one at a time in fair turns, also when the server dies. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type Call, RequestQueue } from "../../../src/broker/child/request-queue.ts";
 import type { Supervisor } from "../../../src/broker/child/supervisor.ts";
@@ -6,7 +6,7 @@ import { PalaceError } from "../../../src/base/errors.ts";
 
 type Running = PromiseWithResolvers<unknown> & { method: string };
 
-/** The requests that have reached the server, in order. */
+/** Requests that reached the server, in order. */
 let begun: Running[];
 let cancels: number;
 let supervisor: {
@@ -57,7 +57,7 @@ test("one request runs at a time, and peers take turns", async () => {
   expect(queue.answeredWrites).toBe(1);
 });
 
-test("a read whose server died is repeated once, before all others; a write is not repeated", async () => {
+test("a read whose server died is repeated once, before all others, and a write is not repeated", async () => {
   const [read, next] = [submit("read"), submit("next")];
   begun[0]?.reject(lost);
   await pass();
@@ -80,7 +80,7 @@ test("a request that takes too long makes the supervisor replace the server", as
   expect(supervisor.replace).toHaveBeenCalledOnce();
 });
 
-test("without a server a request wakes it and waits half a minute; after the server has failed, a request is refused at once", async () => {
+test("without a server a request starts it and waits half a minute; after the server failed, a request is refused at once", async () => {
   const { session } = supervisor;
   supervisor.session = undefined;
   supervisor.lastError = new PalaceError("ENGINE_UNAVAILABLE", "no python", "");
@@ -100,7 +100,7 @@ test("without a server a request wakes it and waits half a minute; after the ser
   expect(() => queue.submit(call("never"), 1)).toThrow("gone");
 });
 
-test("a call is cancelled by its peer's id, and all calls of a peer that leaves; a running write is not cancelled", async () => {
+test("a call is cancelled by its peer's id, and so are all calls of a peer that leaves; a running write is not", async () => {
   const running = submit("running", { isWrite: true });
   const [mine, other] = [submit("mine"), submit("mine", { peerId: 2 })];
   queue.cancel(1, "mine");

@@ -1,4 +1,4 @@
-/** The broker makes the next scheduled backup an interval after the newest one, regardless of older ones. */
+/** The broker makes the next scheduled backup one interval after the newest one, whatever older ones there are. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Puts a file where a backup belongs, as the backup's thread does when it is complete. */
+/** Puts a file where a backup belongs, as the backup's thread does at its end. */
 function make(file: string, atMs: number): void {
   writeFileSync(file, "tar");
   noteBackup(config.paths.home, { file, madeAtMs: atMs, journalSeq: 1, bytes: 3, encrypted: false, scheduled: true });
@@ -56,7 +56,7 @@ function start(): void {
   });
 }
 
-test("the next backup is made an interval after the newest one, and another one an interval later", async () => {
+test("the next backup is made one interval after the newest one, and the one after it an interval later", async () => {
   const nowMs = Date.now();
   for (const minutes of [150, 10])
     make(

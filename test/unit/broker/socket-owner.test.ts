@@ -19,12 +19,12 @@ test("only the row of the client's end of an established connection counts", () 
     row("0100007F:C351", "0100007F:6A2E", "06", 0) +
     row("0100007F:C350", "0100007F:6A2E", "01", 1000);
   expect(ownerIn(table, pair(50_000), true)).toBe(1000);
-  // Its process has closed the connection: the row no longer has an owner, and says root.
+  // Its process closed the connection: the row has no owner any more and names root.
   expect(ownerIn(table, pair(50_001), true)).toBeUndefined();
   expect(ownerIn(table, pair(50_002), true)).toBeUndefined();
 });
 
-test("an IPv6 socket with an IPv4 address, and the other byte order, are read too", () => {
+test("an IPv6 socket with an IPv4 address, and the other byte order, can be read too", () => {
   const client = "0000000000000000FFFF00000100007F:C350";
   const server = "0000000000000000FFFF00000100007F:6A2E";
   expect(ownerIn(HEAD + row(client, server, "01", 1000), pair(50_000), true)).toBe(1000);
@@ -33,7 +33,7 @@ test("an IPv6 socket with an IPv4 address, and the other byte order, are read to
   expect(ownerIn(HEAD + big, pair(50_000), true)).toBeUndefined();
 });
 
-test("an invalid address finds no owner", () => {
+test("an invalid address has no owner", () => {
   const nobody = { client: { address: "", port: 0 }, server: { address: "127.0.0.1", port: 27_182 } };
   expect(ownerIn(HEAD + row(":0000", "0100007F:6A2E", "01", 0), nobody, true)).toBeUndefined();
   expect(ownerIn("", pair(50_000), true)).toBeUndefined();

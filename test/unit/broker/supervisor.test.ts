@@ -1,4 +1,4 @@
-/** A child with its supervisor: the broker knows its tools, and replaces it when it ends. */
+/** Tests a child and its supervisor. The broker knows the child's tools and replaces a child that ended. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -41,12 +41,12 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("the tools of a child are read from its list of tools", () => {
+test("the broker reads a child's tools from its list of tools", () => {
   expect(supervisor.introduction?.tools.map(({ name }) => name)).toContain("add");
   expect(tools.has("add")).toBe(true);
 });
 
-test("a child that ends by itself is replaced by a new one", async () => {
+test("a new child replaces one that ended by itself", async () => {
   process.kill(supervisor.pid ?? 0, "SIGKILL");
   await vi.waitFor(() => expect(supervisor.report()).toMatchObject({ state: "ready", generation: 2 }), PATIENCE);
 });

@@ -1,4 +1,4 @@
-/** Tokens and their proof, without a network: which are valid, and when. */
+/** Tests without a network which tokens and proofs are valid, and when. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -40,7 +40,7 @@ test("a token is valid until it expires or is revoked", () => {
   expect(broken).not.toHaveBeenCalled();
 });
 
-test("a damaged token file lets nobody in and is left as it is", () => {
+test("a damaged token file admits nobody and stays unchanged", () => {
   const book = new TokenBook(file, () => {});
   const { record } = addToken(file, { name: "a", role: "agent" });
   expect(book.find(record.id)).toBeDefined();
@@ -89,7 +89,7 @@ test("a proof is valid only for its token, its path and its two nonces", () => {
   expect(serverProof(keys, context)).not.toBe(serverProof(keys, { ...context, serverNonce: makeNonce() }));
 });
 
-test("a text that is not exactly a token has no id and is not accepted", () => {
+test("a text that is not exactly a token has no id and is refused", () => {
   const { id, token } = makeToken();
   expect(tokenId(token)).toBe(id);
   expect(isToken(keysOf(token), token)).toBe(true);

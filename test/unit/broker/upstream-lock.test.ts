@@ -1,7 +1,4 @@
-/**
- * MemPalace's lock: which file it is and when the broker takes it. Where MemPalace was never used, the broker makes no
- * file.
- */
+/** Tests MemPalace's lock: which file it is and when the broker takes it. Without a MemPalace the broker makes no file. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -37,7 +34,7 @@ it("is the file that upstream names after the palace's path", () => {
   });
 });
 
-it("is one file even if a palace is reached by a link, also before its folder exists", () => {
+it("is the same file through a link to the palace, even before the palace's folder exists", () => {
   mkdirSync(join(home, ".mempalace"));
   symlinkSync(join(home, "real"), join(home, "link"));
   const byLink = keep(join(home, "link/palace")).status().detail;
@@ -71,7 +68,7 @@ it("makes no file in a HOME without MemPalace until there is a palace that MemPa
   await expect.poll(() => lock.status().state, { timeout: 10_000 }).toBe("held");
 });
 
-it("is taken when it becomes free, and reports both states", async () => {
+it("is taken as soon as it is free, and reports both states", async () => {
   mkdirSync(join(home, ".mempalace"));
   const first = keep("/data/palace");
   let changes = 0;
@@ -82,7 +79,7 @@ it("is taken when it becomes free, and reports both states", async () => {
   expect(changes).toBe(2);
 });
 
-it("is taken again after its file was removed, because a lock on a removed file keeps nobody out", async () => {
+it("is taken again after its file was removed, because a lock on a removed file excludes nobody", async () => {
   mkdirSync(join(home, ".mempalace"));
   const lock = keep("/data/palace");
   const file = lock.status().detail;
@@ -91,7 +88,7 @@ it("is taken again after its file was removed, because a lock on a removed file 
   expect(keep("/data/palace").status().state).toBe("waiting");
 });
 
-it("is left out if its folder cannot be made", () => {
+it("is skipped if its folder cannot be made", () => {
   writeFileSync(join(home, ".mempalace"), "a file where the folder should be");
   const lock = keep("/data/palace");
   const detail = `no MemPalace can write from here, because ${locksDir} cannot be made`;

@@ -1,6 +1,4 @@
-/**
- * After its start a broker runs some searches itself, while it has no other work, so that the first real one is fast.
- */
+/** After its start an idle broker runs some searches itself, so that the first real search is fast. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { startWarmUp, type WarmUpOptions } from "../../../src/broker/palace/warm-up.ts";
 import { createLog } from "../../../src/base/log.ts";
@@ -30,7 +28,7 @@ const start = (options: Partial<WarmUpOptions> = {}): void => {
   });
 };
 
-test("it searches some dozens of times for words of the palace, and then stops", async () => {
+test("it searches a few dozen times for words of the palace, and then stops", async () => {
   start();
   expect(asked).toEqual([]);
   await vi.advanceTimersByTimeAsync(LONG_MS);
@@ -41,7 +39,7 @@ test("it searches some dozens of times for words of the palace, and then stops",
   expect(asked.length).toBeLessThan(100);
 });
 
-test("each of many texts is searched once, by words of its second half, because texts often begin alike", async () => {
+test("it searches once for each of many texts, with words of its second half, because texts often begin alike", async () => {
   const texts = Array.from({ length: 60 }, (_, at) => `${"heading ".repeat(30)}${`w${at} `.repeat(30)}`.trim());
   start({ texts: () => texts });
   await vi.advanceTimersByTimeAsync(LONG_MS);
@@ -67,7 +65,7 @@ test("it waits while the broker is busy, and gives up after some minutes", async
   expect(asked).toEqual([]);
 });
 
-test("an empty palace is not searched, and a search that fails is the last one", async () => {
+test("it does not search an empty palace, and stops after a failed search", async () => {
   start({ texts: () => [] });
   await vi.advanceTimersByTimeAsync(LONG_MS);
   expect(asked).toEqual([]);

@@ -1,16 +1,16 @@
-/** The sentences of status and doctor about work in the background. They appear only if there is something to say. */
+/** Tests the sentences of status and doctor about work in the background. They appear only if there is work. */
 import { expect, test } from "vitest";
 import { describeErasure, describeLag, describeReranker } from "../../../src/cli/report/describe.ts";
 
 const driver = { kind: "files", state: "waiting", detail: "" } as const;
 
-test("the lag is shown with its age if that is known, and not at all if it is 0", () => {
+test("the lag is shown with its age if the age is known, and is hidden if it is 0", () => {
   expect(describeLag({ ...driver, lag: 0, lagMs: 5_000 })).toBe("");
   expect(describeLag({ ...driver, lag: 1, lagMs: 0 })).toBe(", 1 drawer behind");
   expect(describeLag({ ...driver, lag: 2, lagMs: 5_000 })).toBe(", 2 drawers behind for 5 s");
 });
 
-test("a forgetting that is not finished in every file is shown with the problems", () => {
+test("an unfinished forgetting is listed among the problems", () => {
   expect(describeErasure(undefined)).toBeUndefined();
   expect(describeErasure({ pending: 0, problems: [], notes: ["n"] })).toBeUndefined();
   expect(describeErasure({ pending: 1, problems: [], notes: [] })).toBe("1 forgetting not yet out of every file");

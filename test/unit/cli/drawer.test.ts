@@ -1,4 +1,4 @@
-/** The part of an id that must be typed before its drawer is erased. */
+/** Tests how much of an id one must type before its drawer is erased. */
 import { expect, test } from "vitest";
 import { isEnoughToErase } from "../../../src/cli/terminal/drawer.ts";
 
@@ -11,7 +11,7 @@ test.each([
   ["012", ID, false],
   ["drawer_cafe_notes_0123", ID, true],
   ["drawer_cafe_notes_012", ID, false],
-  // Only the wing, without a digit of the hash.
+  // Has only the wing, without a digit of the hash.
   ["cafe", ID, false],
   ["x1", "x1", true],
   ["patterns_0000", "patterns_0000000b", true],

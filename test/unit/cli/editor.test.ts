@@ -1,4 +1,4 @@
-/** Editors that remove the file, or write bytes that are not UTF-8. */
+/** Tests with editors that remove the file or write bytes that are not UTF-8. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ test("an editor that removes its file is an error that says so, and no file is l
   expect([readdirSync(folder), notices]).toEqual([[], []]);
 });
 
-test("a text that is not UTF-8 is refused, and its file is kept byte for byte", async () => {
+test("a text that is not UTF-8 is refused, and its file stays byte for byte", async () => {
   await expect(edit("printf 'caf\\351' | tee >/dev/null")).rejects.toMatchObject({ code: "CONFIG_USAGE" });
   const [, file = ""] = /^your text is kept in (\S+)$/.exec(notices[0] ?? "") ?? [];
   expect(existsSync(file)).toBe(true);

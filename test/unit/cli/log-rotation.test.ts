@@ -1,4 +1,4 @@
-/** A log file is limited in size while it is written, not only when a process starts. */
+/** The size of a log file is limited while it is written, not only when a process starts. */
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,8 +1,8 @@
-/** A log line as people read it. */
+/** Tests how a log line is shown to people. */
 import { expect, test } from "vitest";
 import { formatLine } from "../../../src/cli/verbs/logs.ts";
 
-test("time, level, event and fields are one readable line", () => {
+test("a log line shows time, level, event and fields readably", () => {
   const line = JSON.stringify({
     atMs: 0,
     level: "info",
@@ -14,7 +14,7 @@ test("time, level, event and fields are one readable line", () => {
   expect(formatLine(line)).toBe('1970-01-01 00:00:00.000 INFO  palace open drawers=3 why="two words" door=unix');
 });
 
-test("a line that is not in our log format is shown as it is", () => {
+test("a line in another format is shown unchanged", () => {
   for (const line of ["plain text", '{"a":1}', "[1]", '{"atMs":"x"}']) expect(formatLine(line)).toBe(line);
 });
 

@@ -1,6 +1,5 @@
 /**
- * After `up` has started a stack in Docker: which memory this machine's agents use. An existing memory is never
- * replaced silently.
+ * After `up` has started a stack in Docker, tests which memory this machine's agents use. `up` never replaces an existing memory silently.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +13,7 @@ let home: string;
 beforeEach(() => void (home = mkdtempSync(join(tmpdir(), "palace-join-"))));
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-/** A PATH without `docker`: setting up a bridge would fail. */
+/** A PATH without `docker`, with which setting up a bridge would fail. */
 const config = (more: Record<string, string> = {}): Config => loadConfig({ HOME: home, PATH: home, ...more });
 
 test.each([
@@ -23,7 +22,7 @@ test.each([
     "a palace of MemPalace's that nobody has adopted yet",
     ({ paths }: Config) => join(paths.palaceDir, "chroma.sqlite3"),
   ],
-])("agents on this machine keep %s, and whoever starts the stack is told how to join them", async (_what, fileOf) => {
+])("agents on this machine keep %s, and the output says how to join the stack's memory", async (_what, fileOf) => {
   const file = fileOf(config());
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, "");
@@ -36,7 +35,7 @@ test.each([
   expect(joined).toHaveProperty("hint", expect.stringMatching(`palace import ${dirname(file)}$`));
 });
 
-test("a configured broker, or a bridge to another machine, stays the one that agents use", async () => {
+test("a configured broker, or a bridge to another machine, stays in use", async () => {
   const named = await joinStack(config({ MEMPALACE_BROKER: "http://far.test:7780" }), "box-broker-1", {});
   expect(named).toMatchObject({ state: "apart", why: expect.stringContaining("http://far.test:7780") });
   const far = { schema: 1, target: "you@far.test", host: "far.test", port: 22, user: "you", hostKey: "", kind: "gate" };

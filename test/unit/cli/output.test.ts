@@ -1,4 +1,4 @@
-/** The output for people: aligned tables, short lines, no character that moves the cursor. */
+/** Tests the output for people: aligned tables, short lines, no character that moves the cursor. */
 import { expect, test } from "vitest";
 import {
   alignRows,
@@ -9,7 +9,7 @@ import {
   shorten,
 } from "../../../src/cli/terminal/output.ts";
 
-test("columns are aligned, and numbers are aligned right", () => {
+test("columns are aligned, numbers to the right", () => {
   expect(
     alignRows([
       ["a", 5, "x"],
@@ -18,11 +18,11 @@ test("columns are aligned, and numbers are aligned right", () => {
   ).toEqual(["a       5  x", "long  100  y z"]);
 });
 
-test("control and direction characters are replaced by visible ones", () => {
+test("visible characters replace control and direction characters", () => {
   expect(printable("a\u001B[2Jb\u202Ec\nd\te\u0000")).toBe("a\uFFFD[2Jb\uFFFDc d e\uFFFD");
 });
 
-test("a line is cut between characters, not inside one", () => {
+test("a line is cut between characters", () => {
   expect(shorten("  one\n two  ", 20)).toBe("one two");
   expect(shorten("😀😀😀", 2)).toBe("😀…");
 });

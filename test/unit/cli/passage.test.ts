@@ -1,7 +1,4 @@
-/**
- * The passage of a hit for people: the lines around the matching words, as in the source, with the heading and the
- * line number.
- */
+/** Tests the passage of a hit for people: the lines around the matching words as in the source, with heading and line number. */
 import { expect, test } from "vitest";
 import { passageOf, type Window } from "../../../src/cli/terminal/passage.ts";
 
@@ -25,7 +22,7 @@ test("the passage surrounds the matching words, and its lines fit the terminal",
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(60);
 });
 
-test("only words that the index matches are marked: by their stems and without accents", () => {
+test("only words that the index matches are marked: by stem and without accents", () => {
   expect(marked(TEXT, "how do we roll back a server?")).toEqual(["roll", "servers", "back"]);
   expect(marked("(Café), cafe's and cafeteria", "cafés")).toEqual(["Café", "cafe"]);
 });
@@ -58,13 +55,13 @@ test("code and tables keep their lines and their relative indentation", () => {
   expect(shown(table, "key")).toEqual(["|---|---|", "| key | 1 |", "| door | 2 |"]);
 });
 
-test("without a matching word the passage is the beginning of the text, and a short text is shown whole", () => {
+test("without a matching word the passage is the beginning of the text, and a short text is shown in full", () => {
   expect(shown(TEXT, "unrelated")[0]).toBe("# Deploying");
   expect(shown("the garage code is 4711", "open the parking door")).toEqual(["the garage code is 4711"]);
   expect(shown("", "anything")).toEqual([]);
 });
 
-test("the heading above the passage is named, also one before the drawer, unless the passage shows it", () => {
+test("the heading above the passage is named, even if it is before the drawer, unless the passage shows it", () => {
   const far = `# Deploying\n\n## On Fridays\n\n${FILLER} We roll the servers back.`;
   expect(passageOf(far, "servers", SIZE).heading).toBe("On Fridays");
   expect(passageOf("## On Fridays\n\nroll the servers back", "servers", SIZE).heading).toBeUndefined();
@@ -75,7 +72,7 @@ test("the heading above the passage is named, also one before the drawer, unless
 const FENCED =
   "## Install\n\n```bash\npi install https://x.example # raw\n# URLs work too\n```\n\nThe words that match.";
 
-test("a comment in a code fence is never a heading, whether the fence begins in the drawer or before it", () => {
+test("a comment in a code fence never counts as a heading, whether the fence begins in the drawer or before it", () => {
   expect(passageOf(FENCED, "match", { ...SIZE, rows: 1 }).heading).toBe("Install");
   const slice = FENCED.slice(FENCED.indexOf("# raw"));
   expect(passageOf(slice, "match", { ...SIZE, rows: 1, isFromStart: false }).heading).toBeUndefined();
@@ -84,7 +81,7 @@ test("a comment in a code fence is never a heading, whether the fence begins in 
   expect(passageOf(two, "match", { ...SIZE, rows: 1 }).heading).toBe("Two");
 });
 
-test("a heading counts only at the beginning of a line and in markdown", () => {
+test("a heading counts only in markdown, at the beginning of a line", () => {
   const slice = "# raw URLs work too\n\nThe words that match.";
   expect(passageOf(slice, "match", { ...SIZE, rows: 1, isFromStart: false }).heading).toBeUndefined();
   expect(passageOf(slice, "match", { ...SIZE, rows: 1, hasHeadings: false }).heading).toBeUndefined();
@@ -93,7 +90,7 @@ test("a heading counts only at the beginning of a line and in markdown", () => {
   expect(passageOf(matter, "match", { ...SIZE, rows: 1 }).heading).toBeUndefined();
 });
 
-test("the line number is of the line with most of the question's words", () => {
+test("the line number is that of the line with most of the question's words", () => {
   const document = {
     text: "# Ovens\n\nAn oven is hot.\n\n## Care\n\nThe seal of the oven door is replaced by Ada.\n",
     at: 0,
@@ -102,7 +99,7 @@ test("the line number is of the line with most of the question's words", () => {
   expect(passage.line).toBe(7);
 });
 
-test("the line number counts in the whole document, and is unknown without it", () => {
+test("the line number counts in the whole document, and is unknown without the document", () => {
   const document = { text: `intro\n\n${FENCED}\n`, at: 7 };
   expect(passageOf(FENCED, "match", { ...SIZE, document })).toMatchObject({ line: 10, heading: "Install" });
   const slice = FENCED.slice(20);
@@ -110,12 +107,12 @@ test("the line number counts in the whole document, and is unknown without it", 
   expect(passageOf(FENCED, "match", SIZE).line).toBeUndefined();
 });
 
-test("a word wider than the terminal is cut into lines, and its control characters are removed", () => {
+test("a word wider than the terminal is cut into lines, and loses its control characters", () => {
   const lines = shown(`\u001B[2J${"x".repeat(500)}`, "y", { columns: 40 });
   expect(lines.every((line) => line.length <= 40 && !line.includes("\u001B"))).toBe(true);
 });
 
-test("a drawer that was cut inside a line is completed from overlapping neighbours", () => {
+test("overlapping neighbours complete a drawer that was cut inside a line", () => {
   const whole = "nothing then hundreds of them, and servers at the end of the servants' hall";
   const drawer = whole.slice(2, whole.indexOf("servants") + 4);
   const window = { columns: 100, before: [`# Top\n${whole.slice(0, 60)}`], after: [whole.slice(20)] };

@@ -1,4 +1,4 @@
-/** One sentence on how search works here, from the status of the command that serves the palace. */
+/** Tests the sentence about how search works here, made from the status of the command that serves the palace. */
 import { expect, test } from "vitest";
 import { askSearch, describeSearch } from "../../../src/cli/proof/search-here.ts";
 
@@ -13,7 +13,7 @@ test("each state of the model is a sentence for people", () => {
   );
 });
 
-test("the sentence is missing if the command gives no status, or has an engine of the user's own", async () => {
+test("the sentence is missing if the command gives no status or has a custom engine", async () => {
   const say = (value: unknown): string[] => [process.execPath, "-p", JSON.stringify(JSON.stringify(value))];
   const search = { modelState: "ready", modelDetail: "x" };
   expect(await askSearch(say({ search, engine: { kind: "builtin" } }), process.env)).toEqual(search);

@@ -1,4 +1,4 @@
-/** Commands in hints are written as the user must type them here; names and English words stay as they are. */
+/** Tests that hints spell commands as the user must type them here. Names and English words stay unchanged. */
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { PACKAGE_ROOT } from "../../../src/cli/executable.ts";
@@ -31,11 +31,11 @@ test("a folder's name and plain English are not replaced", () => {
     expect(spelled(text, "/p")).toBe(text);
 });
 
-test("a command for the other machine keeps its short form", () => {
+test("a command for another machine keeps its short form", () => {
   expect(spelled("there: palace gate authorize KEY", "/p")).toBe("there: palace gate authorize KEY");
 });
 
-test("the palace that was named is added to a command once, and not to a usage line", () => {
+test("a named palace is added to a command once, and not to a usage line", () => {
   expect(spelled("palace start", "/p")).toBe(`${PALACE} --palace /p start`);
   expect(spelled("palace start", "/a b")).toBe(`${PALACE} --palace '/a b' start`);
   expect(spelled("palace stop --palace /q; palace start", "/p")).toBe(

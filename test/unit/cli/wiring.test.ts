@@ -1,7 +1,4 @@
-/**
- * A dry run of `palace install` shows the changed lines of the user's files, and one line for each file that is only
- * ours.
- */
+/** A dry run of `palace install` shows the changed lines of the user's files, and one line for each file of our own. */
 import { expect, test } from "vitest";
 import { outcomeDocument, printOutcome } from "../../../src/cli/report/wiring.ts";
 import type { Outcome } from "../../../src/agents/install/install.ts";

@@ -1,4 +1,4 @@
-/** Texts for people about a write in the journal, and about files that still contain a forgotten text. */
+/** Tests the texts for people about a write in the journal, and about files that still contain a forgotten text. */
 import { expect, test } from "vitest";
 import { removalHints } from "../../../src/cli/report/removal-hints.ts";
 import { inWords } from "../../../src/cli/report/written.ts";
@@ -6,7 +6,7 @@ import { inWords } from "../../../src/cli/report/written.ts";
 const sourceOf = (path: string): string => path.replace(/^.*\/stage\//, "");
 const HASH = "0".repeat(64);
 
-test("a write is described in words that begin with its place and file", () => {
+test("the description of a write begins with its place and file", () => {
   const mined = { wing: "w", room: "r", mtime: 1, sha256: HASH, content: `[2776 characters, sha256 ${HASH}]` };
   expect(inWords({ ...mined, sourceFile: "/cache/stage/docs/a.md" }, sourceOf)).toBe("w/r, docs/a.md, 2776 characters");
   expect(inWords({ wing: "w", room: "r", content: "a note", added_by: "me" }, sourceOf)).toBe(
@@ -19,7 +19,7 @@ test("a write is described in words that begin with its place and file", () => {
   expect(inWords({}, sourceOf)).toBe("");
 });
 
-test("for copies that a restore has kept, the hint gives the command that deletes them", () => {
+test("for copies that a restore kept, the hint gives the command that deletes them", () => {
   const folder = "/home/me/my palace/before-restore-2026";
   const kept = ["ledger.sqlite3", "palace/chroma.sqlite3"].map(
     (name) => ({ path: `${folder}/${name}`, what: "backup" }) as const,

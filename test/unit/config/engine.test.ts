@@ -1,4 +1,4 @@
-/** MEMPALACE_ENGINE: the values it accepts, and the refused ones with the form that works. */
+/** Tests MEMPALACE_ENGINE: the accepted values, and the errors for others, which show the accepted form. */
 import { expect, test } from "vitest";
 import { loadConfig } from "../../../src/config/config.ts";
 

@@ -1,4 +1,4 @@
-/** Settings for filing: the environment wins over the file. An invalid value counts as missing and is reported. */
+/** Tests the settings for filing. The environment wins over the file. An invalid value is reported and counts as missing. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ const USUAL: FilingSettings = {
   ...{ languages: ["en"], ignored: [] },
 };
 
-test("without a file, or with an empty object in it, the defaults are used; any other content is reported", () => {
+test("without a file, or with an empty object in it, the defaults apply; any other content is reported", () => {
   expect(loadConfig({ HOME: join(home, "nobody") }).filing()).toEqual(USUAL);
   expect(filing({})).toEqual(USUAL);
   for (const content of ["", "{", "[]", "null", '"x"'])
@@ -49,7 +49,7 @@ test.each([
   ["a usual minimum where it fits", { chunk_size: 60, min_chunk_size: 61 }, [60, 30, 50], 1],
   ["a minimum of the size where it does not", { chunk_size: 40 }, [40, 20, 40], 0],
   ["no more than there is", { chunk_size: 1e9, chunk_overlap: 1e9 }, [100_000, 100, 50], 2],
-])("sizes are used: %s", (_, content, [size, overlap, sizeMin], told) => {
+])("sizes apply: %s", (_, content, [size, overlap, sizeMin], told) => {
   const { cut, ignored } = filing(content);
   expect(cut).toEqual({ size, overlap, sizeMin });
   expect(ignored).toHaveLength(told);
@@ -62,7 +62,7 @@ test("a transcript has its own minimum until a valid one is set", () => {
   expect(filing({ min_chunk_size: 5, chunk_size: 4 }).transcriptMin).toBe(undefined);
 });
 
-test("keywords of halls keep their order; a keyword that is not a usable word is dropped and reported", () => {
+test("keywords of halls keep their order; an unusable keyword is dropped and reported", () => {
   expect(filing({ hall_keywords: { b: ["x", "Y"], a: [], c: "yz" } })).toMatchObject({
     halls: [
       ["b", ["x", "Y"]],
@@ -85,7 +85,7 @@ test("keywords of halls keep their order; a keyword that is not a usable word is
   expect(many.halls?.map(([, words]) => words.length)).toEqual([2_000, 0]);
 });
 
-test("minimum counts come from the environment, else from the file, and are at least one", () => {
+test("minimum counts come from the environment, then from the file, and are at least one", () => {
   const names = { MEMPALACE_KG_HALLWAY_MIN_COUNT: "5", MEMPALACE_TOPIC_TUNNEL_MIN_COUNT: "6" };
   const file = { hallway_min_count: 3, topic_tunnel_min_count: "4" };
   expect(filing(file)).toMatchObject({ hallwayMin: 3, topicsMin: 4, ignored: [] });
@@ -106,7 +106,7 @@ test("minimum counts come from the environment, else from the file, and are at l
   });
 });
 
-test("languages come from the environment under either name, else from the file, else they are English", () => {
+test("languages come from the environment under either name, then from the file, and are English by default", () => {
   expect(filing({ entity_languages: ["de", "en"] }).languages).toEqual(["de", "en"]);
   expect(filing({ entity_languages: "de" }).languages).toEqual(["en"]);
   expect(filing({ entity_languages: [] }).languages).toEqual(["en"]);

@@ -1,4 +1,4 @@
-/** The settings file: the environment wins over it, and an invalid value is a fault that names file and key. */
+/** Tests the settings file. The environment wins over it, and the error for an invalid value names file and key. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ function load(content: unknown, env: Env = {}): Config {
   return loadConfig({ HOME: home, ...env });
 }
 
-test("a secret from the environment is sent only to an address from the environment", () => {
+test("a secret from the environment goes only to an address from the environment", () => {
   const env = { HOME: home, MEMPALACE_JUDGE_KEY: "sk-mine", MEMPALACE_CHROMA_TOKEN: "chroma-secret" };
   const foreign = {
     "judge-url": "http://evil.example/v1",
@@ -88,7 +88,7 @@ test.each([
   expect(settings.told().map((one) => one.key)).toEqual(["log-level"]);
 });
 
-test("an unknown key is a warning that names it, and a secret in the file is not read", () => {
+test("an unknown key causes a warning with its name, and a secret in the file is not read", () => {
   const config = load({ "of-a-newer-version": 1, token: "t0p", $schema: "x" });
   expect(config.settings.faults).toMatchObject([
     { kind: "unknown", key: "of-a-newer-version", message: expect.stringContaining(file) },
@@ -113,7 +113,7 @@ test("an empty or missing file sets no value", () => {
   expect(loadConfig({ HOME: home }).settings).toMatchObject({ faults: [], file: { isThere: false } });
 });
 
-test("a door in the file counts apart from one in the environment, and off closes a remembered one", () => {
+test("a door in the file is separate from one in the environment, and off closes a remembered door", () => {
   const { listen, lastingDoors } = load({ listen: "tcp://127.0.0.1:7780", "outcome-port": "off" });
   expect(listen).toBeUndefined();
   expect(lastingDoors).toEqual({ listen: { host: "127.0.0.1", port: 7780 }, outcomePort: "off" });
@@ -140,7 +140,7 @@ test("extensions and hooks read the settings file of their palace", () => {
   expect(readHarness({ MEMPALACE_TEST_COMMANDS: " just check ,, ./ci," }).testCommands).toEqual(["just check", "./ci"]);
 });
 
-test("a value of each kind stays the same as text and as its variable", () => {
+test("a value of each kind survives being written as text and as its variable", () => {
   const samples = [
     600,
     20,

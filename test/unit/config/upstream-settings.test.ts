@@ -1,7 +1,4 @@
-/**
- * A palace that its user has moved or renamed in MemPalace's config.json is found; settings of another machine are
- * ignored.
- */
+/** Tests that a palace is found after its user moved or renamed it in MemPalace's config.json. Settings for another machine are ignored. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,7 +18,7 @@ const palaceDir = (env: Record<string, string> = {}): string => loadConfig({ HOM
 const usual = (): string => join(home, ".mempalace/palace");
 
 describe("palace_path", () => {
-  test("is where the palace is, even if it does not exist yet; the memory stays at home", () => {
+  test("names the place of the palace, even before it exists; the memory stays at home", () => {
     for (const path of [join(home, "disk/palace"), "~/disk/palace"]) {
       mkdirSync(join(home, "disk"), { recursive: true });
       settings({ palace_path: path });
@@ -45,7 +42,7 @@ describe("palace_path", () => {
     expect(palaceDir()).toBe(usual());
   });
 
-  test("is overruled by an argument's folder, a variable, or our own home", () => {
+  test("is overruled by an argument's folder, by a variable, and by our own home", () => {
     settings({ palace_path: join(home, "moved") });
     expect(palaceDir()).toBe(join(home, "moved"));
     for (const name of ["MEMPALACE_PALACE_PATH", "MEMPALACE_PALACE", "MEMPAL_PALACE_PATH"])

@@ -1,4 +1,4 @@
-/** The hint after a failed compose comes from its last error. The outputs are those of compose 2.26, shortened. */
+/** The hint after a failed compose depends on its last error. The outputs are those of compose 2.26, shortened. */
 import { expect, test } from "vitest";
 import { refusedSettings } from "../../../src/devbox/compose.ts";
 import { composeFailed, lastError } from "../../../src/devbox/failure.ts";
@@ -28,7 +28,7 @@ const afterBuild = (error: string): string =>
 test.each([
   ["npm error code SELF_SIGNED_CERT_IN_CHAIN"],
   ["curl: (60) SSL certificate problem: unable to get local issuer certificate"],
-])("a build whose certificate was refused is explained by a proxy: %s", (heard) => {
+])("after a refused certificate in a build the hint explains the proxy: %s", (heard) => {
   const error = composeFailed("an image could not be built", build(heard), place);
   expect(error.hint).toContain("EXTRA_CA_CERTS=/path");
   expect(error.message).toContain(heard);
@@ -55,7 +55,7 @@ test.each([
     /^add the proxy's certificate to the engine's machine/,
   ],
 ])(
-  "any other failure is explained by its own last error, never by the text of our Dockerfile (%#)",
+  "the hint for any other failure uses its own last error, never the text of our Dockerfile (%#)",
   (said, shown, hint) => {
     const error = composeFailed("the stack did not become healthy", said, place);
     expect(error).toMatchObject({ code: "BROKER_START_FAILED", hint: expect.stringMatching(hint) });
@@ -64,7 +64,7 @@ test.each([
   },
 );
 
-test("on a terminal, where compose has already shown its error, the hint points to the lines above", () => {
+test("on a terminal, where compose already showed its error, the hint points to the lines above", () => {
   expect(lastError("")).toEqual([]);
   expect(composeFailed("the stack did not end", "", place).message).toBe(
     "the stack did not end; the lines above say why",
@@ -79,7 +79,7 @@ test.each([
   ["failed to read /stack/.env: line 12: unterminated quoted value 'x", "/stack/.env, line 12"],
   ["failed to read /stack/.env.devbox: unterminated quoted value 'x", "/stack/.env.devbox"],
   ['time="1" level=warning msg="old"\ninvalid project name', "/stack/.env"],
-])("settings that compose refuses are explained by the file and line that it names: %s", (said, where) => {
+])("for settings that compose refuses the hint names their file and line: %s", (said, where) => {
   const error = refusedSettings(said, place.root);
   expect(error).toMatchObject({ code: "CONFIG_BAD_VALUE", hint: `look into ${where}` });
   expect(error.message).toContain(said.split("\n").at(-1));

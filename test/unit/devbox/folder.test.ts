@@ -1,6 +1,6 @@
 /**
- * The stack's folder: a clone is its own. A package gets a folder beside our state: its settings survive an update,
- * and no build contains keys.
+ * Tests the stack's folder. A clone uses itself. A package gets a folder beside our state: its settings survive an update, and no build
+ * contains keys.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ test("the folder of a clone is the clone", () => {
   expect(stackFolder(ROOT, folder, true)).toBe(ROOT);
 });
 
-test("a package is copied beside our state: complete, with its lock, again for each build, and keeping the user's settings", () => {
+test("a package is copied beside our state for each build: complete, with its lock, and with the user's settings kept", () => {
   const root = join(folder, "package");
   const put = (name: string, content = name): void => {
     mkdirSync(dirname(join(root, name)), { recursive: true });

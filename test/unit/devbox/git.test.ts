@@ -1,4 +1,4 @@
-/** The folder of git that the devbox must mount beside the workspace. The worktrees are made by the real git. */
+/** Tests which git folder the devbox mounts beside the workspace. The real git makes the worktrees. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-test("a worktree needs the folder that its repository's worktrees share, at the path that its .git names", () => {
+test("a worktree needs the folder that its repository's worktrees share, at the path in its .git", () => {
   const common = join(root, "main/.git");
   expect(gitFolderOf(join(root, "feature"))).toEqual({ source: common, target: common });
   expect(gitVariables({ source: common, target: common })).toEqual({ DEVBOX_GIT_DIR: common, DEVBOX_GIT_TARGET: "" });
@@ -47,7 +47,7 @@ test("a folder that git did not make for this workspace is not mounted, whatever
     writeFileSync(join(folder, ".git"), `gitdir: ${link}\n`);
     expect(gitFolderOf(folder), link).toBeUndefined();
   }
-  // The back link alone does not make a folder a repository, and a different common folder is not followed.
+  // The back link alone does not make a folder a repository. A different common folder is not followed.
   writeFileSync(join(own, "gitdir"), join(folder, ".git"));
   writeFileSync(join(own, "commondir"), "../..\n");
   expect(gitFolderOf(folder)).toBeUndefined();
@@ -64,7 +64,7 @@ test("a repository, a folder without git and a broken link need no folder", () =
   expect([join(root, "main"), root, broken].map(gitFolderOf)).toEqual([undefined, undefined, undefined]);
 });
 
-test("a submodule and a repository with a colon in its path are reported to have no git in the devbox", () => {
+test("a submodule, or a repository with a colon in its path, gets a note that git does not work in the devbox", () => {
   git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", join(root, "main"), "sub");
   expect(gitFolderOf(join(root, "main/sub"))).toBeUndefined();
   expect(gitObstacle(join(root, "main/sub"))).toContain("is a submodule");
@@ -74,7 +74,7 @@ test("a submodule and a repository with a colon in its path are reported to have
   expect(gitObstacle(join(root, "far"))).toContain("colon");
 });
 
-test("a workspace without such a folder removes the last one from .env, and changes no other line", () => {
+test("a workspace without such a folder removes the previous one from .env and changes no other line", () => {
   keepGitFolder(root, undefined);
   expect(hasSetting(root, "DEVBOX_GIT_DIR")).toBe(false);
   writeSettings(root, { DEVBOX_GIT_DIR: "/a/.git" });

@@ -1,6 +1,4 @@
-/**
- * A Docker engine that disappears in the middle: a real HTTP server on a socket, which answers a little and hangs up.
- */
+/** Tests a Docker engine that disappears during work: a real HTTP server on a socket answers a little and hangs up. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
@@ -31,7 +29,7 @@ const json =
   (_, response) =>
     response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(value));
 
-/** Answers like an engine by the last word of the path, except for the words in `odd`. */
+/** Answers like an engine, by the last word of the path. The words in `odd` get another answer. */
 async function serve(odd: Record<string, Answer>): Promise<void> {
   const usual: Record<string, Answer> = {
     create: json({ Id: "abc" }, 201),
@@ -71,7 +69,7 @@ test.each([
   ["while it starts a container", { start: hangUp }],
   ["within its answer", { wait: cutOff }],
   ["before it is asked for the first time", undefined],
-])("an engine that is lost %s is an error whose hint says how to finish the work", async (_, odd) => {
+])("an engine that is lost %s causes an error whose hint says how to finish the work", async (_, odd) => {
   await serve(odd ?? {});
   if (odd === undefined) await new Promise((resolve) => server.close(resolve));
   const out = { notice: () => {}, spelled: (text: string) => text } as never;
@@ -95,7 +93,7 @@ test("a query whose answer is cut off fails with the same error", async () => {
   await expect(work).rejects.toMatchObject({ code: "TRANSPORT_CLOSED" });
 });
 
-test("a refusal by the engine is not taken for its loss", async () => {
+test("a refusal by the engine does not count as its loss", async () => {
   await serve({ create: json({ message: "no such image" }, 404) });
   const work = watched({ out: {} } as never, "next", async () => {
     await look();
@@ -104,7 +102,7 @@ test("a refusal by the engine is not taken for its loss", async () => {
   await expect(work).rejects.toMatchObject({ statusCode: 404 });
 });
 
-test("the hint after compose lost the engine is to start Docker", async () => {
+test("after compose lost the engine, the hint is to start Docker", async () => {
   await serve({});
   const said = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?";
   expect(composeFailed("the stack did not start", said, { root: "/stack", env: {} }).hint).toContain("start Docker");

@@ -1,4 +1,4 @@
-/** The lines of `.env` that we write, in compose's spelling, and the choice of the workspace folder. */
+/** Tests the lines of `.env` that we write, in compose's spelling, and the choice of the workspace folder. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ const choose = (wanted: Partial<Parameters<typeof chooseWorkspace>[0]>): ReturnT
     ...wanted,
   });
 
-test("the last workspace is used again; one that does not exist is refused", () => {
+test("the last workspace is used again, and a missing one is refused", () => {
   const last = join(root, "work");
   expect(() => choose({ last })).toThrow("is no folder here; nothing was changed");
   mkdirSync(last);
@@ -38,7 +38,7 @@ test("the last workspace is used again; one that does not exist is refused", () 
   expect(choose({})).toEqual({ folder: join(root, "volumes"), isKept: false });
 });
 
-test("the chosen workspace is written to .env only if it is to be kept", () => {
+test("the chosen workspace is written to .env only on request", () => {
   const chosen = choose({ option: "." });
   expect(hasSetting(root, "DEVBOX_WORKSPACE")).toBe(false);
   keepWorkspace(root, { ...chosen, isKept: false }, () => {});
@@ -47,7 +47,7 @@ test("the chosen workspace is written to .env only if it is to be kept", () => {
   expect(text()).toBe(`DEVBOX_WORKSPACE=${root}\n`);
 });
 
-test("a colon in the workspace is refused at once, with a link's name that Docker can mount", () => {
+test("a colon in the workspace is refused at once, and the error suggests a link's name that Docker can mount", () => {
   const folder = join(root, "a:b");
   mkdirSync(folder);
   for (const wanted of [{ option: "a:b" }, { variable: folder }, { last: folder }])

@@ -1,4 +1,4 @@
-/** The loop that all miners file with: how many at a time, and when it stops. */
+/** Tests the loop that all miners file with: how many sources at a time, and when it stops. */
 import { expect, test } from "vitest";
 import { fileEach } from "../../../src/feeders/run.ts";
 
@@ -16,7 +16,7 @@ function runOf(signal = new AbortController().signal) {
 const FILES = ["a", "b", "c", "d", "e"];
 const nameOf = (name: string): string => name;
 
-test("a few sources are in flight at a time, and progress names each", async () => {
+test("a few sources are filed at a time, and progress names each", async () => {
   const run = runOf();
   const releases: (() => void)[] = [];
   const file = (name: string): Promise<number> => {
@@ -37,11 +37,11 @@ test("a few sources are in flight at a time, and progress names each", async () 
   expect(run.report.interrupted).toBe(false);
 });
 
-test("with a limit one goes after the other, until that many are filed", async () => {
+test("with a limit sources are filed one after the other, until that many are filed", async () => {
   const run = runOf();
   const file = async (name: string): Promise<number | undefined> => {
     run.begun.push(name);
-    // The second holds nothing new.
+    // The second source has nothing new.
     if (name === "b") return undefined;
     run.report.filed += 1;
     return await Promise.resolve(1);
@@ -50,7 +50,7 @@ test("with a limit one goes after the other, until that many are filed", async (
   expect(run.begun).toEqual(["a", "b", "c"]);
 });
 
-test("after an error no other source is begun, and the error is thrown", async () => {
+test("after an error no other source begins, and the loop throws the error", async () => {
   const run = runOf();
   const file = async (name: string): Promise<number> => {
     run.begun.push(name);
@@ -62,12 +62,12 @@ test("after an error no other source is begun, and the error is thrown", async (
   expect(run.begun).toEqual(["a", "b"]);
 });
 
-test("Ctrl-C is heard between sources that are read at one go", async () => {
+test("Ctrl-C is noticed between sources that are read without waiting", async () => {
   const controller = new AbortController();
   const run = runOf(controller.signal);
   const file = (name: string): Promise<number> => {
     run.begun.push(name);
-    // A signal, too, arrives when the event loop turns.
+    // A signal, too, arrives only when the event loop turns.
     setImmediate(() => controller.abort());
     return Promise.resolve(0);
   };

@@ -1,4 +1,4 @@
-/** Profiles on a real ledger: each has its own ids, lessons, conversations, ageing, undo and forgetting. */
+/** Tests profiles on a real ledger. Each has its own ids, lessons, conversations, ageing, undo and forgetting. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -88,7 +88,7 @@ test("names with the same slug get different keys, and a name without letters ge
     expect(() => write("outcome.record", { key_takeaway: "Nobody's", profile })).toThrow("PROTOCOL_BAD_PARAMS");
 });
 
-test("the same text with the same key in two profiles is two memories", async () => {
+test("the same text with the same key in two profiles makes two memories", async () => {
   const summary = { outcome: "worked", exchange_summary: "The hangar was locked", facts: ["It is locked on Sundays"] };
   for (const profile of [...PROFILES, ...PROFILES]) write("outcome.score", summary, { profile });
   for (const profile of PROFILES)
@@ -99,7 +99,7 @@ test("the same text with the same key in two profiles is two memories", async ()
 test("a profile learns no lessons from another profile, however many there are", () => {
   const [ours, theirs] = [takeaway(undefined, "Unlock the hangar"), takeaway("work", "Unlock the work hangar")];
   for (let turn = 0; turn < 3; turn++) praised(undefined, ours, "c1");
-  // More than the number of newest outcomes that are read for a concept.
+  // More outcomes than are read for one concept.
   for (let turn = 0; turn < 45; turn++) praised("work", theirs, "c1");
   const lessons = (profile: Profile): Set<string> => new Set(lessonsOf(readerOf(reader, profile), ASKED).solved.keys());
   expect(lessons(undefined)).toContain(ours);
@@ -124,7 +124,7 @@ test("a conversation is asked, scored and counted only in its own profile", () =
   write("turn.begin", { conversation: "c1" }, { profile: "work", findings: { drawers: [theirs], mark: undefined } });
   write("turn.end", { conversation: "c1", user: ASKED, assistant: "It is locked." }, { profile: "work" });
   write("turn.begin", { conversation: "c1" }, { profile: "work" });
-  // The only conversation that waits for a score is of another profile.
+  // The only conversation that waits for a score belongs to another profile.
   for (const conversation of ["c1", "default", "mcp_x", "work\u001fc1"])
     for (const profile of [undefined, "home"]) {
       const score = { outcome: "failed", memory_scores: { [theirs]: "failed" }, conversation };
@@ -147,7 +147,7 @@ test("a conversation is asked, scored and counted only in its own profile", () =
   });
 });
 
-test("memories of each profile age, and are undone and forgotten, like any other", async () => {
+test("each profile's memories are aged, undone and forgotten like any other", async () => {
   const ids = PROFILES.map((profile) => takeaway(profile, `The zeppelin of ${profile ?? "all"} is grey`));
   const proven = takeaway("work", "Unlock the work hangar");
   for (let turn = 0; turn < 4; turn++) praised("work", proven, `c${turn}`);
@@ -159,7 +159,7 @@ test("memories of each profile age, and are undone and forgotten, like any other
   expect(await dueMemories({ reader: readerOf(reader, undefined) }, now, false)).toEqual([ids[0]]);
   const due = await dueMemories({ reader: readerOf(reader, "work") }, now, false);
   expect(due).toContain(ids[1]);
-  // A request of one profile does not age memories of another.
+  // A request of one profile does not age another profile's memories.
   const age = { ids: [...due, ...ids], time: now, isStart: false };
   write("memory.age", age, { profile: "work", agent: "palace ageing" });
   expect(reader.findDrawer(String(ids[1]))).toBeUndefined();
@@ -170,7 +170,7 @@ test("memories of each profile age, and are undone and forgotten, like any other
   write("memory.undo", undo, { agent: "palace undo" });
   expect(await textsOf("work")).toContain("Key takeaway: The zeppelin of work is grey");
 
-  // The id that is shown differs from the id of the memory's drawer.
+  // The shown id differs from the id of the memory's drawer.
   const shown = moved.found ? moved.id : "";
   expect(shown).not.toBe(proven);
   write("memory.forget", {}, { findings: { ids: [shown] } });

@@ -1,4 +1,4 @@
-/** The test vectors of outcome-memory.md 12, to six decimals. */
+/** Test vectors of outcome-memory.md 12, to six decimals. */
 import { expect, test } from "vitest";
 import { chunks } from "../../../src/learning/memory/cut-book.ts";
 import { concepts } from "../../../src/learning/question/concepts.ts";
@@ -34,7 +34,7 @@ test.each([
   expect(wilson(successes, uses)).toBeCloseTo(bound, 6);
 });
 
-test("the number of uses without failure that each trust level needs", () => {
+test("each trust level needs its number of uses without failure", () => {
   const smallest = [0.5, 0.7, 0.8, 0.9].map((bound) => {
     let uses = 1;
     while (wilson(uses, uses) < bound) uses++;
@@ -122,7 +122,7 @@ test("the scores of a memory in several lists are added", () => {
   expect(scores[0]?.id).toBe("a");
 });
 
-test("books are cut at sentences, or in windows of fixed size without sentences", () => {
+test("books are cut at sentences, or without sentences in windows of fixed size", () => {
   const lengths = (text: string, cut?: { size: number; overlap: number }): number[] =>
     chunks(text, cut).map(({ length }) => length);
   const sentences = (count: number, length: number): string =>

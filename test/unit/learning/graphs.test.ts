@@ -1,4 +1,4 @@
-/** The stored form of a question, and the lessons from earlier answered questions (outcome-memory.md 3.6, 8.2–8.5). */
+/** Tests the stored form of a question, and the lessons from earlier answered questions (outcome-memory.md 3.6, 8.2–8.5). */
 import { expect, test } from "vitest";
 import { entitiesNamed } from "../../../src/learning/search/content-graph.ts";
 import { likeness, solutionsOf } from "../../../src/learning/search/known-solutions.ts";
@@ -16,7 +16,7 @@ function told(id: string, outcome: Telling, concepts: readonly number[], atMs = 
   return { id, outcome, concepts, atMs, collection, context: "general" };
 }
 
-test("a question is stored as numbers, single words first, the same in every process", () => {
+test("a question is stored as numbers, single words first, and every process stores it alike", () => {
   expect(keptConcepts(QUESTION).slice(0, 4)).toEqual(["configure", "mode", "strict", "typescript"]);
   const question = questionOf(QUESTION);
   expect(question).toMatchObject({ context: "coding", concepts: { length: 9 } });
@@ -35,7 +35,7 @@ test("only the first thousand characters of a long question are read", () => {
   expect(questionOf(words)?.concepts).toHaveLength(24);
 });
 
-test("a question is equal if all concepts are, and similar if at least three and half of both are shared", () => {
+test("questions are equal if all their concepts are, and similar if they share at least three and half of both", () => {
   expect(likeness([1, 2, 3], [3, 2, 1])).toEqual({ how: "exactly", shared: 3 });
   expect(likeness([1, 2, 3, 4], [2, 3, 4, 5])).toEqual({ how: "partly", shared: 3 });
   expect(likeness([1, 2, 3, 4, 5], [2, 3, 4, 6, 7])).toBeUndefined();
@@ -43,7 +43,7 @@ test("a question is equal if all concepts are, and similar if at least three and
   expect(likeness([], [])).toBeUndefined();
 });
 
-test("a memory that solved a question twice, and failed far less, is a solution: at most three, the surest first", () => {
+test("a memory that solved a question twice and failed far less is a solution; the three surest are named", () => {
   const asked = { concepts: [1, 2, 3, 4] };
   const again = (id: string, times: number, concepts: readonly number[], atMs = 1): Answered[] =>
     Array.from({ length: times }, () => told(id, "worked", concepts, atMs));
@@ -67,7 +67,7 @@ test("a memory that solved a question twice, and failed far less, is a solution:
   ]);
 });
 
-test("a concept's routes come from its outcomes, by the collection in which the memory was then", () => {
+test("a concept's routes come from its outcomes, by the collection that had the memory then", () => {
   const many = Array.from({ length: 10 }, (_, at) => told("a", "worked", [1, 2], at, "patterns"));
   const routes = routesOf({ concepts: [1, 5] }, [...many, told("b", "failed", [1, 9], 1, "history")]);
   expect(routes).toEqual([
@@ -83,12 +83,12 @@ test("a concept's routes come from its outcomes, by the collection in which the 
   expect(routesOf({ concepts: [1] }, [told("b", "failed", [1], 1, "no collection")])).toEqual([]);
 });
 
-test("in a rate, a partial success counts half", () => {
+test("a partial success counts half in a rate", () => {
   expect(rateOf({ worked: 2, failed: 1, partial: 2 })).toEqual({ uses: 5, rate: 0.6 });
   expect(rateOf({ worked: 0, failed: 0, partial: 0 })).toEqual({ uses: 0, rate: 0 });
 });
 
-test("a question that names the same as good facts prefers memories that name it too", () => {
+test("a question that names the same things as good facts prefers memories that name them too", () => {
   const weight = { importance: 1, confidence: 1 };
   const found = [
     { collection: "memory_bank", text: "Orca is the team of payments", weight },
@@ -100,14 +100,14 @@ test("a question that names the same as good facts prefers memories that name it
   expect(entitiesNamed("What does Orca do?", found.slice(2))).toEqual([1, 1]);
 });
 
-test("a score belongs to the agent's newest search that returned the memory, not to another agent's", () => {
+test("a score belongs to the agent's own newest search that returned the memory", () => {
   const searches = new Searches();
   const [ada, bob] = [searches.of("ada"), searches.of("bob")];
   ada.note(["a", "b"], QUESTION);
   ada.note(["b"], "Where is the yellow bicycle?");
   bob.note(["a"], "why?");
   expect(ada.take("a")).toEqual(questionOf(QUESTION));
-  expect(ada.take("a"), "one search, two scores").toBeUndefined();
+  expect(ada.take("a"), "two scores for one search").toBeUndefined();
   expect(ada.take("b")).toEqual(questionOf("Where is the yellow bicycle?"));
   expect(bob.take("a")).toBeUndefined();
   ada.note(["a", "c"], QUESTION);

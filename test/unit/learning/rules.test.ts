@@ -1,4 +1,4 @@
-/** The rules of outcome-memory.md 2 and 3 for memories, in addition to the golden vectors. */
+/** Tests the rules of outcome-memory.md 2 and 3 for memories, beyond the golden vectors. */
 import { expect, test } from "vitest";
 import { spelledOut } from "../../../src/learning/search/acronyms.ts";
 import { aged, isGarbage } from "../../../src/learning/scoring/ageing.ts";
@@ -27,7 +27,7 @@ const USUAL = { importance: 0.7, confidence: 0.7 };
 const PLAIN = { ageMs: 0, evidence: undefined, entities: 1, solved: undefined, isRouted: false };
 const standing = (score: number, uses = 0, successes = 0): Standing => ({ ...newStanding(score), uses, successes });
 
-test("a score stays within 0 and 1, each outcome counts once, and the last ten are remembered", () => {
+test("a score stays between 0 and 1, each outcome counts once, and the last ten are remembered", () => {
   let now = newStanding(0.9);
   for (let at = 0; at < 12; at++)
     now = afterOutcome(now, { outcome: "worked", atMs: NOW_MS + at, reason: null, weight: 1 });
@@ -46,7 +46,7 @@ test("0.7 + 0.2 counts as the 0.9 that a promotion needs", () => {
   expect(fate("history", now, 0)).toEqual({ kind: "moves", to: "patterns" });
 });
 
-test("a bad memory is deleted, a new one only if it is worse, and facts and books never", () => {
+test("a bad memory is deleted, a new one only at a lower score, and facts and books never", () => {
   const bad = standing(0.15, 3, 0);
   expect(fate("working", bad, 7 * DAY_MS)).toEqual({ kind: "stays" });
   expect(fate("working", bad, 7 * DAY_MS + 1)).toEqual({ kind: "goes" });
@@ -55,7 +55,7 @@ test("a bad memory is deleted, a new one only if it is worse, and facts and book
   expect(fate("books", standing(0, 9, 0), 30 * DAY_MS)).toEqual({ kind: "stays" });
 });
 
-test("a working memory expires after a day and one of history after thirty, unless it is promoted", () => {
+test("a working memory expires after a day and a history memory after thirty, unless promoted", () => {
   expect(aged("working", standing(0.5, 1, 1), 24 * HOUR_MS)).toEqual({ kind: "stays" });
   expect(aged("working", standing(0.5, 1, 1), 24 * HOUR_MS + 1)).toEqual({ kind: "goes" });
   expect(aged("working", standing(0.8, 2, 2), 25 * HOUR_MS)).toEqual({ kind: "moves", to: "history" });
@@ -86,12 +86,12 @@ test("contradictory outcomes count less, and the newest count most", () => {
       wrong,
     );
   expect(of("")).toBe(1);
-  expect(of("N"), "one failed is enough where nobody errs").toBeLessThan(0.1);
-  expect(of("N", mixed), "and says little where many do").toBeGreaterThan(0.7);
+  expect(of("N"), "one failure is enough if nobody else fails").toBeLessThan(0.1);
+  expect(of("N", mixed), "a failure says little if many fail").toBeGreaterThan(0.7);
   expect(of("YYYNN")).toBeLessThan(of("NNYYY"));
-  expect(of("YYYN"), "one failed takes a proven memory below an untried one").toBeLessThan(1);
+  expect(of("YYYN"), "one failure takes a proven memory below an untried one").toBeLessThan(1);
   expect(of("YY")).toBeGreaterThan(1.6);
-  expect(of("YY", clear, false), "what helped elsewhere rises nowhere else").toBe(1);
+  expect(of("YY", clear, false), "success elsewhere raises no rank here").toBe(1);
   expect(of("N", clear, false)).toBe(of("N"));
 });
 
@@ -103,13 +103,13 @@ test("a new memory ranks before a proven but less similar one, and a failed one 
   expect(of(0.7, 1, 1, 0.7)).toBeGreaterThan(of(0.7, 0, 0));
   expect(of(0.7, 4, 1, 0.2)).toBeLessThan(of(0.7, 0, 0));
   expect(of(0.66, 9, 9, 1, 1.6)).toBeGreaterThan(of(0.68, 3, 1, 0.3, 0.4));
-  expect(of(0.7, 3, 3, 0.8), "a signal has spoken against it").toBeLessThan(of(0.7, 3, 3, 1));
+  expect(of(0.7, 3, 3, 0.8), "a signal has spoken against the memory").toBeLessThan(of(0.7, 3, 3, 1));
   const fact = (weight: typeof USUAL) =>
     worth({ collection: "memory_bank", standing: { score: 0.5, uses: 0, successes: 0 }, weight }, 0.7, 1);
   expect(fact({ importance: 0.9, confidence: 0.9 })).toBeGreaterThan(fact(USUAL));
 });
 
-test("a distance is reduced for each reason to prefer a memory", () => {
+test("each reason to prefer a memory reduces its distance", () => {
   const memory = (collection: "patterns" | "memory_bank" | "books" | "working") => ({
     ...{ collection, standing: { score: 0.5, uses: 0, successes: 0 }, weight: USUAL },
   });
@@ -150,7 +150,7 @@ test("a filter has a maximum number of fields and values, so that matching stays
   expect(() => readFilters(fields, undefined, NOW_MS)).toThrow(/20 fields/);
 });
 
-test("a cross-encoder counts only while a memory has few outcomes", () => {
+test("a cross-encoder counts only for a memory with few outcomes", () => {
   const before = 0.5;
   expect(reread({ standing: { uses: 3 }, fact: undefined, before }, fitOf(9))).toBe(before);
   expect(reread({ standing: { uses: 0 }, fact: undefined, before }, fitOf(0))).toBeCloseTo(0.5, 9);
@@ -205,7 +205,7 @@ test("a route learns from outcomes, and its best collection is the one with the 
   });
 });
 
-test("filters compare values, days and bounds; a missing field equals no value", () => {
+test("filters compare values, days and bounds, and a missing field equals no value", () => {
   const past = [{ outcome: "worked" as const, atMs: 0, reason: null }];
   const standing = { ...newStanding(0.7), uses: 3, successes: 2.5, past };
   const held = { metadata: { created_at: "2026-05-01T10:00:00Z", kind: "note" }, standing };
@@ -214,7 +214,7 @@ test("filters compare values, days and bounds; a missing field equals no value",
   expect(matches(held, { created_at: { $lt: "2026-05-01" } })).toBe(false);
   expect(matches(held, { uses: { $gte: 3 }, kind: { $in: ["note", "word"] } })).toBe(true);
   expect(matches(held, { uses: { $gt: "2" } })).toBe(false);
-  // Outcomes are filtered by the original's field names.
+  // Filters name the fields of outcomes as the original does.
   expect(matches(held, { score: 0.7, uses: 3, success_count: { $gte: 2.5 }, last_outcome: "worked" })).toBe(true);
   expect(matches(held, { last_outcome: "failed" })).toBe(false);
   const used = { ...held, standing: { ...standing, lastUsedMs: Date.UTC(2026, 4, 2) } };
@@ -245,7 +245,7 @@ test("only whole words make a question one about recent events", () => {
   expect(["blast radius", "dragon", "todays"].some(asksForRecent)).toBe(false);
 });
 
-test("acronyms are expanded once, and everyday words only if written in capitals", () => {
+test("acronyms are expanded once, and everyday words only in capitals", () => {
   expect(spelledOut("fix  the\nAPI.")).toBe("fix the API. application programming interface");
   expect(spelledOut("api of the application programming interface")).toBe(
     "api of the application programming interface",
@@ -266,7 +266,7 @@ test("weights are read from words, text and lists", () => {
   ]);
 });
 
-test("a fact is meant by its words or its meaning, but not by a text that says too little", () => {
+test("a fact is meant by its words or by its meaning, but not by a text that says too little", () => {
   const near = [
     { id: "one", text: "The user likes tea", cosine: 0.7 },
     { id: "two", text: "tea", cosine: 0.5 },
@@ -299,13 +299,13 @@ test("an exchange is scored once, when the user replies to a completed answer", 
   expect(first).toMatchObject({ turn: 1, isAsked: false });
   const second = onPrompt(onStop(first, "working_1", NOW_MS), true, NOW_MS);
   expect(second).toMatchObject({ turn: 2, isAsked: true, isScored: false });
-  // The answer was interrupted, so it cannot be judged.
+  // The answer was interrupted, so nobody can judge it.
   expect(onPrompt(second, true, NOW_MS)).toMatchObject({ isAsked: false });
   // The answer was not stored, and the next message does not judge an older one.
   const unkept = onStop(second, undefined, NOW_MS);
   expect(unkept).toMatchObject({ isCompleted: true, exchange: null, isAsked: false });
   expect(onPrompt(unkept, false, NOW_MS)).toMatchObject({ isCompleted: false, isAsked: false });
-  // The judged exchange was forgotten.
+  // Somebody forgot the judged exchange.
   const next = onStop({ ...second, isScored: true }, "working_2", NOW_MS);
   expect(onPrompt(next, false, NOW_MS)).toMatchObject({ isAsked: false });
   expect(onPrompt(next, true, NOW_MS)).toMatchObject({ isAsked: true });

@@ -1,4 +1,4 @@
-/** The effect of each signal on a score, and when a question counts as asked again. */
+/** Tests the effect of each signal on a score, and when a question counts as asked again. */
 import { expect, test } from "vitest";
 import { askedMark } from "../../../src/learning/turn/repeated-question.ts";
 import { newStanding } from "../../../src/learning/memory/memory.ts";
@@ -19,7 +19,7 @@ test.each([
   expect(afterSignal(before, signal, 5)).toEqual({ ...before, score });
 });
 
-test("every signal that a host can send has an effect, and agents' and users' scores are not signals", () => {
+test("every signal of a host has an effect, and agents' and users' scores do not count as signals", () => {
   expect(Object.keys(SIGNALS)).toEqual([...HOST_SIGNALS, "asked-again"]);
   const others: OutcomeSource[] = ["agent", "user"];
   for (const one of others) expect(isSignal(one)).toBe(false);

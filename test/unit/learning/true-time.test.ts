@@ -1,4 +1,4 @@
-/** A memory ages by the time that has really passed, whatever the machine's clock says before and after. */
+/** A memory ages by the time that really passed, whatever the machine's clock says before and after. */
 import { expect, test } from "vitest";
 import { isTrueTime, tick, type TrueTime, trueAgeMs } from "../../../src/learning/scoring/true-time.ts";
 import { type Moment, moment, passedMs } from "../../../src/base/uptime.ts";
@@ -7,7 +7,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const T0 = Date.UTC(2026, 5, 1);
 
-/** A simulated machine: true time passes, its clock may be wrong, and it may be restarted. */
+/** Simulated machine: true time passes, its clock may be wrong, and it may restart. */
 class Machine {
   #trueMs = T0;
   #bootedMs = T0 - DAY_MS;
@@ -44,7 +44,7 @@ class Machine {
   }
 }
 
-test("an hour ages a memory by an hour, and a spooled memory keeps the age it came with", () => {
+test("an hour ages a memory by an hour, and a spooled memory keeps the age that it had on arrival", () => {
   const machine = new Machine();
   machine.tick(0);
   const madeMs = machine.wallMs;
@@ -72,7 +72,7 @@ test.each([100 * DAY_MS, -56 * 365 * DAY_MS])(
     machine.tick(2);
     expect(machine.age(2, during)).toBe(HOUR_MS);
     machine.aheadMs = 0;
-    // Filed before the clock's change is noticed.
+    // This memory is filed before the clock's change is noticed.
     const after = machine.wallMs;
     machine.pass(30_000);
     machine.tick(3);
@@ -88,7 +88,7 @@ test.each([100 * DAY_MS, -56 * 365 * DAY_MS])(
   },
 );
 
-test("restarts with a wrong clock age a memory by no more than the machine's running time", () => {
+test("restarts with a wrong clock age a memory by at most the machine's running time", () => {
   const machine = new Machine();
   machine.tick(0);
   machine.pass(HOUR_MS);
@@ -106,7 +106,7 @@ test("restarts with a wrong clock age a memory by no more than the machine's run
   expect(machine.age(1, madeMs)).toBeLessThanOrEqual(6 * HOUR_MS + 2 * 20 * 60_000);
 });
 
-test("a laptop that is off at night ages its memories, and after a long pause new ones age normally", () => {
+test("a laptop that is off at night ages its memories, and after a long pause new memories age normally", () => {
   const machine = new Machine();
   machine.tick(0);
   const madeMs = machine.wallMs;
@@ -116,7 +116,7 @@ test("a laptop that is off at night ages its memories, and after a long pause ne
     machine.off(16 * HOUR_MS);
     machine.tick(1);
   }
-  // Six of the sixteen hours that it was off count.
+  // Six of the sixteen hours off count.
   expect(machine.age(1, madeMs)).toBe(28 * HOUR_MS);
   machine.off(60 * DAY_MS);
   machine.tick(1);
@@ -155,4 +155,4 @@ test.each([
   {},
   { shifts: [] },
   { shifts: [{}], bootId: "", trueMs: 1, lastRow: 1, wallMs: 1, uptimeMs: 1 },
-])("%j is not accepted as a noted time", (value) => expect(isTrueTime(value)).toBe(false));
+])("%j is refused as a noted time", (value) => expect(isTrueTime(value)).toBe(false));

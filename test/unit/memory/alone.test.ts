@@ -1,4 +1,4 @@
-/** The heart of the house: with `base`, `protocol`, `config` and `memory` alone a memory is filed, found and known. */
+/** Tests that the heart works alone: it files, finds and knows with only `base`, `protocol`, `config` and `memory` loaded. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { ROOT } from "../../../scripts/main.ts";
 
-/** Refuses every module of the other wings, in each thread. */
+/** Refuses to load a module of any other wing, in each thread. */
 const CLOSED = `import { registerHooks } from "node:module";
 const isOpen = /\\/src\\/(base|protocol|config|memory)\\//;
 registerHooks({
@@ -52,7 +52,7 @@ console.log(JSON.stringify({ found: hits.map(({ text }) => text), facts }));
 await Promise.all([lexical.close(), vectors.close()]);
 `;
 
-test("base, protocol, config and memory file, find and know without any other wing", async () => {
+test("base, protocol, config and memory file, find and know without another wing", async () => {
   const folder = mkdtempSync(join(tmpdir(), "alone-"));
   const [closed, program] = [join(folder, "closed.mjs"), join(folder, "program.ts")];
   writeFileSync(closed, CLOSED);

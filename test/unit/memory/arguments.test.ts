@@ -1,4 +1,4 @@
-/** Arguments of a call: parameter names from upstream's skill texts are accepted, unknown names are refused. */
+/** Checks of a call's arguments: they accept the parameter names in upstream's skill texts and refuse unknown names. */
 import { describe, expect, test } from "vitest";
 import { checkArguments } from "../../../src/protocol/tools/arguments.ts";
 import { findTool } from "../../../src/protocol/tools/table.ts";
@@ -9,7 +9,7 @@ function check(tool: string, given: unknown): unknown {
   return checked.ok ? checked.values : checked.error.message;
 }
 
-describe("alternative names of parameters", () => {
+describe("an alternative name of a parameter is accepted", () => {
   test.each([
     ["traverse", { room: "auth" }, { start_room: "auth" }],
     ["traverse", { room: "auth", start_room: "billing" }, { start_room: "billing" }],
@@ -18,7 +18,7 @@ describe("alternative names of parameters", () => {
     ["diary_write", { agent_name: "me", content: "c" }, { agent_name: "me", entry: "c" }],
   ])("%s %j", (tool, given, taken) => expect(check(tool, given)).toEqual(taken));
 
-  test("names of another tool are refused", () => {
+  test("a parameter name of another tool is refused", () => {
     expect(check("list_rooms", { wing1: "a" })).toBe("Unknown parameter 'wing1' for tool mempalace_list_rooms");
     expect(check("traverse", { constructor: "a" })).toBe("Unknown parameter 'constructor' for tool mempalace_traverse");
   });

@@ -1,4 +1,4 @@
-/** Closets label the hits of a search by rank, as upstream does, without changing the hits or their order. */
+/** Closets label the hits of a search by rank, as upstream does. They change neither the hits nor their order. */
 import { expect, test } from "vitest";
 import { type Hit, labelClosets } from "../../../src/memory/search/closet-search.ts";
 import type { ClosetReader } from "../../../src/memory/port/closet.ts";
@@ -64,7 +64,7 @@ test("a hit's boost depends on the rank of its source's best closet, and only fi
   expect(found.map((one) => one["matched_via"])).toEqual(["drawer", ...Array<string>(5).fill("drawer+closet")]);
 });
 
-test("a second closet of a source takes a rank, but does not boost again", () => {
+test("a second closet of a source uses up a rank but gives no second boost", () => {
   const found = labelClosets(
     reader([
       ["/a", 0.9, "the best"],

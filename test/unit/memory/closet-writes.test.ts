@@ -1,4 +1,4 @@
-/** Closets in the ledger: written in one transaction with their drawers, and deleted with any text that they quote. */
+/** Closets in the ledger: one transaction writes them with their drawers, and deleting a text deletes every closet that quotes it. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -95,12 +95,12 @@ test("a document that is mined again has only the closets of its new text", () =
   mine("/p/a.md", TEXT);
   expect(closets().map(({ id }) => id.slice(-3))).toEqual(["_01"]);
   const before = closets();
-  // Too short to be filed: the old drawers and closets stay, as upstream does it.
+  // This text is too short to be filed. The old drawers and closets stay, as in upstream.
   mine("/p/a.md", "");
   expect(closets()).toEqual(before);
 });
 
-test("a closet is listed for the palace with its vector, and its removal is listed after it was sent", () => {
+test("the palace gets a closet with its vector, and gets its removal only after it got the closet", () => {
   mine("/p/a.md", TEXT);
   expect(reader.closets.outbox.lag().awaitingVector).toBe(1);
   expect(sent()).toEqual([]);
@@ -112,7 +112,7 @@ test("a closet is listed for the palace with its vector, and its removal is list
   expect(sent()).toEqual([]);
   write("source.remove", { wing: "proj", sourceFile: "/p/a.md" });
   expect(sent()).toEqual([{ id: entry?.id, isGone: true }]);
-  // The closet is back before its removal was sent.
+  // The closet returns before the palace gets its removal.
   mine("/p/a.md", TEXT);
   expect(sent()).toEqual([]);
   embedAll();
@@ -151,7 +151,7 @@ test("delete_by_source previews how many closets it deletes, and then deletes th
 });
 
 test("sync deletes the closets of a deleted file, and returns their number", async () => {
-  // A file that still exists proves that the folder can be read.
+  // This existing file proves that the folder can be read.
   mine(file, TEXT);
   mine(join(folder, "away.md"), TEXT);
   const params = { project_dir: folder, apply: true };
@@ -160,7 +160,7 @@ test("sync deletes the closets of a deleted file, and returns their number", asy
   expect(closets().map(({ source_file: source }) => source)).not.toContain(join(folder, "away.md"));
 });
 
-test("deleting a source's last drawer deletes its closets, whoever does it", () => {
+test("deleting a source's last drawer deletes its closets, whichever tool deletes it", () => {
   mine("/p/a.md", TEXT);
   const database = new Database(file);
   const [first, ...others] = drawers();
@@ -209,7 +209,7 @@ test("a rebuild tags the given names anywhere in the source, as mining does", ()
 
 const entitiesOf = (metadata: string): unknown => (JSON.parse(metadata) as Record<string, unknown>)["entities"];
 
-test("a closet of another program is adopted once with its vector, and again only when it differs", () => {
+test("the ledger adopts another program's closet once with its vector, and again only if it differs", () => {
   const take = (text: string): number => {
     const metadata = { wing: "w", room: "r", source_file: "/x.md" };
     const row = { id: "c1", text, metadata, vector: new Float32Array([1, 0]) };
@@ -240,7 +240,7 @@ test("a rebuild keeps closets of a language model, and skips sources that no min
   expect(closets()).toHaveLength(2);
 });
 
-test("a ledger of version 3 gets the tables for closets, and can then mine and remove documents", () => {
+test("a ledger of version 3 gets the closet tables and can then mine and remove documents", () => {
   writer.close();
   reader.close();
   rmSync(file);

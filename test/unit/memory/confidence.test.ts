@@ -1,4 +1,4 @@
-/** Which hits count as weak. The figures behind it: docs/lab/figures.md. */
+/** Tests which hits count as weak. The measured figures are in docs/lab/figures.md. */
 import { expect, test } from "vitest";
 import { isWeakMatch } from "../../../src/memory/search/confidence.ts";
 
@@ -7,13 +7,13 @@ const candidate = (cosine: number, coverage: number, meaning = Number.NaN) => ({
   words: { ...{ drawer: 0, pairs: 0, source: 0, coverage }, ...{ identifiers: 0, names: 0, file: 0, meaning } },
 });
 
-test("a short drawer near in meaning is not weak, even without matching words; a long one, or a far one, is", () => {
+test("a short drawer near in meaning is not weak, even without matching words; a long or distant one is weak", () => {
   expect(isWeakMatch(candidate(0.486, 0), 24)).toBe(false);
   expect(isWeakMatch(candidate(0.387, 0.25), 800)).toBe(true);
   expect(isWeakMatch(candidate(0.3, 0), 24)).toBe(true);
 });
 
-test("a drawer without a vector is judged by its static one", () => {
+test("a drawer without a model vector is judged by its static vector", () => {
   expect(isWeakMatch(candidate(Number.NaN, 0.2, 0.5), 800)).toBe(false);
   expect(isWeakMatch(candidate(Number.NaN, 0.2, 0.4), 800)).toBe(true);
   expect(isWeakMatch(candidate(Number.NaN, 0, 0.4), 24)).toBe(false);

@@ -1,7 +1,4 @@
-/**
- * Sizes and halls that a feeder asks for are limited, so that cutting always ends and no source fills the ledger in
- * one write.
- */
+/** A feeder's chunk sizes and halls are limited. Cutting therefore always ends, and no source fills the ledger in one write. */
 import { expect, test } from "vitest";
 import { hallFinder, hallList, hallOf } from "../../../src/memory/drawer/hall.ts";
 import { chunkDocument, USUAL_CUT, validCut } from "../../../src/memory/source/chunk.ts";
@@ -9,7 +6,7 @@ import { structuralEntities } from "../../../src/memory/source/structural-entiti
 import { SOURCE_DRAWERS_MAX } from "../../../src/protocol/limits.ts";
 import { cpuTimeOf } from "../../helpers/cpu-time.ts";
 
-test("the default cut is MemPalace's, and another one is accepted only if cutting with it ends", () => {
+test("the default chunk sizes are MemPalace's, and other sizes are accepted only if cutting ends", () => {
   expect(validCut(undefined)).toBe(USUAL_CUT);
   expect(validCut({ size: 3, overlap: 1, sizeMin: 3, more: 1 })).toEqual({ size: 3, overlap: 1, sizeMin: 3 });
   for (const wrong of [null, 7, "800", [], {}])
@@ -27,7 +24,7 @@ test("the default cut is MemPalace's, and another one is accepted only if cuttin
     expect(() => validCut({ size, overlap, sizeMin })).toThrow("cut must be");
 });
 
-test("every allowed cut ends, and leaves out no character except white space", () => {
+test("cutting with any allowed sizes ends and drops only white space", () => {
   const text = "ab\ncd\n\nefgh 😀\n\n\ni".repeat(9);
   for (let size = 1; size <= 12; size++)
     for (let overlap = 0; overlap <= Math.floor(size / 2); overlap++) {
@@ -37,12 +34,12 @@ test("every allowed cut ends, and leaves out no character except white space", (
     }
 });
 
-test("cutting stops once there are more drawers than one write takes", () => {
+test("cutting stops when there are more drawers than one write accepts", () => {
   const chunks = chunkDocument("x".repeat(SOURCE_DRAWERS_MAX + 500), { size: 1, overlap: 0, sizeMin: 0 });
   expect(chunks).toHaveLength(SOURCE_DRAWERS_MAX + 1);
 });
 
-test("with custom halls, the hall with most keywords wins, keywords are case-sensitive, and the first of equals wins", () => {
+test("with custom halls the hall with the most keywords wins, a tie goes to the first, and keywords are case-sensitive", () => {
   const find = hallFinder([
     ["first", ["Bug", "naïve"]],
     ["second", ["bug", "naïve"]],

@@ -1,4 +1,4 @@
-/** The drawer tools that 3.11 added, on a real ledger: ids of many rows, lists of ids, sources, checkpoints. */
+/** Tests of the drawer tools that 3.11 added, on a real ledger: ids of many rows, lists of ids, sources, checkpoints. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ const file = (content: string, more: Record<string, unknown> = {}): Answer =>
   write("add_drawer", { wing: "w", room: "r", content, ...more });
 const LONG = "äbc ".repeat(500);
 
-test("a long text's id means all its slices: get joins them, update cuts the new text, delete removes all", () => {
+test("the id of a long text covers all its slices: get joins them, update cuts the new text, delete removes them all", () => {
   const { drawer_id: id, chunk_ids: slices } = file(LONG);
   expect(slices).toHaveLength(3);
   const found = findLogical(reader, id);
@@ -54,7 +54,7 @@ test("a long text's id means all its slices: get joins them, update cuts the new
   expect(reader.drawerCount()).toBe(0);
 });
 
-test("a short drawer that grows past one row is split under its id; an id that only begins the same is not touched", () => {
+test("a short drawer that outgrows one row is split under its id; an id with the same prefix is not touched", () => {
   const { drawer_id: id } = file("short");
   write("add_drawer", { wing: "w", room: "r", content: "neighbour" });
   expect(write("update_drawer", { drawer_id: id, content: LONG })).toMatchObject({ drawer_id: id, chunks: 3 });
@@ -69,7 +69,7 @@ test("a short drawer that grows past one row is split under its id; an id that o
   expect(reader.drawerCount()).toBe(4);
 });
 
-test("a list of ids gets an answer for each in order, with an error for a missing one; an invalid list is refused", async () => {
+test("a list of ids gets one answer per id, in order, with an error for each missing id; an invalid list is refused", async () => {
   const [a, b] = [file("a").drawer_id, file(LONG).drawer_id];
   expect(await getDrawers(reader, { drawer_ids: [b, "nope", a] })).toMatchObject({
     results: [{ content: LONG }, { drawer_id: "nope", error: "Drawer not found: nope" }, { content: "a" }],
@@ -116,7 +116,7 @@ test("the preview of delete_by_source names five places, as MemPalace does", () 
   expect([count, sample]).toEqual([6, [0, 1, 2, 3, 4].map((at) => ({ wing: "w", room: `r${at}` }))]);
 });
 
-test("a checkpoint files new items, reports duplicates and errors by item, and writes the diary", () => {
+test("a checkpoint files new items, reports each duplicate and each error, and writes the diary", () => {
   const stored = file("known").drawer_id;
   const item = (content: unknown): object => ({ wing: "w", room: "r", content });
   const items = [item("known"), item("new"), item("new again"), item(7), "no item", { ...item("x"), wing: "a/b" }];
@@ -136,7 +136,7 @@ test("a checkpoint files new items, reports duplicates and errors by item, and w
       { item: "no item", error: "item must be an object" },
       { success: false, error: "wing contains invalid path characters" },
     ],
-    // The items are kept, although the diary's wing is invalid.
+    // The tool files the items even if the diary's wing is invalid.
     diary: { success: false, error: "name contains invalid path characters" },
   });
   expect(reader.drawerCount()).toBe(2);
@@ -144,7 +144,7 @@ test("a checkpoint files new items, reports duplicates and errors by item, and w
   expect(again).toMatchObject({ added: [{ reason: "already_exists" }], diary: { success: true, agent: "tester" } });
 });
 
-test("a repeated checkpoint is done once, whatever the search for duplicates finds the second time", () => {
+test("a repeated checkpoint is done once, even if its second search for duplicates finds something else", () => {
   const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
   const params = { items: [{ wing: "w", room: "r", content: "once" }], diary: { agent_name: "a", entry: "e" } };
   const call = {
@@ -175,7 +175,7 @@ test("a bound with an offset is converted to the broker's local time, and a reve
     since: "2025-12-31T21:00:00.123456",
     before: "2026-04-01",
   });
-  // A date has no offset, but MemPalace accepts a Z after it.
+  // MemPalace accepts a Z after a date, although a date has no offset.
   expect(validWindow({ since: "2026-04-01Z" })).toEqual({ since: "2026-04-01" });
   expect(validWindow({ since: "", before: null })).toEqual({});
   expect(() => validWindow({ since: "2026-02-30" })).toThrow(

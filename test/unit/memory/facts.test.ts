@@ -1,4 +1,4 @@
-/** The rules of facts on a real ledger: storing, querying and repeating. */
+/** Tests of facts on a real ledger: storing, querying and repeating. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { factStats, factTimeline, queryFacts } from "../../../src/memory/graph/facts.ts";
 import { createGraphFixture, type GraphFixture } from "../../helpers/graph-fixture.ts";
@@ -23,7 +23,7 @@ describe("names in either form of Unicode", () => {
   it.each([
     [composed, decomposed],
     [decomposed, composed],
-  ])("are one entity, whose id is the one of its first name", (first, other) => {
+  ])("names in either form of Unicode are one entity, with the id of the first name", (first, other) => {
     graph.write("kg_add", { subject: first, predicate: "likes", object: "tea" });
     graph.write("kg_add", { subject: other, predicate: "likes", object: "soup" });
     for (const entity of [first, other]) {
@@ -53,13 +53,13 @@ describe("kg_add", () => {
     expect(factStats(graph.reader.graph)).toMatchObject({ entities: 2, triples: 1 });
   });
 
-  it("returns the open fact if there is one, and opens a new one after that has ended", () => {
+  it("returns the open fact if there is one, and opens a new one after the old one has ended", () => {
     const first = graph.write("kg_add", { ...JOB, valid_from: "2025-01-01" }) as { triple_id: string };
     expect(graph.write("kg_add", { ...JOB, valid_from: "2024-01-01", valid_to: "2024-02-01" })).toMatchObject(first);
     graph.write("kg_invalidate", { ...JOB, ended: "2025-06-01" });
     const again = graph.write("kg_add", JOB, { atMs: 5 }) as { triple_id: string };
     expect(again.triple_id).not.toBe(first.triple_id);
-    // Opened and ended twice within one millisecond: still two ids.
+    // Opening and ending a fact twice in one millisecond still makes two ids.
     graph.write("kg_invalidate", { ...JOB, ended: "2025-06-01" }, { atMs: 5 });
     const third = graph.write("kg_add", JOB, { atMs: 5 }) as { triple_id: string };
     const ids = [first, again, third].map((reply) => reply.triple_id);
@@ -67,14 +67,14 @@ describe("kg_add", () => {
     for (const id of ids) expect(id).toMatch(/^t_alice_works_at_acme_[0-9a-f]{12}$/);
   });
 
-  it("with a repeated key is done once and answered the same", () => {
+  it("a call that repeats a key is done once and gets the same answer", () => {
     const first = graph.write("kg_add", JOB, { key: "k", atMs: 1 });
     graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
     expect(graph.write("kg_add", JOB, { key: "k", atMs: 9 })).toEqual(first);
     expect(factStats(graph.reader.graph)).toMatchObject({ triples: 1, current_facts: 0 });
   });
 
-  it("is reported as a change and journaled, even if it cannot be repeated", () => {
+  it("a call without a key is reported as a change and journaled", () => {
     const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
     const call = { key: "k", isRepeatable: false, method: "kg_add", params: JOB, peer, requestId: "r", atMs: 1 };
     expect(graph.writer.commit([call]).changes).toEqual({ added: 0, written: [], removed: [], graph: 3, closets: 0 });
@@ -107,7 +107,7 @@ describe("kg_add", () => {
 });
 
 describe("kg_invalidate and kg_supersede", () => {
-  it("end every open fact with this subject, predicate and object, and succeed if none is open", () => {
+  it("end every open fact with this subject, predicate and object, and succeed without any", () => {
     graph.write("kg_add", { ...JOB, valid_from: "2025-01-01" });
     expect(graph.write("kg_invalidate", { ...JOB, object: "Nobody", ended: "2025-06-01" })).toMatchObject({
       success: true,
@@ -196,7 +196,7 @@ describe("kg_query", () => {
         { id: "bob_smith", name: "Bob Smith" },
       ],
     });
-    // An entity has exactly this name: it is used, even if it has no facts then.
+    // An entity has exactly this name and is used, although it has no facts at that time.
     graph.write("kg_add", { subject: "Smith", predicate: "is", object: "a name" });
     expect(query({ entity: "Smith", as_of: "" })).toMatchObject({ entity: "Smith", count: 1 });
     graph.write("kg_add", { subject: "Carol", predicate: "likes", object: "tea", valid_from: "2025-01-01" });

@@ -1,4 +1,4 @@
-/** Filters by wing, room and source: an exact name wins, another spelling is found if only one fits, and the answer says so. */
+/** Filters by wing, room and source use an exact name first. Another spelling works if only one name fits, and the answer then says so. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createSearchPalace, type SearchPalace } from "../../helpers/search-palace.ts";
 import { findRoom, findWing } from "../../../src/memory/search/filter-names.ts";
@@ -47,7 +47,7 @@ test("a name that could be several, or none, is not found, and the hint names th
   expect(findWing("foo", ["bar"]).hint).toBe("no wing `foo`, and no wing like it");
   const many = Array.from({ length: 9 }, (_, at) => `room ${at}`);
   expect(findRoom("room", many, "w").hint).toMatch(/^no room `room` in wing `w`; .*`room 4` and 4 more$/);
-  // A room has no prefix of a diary.
+  // A room's name has no diary prefix.
   expect(findRoom("alice", ["wing_alice"])).not.toHaveProperty("name");
 });
 
@@ -91,7 +91,7 @@ test.each([
   });
 });
 
-test("a source's whole name is exact, a wing decides between equal file names, and otherwise the hint names them", async () => {
+test("a source's full name is exact, a wing decides between equal file names, and otherwise the hint lists them", async () => {
   const exact = await palace.search("ferry", { source_file: "/two/docs/README.md" });
   expect(exact.results).toHaveLength(1);
   expect(exact).not.toHaveProperty("hint");
@@ -101,7 +101,7 @@ test("a source's whole name is exact, a wing decides between equal file names, a
   const both = await palace.search("ferry", { source_file: "readme.md" });
   expect(both.results).toEqual([]);
   expect(both["hint"]).toMatch(/^source_file `readme.md` could be `\/(one|two)\/docs\/README.md`, `\/(one|two)\/docs/);
-  // A part of a file's name finds nothing by itself.
+  // A part of a file name is not enough.
   const typo = await palace.search("ferry", { source_file: "Boast.md" });
   expect(typo.results).toEqual([]);
   expect(typo["hint"]).toBe("no source_file `Boast.md`; source_files like it: `/two/My-Notes/Boats.md`");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fuse } from "../../../src/memory/search/fusion.ts";
 
-/** Scores of a drawer with this score for its own words, and this static cosine. */
+/** Returns the scores of a drawer with this score for its own words and this static cosine. */
 const words = (drawer: number, meaning = 0, identifiers = 0) => ({
   ...{ drawer, pairs: 0, source: 0, coverage: 0 },
   ...{ meaning, identifiers, names: 0, file: 0 },
@@ -22,14 +22,14 @@ test("the score is the weighted sum of cosine, static cosine and share of the be
   expect(scores(fuse(candidates, "static"))).toEqual([0.71, 0.58, 0.268]);
 });
 
-test("a drawer without a vector yet has nearly the place that it has with one", () => {
+test("a drawer without a vector ranks nearly where it ranks with one", () => {
   const drawers = [1, 2, 3].map((row) => ({ row, words: words(6 - row, 0.5), cosine: 0.3 + 0.12 / row }));
   const waiting = drawers.map((one) => ({ ...one, cosine: one.row === 2 ? Number.NaN : one.cosine }));
   expect(rows(fuse(waiting, "hybrid"))).toEqual(rows(fuse(drawers, "hybrid")));
   expect(Math.abs((fuse(waiting, "hybrid")[1]?.near.cosine ?? 0) - 0.36)).toBeLessThan(0.15);
 });
 
-test("a drawer that holds the question's identifiers stands above one that has more of its other words", () => {
+test("a drawer with the question's identifiers ranks above one with more of its other words", () => {
   const candidates = [
     { row: 1, words: words(10, 0.4), cosine: 0.4 },
     { row: 2, words: words(7, 0.4, 1), cosine: 0.4 },
@@ -38,7 +38,7 @@ test("a drawer that holds the question's identifiers stands above one that has m
   expect(rows(fuse(candidates, "static"))).toEqual([2, 1]);
 });
 
-test("lexical mode ignores cosines, vector mode ignores words", () => {
+test("lexical mode ignores cosines, and vector mode ignores words", () => {
   const candidates = [
     { row: 1, words: words(1), cosine: 0.9 },
     { row: 2, words: words(2), cosine: 0.1 },
@@ -48,7 +48,7 @@ test("lexical mode ignores cosines, vector mode ignores words", () => {
   expect(rows(fuse(candidates, "vector"))).toEqual([1, 2]);
 });
 
-test("equal scores are in row order", () => {
+test("hits with equal scores are in row order", () => {
   const candidates = [9, 3, 7].map((row) => ({ row, words: words(1), cosine: 0.5 }));
   expect(rows(fuse(candidates, "hybrid"))).toEqual([3, 7, 9]);
 });
@@ -59,7 +59,7 @@ test("if no hit has a lexical score, the scores are still numbers", () => {
   expect(fuse([], "hybrid")).toEqual([]);
 });
 
-test("pairs and the source count less than the drawer's own words", () => {
+test("word pairs and words of the source count less than the drawer's own words", () => {
   const parts = (drawer: number, pairs: number, source: number) => ({
     ...words(drawer),
     ...{ pairs, source },

@@ -1,4 +1,4 @@
-/** The hall of a text by a plain definition: the first hall with the most keywords that are substrings. */
+/** Defines a text's hall naively: the first hall with the most keywords that are substrings of the text. */
 import { expect, test } from "vitest";
 import { hallOf } from "../../../src/memory/drawer/hall.ts";
 import { KeywordScanner } from "../../../src/memory/drawer/keywords.ts";
@@ -12,7 +12,7 @@ test.each([
   ["é love 😀 hate", "emotions"],
 ])("%s belongs to hall %s", (text, hall) => expect(hallOf(text)).toBe(hall));
 
-test("the scanner finds the same keywords as String.includes, also overlapping ones", () => {
+test("the scanner finds the same keywords as String.includes, including overlapping ones", () => {
   const keywords = ["ab", "abc", "bc", "c", "cab", "b a"];
   const scanner = new KeywordScanner(keywords.map((keyword, owner) => ({ keyword, owner })));
   let seed = 7;

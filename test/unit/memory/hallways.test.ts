@@ -1,7 +1,4 @@
-/**
- * The links that a mine makes of the names on its drawers, write by write; links-parity.test.ts tests the rules
- * themselves.
- */
+/** Tests the links that a mine makes from the names on its drawers, write by write. links-parity.test.ts tests the rules. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { listHallways } from "../../../src/memory/graph/tunnels.ts";
 import { LINKS_CHANGED_MAX } from "../../../src/protocol/limits.ts";
@@ -26,7 +23,7 @@ const hallways = (wing = "w"): Link[] =>
   (listHallways(graph.reader.graph, { wing, limit: 500 }) as { hallways: Link[] }).hallways;
 const labels = (wing = "w"): unknown[] => hallways(wing).map(({ label }) => label);
 
-test("names that share two drawers have a hallway, and lose it when they no longer share two", () => {
+test("names that share two drawers get a hallway, and lose it when they no longer share two", () => {
   file("a.md", ["Alice", "Bob", "Carla"]);
   file("b.md", ["Bob", "Alice"]);
   expect(rebuild()).toEqual({ hallways: 1, tunnels: 0, left: 0 });
@@ -53,7 +50,7 @@ test("an unchanged hallway is not written again, and its strength is kept when i
   expect(hallways()).toMatchObject([{ co_occurrence_count: 3, strength: 1.5 }]);
 });
 
-test("a mine leaves other wings' hallways alone, and joins wings by a shared name", () => {
+test("a mine leaves other wings' hallways unchanged, and links wings that share a name", () => {
   for (const wing of ["w", "v"]) for (const name of ["a.md", "b.md", "c.md"]) file(name, ["Alice", "Bob"], wing);
   expect(rebuild("w")).toEqual({ hallways: 1, tunnels: 0, left: 0 });
   expect(rebuild("v")).toEqual({ hallways: 1, tunnels: 2, left: 0 });
@@ -64,7 +61,7 @@ test("a mine leaves other wings' hallways alone, and joins wings by a shared nam
   ]);
 });
 
-test("changes beyond the limit of one write are made by the next", () => {
+test("changes beyond the limit of one write are made in the next write", () => {
   const letters = "abcdefghijklmnopqrstuvwxy";
   for (let group = 0; group < 8; group++) {
     const names = Array.from(letters, (letter) => `Q${letters.charAt(group)}${letter}q`);

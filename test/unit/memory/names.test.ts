@@ -1,4 +1,4 @@
-/** The names of a drawer are searched: its source's file and folders, its wing and its room. */
+/** A search also finds a drawer by its names: its source's file and folders, its wing and its room. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ test("a question that names a file finds the file first, then the notes that men
     }
 });
 
-test("words of a file's name, cut at signs and inner capitals, of its folders, its wing and its room find a drawer", async () => {
+test("a drawer is found by parts of its file's name, cut at signs and inner capitals, and by its folders, wing and room", async () => {
   await using palace = await createSearchPalace();
   document(palace, "/p/billing/retryBackoffPolicy.ts", STEPS);
   document(palace, "/p/other/first.ts", NOISE[0] as string);
@@ -50,7 +50,7 @@ test("words of a file's name, cut at signs and inner capitals, of its folders, i
   expect(await palace.texts("orchard ladders", { mode: "lexical", wing: "w" })).toEqual([]);
 });
 
-test("names outvote no words of the text", async () => {
+test("matches in names do not outweigh matches in the text", async () => {
   await using palace = await createSearchPalace();
   palace.file("Nothing to see.", { wing: "orchard", room: "ladders" });
   palace.file("The ladders of the orchard were painted in May.");
@@ -64,7 +64,7 @@ test("names outvote no words of the text", async () => {
   expect((await palace.texts("what is wrong in boiler.md"))[1]).toContain("broke in June");
 });
 
-test("a name is found from its own write on, under its new name after a move, and no more once it is forgotten", async () => {
+test("a name is found from its first write on, under its new name after a move, and never after it was forgotten", async () => {
   await using palace = await createSearchPalace();
   for (const text of NOISE) palace.file(text);
   const asked = (words: string): Promise<string[]> => palace.texts(words, { mode: "lexical" });
@@ -88,7 +88,7 @@ test("a file is found by its name in either form of Unicode", async () => {
   expect(await palace.texts("groesse", { mode: "lexical" })).toEqual([STEPS]);
 });
 
-test("an open index has the names that the ledger has, and keeps none of a source that is gone", () => {
+test("an open index has exactly the ledger's names, and none of a removed source", () => {
   const folder = mkdtempSync(join(tmpdir(), "names-"));
   const ledger = createLedger(join(folder, "ledger.sqlite3"));
   const reader = new Database(join(folder, "ledger.sqlite3"), { readonly: true });

@@ -1,4 +1,4 @@
-/** The texts that a prompt is searched for with: bounded, whatever an agent sends. */
+/** Tests which texts a prompt is searched with. Their size is bounded, whatever an agent sends. */
 import { expect, test } from "vitest";
 import { identifiersOf } from "../../../src/memory/index/lexical/identifiers.ts";
 import { partsOf, sanitizeQuery } from "../../../src/memory/search/query-sanitizer.ts";
@@ -11,12 +11,12 @@ test("a short prompt is one text", () => {
   expect(parts(LAST)).toEqual([LAST]);
 });
 
-test("a long prompt is searched for as a whole and by its sentences, without a greeting", () => {
+test("a long prompt is searched with as a whole and by sentence, without its greeting", () => {
   const prompt = `Hi there! ${FIRST} ${"It was set up by a colleague last year. ".repeat(5)}${LAST} Thanks!`;
   expect(parts(prompt)).toEqual([prompt, FIRST, "It was set up by a colleague last year.", LAST]);
 });
 
-test("of a huge prompt the beginning and the end are searched for, in few texts and with few identifiers", () => {
+test("a huge prompt is searched with by its beginning and its end, in few texts with few identifiers", () => {
   const log = Array.from({ length: 40_000 }, (_, at) => `at step_${at} of the build something_${at} failed.`).join(
     "\n",
   );

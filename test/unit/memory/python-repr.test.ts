@@ -1,4 +1,4 @@
-/** Error messages quote refused values as Python does, up to a maximum length. */
+/** Error messages quote a refused value as Python does, up to a maximum length. */
 import { expect, it } from "vitest";
 import { pythonRepr } from "../../../src/memory/text/python-repr.ts";
 
@@ -8,6 +8,6 @@ it("a refused value is quoted as Python quotes it", () => {
   ]);
 });
 
-it("only the beginning of a long text is quoted, without half a character", () => {
+it("only the beginning of a long text is quoted, and no character is split", () => {
   expect(pythonRepr("😀".repeat(5_000))).toBe(`'${"😀".repeat(4_000)}'`);
 });

@@ -30,7 +30,7 @@ test.each([
   expect(agreeing(query)).toEqual([]);
 });
 
-test("relative dates need the current day", () => {
+test("a relative date needs the current day", () => {
   const now = "2024-02-07T10:00:00";
   expect(agreeing("what did we do last week?", now)).toEqual(["2024-01-31"]);
   expect(agreeing("this week's notes", now)).toEqual(["2024-02-05"]);
@@ -39,7 +39,7 @@ test("relative dates need the current day", () => {
   expect(agreeing("last year", now)).toEqual(["2023-05-08", "2023-05-20", "2023-03-01"]);
 });
 
-test("quoted texts are phrases; inches, apostrophes and single quotation marks are not", () => {
+test("a quoted text is a phrase; inches, apostrophes and single quotation marks make none", () => {
   expect(quotedPhrases('who said "blue cabinet" and “tide tables”?')).toEqual(["blue cabinet", "tide tables"]);
   expect(quotedPhrases('"one", "one" ("two")')).toEqual(["one", "two"]);
   expect(quotedPhrases('a 5" pipe and a 6" pipe, the crew\'s "mess')).toEqual([]);

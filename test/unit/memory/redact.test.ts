@@ -1,4 +1,4 @@
-/** Which texts are masked: secrets of every kind, and a corpus of texts that only look like secrets. */
+/** Tests which texts are masked: secrets of every kind, and texts that only look like secrets. */
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { redact, redactAnswer } from "../../../src/memory/text/redact.ts";
 import { cpuTimeOf } from "../../helpers/cpu-time.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
-/** Returns a fake token. It is built at run time, so that no scanner finds a token in this repository. */
+/** Returns a fake token. Building it at run time keeps scanners from finding a token in this repository. */
 const made = (prefix: string, length: number): string =>
   prefix + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z".repeat(9).slice(0, length);
 const upper = (prefix: string, length: number): string =>
@@ -60,7 +60,7 @@ it.each(SECRETS)("$kind is masked: %#", ({ kind, secret, around }) => {
     expect(masked).not.toContain(secret);
     expect(masked).not.toContain(secret.slice(5, 25).replaceAll("\n", "\\n"));
     expect(kinds).toContain(kind);
-    // A mask is not a secret: masking twice changes no more.
+    // Masking twice changes nothing more, because a mask is not a secret.
     expect(redact(masked, "recall")).toEqual({ text: masked, kinds: [] });
     expect(redact(text, "off")).toEqual({ text, kinds: [] });
   }
@@ -76,7 +76,7 @@ test("the text around a secret stays", () => {
   );
 });
 
-/** Code, hashes, ids, images: masking must not change them. */
+/** Code, hashes, ids and images, which masking must not change. */
 const HARMLESS: readonly (readonly [what: string, text: () => string])[] = [
   ["this repository's lock file", () => readFileSync(join(ROOT, "package-lock.json"), "utf8")],
   ["this repository's sources", () => sources(join(ROOT, "src"))],
@@ -117,7 +117,7 @@ it.each(HARMLESS)("%s stay as they are", (_what, text) => {
   expect(redact(given, "recall")).toEqual({ text: given, kinds: [] });
 });
 
-test("strict masks values that are assigned to a secret's name, recall does not", () => {
+test("strict masking covers values assigned to a secret's name, recall masking does not", () => {
   const text = `DB_PASSWORD=corr3ct-horse\napi_key: "q1w2e3r4t5"`;
   expect(redact(text, "recall").kinds).toEqual([]);
   expect(redact(text, "strict").text).toBe(
@@ -125,7 +125,7 @@ test("strict masks values that are assigned to a secret's name, recall does not"
   );
 });
 
-test("an answer lists the kinds that were masked, and an answer without secrets is returned as it is", async () => {
+test("an answer lists the masked kinds, and an answer without secrets is returned unchanged", async () => {
   const clean = { results: [{ text: "nothing here", similarity: 0.5 }], total: null };
   expect(await redactAnswer(clean, "recall")).toBe(clean);
   const secret = made("ghp_", 36);
@@ -151,7 +151,7 @@ test("a large answer is masked in parts, and other requests run between them", a
   expect(turns).toBeGreaterThanOrEqual(4);
 });
 
-/** Texts on which a pattern that can start anywhere, or repeats without limit, takes quadratic time. */
+/** Texts that take quadratic time with a pattern that can start anywhere or repeats without limit. */
 const HOSTILE: readonly (readonly [what: string, text: (n: number) => string])[] = [
   ["beginnings of tokens", (n) => "eyJ-".repeat(n / 4)],
   ["halves of web tokens", (n) => "eyJhbGciOiJ.".repeat(n / 12)],
@@ -172,7 +172,7 @@ it.each(HOSTILE)("%s are masked in linear time", (_what, text) => {
   const [small, large] = [text(20_000), text(400_000)];
   took(small);
   const before = Math.max(Math.min(took(small), took(small), took(small)), 0.3);
-  // Twenty times the text takes twenty times the work, not four hundred times. A busy machine gets several attempts.
+  // Twenty times the text must take twenty times the work, not four hundred times. A busy machine gets several attempts.
   let ratio = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < 8 && ratio >= 100; attempt++) ratio = Math.min(ratio, took(large) / before);
   expect(ratio).toBeLessThan(100);

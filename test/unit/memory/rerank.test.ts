@@ -1,15 +1,15 @@
-/** The first hits in a cross-encoder's order, through the search tool on a real ledger that is searched by words. */
+/** Tests that the search tool puts its first hits in a cross-encoder's order, on a real ledger searched by words. */
 import { expect, test } from "vitest";
 import { RERANKED_MAX } from "../../../src/memory/search/rerank.ts";
 import type { Reranker } from "../../../src/memory/port/search.ts";
 import { PalaceError } from "../../../src/base/errors.ts";
 import { createSearchPalace } from "../../helpers/search-palace.ts";
 
-/** A model that prefers texts with a higher number at their end. */
+/** Model that prefers texts with a higher number at their end. */
 const byNumber: Reranker = {
   rerank: (_, texts) => Promise.resolve(texts.map((text) => Number(/\d+$/.exec(text)?.[0] ?? 0))),
 };
-/** Texts with fewer other words score higher by BM25. They differ enough that none is folded. */
+/** Fewer other words give a text a higher BM25 score. The texts differ enough that none is folded. */
 const note = (at: number): string =>
   `harbour ${Array.from({ length: at }, (_, word) => `w${at}x${word}`).join(" ")} ${at}`;
 
@@ -25,7 +25,7 @@ async function search(
   return { order, scores: answer.results.map(({ score }) => score), answer };
 }
 
-test("the first hits come in the model's order with the same list of scores, and the others stay behind them", async () => {
+test("the first hits get the model's order and keep the list of scores; the others stay behind them", async () => {
   const before = await search(undefined);
   const after = await search(byNumber);
   expect(after.order).toEqual([
@@ -35,7 +35,7 @@ test("the first hits come in the model's order with the same list of scores, and
   expect(after.scores).toEqual(before.scores);
 });
 
-test("explain shows the model's score of each hit and its place before, and why no model was used", async () => {
+test("explain shows each hit's model score and former place, and why no model was used", async () => {
   const without = await search(undefined, { explain: true }, 3);
   const { answer } = await search(byNumber, { explain: true }, 3);
   expect(answer).toMatchObject({

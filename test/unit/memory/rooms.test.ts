@@ -20,7 +20,7 @@ const PALACE = [
 const rooms = (list: unknown): unknown[] => (list as { room: string }[]).map(({ room }) => room);
 
 describe("traverse", () => {
-  it("goes from wing to wing, nearest rooms first, then those with most drawers", () => {
+  it("goes from wing to wing, nearest rooms first, then rooms with the most drawers", () => {
     expect(traverse(PALACE, { start_room: "auth", max_hops: 1 })).toEqual([
       { room: "auth", wings: ["code", "team"], halls: ["hall_events", "hall_facts"], count: 6, hop: 0 },
       { room: "rituals", wings: ["home", "team"], halls: [], count: 5, hop: 1, connected_via: ["team"] },
@@ -43,7 +43,7 @@ describe("traverse", () => {
 });
 
 describe("find_tunnels", () => {
-  it("finds the rooms of several wings, and compares wings as slugs on both sides", () => {
+  it("finds the rooms of several wings, and compares wing names as slugs", () => {
     expect(findTunnels(PALACE, {})).toEqual([
       { room: "auth", wings: ["code", "team"], halls: ["hall_events", "hall_facts"], count: 6, recent: "2025-02-02" },
       { room: "rituals", wings: ["home", "team"], halls: [], count: 5, recent: "" },
@@ -56,7 +56,7 @@ describe("find_tunnels", () => {
   });
 });
 
-it("graph_stats counts an edge for each pair of wings and hall", () => {
+it("graph_stats counts one edge for each pair of wings and hall", () => {
   expect(graphStats(PALACE, 2)).toEqual({
     total_rooms: 4,
     total_room_instances: 6,

@@ -1,4 +1,4 @@
-/** A search that knows the searcher's project: prefers its wings, is limited to them, or looks everywhere. On a real ledger. */
+/** A search that knows the searcher's project prefers its wings, is limited to them, or looks everywhere. The tests use a real ledger. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createSearchPalace, type SearchPalace } from "../../helpers/search-palace.ts";
 import { wingsNamed } from "../../../src/memory/search/filter-names.ts";
@@ -43,7 +43,7 @@ test.each([
   expect(wingsNamed(["__", ""], wings)).toEqual([]);
 });
 
-test("of two notes that are equally good, that of the project is first, and the answer says so", async () => {
+test("of two equally good notes the project's own comes first, and the answer says so", async () => {
   const query = "what does the deploy script need";
   expect((await wingsOf(query, {})).slice(0, 2)).toEqual(["other", "My Shop"]);
   const { scope, results } = await palace.search(query, { project, explain: true });
@@ -55,11 +55,11 @@ test("of two notes that are equally good, that of the project is first, and the 
   expect(await wingsOf(query, { project: ["gone", "my_shop"] })).toEqual(await wingsOf(query, { project }));
 });
 
-test("a note of elsewhere that is clearly better stays first", async () => {
+test("a clearly better note from elsewhere stays first", async () => {
   expect((await wingsOf("where do kingfishers nest", { project }))[0]).toBe("other");
 });
 
-test("strict limits to the wings of the project, however they are spelled", async () => {
+test("a strict search is limited to the project's wings, in any spelling", async () => {
   const { scope, results, hint } = await palace.search("harbour release", { project, scope: "strict" });
   expect(scope).toEqual({ project: "my_shop", wings: ["My Shop", "my_shop", "wing_my_shop"], strict: true });
   expect(new Set(results.map((hit) => hit["wing"]))).toEqual(new Set(["My Shop", "my_shop", "wing_my_shop"]));
@@ -77,7 +77,7 @@ test("an empty answer of a strict search says how to search everywhere", async (
   expect(away["hint"]).toBe("nothing found in project `my_shop`; scope=all searches everywhere");
 });
 
-test("scope all, a wing, and a project without a wing change nothing of the answer", async () => {
+test("scope all, a wing, and a project without a wing leave the answer unchanged", async () => {
   const query = "harbour release token";
   const plain = await palace.search(query);
   expect(plain).not.toHaveProperty("scope");
@@ -92,7 +92,7 @@ test("scope all, a wing, and a project without a wing change nothing of the answ
   expect(await palace.search(query, { ...text, project })).toEqual(await palace.search(query, text));
 });
 
-test("a scope that cannot be meant is refused", async () => {
+test("an unknown scope is refused", async () => {
   expect(await palace.search("harbour", { scope: "mine" })).toEqual({
     error: "scope must be one of ('prefer', 'strict', 'all')",
   });

@@ -1,7 +1,4 @@
-/**
- * Phrases, dates, neighbours, ended facts and near-duplicates through the search tool, on a real ledger searched by
- * words.
- */
+/** Tests of the search tool on a real ledger searched by words: phrases, dates, neighbours, ended facts and near-duplicates. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createSearchPalace, type SearchPalace } from "../../helpers/search-palace.ts";
 
@@ -9,7 +6,7 @@ let palace: SearchPalace;
 beforeAll(async () => void (palace = await createSearchPalace()));
 afterAll(() => palace[Symbol.asyncDispose]());
 
-test("quoted words must follow each other exactly; if no drawer has them, the answer says so", async () => {
+test("quoted words must follow each other exactly, and the answer says if no drawer has them so", async () => {
   const place = { wing: "phrases" };
   const near = palace.file("The red boats lay at the shore.", place);
   palace.file("A boat, red as rust: red boat of the harbour.", place);
@@ -26,13 +23,13 @@ test("quoted words must follow each other exactly; if no drawer has them, the an
   expect(none["notice"]).toMatch(/^No drawer has "boat shore" word for word/);
 });
 
-/** Files a source as the feeder of documents does; its drawers have 800 characters. */
+/** Files a source like the document feeder, in drawers of 800 characters. */
 function fileSource(wing: string, sourceFile: string, content: string, contentDate?: string): void {
   const source = { wing, room: "r", sourceFile, content, sha256: sourceFile, mtime: 1 };
   palace.write("source.replace", { ...source, ...(contentDate !== undefined && { contentDate }) });
 }
 
-test("a drawer of the day in the question moves up, and no drawer is left out", async () => {
+test("a drawer of the question's day moves up, and no drawer is dropped", async () => {
   const days = ["2023-03-02", "2023-05-08", "2023-06-11"];
   for (const day of days)
     fileSource(
@@ -54,7 +51,7 @@ test("a drawer of the day in the question moves up, and no drawer is left out", 
   expect(await palace.search("fence", { now: "soon" })).toHaveProperty("error");
 });
 
-test("neighbours of a hit are from its own source, in order, as many as asked for", async () => {
+test("neighbours of a hit come from its own source, in order, up to the requested number", async () => {
   const paragraph = (name: string): string =>
     `${name}. ${`The ${name} part of the log speaks of ${name}. `.repeat(16)}`;
   fileSource("logs", "/log.md", ["alpha", "bravo", "charlie", "delta", "echo"].map(paragraph).join("\n\n"));
@@ -96,7 +93,7 @@ test("the slices of one long drawer are neighbours too", async () => {
   });
 });
 
-test("a drawer that states an ended fact is labelled and moved down, unless it mentions the change", async () => {
+test("a drawer that states an ended fact is labelled and moves down, unless it mentions the change", async () => {
   const wing = { wing: "people" };
   const [old, fresh, change] = [
     "Alice works at Acme and likes her desk there.",
@@ -123,12 +120,12 @@ test("a drawer that states an ended fact is labelled and moved down, unless it m
   expect(byText.get(old)).toMatchObject({ at: 1, outdated, explain: { demoted: [{ factor: 0.6 }] } });
   expect(byText.get(change)).toMatchObject({ outdated, explain: { demoted: [] } });
   expect(byText.get(fresh)).not.toHaveProperty("outdated");
-  // The fact was true then.
+  // The fact was true at that time.
   expect((await palace.search(query, { ...wing, now: "2025-05-01" })).results.some((hit) => "outdated" in hit)).toBe(
     false,
   );
 
-  // Stated again, the fact holds again.
+  // Stating the fact again makes it hold again.
   palace.write("kg_add", { ...fact, valid_from: "2025-07-01" });
   expect((await palace.search(query, wing)).results.some((hit) => "outdated" in hit)).toBe(false);
 });
@@ -166,7 +163,7 @@ test("near-duplicates are folded into the best of them, and other drawers take t
   for (const other of others) expect(other).not.toHaveProperty("near_duplicates");
 });
 
-/** Takes a drawer away from questions about the sea. */
+/** Removes a drawer from the answers to questions about the sea. */
 const OFFICE = "payroll, invoices and holidays of the staff in the office; ".repeat(9);
 
 test("a different text is found behind hundreds of copies, and the answer says if there are too many copies", async () => {
@@ -217,11 +214,11 @@ test("a passage from several sources is one hit that names the other sources", a
   expect(others).toHaveLength(2);
   expect(long["also_in"]).toEqual(expect.arrayContaining(others));
   expect(long["also_in"]).toHaveLength(2);
-  // A few words may be the same by chance.
+  // A few words may be equal by chance.
   expect(short).not.toHaveProperty("also_in");
 });
 
-test("with cli_compatible the answer is the command line's text", async () => {
+test("with cli_compatible the answer has the command line's text", async () => {
   const wing = { wing: "shown" };
   palace.file("  The mill grinds on Tuesdays.\nOn Fridays it rests.\n", { ...wing, source_file: "/notes/mill.md" });
   const cli = { ...wing, cli_compatible: true };

@@ -1,4 +1,4 @@
-/** The fields of each hit and of the whole answer of the search tool, on a real ledger without a model. */
+/** Tests the fields of each hit and of the whole search answer, on a real ledger without a model. */
 import { expect, test } from "vitest";
 import { confidenceOf, isWeakMatch } from "../../../src/memory/search/confidence.ts";
 import { createSearchPalace } from "../../helpers/search-palace.ts";
@@ -9,7 +9,7 @@ const NOTES = [
   "Lantern oil is bought from the chandler in the old town.",
 ];
 
-test("explain shows the parts of a hit's score, and the parts add up to it", async () => {
+test("explain shows the parts of a hit's score, and their sum is the score", async () => {
   await using palace = await createSearchPalace();
   NOTES.forEach((note) => palace.file(note));
   const { results } = await palace.search("blue cabinet of the harbour", { explain: true });
@@ -65,7 +65,7 @@ test("an empty result says that no drawer was found", async () => {
   expect(await palace.search("harbour", { wing: "elsewhere" })).toMatchObject(nothing);
 });
 
-test("with a vector, static or of the model, half of the confidence is the cosine", () => {
+test("with a static or model vector the cosine makes up half of the confidence", () => {
   const words = {
     ...{ drawer: 1, pairs: 0, source: 0, coverage: 0.5 },
     ...{ identifiers: 0, names: 0, file: 0, meaning: Number.NaN },
@@ -77,7 +77,7 @@ test("with a vector, static or of the model, half of the confidence is the cosin
   expect([0.17, 0.19].map((cosine) => isWeakMatch({ cosine, words }, 800))).toEqual([true, false]);
 });
 
-test("every hit has its id, its place and source, and when it was written and filed", async () => {
+test("every hit has its id, its place and source, and its times of writing and filing", async () => {
   await using palace = await createSearchPalace();
   const id = palace.file(NOTES[0] as string, { source_file: "/notes/harbour.md" });
   const [hit] = (await palace.search("harbour")).results;

@@ -1,9 +1,9 @@
-/** The limits of a `source_file` filter in 3.11, and the metadata keys that agents do not see. */
+/** Tests the limits of a `source_file` filter in 3.11, and the metadata keys that agents do not see. */
 import { expect, test } from "vitest";
 import { shownMetadata } from "../../../src/memory/drawer/logical.ts";
 import { validSourceFilter } from "../../../src/memory/text/validate.ts";
 
-test("a source filter has at most 4096 characters, counted without the blanks around it", () => {
+test("a source filter has at most 4096 characters without surrounding blanks", () => {
   const longest = "ä😀".repeat(2048);
   expect(validSourceFilter(`  ${longest}\n`)).toBe(longest);
   expect(() => validSourceFilter(`${longest}x`)).toThrow("source_file exceeds maximum length of 4096 characters");

@@ -1,4 +1,7 @@
-/** Documents that are sent in parts, on a real ledger: they are invisible until they are filed, and two never mix. */
+/**
+ * Tests on a real ledger of documents that are sent in parts. Parts stay invisible until the document is filed, and two documents never
+ * mix.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -55,7 +58,7 @@ const waiting = (): unknown[] => rows("SELECT length FROM source_part ORDER BY s
 const lines = (about: string, count: number): string =>
   Array.from({ length: count }, (_, at) => `${about}, line ${at} 🦊 of a long document\n`).join("");
 
-test("the old document stays until the parts are filed, and is then replaced as a whole", () => {
+test("the old document stays until all parts are filed, and is then replaced as a whole", () => {
   const [old, long] = [lines("old", 50), lines("new", 200)];
   write("source.replace", { ...SOURCE, content: old });
   const before = texts();
@@ -71,14 +74,14 @@ test("the old document stays until the parts are filed, and is then replaced as 
   expect(rows("SELECT id || text FROM drawer ORDER BY id")).toEqual(inParts);
 });
 
-test("a part that is repeated with its key counts once", () => {
+test("a part repeated with its key counts once", () => {
   const answer = part("one", 0, "a".repeat(60), "key");
   expect(part("one", 60, "b".repeat(60))).toEqual({ held: 120 });
   expect(part("one", 0, "a".repeat(60), "key")).toEqual(answer);
   expect(waiting()).toEqual([60, 60]);
 });
 
-test("if two clients send one document, the earlier sending is refused and the later one is filed", () => {
+test("if two clients send one document, the later sending is filed and the earlier one refused", () => {
   part("one", 0, "a".repeat(60));
   part("two", 0, "b".repeat(70));
   expect(part("one", 60, "a".repeat(60))).toMatch(OUT_OF_ORDER);
@@ -88,7 +91,7 @@ test("if two clients send one document, the earlier sending is refused and the l
   expect(replace("two", 70)).toMatch(OUT_OF_ORDER);
 });
 
-test("a document that was filed or removed meanwhile is not overwritten by older parts", () => {
+test("older parts do not overwrite a document that was filed or removed meanwhile", () => {
   part("one", 0, "a".repeat(60));
   write("source.replace", { ...SOURCE, content: "c".repeat(80) });
   expect(replace("one", 60)).toMatch(OUT_OF_ORDER);
@@ -98,7 +101,7 @@ test("a document that was filed or removed meanwhile is not overwritten by older
   expect(texts()).toEqual([]);
 });
 
-test("a removal that only finds parts is journaled, one that finds no source is not", () => {
+test("a removal that finds only parts is journaled, one that finds no source is not", () => {
   const remove = (key: string): unknown =>
     write("source.remove", { wing: "w", sourceFile: "/f" }, { key, isRepeatable: false });
   remove("finds nothing");
@@ -107,7 +110,7 @@ test("a removal that only finds parts is journaled, one that finds no source is 
   expect(rows("SELECT key FROM journal WHERE method = 'source.remove'")).toEqual(["finds parts"]);
 });
 
-test("a document of too many drawers, or of none, is not filed and its parts are deleted", () => {
+test("a document with too many drawers, or with none, is not filed, and its parts are deleted", () => {
   write("source.replace", { ...SOURCE, content: "c".repeat(80) });
   part("one", 0, lines("long", 100));
   const parts = { sending: "one", length: lines("long", 100).length };
@@ -148,7 +151,7 @@ test("parts of a document that was never filed are deleted after a day, and when
   expect(waiting()).toEqual([]);
 });
 
-test("a ledger of version 6 accepts parts after it was opened", () => {
+test("a ledger of version 6 accepts parts once it was opened", () => {
   writer.close();
   const old = new Database(file);
   old.exec("DROP TABLE source_part");
@@ -159,7 +162,7 @@ test("a ledger of version 6 accepts parts after it was opened", () => {
   expect(rows("PRAGMA user_version")).toEqual([SCHEMA_VERSION]);
 });
 
-test("chunks are cut by code points, wherever a surrogate pair is", () => {
+test("chunks are cut between code points, wherever a surrogate pair is", () => {
   for (let lead = 0; lead < 12; lead++) {
     const text = `${"x".repeat(lead)}${"🦊 a🦊\n".repeat(lead)}${"🦊".repeat(1_000)}${"ab🦊".repeat(900)}`;
     const points = Array.from(text);

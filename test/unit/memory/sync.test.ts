@@ -1,4 +1,4 @@
-/** sync on real files: it tells deleted sources from those that cannot be seen, and removes only the deleted ones. */
+/** Tests of sync on real files. It distinguishes deleted sources from unreadable ones, and removes only the deleted ones. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -56,7 +56,7 @@ test("a report counts kept, ignored, missing, unseen, foreign and sourceless dra
     file(join(project, name));
   for (const source of ["", "notes.txt", "/nowhere/at/all.md"]) file(source);
   const unresolved = { [join(project, "away/only.md")]: 1 };
-  // By default the project is the nearest folder with a .git or a .gitignore, as in upstream.
+  // The default project is the nearest folder with a .git or a .gitignore, as in upstream.
   expect(await sync({})).toMatchObject({ scanned: 9, kept: 2, out_of_scope: 1 });
   expect(await sync({ project_dir: project })).toEqual({
     success: true,
@@ -68,7 +68,7 @@ test("a report counts kept, ignored, missing, unseen, foreign and sourceless dra
   expect(reader.drawerCount()).toBe(9);
 });
 
-test("with apply it removes missing and ignored sources of the given wing only, and refuses without wing or project", async () => {
+test("with apply it removes the missing and ignored sources of the given wing only, and it refuses without a wing or project", async () => {
   for (const wing of ["w", "v"]) for (const name of ["kept.md", "x.log", "gone.md"]) file(join(project, name), wing);
   expect(await sync({ apply: true })).toMatchObject({
     success: false,
@@ -92,7 +92,7 @@ test("a drawer that was filed for a source after the report stays", async () => 
   expect(reader.listDrawers({}, 10, 0).drawers.map(({ text }) => text)).toContain("it is back");
 });
 
-test("a folder that was replaced, for example by an empty mount point, does not prove that its files are deleted", async () => {
+test("a replaced folder, such as an empty mount point, does not prove that its files are deleted", async () => {
   file(join(project, "kept.md"));
   const source = join(project, "gone.md");
   const inode = String(statSync(dirname(source)).ino);
@@ -118,7 +118,7 @@ test("a source that sync removed is filed again by its feeder, even with the sam
   expect(reader.sources("w")).toEqual([]);
 });
 
-/** Returns the real files, and a list of the folders that they were asked about. */
+/** Returns the real files, and a list of the folders that were looked up. */
 function counting(): { files: typeof sourceFiles; asked: string[] } {
   const asked: string[] = [];
   return {
@@ -127,7 +127,7 @@ function counting(): { files: typeof sourceFiles; asked: string[] } {
   };
 }
 
-/** Returns the number of turns that other work had on the event loop meanwhile. */
+/** Returns how many turns the event loop gave to other work meanwhile. */
 async function whileCounting(work: (turns: () => number) => Promise<unknown>): Promise<number> {
   let [turns, isOver] = [0, false];
   const counted = (async () => {
@@ -174,7 +174,7 @@ test("other requests run while folders are looked up and rules are read", async 
   expect(turns).toBeGreaterThan(3);
 });
 
-test("rules of megabytes are too large to decide about a file", async () => {
+test("ignore rules of several megabytes are too large to decide about a file", async () => {
   for (const name of ["x.log", "sub/ignored.md", "sub/important.log"]) file(join(project, name));
   writeFileSync(join(project, ".gitignore"), `${"# a\n".repeat(200_000)}*.log\n`);
   const asked = { project_dir: project };

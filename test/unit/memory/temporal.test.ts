@@ -1,4 +1,4 @@
-/** The time of a fact: upstream's formats and messages, half-open intervals, and moments with an offset. */
+/** Tests of a fact's times: upstream's formats and messages, half-open intervals, and moments with an offset. */
 import { describe, expect, it } from "vitest";
 import {
   endsBy,
@@ -12,7 +12,7 @@ import {
 
 const fact = (validFrom: string | null, validTo: string | null) => ({ validFrom, validTo });
 
-describe("a moment given by an agent", () => {
+describe("a moment from an agent", () => {
   it.each([
     ["2026-01-02", "2026-01-02"],
     [" 2026-01-02T10:00:00Z ", "2026-01-02T10:00:00Z"],
@@ -48,13 +48,13 @@ describe("a fact with a start and an end", () => {
   it.each([
     ["2025-01-01", "2025-06-01", "2024-12-31T23:59:59Z", false],
     ["2025-01-01", "2025-06-01", "2025-01-01", true],
-    // A date as an end means its whole day, except for the last second.
+    // An end date includes its whole day, except for the last second.
     ["2025-01-01", "2025-06-01", "2025-06-01T23:59:58Z", true],
     ["2025-01-01", "2025-06-01", "2025-06-01T23:59:59Z", false],
     ["2025-01-01", "2025-06-01T12:00:00Z", "2025-06-01T11:59:59Z", true],
     ["2025-01-01", "2025-06-01T12:00:00Z", "2025-06-01T12:00:00Z", false],
     [null, null, "1999-01-01", true],
-    // Rows of 3.3.4 and older, which stored any text.
+    // Rows of 3.3.4 and older, which accepted any text.
     ["2025-06-01T01:00:00+02:00", null, "2025-05-31T23:00:00Z", true],
     ["2025-06-01T01:00:00+02:00", null, "2025-05-31T22:59:59Z", false],
     ["2025-05-31T20:00:00-0500", null, "2025-06-01T00:59:59Z", false],

@@ -1,8 +1,8 @@
-/** Answers of the search tool from transcripts, on a real ledger without a model. */
+/** Tests of search answers from transcripts, on a real ledger without a model. */
 import { expect, test } from "vitest";
 import { createSearchPalace, type SearchPalace } from "../../helpers/search-palace.ts";
 
-/** Files texts as the miner of transcripts does, a drawer each. `times`: when each was said. */
+/** Files each text as one drawer, as the transcript miner does. `times`: when each text was said. */
 function fileTalk(palace: SearchPalace, name: string, texts: readonly string[], times?: readonly string[]): void {
   const source = { wing: "talk", room: "r", sourceFile: `/talks/${name}`, mtime: 1, sha256: name };
   const timed = times === undefined ? {} : { authoredAts: times };
@@ -15,7 +15,7 @@ const BOAT = [
   "A second coat of paint makes the boat last; the paint of the first coat must be dry.",
 ];
 
-test("of one exchange one slice is shown, and the hit names the others", async () => {
+test("a search shows one slice of an exchange, and the hit names the others", async () => {
   await using palace = await createSearchPalace();
   fileTalk(palace, "a.jsonl", [...BOAT, "> And the sails?\nNo paint for sails, they are washed beside the boat."]);
   const { results } = await palace.search("paint of the boat", { neighbors: 2 });
@@ -35,7 +35,7 @@ test("an answer that fills the first candidates leaves room for the exchanges af
   expect(thanks).toMatch(/^> Thanks/);
 });
 
-test("notes that were mined as a transcript have no exchange: each part is shown", async () => {
+test("notes that were mined as a transcript have no exchange, so each part is shown", async () => {
   await using palace = await createSearchPalace();
   fileTalk(
     palace,

@@ -1,6 +1,6 @@
 /**
- * The Chroma driver against servers that misbehave: silent, late, damaged, somebody else's, or the Cloud with its
- * quotas. test/contract/palace-driver.test.ts tests it with a real server.
+ * Tests the Chroma driver against servers that misbehave: silent, late, damaged, somebody else's, or the Cloud with its quotas.
+ * test/contract/palace-driver.test.ts tests it with a real server.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -35,7 +35,7 @@ test("a port without a server is unavailable", async () => {
   await expect(driver.count()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
 });
 
-test("another kind of server is unavailable, and not taken for a palace", async () => {
+test("another kind of server is unavailable and does not count as a palace", async () => {
   await using other = await serve((_, response) => response.writeHead(200).end("<html>hello</html>"));
   await expect(chromaDriver(other.url).open()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
   await using odd = await serve((_, response) => response.writeHead(200).end('{"id":"1","max_batch_size":9}'));
@@ -58,7 +58,7 @@ test("a server that never answers times out, and closing the driver ends the wai
   await expect(opening).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
 });
 
-test("an interrupted write arrives before the next one is sent", async () => {
+test("an interrupted write arrives before the next write is sent", async () => {
   const landed: string[] = [];
   await using slow = await serve((request, response) => {
     const answer = (body: unknown): void =>
@@ -79,7 +79,7 @@ test("an interrupted write arrives before the next one is sent", async () => {
   expect(landed).toEqual(["on its way", "cut off", "newest"]);
 });
 
-test("a refused token is unavailable, and the hint names the variable", async () => {
+test("after a refused token the palace is unavailable, and the hint names the variable", async () => {
   await using guarded = await serve((_, response) => response.writeHead(401).end('{"message":"no"}'));
   await expect(chromaDriver(guarded.url).open()).rejects.toMatchObject({
     code: "STORE_UNAVAILABLE",
@@ -87,13 +87,13 @@ test("a refused token is unavailable, and the hint names the variable", async ()
   });
 });
 
-test("a server with a torn index is damaged, and retrying does not hide it", async () => {
+test("a server with a torn index counts as damaged, and a retry does not hide it", async () => {
   const body = '{"error":"InternalError","message":"Error loading hnsw index"}';
   await using torn = await serve((_, response) => response.writeHead(500).end(body));
   await expect(chromaDriver(torn.url).open()).rejects.toMatchObject({ code: "STORE_CORRUPT", retryable: false });
 });
 
-test("the token is sent, and a URL with a password or a path is refused", async () => {
+test("the driver sends the token, and refuses a URL with a password or a path", async () => {
   const seen: unknown[] = [];
   await using server = await serve((request, response) => {
     seen.push(request.headers["x-chroma-token"]);
@@ -125,7 +125,7 @@ test("Cloud quotas are checked before the first request, and only for the Cloud"
   }
 });
 
-test("a list is split into requests by count and by size, and a record too large for one is sent alone", () => {
+test("a list is split into requests by count and by size, and a record too large for the split is sent alone", () => {
   const large = record("large", {}, "x".repeat(9 * 1024 * 1024));
   const half = record("half", {}, "x".repeat(5 * 1024 * 1024));
   const sizes = sliceRequests([record("a"), large, record("b"), half, half, record("c"), record("d")], 2);

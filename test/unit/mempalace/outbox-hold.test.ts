@@ -10,7 +10,7 @@ const record = (id: string): PalaceRecord => ({
   ...{ id, text: `text of ${id}`, metadata: { wing: "w", room: "r" }, vector: new Float32Array([1, 0]) },
 });
 
-test("hold waits for the batch under way, and after it the outbox sends nothing until release", async () => {
+test("hold waits for the current batch; afterwards the outbox sends nothing until release", async () => {
   const [source, inner] = [new MemoryOutboxSource(), new MemoryDriver()];
   const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   await inner.open();
@@ -27,7 +27,7 @@ test("hold waits for the batch under way, and after it the outbox sends nothing 
   const holding = outbox.hold();
   gate.resolve();
   const release = await holding;
-  // The batch under way has arrived and is off the list; later changes wait.
+  // The current batch arrived and left the list. Later changes wait.
   expect([inner.read("a") !== undefined, outbox.status().lag]).toEqual([true, 0]);
   source.write(record("b"));
   outbox.wake();

@@ -1,4 +1,4 @@
-/** The outbox's pump from ledger to palace, on an in-memory driver and an in-memory copy of the ledger's list. */
+/** Tests the outbox's pump from ledger to palace, on an in-memory driver and an in-memory copy of the ledger's list. */
 import { expect, test, vi } from "vitest";
 import { SILENT_LOG } from "../../../src/base/log.ts";
 import type { PalaceDriver, PalaceRecord } from "../../../src/memory/port/public-palace.ts";
@@ -92,8 +92,7 @@ test("writes and removals are sent in order, in batches of one kind within the d
   await source.retarget("memory");
   await using outbox = start(source, driver);
   await reaches(outbox, "synced");
-  // Retargeting listed the drawers again, after the removals. The clock is fast here, so an idle palace is opened now
-  // and then.
+  // Retargeting listed the drawers again, after the removals. The clock is fast here, so an idle palace is opened now and then.
   expect(driver.calls[0]).toEqual({ op: "open", ids: [] });
   expect(driver.calls.filter(({ op }) => op !== "open")).toEqual([
     { op: "remove", ids: ["x", "y"] },
@@ -115,7 +114,7 @@ test("another target gets every drawer again", async () => {
   expect([await first.open(), await first.count(), await second.count()]).toEqual([undefined, 3, 3]);
 });
 
-test("a palace that is another one when it is reopened gets every drawer again", async () => {
+test("a palace that is a different one after a reconnect gets every drawer again", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver();
   let [life, gone] = [1, false];
@@ -134,7 +133,7 @@ test("a palace that is another one when it is reopened gets every drawer again",
   expect((await inner.ids(0, 9)).sort()).toEqual(["a", "b"]);
 });
 
-test("an unreachable palace is tried again at growing intervals, up to half a minute, and the status has the reason", async () => {
+test("an unreachable palace is tried again at growing intervals up to half a minute, and the status has the reason", async () => {
   const source = new MemoryOutboxSource();
   const clock = new QuickClock();
   let down = true;
@@ -170,7 +169,7 @@ test("a wake-up shortens the wait after a failure, but not below a second", asyn
   expect(clock.sleeps.filter((ms) => ms === 1_000).length).toBeGreaterThanOrEqual(5);
 });
 
-test("an idle palace that becomes unreachable is noticed", async () => {
+test("the outbox notices that an idle palace became unreachable", async () => {
   const source = new MemoryOutboxSource();
   let down = false;
   const driver = flaky(new MemoryDriver(), ({ op }) => down && op === "open");
@@ -182,7 +181,7 @@ test("an idle palace that becomes unreachable is noticed", async () => {
   await reaches(outbox, "synced");
 });
 
-test("a record that the palace refuses blocks no other, stays listed and is named", async () => {
+test("a record that the palace refuses blocks no other record, stays listed and is named", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver({ recordsMax: 8 });
   const driver = flaky(inner, ({ ids }) => ids.includes("bad"), REFUSED);
@@ -198,7 +197,7 @@ test("a record that the palace refuses blocks no other, stays listed and is name
   await vi.waitFor(() => expect(inner.read("good")).toBeDefined());
 });
 
-test("a refused record is tried again when it changes, and then the status has no error", async () => {
+test("a refused record is tried again when it changes, and the error then leaves the status", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver();
   let bad = true;
@@ -213,14 +212,14 @@ test("a refused record is tried again when it changes, and then the status has n
   expect(inner.read("bad")?.text).toBe("shorter");
 });
 
-test("a record that one palace refuses is offered to the next", async () => {
+test("a record that one palace refuses is offered to the next palace", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver();
   let [target, down] = ["strict", false];
   const driver = flaky(inner, ({ op }) => target === "strict" && op === "upsert", REFUSED);
   vi.spyOn(driver, "open").mockImplementation(() => (down ? Promise.reject(UNAVAILABLE) : inner.open()));
   Object.defineProperty(driver, "target", { get: () => target });
-  // The list stays the same, so that only the pump's memory of the refusal matters.
+  // The list stays the same, so only the pump's own memory of the refusal matters.
   vi.spyOn(source, "retarget").mockResolvedValue();
   source.write(record("a"));
   await using outbox = start(source, driver);
@@ -232,7 +231,7 @@ test("a record that one palace refuses is offered to the next", async () => {
   expect(inner.read("a")).toBeDefined();
 });
 
-test("a palace that refuses everything is not asked for ever", async () => {
+test("the outbox does not ask for ever if the palace refuses everything", async () => {
   const source = new MemoryOutboxSource();
   const driver = flaky(new MemoryDriver(), ({ op }) => op === "upsert", REFUSED);
   for (let i = 0; i < 1_000; i += 1) source.write(record(`d${i}`));
@@ -243,7 +242,7 @@ test("a palace that refuses everything is not asked for ever", async () => {
   expect(outbox.status()).toMatchObject({ lag: 1_000, detail: "the palace refuses every record: d0: too large" });
 });
 
-test("drawers without a vector are not sent until they have one", async () => {
+test("drawers are sent only once they have a vector", async () => {
   const [source, driver] = [new MemoryOutboxSource(), new MemoryDriver()];
   source.writeWithoutVector("a");
   await using outbox = start(source, driver);
@@ -297,7 +296,7 @@ test("stopping abandons a batch that hangs, closes the driver and keeps the list
   expect(source.lag().entries).toBe(1);
 });
 
-test("stopping finishes the batch under way and starts no other", async () => {
+test("stopping finishes the current batch and starts no other", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver({ recordsMax: 1 });
   for (const id of ["a", "b", "c"]) source.write(record(id));
@@ -327,7 +326,7 @@ test("every change of state is reported once", async () => {
 });
 
 test.each([1, 2, 3, 4, 5, 6, 7, 8])(
-  "after random writes, deletes, failures and restarts the palace equals the ledger exactly (seed %i)",
+  "after random writes, deletions, failures and restarts the palace equals the ledger exactly (seed %i)",
   async (seed) => {
     const random = seededRandom(seed);
     const pick = (count: number): number => Math.floor(random() * count);
@@ -346,7 +345,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
       if (random() < 0.5) outbox.wake();
       if (random() < 0.4) await new Promise((resolve) => setImmediate(resolve));
       if (random() < 0.05) {
-        // Simulates a kill: the old pump is not waited for, and the new one starts with the list as it is.
+        // Simulates a kill: the old pump is abandoned, and the new one starts with the list as it is.
         const old = outbox.stop(0);
         outbox = start(source, driver);
         await old;
@@ -362,7 +361,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
   },
 );
 
-test("a palace that another writer has locked is neither opened nor written, and catches up afterwards", async () => {
+test("a palace that another writer locked is neither opened nor written, and catches up afterwards", async () => {
   const [source, driver] = [new MemoryOutboxSource(), flaky(new MemoryDriver(), () => false)];
   source.write(record("a"));
   let holder: PalaceError | undefined = new PalaceError("PALACE_LOCKED", "held by PID 7 (mempalace mine)", "");

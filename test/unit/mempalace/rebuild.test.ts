@@ -1,4 +1,4 @@
-/** Exporting and verifying a palace without Chroma: what verification finds, and what remains if it ends early. */
+/** Tests exporting and verifying a palace without Chroma: what verification finds, and what stays after an early end. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -60,7 +60,7 @@ test("an export has every drawer, and names the model of its vectors if it is Me
   expect(existsSync(join(other.dir, "mempalace_embedder.json"))).toBe(false);
 });
 
-test("a refused or cancelled export leaves no files, and --partial leaves out drawers without a vector", async () => {
+test("a refused or cancelled export leaves no files, and --partial omits drawers without a vector", async () => {
   const input = ledgerOf(["one", "two"], "m", 1);
   await expect(exportPalace(input, new Steps())).rejects.toMatchObject({
     message: expect.stringMatching(/^1 of 2 drawers have no vector/) as string,
@@ -72,12 +72,12 @@ test("a refused or cancelled export leaves no files, and --partial leaves out dr
   });
   expect(readdirSync(join(folder, "out"))).toEqual([]);
   expect(await exportPalace({ ...input, partial: true }, new Steps())).toMatchObject({ drawers: 1, leftOut: 1 });
-  // Drawers filed after the export was requested are left out.
+  // The export omits drawers filed after its request.
   const sooner = { ...input, dir: join(folder, "out/sooner"), lastRow: 1 };
   expect(await exportPalace(sooner, new Steps())).toMatchObject({ drawers: 1, leftOut: 0, later: 1 });
 });
 
-test("an export without any vector fails, also with --partial; an export of an empty memory is an empty palace", async () => {
+test("an export without any vector fails, even with --partial; an export of an empty memory is an empty palace", async () => {
   const input = ledgerOf(["one", "two"], "m", 0);
   for (const partial of [false, true])
     await expect(exportPalace({ ...input, partial }, new Steps())).rejects.toMatchObject({
@@ -96,7 +96,7 @@ test("an export without any vector fails, also with --partial; an export of an e
   }
 });
 
-test("without a runnable Chroma an export writes the same files and says why; a Chroma that was named must run", async () => {
+test("without a runnable Chroma an export writes the same files and says why; a Chroma named by the user must run", async () => {
   const input = ledgerOf(["one", "two"], "m");
   // Simulates a C library that is too old: the npm package's binding does not load.
   const { NODE_OPTIONS: options, PATH: path } = process.env;
@@ -138,7 +138,7 @@ async function verified(damage: (database: Database.Database) => void, expected 
   await verifyCollection(folder, DRAWERS, want, () => Promise.resolve());
 }
 
-test("an undamaged palace passes in any order of its records", async () => {
+test("an undamaged palace passes with its records in any order", async () => {
   await expect(verified(() => {})).resolves.toBeUndefined();
 });
 
@@ -160,7 +160,7 @@ test.each([
   ],
   ["a queue", "DELETE FROM embeddings_queue WHERE id = 'd2'", "no vector"],
   ["an id", "UPDATE embeddings SET embedding_id = 'd9' WHERE embedding_id = 'd2'", "was not asked for"],
-])("%s that was damaged is found", async (_what, sql, why) => {
+])("verification finds damage in %s", async (_what, sql, why) => {
   await expect(verified((database) => void database.exec(sql))).rejects.toMatchObject({
     code: "STORE_CORRUPT",
     message: expect.stringContaining(why) as string,

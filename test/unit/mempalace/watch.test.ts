@@ -1,6 +1,5 @@
 /**
- * Finds foreign rows in a palace file of Chroma's own form, compared with a real ledger; the driver writes as Chroma's
- * server does.
+ * Finds foreign rows in a palace file in Chroma's own form by comparing it with a real ledger. The driver writes as Chroma's server does.
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -83,7 +82,7 @@ describe("comparing palace and ledger", () => {
     });
   });
 
-  it("tells a changed drawer of ours from one whose change is not sent yet", () => {
+  it("distinguishes our changed drawer from one whose change is not sent yet", () => {
     const [changed = "", onItsWay = ""] = file(["one", "two"]);
     palace.upsert([recordOf(changed, "other words"), recordOf(onItsWay, "older words")]);
     ledger.prepare("INSERT INTO outbox (id, at_ms) VALUES (?, 1)").run(onItsWay);
@@ -99,7 +98,7 @@ describe("comparing palace and ledger", () => {
     expect(compare()).toMatchObject({ changed: 0, missing: [], collections: [] });
   });
 
-  it("finds missing drawers of ours, and does not take an unsent removal for a foreign row", () => {
+  it("finds our missing drawers, and does not take an unsent removal for a foreign row", () => {
     const [gone = "", kept = "", removed = ""] = file(["one", "two", "three"]);
     palace.remove([gone]);
     ledger.prepare("DELETE FROM drawer WHERE id = ?").run(removed);
@@ -107,7 +106,7 @@ describe("comparing palace and ledger", () => {
     expect(kept).not.toBe("");
   });
 
-  it("does not report a drawer as missing that was never sent, or has no vector yet", () => {
+  it("does not report a drawer as missing that was never sent or has no vector yet", () => {
     const [unsent = ""] = file(["one"], false);
     ledger.prepare("INSERT INTO outbox (id, at_ms) VALUES (?, 1)").run(unsent);
     insertDrawers(ledger, [{ text: "without a vector" }]);
@@ -126,7 +125,7 @@ describe("comparing palace and ledger", () => {
 });
 
 describe("reading a palace", () => {
-  it("makes no file in its folder, even if it is in WAL mode", () => {
+  it("makes no file in its folder, even in WAL mode", () => {
     file(["one"]);
     palace.close();
     const before = readdirSync(palaceDir).sort();
@@ -139,7 +138,7 @@ describe("reading a palace", () => {
     expect(readdirSync(palaceDir).sort()).toEqual(before);
   });
 
-  it("tells which collection it has, and says yes if it cannot tell", () => {
+  it("tells which collection it has, and accepts any if it cannot tell", () => {
     expect(mayHold(palaceDir, palace.collectionId)).toBe(true);
     expect(mayHold(palaceDir, "another")).toBe(false);
     expect(mayHold(palaceDir, undefined)).toBe(true);
@@ -210,7 +209,7 @@ describe("the watch", () => {
     expect([watch.status().state, compared]).toEqual(["clear", 1]);
   });
 
-  it("reports what others write, once in the log, and sends our missing drawers again", async () => {
+  it("reports others' writes once in the log, and sends our missing drawers again", async () => {
     const [, gone = ""] = file(["one", "two"]);
     begin();
     await watch.look();
@@ -228,7 +227,7 @@ describe("the watch", () => {
     expect(lines.filter((line) => line.includes("others wrote the public palace"))).toHaveLength(1);
   });
 
-  it("finds a foreign write that becomes readable only some time after it got its number", async () => {
+  it("finds a foreign write that becomes readable some time after it got its number", async () => {
     file(["one"]);
     begin();
     await watch.look();
@@ -258,7 +257,7 @@ describe("the watch", () => {
     expect(watch.status()).toMatchObject({ state: "found", rows: 1 });
   });
 
-  it("uses the former broker's findings if there was no write since, and compares again if there was", async () => {
+  it("uses the former broker's findings if nobody wrote since, and compares again otherwise", async () => {
     file(["one"]);
     palace.upsert([recordOf("theirs", "words")]);
     begin();
@@ -301,7 +300,7 @@ describe("the watch", () => {
     });
     expect(watch.isSettled()).toBe(false);
     await lookLater();
-    // Logged once, however often it is tried.
+    // The reason is logged once, however often the comparison is tried.
     expect(lines.filter((line) => line.includes("could not be compared"))).toHaveLength(1);
     database.exec("ALTER TABLE embeddings RENAME COLUMN made_at TO created_at");
     database.close();
@@ -310,7 +309,7 @@ describe("the watch", () => {
     expect(watch.isSettled()).toBe(true);
   });
 
-  it("stopping ends a running comparison", async () => {
+  it("ends a running comparison when it is stopped", async () => {
     file(Array.from({ length: 2_000 }, (_, n) => `text ${n}`));
     begin();
     const looking = watch.look();
@@ -319,7 +318,7 @@ describe("the watch", () => {
     expect([watch.status().state, compared, lines]).toEqual(["looking", 0, []]);
   }, 60_000);
 
-  it("is off without a palace, and with another palace than the driver's", async () => {
+  it("is off without a palace, and with a palace other than the driver's", async () => {
     palace.close();
     rmSync(join(palaceDir, "chroma.sqlite3"));
     begin();

@@ -1,4 +1,4 @@
-/** The header in which a client names its project. An unreadable one does not fail the call. */
+/** Tests the header in which a client names its project. An unreadable header does not fail the call. */
 import { expect, test } from "vitest";
 import { namesInLine, projectLine } from "../../../src/protocol/project-header.ts";
 
@@ -11,7 +11,7 @@ test.each([
   expect(namesInLine(line)).toEqual(names);
 });
 
-test("too many names, too long ones and odd ones are left out", () => {
+test("too many names, too long ones and odd ones are dropped", () => {
   expect(namesInLine(projectLine(Array.from({ length: 20 }, (_, at) => `n${at}`)))).toHaveLength(8);
   expect(namesInLine(projectLine(["x".repeat(129), "", "\uD800", "ok"]))).toEqual(["ok"]);
   const long = Array.from({ length: 8 }, () => "語".repeat(128));
@@ -23,6 +23,6 @@ test.each([[undefined, ["a"], "x".repeat(5_000), "%", "%00", ",,", "%E0%A4%A"]].
   expect(namesInLine(line === "a" ? ["a"] : line)).toEqual([]);
 });
 
-test("a name as a person writes it is read, too", () => {
+test("a name as a person writes it can be read, too", () => {
   expect(namesInLine("My Shop, my-shop")).toEqual(["My Shop", "my-shop"]);
 });

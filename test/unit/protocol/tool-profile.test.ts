@@ -1,7 +1,6 @@
 /**
- * The light profile's size. Tokens are overestimated, so that the limit holds for any common tokenizer: every four
- * letters of a run begin one, and every digit and punctuation mark is one, even if real vocabularies have `":{"` and
- * whole words as a piece. Real counts are about half of it (bytes / 4).
+ * Tests the light profile's size. The estimate is above the count of any common tokenizer: one token for every four letters of a run, and
+ * one for every digit and punctuation mark. Real counts are about half of it (bytes / 4).
  */
 import { expect, test } from "vitest";
 import { checkArguments } from "../../../src/protocol/tools/arguments.ts";
@@ -20,7 +19,7 @@ test("the estimate counts four letters, a digit or a mark as one token", () => {
   expect(tokensAtMost("memories")).toBe(2);
 });
 
-test("the light profile has eight tools at most, and at most 1,500 tokens with names, descriptions and schemas", () => {
+test("the light profile has at most eight tools, and at most 1,500 tokens with names, descriptions and schemas", () => {
   const light = toolsOf("light");
   expect(light.length).toBeLessThanOrEqual(8);
   expect(light.length).toBeGreaterThan(4);

@@ -1,6 +1,6 @@
 /**
- * The tools' table decides: every row is asked of the real dispatcher and of the real client without a broker, and what they do is
- * what its columns say. What would need an open palace ends at its door, which tells how far a call has come.
+ * Checks that the table of tools decides. The tests ask the real dispatcher, and the real client without a broker, for every row, and
+ * compare the behaviour with its columns. A call that needs an open palace ends at the palace's door, which shows how far it came.
  */
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -35,7 +35,7 @@ function sampleOf({ type, enum: values, items }: PropertySchema): unknown {
   return type === "boolean" ? false : 1;
 }
 
-/** Arguments that the schema takes. */
+/** Arguments that the schema accepts. */
 function argumentsOf({ required, requiredEither = [], properties }: Tool): Record<string, unknown> {
   const keys = [...required, ...requiredEither];
   return Object.fromEntries(keys.map((key) => [key, sampleOf(properties[key] ?? expect.fail(key))]));
@@ -64,12 +64,12 @@ const peer = (role: Role): Peer => ({ id: 1, agent: "a", door: "tcp", role, uid:
 const codeOf = (response: RpcResponse): unknown =>
   "error" in response ? (response.error.data as { code?: unknown } | undefined)?.code : "answered";
 
-test("every tool is of a kind and a keeper that functions are joined to", () => {
+test("every tool has a kind and a keeper with functions", () => {
   expect(everyToolIsAnswered).toBe(true);
   expect(TOOLS.length).toBeGreaterThan(40);
 });
 
-test.each(ROWS)("%s may be called by its role", async (_name, tool) => {
+test.each(ROWS)("only its roles may call %s", async (_name, tool) => {
   const ask = dispatchTo(() => Promise.reject(SHUT));
   const given = argumentsOf(tool);
   const [some] = Object.keys(tool.properties);
@@ -83,25 +83,22 @@ test.each(ROWS)("%s may be called by its role", async (_name, tool) => {
   );
 });
 
-test.each(ROWS)(
-  "%s waits for its sender's earlier writes if it reads or is prepared, else not",
-  async (_name, tool) => {
-    const opening = Promise.withResolvers<OpenPalace>();
-    let asked = 0;
-    const ask = dispatchTo(() => ((asked += 1), opening.promise));
-    const sender = peer("agent");
-    const write = TOOLS.find(({ name }) => name === "add_drawer") as Tool;
-    const first = ask(sender, request(write, argumentsOf(write)));
-    const second = ask(sender, request(tool, argumentsOf(tool)));
-    await turn();
-    expect(asked).toBe(tool.kind === "write" && !tool.isPrepared ? 2 : 1);
-    opening.reject(SHUT);
-    expect([codeOf(await first), codeOf(await second), asked]).toEqual(["STORE_UNAVAILABLE", "STORE_UNAVAILABLE", 2]);
-  },
-);
+test.each(ROWS)("%s waits for its sender's earlier writes exactly if it reads or is prepared", async (_name, tool) => {
+  const opening = Promise.withResolvers<OpenPalace>();
+  let asked = 0;
+  const ask = dispatchTo(() => ((asked += 1), opening.promise));
+  const sender = peer("agent");
+  const write = TOOLS.find(({ name }) => name === "add_drawer") as Tool;
+  const first = ask(sender, request(write, argumentsOf(write)));
+  const second = ask(sender, request(tool, argumentsOf(tool)));
+  await turn();
+  expect(asked).toBe(tool.kind === "write" && !tool.isPrepared ? 2 : 1);
+  opening.reject(SHUT);
+  expect([codeOf(await first), codeOf(await second), asked]).toEqual(["STORE_UNAVAILABLE", "STORE_UNAVAILABLE", 2]);
+});
 
 test.each(ROWS)(
-  "%s is kept while there is no broker if it is a write that can wait, else refused",
+  "%s is spooled without a broker if it is a write that can wait, and refused otherwise",
   async (_name, tool) => {
     await using palace = createTestPalace();
     const { config }: { config: Config } = palace;
@@ -111,7 +108,7 @@ test.each(ROWS)(
       const response = JSON.parse(
         answerInstead(line, { agent: "a", config, rules: OFFLINE_RULES, spool, away: SHUT }),
       ) as RpcResponse;
-      // A write that its arguments alone refuse counts as one that may be spooled.
+      // A write that is refused only for its arguments counts as one that may be spooled.
       return codeOf(response) === "answered";
     };
     expect(kept({})).toBe(tool.spool === "always");

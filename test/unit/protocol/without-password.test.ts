@@ -1,4 +1,4 @@
-/** Users and passwords in addresses are hidden, and all other texts stay as they are. */
+/** Users and passwords in addresses are hidden, and all other texts stay unchanged. */
 import { expect, test } from "vitest";
 import { withoutPassword } from "../../../src/base/without-password.ts";
 
@@ -33,4 +33,4 @@ test.each([
   "http://[::1]:8000/a@b",
   "http://@h",
   "unix:/run/a@b.sock",
-])("%s stays as it is", (text) => expect(withoutPassword(text)).toBe(text));
+])("%s stays unchanged", (text) => expect(withoutPassword(text)).toBe(text));

@@ -1,4 +1,4 @@
-/** Names of what tests make in Docker: only those of ended processes are cleaned up. */
+/** Tests the names that tests use in Docker. The cleanup removes only those of ended processes. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { dockerName, isLeftover } from "../../helpers/docker-run.ts";
 
 const HELPER = join(import.meta.dirname, "../../helpers/docker-run.ts");
 
-test("a name of an ended process is a leftover, a name of a running one is not", () => {
+test("a name of an ended process counts as a leftover, a name of a running one does not", () => {
   const script = `import { dockerName } from ${JSON.stringify(HELPER)}; console.log(dockerName("box"));`;
   const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
   expect(stdout).toMatch(/^palace-run-.*-box\n$/);
@@ -14,12 +14,12 @@ test("a name of an ended process is a leftover, a name of a running one is not",
   expect(isLeftover(dockerName("box"))).toBe(false);
 });
 
-test("a reused process id does not protect the leftovers of its first owner", () => {
+test("a reused process id does not protect its first owner's leftovers", () => {
   const [, start = ""] = /-(\d+)-box$/.exec(dockerName("box")) ?? [];
   expect(isLeftover(dockerName("box").replace(`-${start}-`, "-1-"))).toBe(true);
 });
 
-test("other names, and those of processes that cannot be seen from here, are left alone", () => {
+test("other names, and those of processes that are invisible from here, stay", () => {
   expect(isLeftover("devbox-palace")).toBe(false);
   expect(isLeftover("palace-run-1-2-3-box")).toBe(false);
 });

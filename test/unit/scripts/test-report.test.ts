@@ -36,17 +36,17 @@ test("a failure is reported with the first lines of its message", () => {
   expect(lines.length).toBeLessThan(20);
 });
 
-test("a file that does not load is one failure", () => {
+test("a file that does not load counts as one failure", () => {
   const broken = { ...file("a"), status: "failed" };
   expect(readReport(report(0, 0, broken), 1)).toMatchObject({ passed: 0, failed: 1 });
 });
 
-test("an error outside of every test is one failure", () => {
+test("an error outside of every test counts as one failure", () => {
   const { passed, failed, failures } = readReport(report(3, 0, file("a", "passed", "passed", "passed")), 1);
   expect({ passed, failed, failures: failures.length }).toEqual({ passed: 3, failed: 1, failures: 1 });
 });
 
-test("a skipped test is named, and a file skipped as a whole is one line", () => {
+test("a skipped test is named, and a file skipped as a whole takes one line", () => {
   const some = file("unit/some.test.ts", "passed", "skipped");
   const none = file("unit/none.test.ts", "skipped", "pending");
   expect(readReport(report(1, 0, some, none), 0).leftOut).toEqual([
@@ -71,7 +71,7 @@ test("if everything must run, a single skipped test among thousands is a failure
   expect({ failed, leftOut, failures }).toEqual({ failed: 1, leftOut: [], failures: ["left out: test/a: claim 2"] });
 });
 
-test("if everything must run, a complete report stays as it is, and a report without tests fails", () => {
+test("if everything must run, a complete report stays unchanged, and a report without tests fails", () => {
   const whole = readReport(report(1, 0, file("a", "passed")), 0);
   expect(withoutSkips(whole)).toEqual(whole);
   expect(withoutSkips(readReport(report(0, 0), 0)).failed).toBe(1);

@@ -1,4 +1,4 @@
-/** The error of `./scripts/up --native` for a broker that did not start. */
+/** Tests the error of `./scripts/up --native` for a broker that did not start. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { nativeFailed } from "../../../scripts/up.ts";
 import { writeSettings } from "../../../src/wire/bridge/settings.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 
-test("the hint after a failed start is the log; with a bridge, it is the command that removes the bridge", () => {
+test("the hint after a failed start names the log, or with a bridge the command that removes the bridge", () => {
   const home = mkdtempSync(join(tmpdir(), "palace-up-"));
   try {
     const config = loadConfig({ HOME: home });

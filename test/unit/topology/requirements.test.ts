@@ -1,4 +1,4 @@
-/** Every requirement has a proof, and every scenario of the grid a requirement. */
+/** Checks that every requirement has a proof, and every scenario of the grid a requirement. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -26,6 +26,6 @@ test("each topology is in exactly one file of the grid", () => {
   expect(listed.sort()).toEqual([...TOPOLOGIES].sort());
 });
 
-test("each file that is listed to run first exists", () => {
+test("each file in the list of first files exists", () => {
   expect([...LONGEST, ...QUICK_PROCESS].filter((name) => !existsSync(join(ROOT, "test", name)))).toEqual([]);
 });

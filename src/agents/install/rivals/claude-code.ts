@@ -1,4 +1,4 @@
-/** Lists what Claude Code prefers to our wiring, or what switches it off. Imported by rivals.ts. */
+/** Lists what Claude Code prefers to our wiring, and what disables the wiring. Imported by rivals.ts. */
 import { join } from "node:path";
 import { getNodeValue } from "jsonc-parser";
 import { quoted } from "../../../base/shell-word.ts";
@@ -24,7 +24,7 @@ const ROAMPAL_HOOK = /\broampal\b/i;
 
 const userSettings = ({ places }: Look): string => join(places.claudeDir, "settings.json");
 
-/** Lists the settings that hold here: the user's and the project's. */
+/** Lists the settings that apply here: the user's and the project's. */
 function settings(look: Look): Sheet[] {
   const folders = projectFolders(look)
     .map((folder) => join(folder, ".claude"))
@@ -42,7 +42,7 @@ function managed(look: Look): Sheet[] {
 
 const claudeFile = (look: Look): Sheet[] => sheetsOf(look, [look.places.claudeFile]);
 
-/** Lists the folders that Claude Code has been used in and that are still there. */
+/** Lists the existing folders in which Claude Code was used. */
 function projects(look: Look): { file: Sheet; folder: string }[] {
   return claudeFile(look).flatMap((file) =>
     file
@@ -55,7 +55,7 @@ function projects(look: Look): { file: Sheet; folder: string }[] {
 const inFolder = (folder: string, command: string): string => `cd ${quoted(folder)} && ${command}`;
 const takeOutLine = (what: string, where: string): string => `take ${what} out of ${where}`;
 
-/** `.mcp.json` comes into effect once the user has approved it, and not where he has rejected it. */
+/** Reads `.mcp.json`, which is active after the user has approved it, and inactive if the user rejected it. */
 function projectServers(look: Look): Rival[] {
   const all = settings(look);
   const known = projects(look);
@@ -117,8 +117,8 @@ function rules(look: Look, list: "deny" | "ask", wins: string): Rival[] {
 }
 
 /**
- * The sandbox holds only the commands that the agent types: our server and our hooks run outside it. On Linux it ignores
- * `allowUnixSockets`.
+ * Checks the sandbox. It limits only the commands that the agent types; our server and hooks run outside it. On Linux it
+ * ignores `allowUnixSockets`.
  */
 function sandbox(look: Look): Rival[] {
   const all = [...settings(look), ...managed(look)];
@@ -137,7 +137,7 @@ function sandbox(look: Look): Rival[] {
 
 const ALLOWED_SOCKETS = ["sandbox", "network", "allowUnixSockets"];
 
-/** Servers can be named in a list of denied ones, or be missing in a list of allowed ones. */
+/** Checks the policies: a server may be in a list of denied ones, or missing in a list of allowed ones. */
 function policies(look: Look): Rival[] {
   const isManaged = new Set(managed(look).map(({ path }) => path));
   return [...settings(look), ...managed(look)].flatMap((sheet) =>
@@ -146,7 +146,7 @@ function policies(look: Look): Rival[] {
       if (node?.type !== "array") return [];
       const names = (node.children ?? []).map((one) => valueOf(one, "serverName")?.value as unknown);
       const isNamed = names.includes(SERVER);
-      // Entries by command or address may mean ours.
+      // Entries by command or address may match ours.
       const isOff = key === "deniedMcpServers" ? isNamed : !isNamed && names.every((name) => typeof name === "string");
       if (!isOff) return [];
       const where = sheet.where(node);

@@ -1,4 +1,4 @@
-/** Lists what opencode prefers to our wiring, or loads beside it. Imported by rivals.ts. */
+/** Lists what opencode prefers to our wiring, and what it loads beside it. Imported by rivals.ts. */
 import { join } from "node:path";
 import { quoted } from "../../../base/shell-word.ts";
 import {
@@ -38,7 +38,7 @@ const pluginFolders = (look: Look): string[] =>
 
 export const OPENCODE_ROWS: readonly RivalRow[] = [
   {
-    // opencode 1 passes it over.
+    // opencode 1 ignores this setting.
     name: "native server",
     find: (look) =>
       (look.version?.startsWith("1.") === true ? [] : [...configs(look), ...projectConfigs(look)]).flatMap((sheet) =>
@@ -70,7 +70,7 @@ export const OPENCODE_ROWS: readonly RivalRow[] = [
         .map((path) => ({
           what: "a second copy of our plugin",
           where: path,
-          wins: "opencode loads both: a session is told everything twice",
+          wins: "opencode loads both: a session gets everything twice",
           takeOut: `rm ${quoted(path)}`,
         })),
   },

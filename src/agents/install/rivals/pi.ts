@@ -1,4 +1,4 @@
-/** Lists what pi prefers to our wiring, or loads beside it. Imported by rivals.ts. */
+/** Lists what pi prefers to our wiring, and what it loads beside it. Imported by rivals.ts. */
 import { join } from "node:path";
 import { quoted } from "../../../base/shell-word.ts";
 import {
@@ -15,7 +15,7 @@ import {
 
 const OTHERS = /mempal|roampal/i;
 
-/** pi reads a project's settings in the folder where it starts. */
+/** Settings of the project: pi reads them in the folder where it starts. */
 const settings = (look: Look): Sheet[] =>
   sheetsOf(look, [join(look.places.piDir, "settings.json"), join(look.cwd, ".pi/settings.json")]);
 
@@ -27,7 +27,7 @@ export const PI_ROWS: readonly RivalRow[] = [
         (path) => ({
           what: "another memory's extension",
           where: path,
-          wins: "pi loads both: the model sees the tools of both, and is told everything twice",
+          wins: "pi loads both: the model sees the tools of both, and gets everything twice",
           takeOut: `rm -r ${quoted(path)}`,
         }),
       ),

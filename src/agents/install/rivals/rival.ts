@@ -1,6 +1,6 @@
 /**
- * Types and helpers of the tables of rivals. A rival is something on this machine that an agent prefers to our wiring or runs
- * beside it, or that switches it off. Imported by the tables of the agents.
+ * Types and helpers for the tables of rivals. A rival is something on this machine that an agent prefers to our wiring or
+ * runs beside it, or that disables it. Imported by the tables of the agents.
  */
 import { dirname, join } from "node:path";
 import { getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser";
@@ -12,19 +12,19 @@ import { looksOurs } from "../wire-entries.ts";
 
 export type Rival = {
   what: string;
-  /** The file and line, or the folder. */
+  /** File and line, or the folder. */
   where: string;
-  /** The agent's behaviour because of it. */
+  /** Effect on the agent. */
   wins: string;
-  /** The command or step that takes it out. */
+  /** Command or step that removes the rival. */
   takeOut: string;
 };
 
-/** `read` returns a file's text and `names` a folder's; both are empty-handed for what cannot be read. */
+/** Access to the machine: `read` returns a file's text, `names` a folder's names; both are empty if unreadable. */
 export type Look = {
   places: AgentPlaces;
   launch: Launch;
-  /** The user's folder now: agents read a project's settings there. */
+  /** The user's current folder, where agents read a project's settings. */
   cwd: string;
   version: string | undefined;
   read: (path: string) => string | undefined;
@@ -36,12 +36,12 @@ export type Look = {
 export type RivalRow = { name: string; find: (look: Look) => Rival[] };
 
 export const SERVER = "mempalace";
-/** Matches the name that our own server has. */
+/** Matches our own server's name. */
 export const OUR_NAME = new RegExp(`^${SERVER}$`);
 /** Matches names of Roampal's servers, plugins and files. */
 export const ROAMPAL = /^@?roampal/i;
 
-/** A JSON file as its agent finds it. */
+/** A JSON file as its agent reads it. */
 export class Sheet {
   readonly path: string;
   readonly text: string;
@@ -53,7 +53,7 @@ export class Sheet {
     try {
       this.root = parseTree(this.text, [], { allowTrailingComma: true, allowEmptyContent: true });
     } catch {
-      // Nested deeper than the parser's stack: install says so.
+      // The text is nested deeper than the parser's stack; `install` reports that.
       this.root = undefined;
     }
   }
@@ -67,7 +67,7 @@ export class Sheet {
     return node === undefined ? undefined : getNodeValue(node);
   }
 
-  /** Lists the names and values of an object's members. */
+  /** Lists the members of an object. */
   members(...keys: string[]): { name: string; node: Node }[] {
     const object = this.at(...keys);
     if (object?.type !== "object") return [];
@@ -76,7 +76,7 @@ export class Sheet {
     );
   }
 
-  /** Lists the strings of a list. */
+  /** Lists the strings of an array. */
   words(...keys: string[]): string[] {
     const value = this.value(...keys);
     return Array.isArray(value) ? value.filter((word) => typeof word === "string") : [];
@@ -86,7 +86,7 @@ export class Sheet {
     return node === undefined ? this.path : `${this.path}:${this.#place(node.offset).line}`;
   }
 
-  /** Returns the place of the first thing that strict JSON does not have; undefined when there is none. */
+  /** Returns the place of the first text that strict JSON does not allow; undefined if there is none. */
   notStrict(): { line: number; column: number; what: string } | undefined {
     if (this.text.trim() === "") return undefined;
     const errors: ParseError[] = [];
@@ -113,7 +113,7 @@ export function sheetsOf(look: Look, paths: readonly string[]): Sheet[] {
   });
 }
 
-/** True when the server's entry starts our own shim. */
+/** Returns true if the server's entry starts our own shim. */
 export function isOurServer(node: Node, { launch: { shim } }: Look): boolean {
   const [command, ...args] = shim;
   const value: unknown = getNodeValue(node);
@@ -121,7 +121,7 @@ export function isOurServer(node: Node, { launch: { shim } }: Look): boolean {
   return looksOurs(value, { command, args });
 }
 
-/** Lists the servers in the object at `keys` that one of `names` matches and that do not start our shim. */
+/** Lists the servers in the object at `keys` whose name matches and that do not start our shim. */
 export function rivalServers(
   look: Look,
   sheet: Sheet,
@@ -133,19 +133,19 @@ export function rivalServers(
     .filter(({ name, node }) => names.some((one) => one.test(name)) && !isOurServer(node, look));
 }
 
-/** Returns the folder and those above it. */
+/** Returns the folder and all its parents. */
 export function upwards(folder: string): string[] {
   const above = dirname(folder);
   return above === folder ? [folder] : [folder, ...upwards(above)];
 }
 
-/** Returns the folder and the root of its repository, whose settings an agent reads as the project's. */
+/** Returns the folder and the root of its repository: an agent reads the project's settings in both. */
 export function projectFolders({ cwd, names }: Look): string[] {
   const root = upwards(cwd).find((folder) => names(folder).includes(".git"));
   return [...new Set([cwd, ...(root === undefined ? [] : [root])])];
 }
 
-/** Finds files in extension folders by their name. */
+/** Finds files of that name in extension folders. */
 export function filesNamed(look: Look, folders: readonly string[], name: RegExp): string[] {
   return folders.flatMap((folder) =>
     look

@@ -1,6 +1,6 @@
 /**
- * Finds the rivals of our wiring before a verb says "wired". One row for
- * each kind, in a table for each agent. Imported by the verbs install and agents and by doctor.
+ * Finds the rivals of our wiring before a verb says "wired". Each agent has a table with one row for each kind.
+ * Imported by the verbs install and agents and by doctor.
  */
 import { readdirSync, statSync } from "node:fs";
 import type { AgentPlaces } from "../../../config/agents.ts";
@@ -18,7 +18,7 @@ export const RIVALS: Readonly<Record<AgentName, readonly RivalRow[]>> = {
   pi: PI_ROWS,
 };
 
-/** Reads the agents' settings from `cwd` and from the home, and passes over files that it cannot read. */
+/** Reads the agents' settings from `cwd` and from the home; skips files that it cannot read. */
 export function rivalsOf(
   agent: AgentName,
   { places, launch }: { places: AgentPlaces; launch: Launch },

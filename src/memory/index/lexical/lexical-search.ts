@@ -8,7 +8,7 @@ import { StaticCodes } from "../static/static-codes.ts";
 import { isWindow } from "../../ledger/read/drawer-filter.ts";
 import { RowSets } from "../../ledger/read/row-sets.ts";
 import type { DrawerFilter } from "../../port/drawer.ts";
-import type { LexicalCandidate, LexicalParts, Scored } from "../../port/search.ts";
+import { type LexicalCandidate, type LexicalParts, NEAR_PART, type Scored } from "../../port/search.ts";
 import { inverseFrequency, scoreTerm } from "./bm25.ts";
 import { isLoneLetter } from "./cut.ts";
 import { documentLength, FtsTable, prepareRanking } from "./fts-table.ts";
@@ -103,7 +103,7 @@ export class LexicalSearch {
   }
 
   /**
-   * The `limit` best by BM25, drawers of the names that the question holds and, unless `isLexical`, the `limit` nearest by their
+   * The `limit` best by BM25, drawers of the names that the question holds and, unless `isLexical`, `limit / NEAR_PART` by their
    * static vectors; scored in full, in no order.
    */
   retrieve(query: string, filter: DrawerFilter, limit: number, isLexical: boolean): Omit<LexicalCandidate, "score">[] {
@@ -111,7 +111,8 @@ export class LexicalSearch {
     const vector = isLexical ? undefined : this.#vectorOf(parsed);
     const isNarrow = filter.sourceFile !== undefined || isWindow(filter);
     const allowed = isNarrow ? this.#sets.of(filter).allowed : undefined;
-    const near = vector === undefined ? [] : this.#static.nearest(vector, filter, limit, allowed);
+    const near =
+      vector === undefined ? [] : this.#static.nearest(vector, filter, Math.ceil(limit / NEAR_PART), allowed);
     const found = this.#findRows(parsed, filter, limit).map(({ row }) => row);
     const rows = [...new Set([...found, ...this.#named(parsed, filter), ...near])];
     const parts = this.#scoreRows(parsed, rows, vector);

@@ -1,6 +1,6 @@
 /**
  * The static vectors of all drawers as int8 codes in memory, brought up to the ledger's committed state before each question:
- * a code that is written or replaced gets a higher `seq`. A deleted drawer's code is dropped when it turns up. Used by the
+ * new drawers by their row, codes that were made again by a list of their own. A deleted drawer's code is dropped when it turns up. Used by the
  * search by words, on its thread.
  */
 import type Database from "better-sqlite3";
@@ -10,7 +10,8 @@ import { CodeMemory } from "../vectors/code-memory.ts";
 import { loadPlaces } from "../vectors/places.ts";
 import { STATIC_DIMENSIONS } from "./static-table.ts";
 
-type CodeRow = { seq: number; row: number; code: Buffer; scale: number };
+type CodeRow = { row: number; code: Buffer; scale: number };
+type RenewedRow = CodeRow & { seq: number };
 type Place = { wing: string; room: string };
 
 /** Codes read at once; where there are that many, all places are, too. */
@@ -21,15 +22,21 @@ export class StaticCodes {
   readonly #codes = new CodeMemory(STATIC_DIMENSIONS);
   readonly #ledger: Database.Database;
   readonly #newer;
+  readonly #renewed;
   readonly #placeOf;
   readonly #isThere;
-  #seq = 0;
+  #row = 0;
+  #renewedTo: number;
 
   constructor(ledger: Database.Database) {
     this.#ledger = ledger;
     this.#newer = ledger.prepare<[number], CodeRow>(
-      `SELECT * FROM static_code WHERE seq > ? ORDER BY seq LIMIT ${PAGE}`,
+      `SELECT row, code, scale FROM static_code WHERE row > ? ORDER BY row LIMIT ${PAGE}`,
     );
+    this.#renewed = ledger.prepare<[number], RenewedRow>(
+      `SELECT seq, row, code, scale FROM static_renewed JOIN static_code USING (row) WHERE seq > ? ORDER BY seq LIMIT ${PAGE}`,
+    );
+    this.#renewedTo = ledger.prepare<[], number>("SELECT coalesce(max(seq), 0) FROM static_renewed").pluck().get() ?? 0;
     this.#placeOf = ledger.prepare<[number], Place>("SELECT wing, room FROM drawer WHERE row = ?");
     this.#isThere = ledger
       .prepare<[string], number>("SELECT row FROM drawer WHERE row IN (SELECT value FROM json_each(?))")
@@ -57,14 +64,21 @@ export class StaticCodes {
   #refresh(): void {
     let places: Map<number, Place> | undefined;
     for (let page: CodeRow[] = []; ;) {
-      page = this.#newer.all(this.#seq);
+      page = this.#newer.all(this.#row);
       if (page.length === PAGE) places ??= loadPlaces(this.#ledger);
-      for (const { seq, row, code, scale } of page) {
-        this.#seq = seq;
-        const place = places === undefined ? this.#placeOf.get(row) : places.get(row);
-        if (place !== undefined) this.#codes.put(row, place, code, scale);
-      }
+      for (const one of page) this.#put(one, places === undefined ? this.#placeOf.get(one.row) : places.get(one.row));
+      this.#row = page.at(-1)?.row ?? this.#row;
+      if (page.length < PAGE) break;
+    }
+    for (let page: RenewedRow[] = []; ;) {
+      page = this.#renewed.all(this.#renewedTo);
+      for (const one of page) this.#put(one, this.#placeOf.get(one.row));
+      this.#renewedTo = page.at(-1)?.seq ?? this.#renewedTo;
       if (page.length < PAGE) return;
     }
+  }
+
+  #put({ row, code, scale }: CodeRow, place: Place | undefined): void {
+    if (place !== undefined) this.#codes.put(row, place, code, scale);
   }
 }

@@ -224,7 +224,7 @@ export class SqliteUndo implements UndoTx {
     return kind === "drawer" ? drawerDigest(drawerIn(image)) : digest(image);
   }
 
-  /** Names who wrote in between or afterwards; foreign MemPalaces write no journal. */
+  /** Writers after the first undone write. A foreign MemPalace is not among them, because it writes no journal. */
   #otherWriter({ kind, id, firstSeq }: History, { agent, sinceMs, untilMs }: Window): string {
     const other = this.#database
       .prepare<[string, string, number, string, number, number], string>(

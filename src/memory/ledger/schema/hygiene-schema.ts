@@ -34,6 +34,7 @@ export const FORGET_REACHES: Readonly<Record<string, string>> = {
   vector_code: "deleted with the drawer",
   pending_embedding: "deleted with the drawer",
   static_code: "deleted with the drawer",
+  static_renewed: "deleted with the drawer",
   place: "counts by wing and room",
   closet: "those of the drawers' sources, and those that hold the text, are deleted with their vectors",
   closet_outbox: "ids alone",

@@ -18,10 +18,10 @@ import { PARENT_SCHEMA } from "./slice-index.ts";
 import { QUESTION_SCHEMA } from "./question-schema.ts";
 import { SCORED_SCHEMA } from "./scored-schema.ts";
 import { STANDING_SCHEMA } from "./standing-schema.ts";
-import { STATIC_SCHEMA } from "./static-schema.ts";
+import { STATIC_BY_ROW, STATIC_SCHEMA } from "./static-schema.ts";
 
 /** Stored as SQLite's `user_version`; a higher one than ours is refused. */
-export const SCHEMA_VERSION = 17;
+export const SCHEMA_VERSION = 18;
 
 /** "palc" as SQLite's application_id: tells a ledger from any other SQLite file. */
 export const APPLICATION_ID = 0x70616c63;
@@ -107,6 +107,8 @@ ${DRAWER_INSERT}`,
   15: STATIC_SCHEMA,
   // Version 17 adds other forms of words.
   16: FORM_SCHEMA,
+  // Version 18 files static vectors by row.
+  17: STATIC_BY_ROW,
 };
 
 export const SCHEMA = `

@@ -1,16 +1,25 @@
 /**
- * Static vectors of drawers as int8 codes, made in the drawer's own transaction. A code that is replaced gets a new `seq`, so
- * that a reader finds what is new since it looked. A ledger of an older version runs the same text as its migration; the
- * codes of its drawers follow in quiet moments (write/maintenance.ts).
+ * Static vectors of drawers as int8 codes, made in the drawer's own transaction. `static_renewed` names the rows whose code was made
+ * after the drawer's own write: a reader takes the rows above the last one that it knows, and these. A drawer of an older ledger
+ * gets its code in a quiet moment (write/maintenance.ts).
  */
 export const STATIC_SCHEMA = `
-CREATE TABLE IF NOT EXISTS static_code (
+CREATE TABLE IF NOT EXISTS static_code (row INTEGER PRIMARY KEY, code BLOB NOT NULL, scale REAL NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS static_renewed (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
-  row INTEGER NOT NULL UNIQUE,
-  code BLOB NOT NULL,
-  scale REAL NOT NULL
+  row INTEGER NOT NULL UNIQUE
 ) STRICT;
 CREATE TRIGGER IF NOT EXISTS static_gone AFTER DELETE ON drawer BEGIN
   DELETE FROM static_code WHERE row = old.row;
+  DELETE FROM static_renewed WHERE row = old.row;
 END;
+`;
+
+/** Version 16's table had a number of its own for each code, which made a write longer. */
+export const STATIC_BY_ROW = `
+DROP TRIGGER static_gone;
+ALTER TABLE static_code RENAME TO static_code_16;
+${STATIC_SCHEMA}
+INSERT INTO static_code SELECT row, code, scale FROM static_code_16 ORDER BY row;
+DROP TABLE static_code_16;
 `;

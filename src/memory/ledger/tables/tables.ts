@@ -163,7 +163,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     // The words follow after all rows: see schema.ts.
     for (const { row, text, words } of inserted) {
       this.#insertWords.run(row, text, words);
-      this.putStatic(row, text);
+      this.putStatic(row, text, false);
       this.putForms(row, text, false);
     }
     this.#current.added += inserted.length;
@@ -187,16 +187,18 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
       id,
     );
     if (text !== before.text) this.putForms(before.row, text, true);
-    if (text !== before.text || wing !== before.wing || room !== before.room) this.putStatic(before.row, text);
+    if (text !== before.text || wing !== before.wing || room !== before.room) this.putStatic(before.row, text, true);
     this.adopted.drop(id);
     if (text !== before.text) this.closets.dropSummary(id);
     this.#current.written.push(before.row);
   }
 
-  /** A moved drawer's code is filed again as well: readers learn its new place from that. */
-  putStatic(row: number | bigint, text: string): void {
+  /** `isKnown`: the drawer was there before. A moved drawer's code is filed again as well: readers learn its new place from that. */
+  putStatic(row: number | bigint, text: string, isKnown: boolean): void {
     const made = this.staticCode?.(text);
-    if (made !== undefined) this.#others.putStatic.run(row, bytesOf(made), made.scale);
+    if (made === undefined) return;
+    this.#others.putStatic.run(row, bytesOf(made), made.scale);
+    if (isKnown) this.#others.renewStatic.run(row);
   }
 
   /** `isKnown`: the drawer may have some already. Returns true if the text has any. */
@@ -343,6 +345,7 @@ function prepareOthers(database: LedgerDatabase) {
       .pluck();
   return {
     putStatic: database.prepare("INSERT OR REPLACE INTO static_code (row, code, scale) VALUES (?, ?, ?)"),
+    renewStatic: database.prepare("INSERT OR REPLACE INTO static_renewed (row) VALUES (?)"),
     putForms: database.prepare("INSERT INTO form_fts (rowid, text) VALUES (?, ?)"),
     dropForms: database.prepare("DELETE FROM form_fts WHERE rowid = ?"),
     findSource: database.prepare<[string], SourceRow>(

@@ -124,7 +124,7 @@ export class Maintenance {
     const drawers = isDone ? [] : nextUncoded.all(this.#codedTo);
     if (drawers.length > 0)
       this.#group(() => {
-        for (const { row, text } of drawers) this.#tables.putStatic(row, text);
+        for (const { row, text } of drawers) this.#tables.putStatic(row, text, true);
       });
     this.#codedTo = drawers.at(-1)?.row ?? Number.POSITIVE_INFINITY;
     return drawers.length > 0;

@@ -1,7 +1,7 @@
 /**
- * Applies the records of one transaction to a palace's files: rows, full text and queue. Records that another process
- * has queued and not applied yet come first, since the mark that is set at the end says that everything up to it is
- * applied. Used by palace-writer.ts.
+ * Applies the records of one transaction to a palace's files: rows, full text and queue. It first applies records that
+ * another process queued and did not apply yet, because the mark at the end says that everything before it is applied.
+ * Used by palace-writer.ts.
  */
 import type Database from "better-sqlite3";
 import { faultPoint } from "../../../base/fault-point.ts";
@@ -14,10 +14,10 @@ import { DOCUMENT_KEY, OPERATION, parseQueueRow, type QueueRow } from "../../for
 import { type Column, queueJson, type TypedList, typedList, type TypedValue, typedValue } from "../../format/values.ts";
 import { objectionTo, widthError } from "../limits.ts";
 
-/** Metadata that upstream stores for a record without any: Chroma keeps no empty metadata (palace.md 4.6). */
+/** Metadata that upstream stores for a record without any, because Chroma keeps no empty metadata (palace.md 4.6). */
 const NO_METADATA: Metadata = { _repaired_empty_meta: true };
 
-/** JSON's types, and those of the queue, in the column where Chroma keeps them; a list is in a table of its own. */
+/** SQL that puts a value into Chroma's column for its JSON type or queue type. Lists are in a table of their own. */
 const COLUMNS = `CASE type WHEN 'text' THEN atom END, CASE type WHEN 'integer' THEN atom END,
   CASE type WHEN 'real' THEN atom END, CASE type WHEN 'true' THEN 1 WHEN 'false' THEN 0 END`;
 
@@ -30,7 +30,7 @@ export class Batch {
   readonly #hasArrays: boolean;
   readonly #floats: ReadonlySet<string>;
   #seq: bigint;
-  /** Stays below the first foreign record that we cannot apply: Chroma has to apply it, and then ours once more. */
+  /** The new mark, below the first foreign record that we cannot apply, so that Chroma applies it and ours again. */
   #mark: bigint | undefined;
   #dimensions: number | undefined;
 
@@ -93,7 +93,7 @@ export class Batch {
     );
   }
 
-  /** Chroma queues a record in one transaction and applies it in the next: ours may run in between. */
+  /** Applies what another process queued: Chroma queues a record in one transaction and applies it in the next. */
   #applyTail(): void {
     const mark = readMark(this.#database, this.#collection.metadataSegment) ?? 0;
     const queued = this.#database
@@ -109,7 +109,7 @@ export class Batch {
     }
   }
 
-  /** Returns false for a record that we cannot apply. SQLite itself reads the text, because it tells 1 from 1.0. */
+  /** Returns false for a record that we cannot apply. SQLite reads the text, because it distinguishes 1 from 1.0. */
   #apply(row: QueueRow): boolean {
     const record = parseQueueRow(row);
     if (record === undefined) return false;
@@ -144,7 +144,7 @@ export class Batch {
     return true;
   }
 
-  /** Errors: CONFIG_BAD_VALUE for a list in the palace of a Chroma that has none. */
+  /** Gives each value its column. Errors: CONFIG_BAD_VALUE for a list if the palace's Chroma has no lists. */
   #typed({ id }: PalaceRecord, metadata: Metadata, columns: ReadonlyMap<string, Column>): Typed {
     const typed: Typed = { values: [], lists: [] };
     for (const [key, value] of Object.entries(metadata)) {
@@ -158,7 +158,7 @@ export class Batch {
     return typed;
   }
 
-  /** Errors: STORE_MODEL_MISMATCH, which concerns every record alike. */
+  /** Errors: STORE_MODEL_MISMATCH, because the width is wrong for every record alike. */
   #requireWidth(width: number): void {
     if (this.#dimensions === undefined) {
       this.#run("UPDATE collections SET dimension = ? WHERE id = ?", width, this.#collection.id);
@@ -224,9 +224,7 @@ export class Batch {
   }
 }
 
-/**
- * The last number given to any record. Errors: STORE_CORRUPT where a known fault of upstream's has damaged the counter.
- */
+/** Returns the last number given to any record. Errors: STORE_CORRUPT if upstream's known fault damaged the counter. */
 function lastSeq(database: ChromaDatabase): bigint {
   const highest = (sql: string): bigint => database.prepare<[], bigint | null>(sql).safeIntegers().pluck().get() ?? 0n;
   const queue = highest("SELECT max(seq_id) FROM embeddings_queue");
@@ -235,7 +233,7 @@ function lastSeq(database: ChromaDatabase): bigint {
   if (last < BigInt(Number.MAX_SAFE_INTEGER)) return last;
   throw new PalaceError(
     "STORE_CORRUPT",
-    `the palace's counter stands at ${last}, a fault of older MemPalaces`,
+    `the palace's counter is ${last}, a fault of older MemPalaces`,
     "mempalace repair --mode max-seq-id --yes",
   );
 }

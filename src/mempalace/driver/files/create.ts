@@ -1,7 +1,4 @@
-/**
- * Creates an empty palace as Chroma 1.5.9 does, and collections in it as MemPalace 3.11 does. Used by palace-writer.ts.
- * The file appears whole or not at all.
- */
+/** Creates an empty palace like Chroma 1.5.9, whole or not at all, and collections in it like MemPalace 3.11. */
 import { hash, randomUUID } from "node:crypto";
 import { linkSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +10,7 @@ import { MIGRATIONS } from "../../format/migrations.ts";
 const SYNC_THRESHOLD = 1000;
 const BATCH_SIZE = 100;
 
-/** How a program makes its collections. `floats`: fields whose numbers are floating point even when they are whole. */
+/** Settings with which a program makes its collections. `floats`: fields that are floating point even if whole. */
 export type CollectionKind = {
   space: "cosine" | "l2";
   metadata: readonly (readonly [string, string | number])[];
@@ -22,7 +19,7 @@ export type CollectionKind = {
   floats: ReadonlySet<string>;
 };
 
-/** Source: upstream-latest.md 2.2, dumped from a collection of 3.11's. */
+/** MemPalace's settings. Source: upstream-latest.md 2.2, dumped from a collection of 3.11. */
 export const MEMPALACE: CollectionKind = {
   space: "cosine",
   metadata: [
@@ -35,7 +32,7 @@ export const MEMPALACE: CollectionKind = {
   floats: new Set(),
 };
 
-/** Source: dumped from collections of Roampal 0.3.6.1's, which gives Chroma its vectors itself. */
+/** Roampal's settings; it gives Chroma the vectors itself. Source: dumped from collections of Roampal 0.3.6.1. */
 export const ROAMPAL: CollectionKind = {
   space: "l2",
   metadata: [],
@@ -54,14 +51,14 @@ export function createPalace(palaceDir: string): void {
     const database = new Database(draft);
     try {
       database.pragma("synchronous = FULL");
-      // Its tables refer to one that does not exist.
+      // Chroma's tables refer to a table that does not exist.
       database.pragma("foreign_keys = OFF");
       database.transaction(() => migrate(database))();
     } finally {
       database.close();
     }
     faultPoint("files.before-link");
-    // Fails where another process has created one meanwhile, which is then the palace.
+    // Fails if another process has created a palace meanwhile; then that palace is used.
     linkSync(draft, file);
   } catch (error) {
     if ((error as { code?: unknown }).code !== "EEXIST") throw error;
@@ -87,7 +84,7 @@ function migrate(database: ChromaDatabase): void {
     .run('{"automatically_purge":true,"_type":"EmbeddingsQueueConfigurationInternal"}');
 }
 
-/** Must run inside a transaction; the collection must not exist. */
+/** Creates a collection that must not exist yet. Call it inside a transaction. */
 export function createCollection(database: ChromaDatabase, id: string, name: string, kind: CollectionKind): void {
   database
     .prepare(
@@ -104,7 +101,7 @@ export function createCollection(database: ChromaDatabase, id: string, name: str
   segment.run(randomUUID(), "urn:chroma:segment/metadata/sqlite", "METADATA", id);
 }
 
-/** The dumped schema: which values are indexed how, and the model's name, which lets either version open the palace. */
+/** Returns the dumped schema: how values are indexed, and the model's name, which either version can open. */
 function schema({ space, model }: CollectionKind): unknown {
   const index = (name: string, enabled: boolean): Record<string, unknown> => ({ [name]: { enabled, config: {} } });
   const hnsw = {
@@ -139,7 +136,7 @@ function schema({ space, model }: CollectionKind): unknown {
 
 /**
  * Corrects upstream's harmful thresholds in the schema or configuration: 50,000 makes each small write read the whole
- * queue again (engine.md 2), 2 rewrites the index at each write. Undefined: nothing to change.
+ * queue again (engine.md 2), 2 rewrites the index at each write. Returns undefined if there is nothing to change.
  */
 export function withSyncThreshold(text: string): string | undefined {
   let changed = false;

@@ -1,7 +1,7 @@
-/** Translates errors at the palace's own files into PalaceErrors; used by palace-writer.ts. */
+/** Translates errors of the palace's own files into PalaceErrors. Used by palace-writer.ts. */
 import { PalaceError } from "../../../base/errors.ts";
 
-/** Errors: never throws. An unknown error counts as unavailable, so that the outbox tries again. */
+/** Translates an error. Never throws; an unknown error counts as unavailable, so that the outbox tries again. */
 export function filesError(error: unknown, file: string): PalaceError {
   if (error instanceof PalaceError) return error;
   const code = String((error as { code?: unknown } | null)?.code ?? "");

@@ -1,4 +1,4 @@
-/** Thread that owns the connection to the palace's files; started by files.ts, so that no commit holds up the broker. */
+/** Thread that owns the connection to the palace's files, so that no commit delays the broker. Started by files.ts. */
 import { workerData } from "node:worker_threads";
 import { armFault } from "../../../base/fault-point.ts";
 import { serveThread } from "../../../base/thread.ts";
@@ -11,12 +11,12 @@ export type FilesThreadData = {
   palaceDir: string;
   fault: string | undefined;
   collection: string | undefined;
-  /** The id that the collection gets if the thread makes it. */
+  /** Id for the collection, if the thread creates it. */
   plannedId: string;
 };
 
 export type FilesMethods = {
-  /** Returns the collection's id, also before the first record creates it, and why its index was moved away. */
+  /** Returns the collection's id, even before it exists, and the reason why its index was moved away. */
   open(mayMend: boolean): { collectionId: string; torn: string | null };
   upsert(records: readonly PalaceRecord[]): void;
   remove(ids: readonly string[]): void;
@@ -47,7 +47,7 @@ await serveThread<FilesMethods>(() => {
   };
 });
 
-/** Compares every row: this memory searches the ledger; this serves a caller that asks the palace itself. */
+/** Compares every row, for callers that ask the palace itself. Our own search uses the ledger. */
 function nearest(
   writer: PalaceWriter,
   asked: Float32Array,

@@ -1,7 +1,7 @@
 /**
- * Writes a Chroma palace without Chroma: rows, metadata and full text themselves, and the vectors into the write-ahead
- * queue, from which any Chroma takes them into its index when it opens the palace. One list is one short transaction;
- * between two of them it holds no lock. Runs on a thread (files-thread.ts).
+ * Writes a Chroma palace without Chroma. It writes rows, metadata and full text directly, and vectors into the
+ * write-ahead queue: Chroma moves them into its index when it next opens the palace. One list is one short transaction,
+ * and no lock is kept in between. Runs on a thread (files-thread.ts).
  *
  * Source: upstream-latest.md 3, which says what each version of MemPalace sees of it.
  */
@@ -26,9 +26,9 @@ import { Batch } from "./batch.ts";
 import { type CollectionKind, createCollection, createPalace, MEMPALACE, withSyncThreshold } from "./create.ts";
 import { filesError } from "./files-error.ts";
 
-/** Time that Chroma itself waits for another's transaction, ms; the thread serves nothing else. */
+/** Longest wait for another transaction, ms; Chroma waits as long. The thread has no other work. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** The migrations since which the tables have their present form (palace.md 4.3). */
+/** The migration that gave the tables their present form (palace.md 4.3). */
 const METADB_MIN = 5;
 
 export class PalaceWriter {
@@ -36,12 +36,12 @@ export class PalaceWriter {
   readonly #name: string;
   readonly #kind: CollectionKind;
   #open: { database: ChromaDatabase; inode: number } | undefined;
-  /** Id of the collection that the first record will create: a target has its name from the start. */
+  /** Id of the collection that the first record will create. A target thus has its name from the start. */
   readonly #plannedId: string;
-  /** Folder and time of the index that was checked last. */
+  /** Folder and time of the last index that was checked. */
   #checked = "";
 
-  /** `name`: the drawers' collection, unless another is named; `plannedId` and `kind`: the id it gets, and how it is, if it is made. */
+  /** `name` defaults to the drawers' collection; `plannedId` and `kind` are for a collection that we create. */
   constructor(palaceDir: string, name = DRAWERS, plannedId: string = randomUUID(), kind: CollectionKind = MEMPALACE) {
     this.#kind = kind;
     this.#palaceDir = palaceDir;
@@ -49,7 +49,7 @@ export class PalaceWriter {
     this.#plannedId = plannedId;
   }
 
-  /** The collection, if it exists. Errors: filesError's. */
+  /** Returns the collection, if it exists. Errors: filesError's. */
   collection(): ChromaCollection | undefined {
     return this.#guarded(() => {
       if (!existsSync(chromaFile(this.#palaceDir))) return undefined;
@@ -75,7 +75,7 @@ export class PalaceWriter {
     });
   }
 
-  /** Creates the collection even if it is to hold nothing yet. */
+  /** Creates the collection even if no record follows. */
   create(): void {
     this.#write(() => {});
   }
@@ -88,8 +88,8 @@ export class PalaceWriter {
   }
 
   /**
-   * Repairs what would do harm: moves a torn index away, so that no process loads it, and corrects thresholds. The
-   * ledger supplies its vectors again (reconciler.ts counts rows without one). Returns why it was torn.
+   * Repairs harmful states: it moves a torn index away, so that no process loads it, and corrects thresholds. The
+   * ledger supplies the vectors again (reconciler.ts counts rows without one). Returns why the index was torn.
    */
   mend(): string | undefined {
     return this.#guarded(() => {
@@ -117,7 +117,7 @@ export class PalaceWriter {
     this.#open = undefined;
   }
 
-  /** The mark goes first: after a kill in between, the torn files are still there and are found again. */
+  /** Deletes the mark first: after a kill in between, the next run finds the torn files again. */
   #quarantine({ vectorSegment }: ChromaCollection, folder: string): void {
     const stamp = new Date().toISOString().replace(/\..*/, "").replaceAll(/[-:]/g, "").replace("T", "-");
     this.#database().prepare("DELETE FROM max_seq_id WHERE segment_id = ?").run(vectorSegment);
@@ -142,7 +142,7 @@ export class PalaceWriter {
       if (!existsSync(chromaFile(this.#palaceDir))) createPalace(this.#palaceDir);
       const database = this.#database();
       const known = this.#find(database);
-      // 3.3.6 renames an index that is five minutes older than the rows, so its time must be renewed first.
+      // 3.3.6 renames an index that is five minutes older than the rows, so the index gets a new time first.
       if (known !== undefined) touch(join(this.#palaceDir, known.vectorSegment, "data_level0.bin"));
       faultPoint("files.before-begin");
       database
@@ -164,7 +164,7 @@ export class PalaceWriter {
     return readCollections(database).find(({ name }) => name === this.#name);
   }
 
-  /** Opens the file at that path as it is now: a repair may have replaced it. */
+  /** Opens the file that is now at that path, because a repair may have replaced it. */
   #database(): ChromaDatabase {
     const file = chromaFile(this.#palaceDir);
     const inode = statSync(file).ino;
@@ -194,15 +194,15 @@ export class PalaceWriter {
 }
 
 /**
- * Errors: CONFIG_BAD_VALUE for the tables of an old Chroma, which a newer MemPalace upgrades by opening them;
- * STORE_CORRUPT where some are missing: it would read like an empty palace.
+ * Requires the tables of a current Chroma. Errors: CONFIG_BAD_VALUE for an old Chroma, which a newer MemPalace upgrades
+ * by opening it; STORE_CORRUPT if some tables are missing, because the palace would then look empty.
  */
 export function requireSchema(database: ChromaDatabase, file: string): void {
   const lost = (what: string): PalaceError =>
     new PalaceError(
       "STORE_CORRUPT",
       `${file} has lost ${what}`,
-      "put a backup of the palace back; or make it anew from the ledger: palace repair",
+      "restore a backup of the palace, or rebuild it from the ledger: palace repair",
     );
   const missing = missingTables(database, ["migrations"]);
   if (missing.length > 0) throw lost(`tables: ${missing.join(", ")}`);

@@ -1,6 +1,6 @@
 /**
- * Loads Roampal's plugin for opencode as opencode does, and runs its hooks. Reads lines of JSON, `[hook, input, output]`. Answers each
- * with `{ output, taken }`: what the hook made of `output`, and how many turns the server has accepted. Requests to other machines fail.
+ * Loads Roampal's plugin for opencode as opencode does, and runs its hooks. Reads lines of JSON, `[hook, input, output]`. Answers each with
+ * `{ output, taken }`: what the hook made of `output`, and how many turns the server has accepted. Requests to other machines fail.
  */
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";

@@ -1,6 +1,6 @@
 /**
- * Generated settings in real files: install keeps all foreign text, installing twice equals once, and uninstall
- * restores every byte.
+ * Tests with generated settings in real files. install keeps all foreign text, a second install changes nothing, and uninstall restores
+ * every byte.
  */
 import {
   chmodSync,
@@ -80,14 +80,14 @@ function foreign(text: string): string {
   return JSON.stringify(value);
 }
 
-/** Returns whether `whole` has every character of `part` in order, so that no text was removed or moved. */
+/** Returns whether `whole` has every character of `part` in order: no text was removed or moved. */
 function isWithin(part: string, whole: string): boolean {
   let at = 0;
   for (const one of whole) if (part.startsWith(one, at)) at += one.length;
   return at === part.length;
 }
 
-test(`${TEXTS} generated texts keep every character when our entry is added, and all but blanks when it is removed`, () => {
+test(`${TEXTS} generated texts keep every character when our entry is added, and lose only blanks when it is removed`, () => {
   for (let seed = 1; seed <= TEXTS; seed += 1) {
     const { text, chance } = generated(seed);
     const want = chance.of([ENTRY, DEEP, HOOKS]);
@@ -110,8 +110,8 @@ test(`${TEXTS} generated texts keep every character when our entry is added, and
   }
 });
 
-test(`${FILES} generated files come back byte for byte, through links and with their modes; read-only ones are left alone`, () => {
-  // In memory if the machine has /dev/shm, because each write is synced.
+test(`${FILES} generated files come back byte for byte, through links and with their modes; read-only files stay unchanged`, () => {
+  // Uses memory if the machine has /dev/shm, because each write is synced.
   const root = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "palace-settings-"));
   try {
     for (let seed = 1; seed <= FILES; seed += 1) tryFile(join(root, String(seed)), seed);
@@ -153,7 +153,7 @@ function tryFile(home: string, seed: number): void {
   expect(snapshot(home), why).toEqual(before);
 }
 
-/** Returns path, content and mode of every file but our own state. */
+/** Returns path, content and mode of every file except our own state. */
 function snapshot(home: string): string[] {
   const files = existsSync(home) ? readdirSync(home, { recursive: true, encoding: "utf8" }) : [];
   return files

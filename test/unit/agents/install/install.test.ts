@@ -1,4 +1,4 @@
-/** Wiring agents, on real files: foreign entries stay, ours are added and removed, and failures change no file. */
+/** Tests of wiring agents on real files: foreign entries stay, ours are added and removed, and a failure changes no file. */
 import {
   chmodSync,
   existsSync,
@@ -21,7 +21,7 @@ import { partsIn } from "./parts.ts";
 
 let home = "";
 let parts: Parts;
-/** The first line of a copied extension: the command that starts us. */
+/** First line of a copied extension: the command that starts us. */
 const LAUNCH = 'const PALACE_LAUNCH = {"hook":["palace","hook"],"shim":["mempalace-mcp"]};\n';
 
 beforeEach(() => {
@@ -49,7 +49,7 @@ function ship(): void {
   put("package/skills/recall/SKILL.md", "---\nname: recall\n---\n");
 }
 
-test("other hooks stay as they are, beside ours and in the same list", () => {
+test("other hooks stay unchanged, beside ours and in the same list", () => {
   const theirs = { matcher: "Bash", hooks: [{ type: "command", command: "./guard.sh" }] };
   put(".claude/settings.json", JSON.stringify({ hooks: { Stop: [theirs], Notification: [theirs] } }, null, 2));
   install("claude-code", parts, false);
@@ -63,7 +63,7 @@ test("other hooks stay as they are, beside ours and in the same list", () => {
   });
 });
 
-test("if a user moved our hook into another group, only our hook is removed from it", () => {
+test("if a user moved our hook into another group, uninstall removes only our hook from it", () => {
   install("claude-code", parts, false);
   const ours = { type: "command", command: "/old/scripts/palace hook claude-code", timeout: 99 };
   const theirs = { type: "command", command: "./say.sh" };
@@ -84,25 +84,28 @@ test.each([
   ['{ "permissions": { "allow": ["mcp__mempalace__*", "Read"] } }', ["mcp__mempalace__*", "Read"]],
   ['{ "permissions": { "ask": ["mcp__mempalace"] } }', undefined],
   ['{ "permissions": { "deny": ["mcp__mempalace__*"] } }', undefined],
-])("our tools are allowed in addition to the user's rules %s, and only our rule is removed again", (before, allow) => {
-  for (const hasChanged of [false, true]) {
-    put(".claude/settings.json", before);
-    install("claude-code", parts, false);
-    const { permissions } = parse(read(".claude/settings.json")) as { permissions: { allow?: string[] } };
-    expect(permissions.allow).toEqual(allow);
-    expect(wiringOf("claude-code", parts)).toBe("wired");
-    // Changed since the install, so that uninstall removes our parts instead of restoring the original.
-    if (hasChanged) put(".claude/settings.json", `${read(".claude/settings.json")}\n`);
-    uninstall("claude-code", parts, false);
-    expect(read(".claude/settings.json").trimEnd()).toBe(before.trimEnd());
-  }
-});
+])(
+  "install allows our tools in addition to the user's rules %s, and uninstall removes only our rule",
+  (before, allow) => {
+    for (const hasChanged of [false, true]) {
+      put(".claude/settings.json", before);
+      install("claude-code", parts, false);
+      const { permissions } = parse(read(".claude/settings.json")) as { permissions: { allow?: string[] } };
+      expect(permissions.allow).toEqual(allow);
+      expect(wiringOf("claude-code", parts)).toBe("wired");
+      // The file changed after the install, so uninstall removes our parts and does not restore the original.
+      if (hasChanged) put(".claude/settings.json", `${read(".claude/settings.json")}\n`);
+      uninstall("claude-code", parts, false);
+      expect(read(".claude/settings.json").trimEnd()).toBe(before.trimEnd());
+    }
+  },
+);
 
-test("a rule of the user's that equals ours stays after uninstall", () => {
+test("a user's rule that equals ours stays after uninstall", () => {
   const rule = '{ "permissions": { "allow": ["mcp__mempalace"] } }';
   put(".claude/settings.json", rule);
   install("claude-code", parts, false);
-  // Older versions made such a record.
+  // Older versions wrote such a record.
   const record = json("state/install/claude-code.json") as { files: { want?: { allow?: unknown }; kept: unknown[] }[] };
   for (const file of record.files) {
     delete file.want?.allow;
@@ -122,7 +125,7 @@ test("without a record, a rule counts as ours only if our hooks are there too", 
   expect(read(".claude/settings.json")).toBe(rule);
 });
 
-test("an entry of ours with an old command is corrected, and the user's additions stay", () => {
+test("install corrects an old command in our entry and keeps the user's additions", () => {
   const entry = { type: "stdio", command: "/gone/scripts/palace", args: ["shim"], env: { MEMPALACE_AGENT_NAME: "c" } };
   put(".claude.json", JSON.stringify({ mcpServers: { mempalace: entry } }));
   expect(wiringOf("claude-code", parts)).toBe("drifted");
@@ -134,7 +137,7 @@ test("an entry of ours with an old command is corrected, and the user's addition
   });
 });
 
-test("another server with our name is restored by uninstall, also in a file that was changed meanwhile", () => {
+test("uninstall restores another server with our name, also in a file that was changed meanwhile", () => {
   const python = '{ "command": "python", "args": ["-m", "mempalace.mcp_server"] }';
   put("pi/mcp.json", `{ "mcpServers": {\n  "mempalace": ${python}\n} }\n`);
   install("pi", parts, false);
@@ -144,7 +147,7 @@ test("another server with our name is restored by uninstall, also in a file that
   expect(read("pi/mcp.json")).toBe(`{ "new": 1, "mcpServers": {\n  "mempalace": ${python}\n} }\n`);
 });
 
-test("from a changed file uninstall removes only our entries, and a file that we made keeps the user's additions", () => {
+test("uninstall removes only our entries from a changed file, and keeps the user's additions in a file that we made", () => {
   put(".claude.json", '{\n  // mine\n  "a": 1\n}\n');
   install("claude-code", parts, false);
   put(".claude.json", read(".claude.json").replace('"a": 1', '"a": 1, /* new */ "b": 2'));
@@ -154,7 +157,7 @@ test("from a changed file uninstall removes only our entries, and a file that we
   expect(read(".claude/settings.json")).toBe('{\n  "model": "x"\n}\n');
 });
 
-test("without a record our entries are recognised by their command, and removed", () => {
+test("without a record uninstall recognises our entries by their command and removes them", () => {
   install("claude-code", parts, false);
   rmSync(join(home, "state"), { recursive: true });
   uninstall("claude-code", parts, false);
@@ -164,7 +167,7 @@ test("without a record our entries are recognised by their command, and removed"
   ]);
 });
 
-test("an unreadable file is an error with line and column, and no file of the agent is changed", () => {
+test("an unreadable file causes an error with line and column, and no file of the agent is changed", () => {
   for (const [content, where] of [
     ['{\n  "a": 1\n  "b": 2\n}', "line 3, column 3"],
     ["[1]", "line 1, column 1"],
@@ -185,7 +188,7 @@ test("an unreadable file is an error with line and column, and no file of the ag
   }
 });
 
-test("a file that cannot be written is detected before any other file is written", () => {
+test("install detects a file that it cannot write before it writes any other file", () => {
   const file = put(".claude/settings.json", "{}");
   chmodSync(file, 0o444);
   const before = names();
@@ -193,9 +196,9 @@ test("a file that cannot be written is detected before any other file is written
   expect(names()).toEqual(before);
 });
 
-test("if a write fails, the agent's other files are restored", () => {
+test("if a write fails, install restores the agent's other files", () => {
   put(".claude.json", "{}\n");
-  // A folder at the place of the second file's temporary file, so that writing it fails.
+  // A folder takes the name of the second file's temporary file, so writing that file fails.
   put(".claude/settings.json", "{}\n");
   mkdirSync(join(home, `.claude/settings.json.${process.pid}.tmp`));
   expect(() => install("claude-code", parts, false)).toThrow(expect.objectContaining({ code: "STORE_READ_ONLY" }));
@@ -203,7 +206,7 @@ test("if a write fails, the agent's other files are restored", () => {
   expect(wiringOf("claude-code", parts)).toBe("not wired");
 });
 
-test("a symbolic link is followed and kept, even if its target does not exist yet", () => {
+test("install follows and keeps a symbolic link, even to a target that does not exist yet", () => {
   put("dotfiles/claude.json", "{}");
   symlinkSync("dotfiles/claude.json", join(home, ".claude.json"));
   mkdirSync(join(home, "pi"));
@@ -218,7 +221,7 @@ test("a symbolic link is followed and kept, even if its target does not exist ye
   expect(existsSync(join(home, "dotfiles/pi.json"))).toBe(false);
 });
 
-test("a backup is made once for each content, and is deleted when the content is restored", () => {
+test("install makes one backup per content, and uninstall deletes it once the content is restored", () => {
   const backups = (): string[] => names().filter((name) => name.endsWith(".palace-backup"));
   put(".claude.json", '{"a":1}');
   install("claude-code", parts, false);
@@ -230,7 +233,7 @@ test("a backup is made once for each content, and is deleted when the content is
   expect(read(".claude.json")).toBe('{"a":1}');
 });
 
-test("shipped files are copied, updated, and removed afterwards with the folders that we made", () => {
+test("shipped files are copied, updated, and finally removed with the folders that we made", () => {
   ship();
   const before = names();
   for (const agent of ["opencode", "pi", "claude-code"] as const) install(agent, parts, false);
@@ -248,7 +251,7 @@ test("shipped files are copied, updated, and removed afterwards with the folders
   expect(names()).toEqual(names().filter((name) => before.includes(name) || name === "package/pi/palace.js"));
 });
 
-test("existing packages in opencode's folder are left alone, and so are our seed files after opencode changed them", () => {
+test("install leaves existing packages in opencode's folder alone, and our seed files after opencode changed them", () => {
   ship();
   put("opencode/package.json", '{"dependencies":{"mine":"1"}}');
   install("opencode", parts, false);
@@ -262,7 +265,7 @@ test("existing packages in opencode's folder are left alone, and so are our seed
   expect(read("opencode/package.json")).toContain("1.18.33");
 });
 
-test("a user's file at the place of ours is kept beside it, and restored by uninstall", () => {
+test("install keeps a user's file that has the name of ours beside it, and uninstall restores it", () => {
   ship();
   put("pi/extensions/palace.js", "mine\n");
   install("pi", parts, false);
@@ -271,14 +274,14 @@ test("a user's file at the place of ours is kept beside it, and restored by unin
   expect(read("pi/extensions/palace.js")).toBe("mine\n");
 });
 
-test("an existing opencode.jsonc is used instead of opencode.json", () => {
+test("install uses an existing opencode.jsonc instead of opencode.json", () => {
   put("opencode/opencode.jsonc", "{\n  // here\n}\n");
   install("opencode", parts, false);
   expect(read("opencode/opencode.jsonc")).toContain("mempalace-mcp");
   expect(existsSync(join(home, "opencode/opencode.json"))).toBe(false);
 });
 
-test("an agent is found by its program or its folder, and its version is read from its package", () => {
+test("an agent is found by its program or its folder, and its package tells its version", () => {
   expect(findAgent("pi", parts.places)).toEqual({ program: undefined, version: undefined, hasFolder: false });
   put("lib/pi/package.json", '{"name":"@earendil-works/pi-coding-agent","version":"1.5.2"}');
   chmodSync(put("lib/pi/dist/cli.js", ""), 0o755);
@@ -289,7 +292,7 @@ test("an agent is found by its program or its folder, and its version is read fr
   expect(findAgent("claude-code", parts.places)).toMatchObject({ program: undefined, hasFolder: true });
 });
 
-test("without a record, MemPalace's own server and hooks with longer commands belong to the user, and survive", () => {
+test("without a record, MemPalace's own server and hooks with longer commands count as the user's and stay", () => {
   const server = { command: "/opt/venv/bin/mempalace-mcp", args: ["--palace", "/data/p"], env: { A: "1" } };
   const theirs = JSON.stringify({ mcpServers: { mempalace: server } }, null, 2);
   const hook = (command: string) => [{ hooks: [{ type: "command", command }] }];
@@ -319,13 +322,13 @@ test.each([
   "/clone/scripts/palace hook claude-code",
   "/usr/bin/node /a/package/dist/bin/palace.js hook claude-code || :",
   "'/with a blank/node' '/with a blank/palace.js' hook claude-code || :",
-])("a hook of another install of ours is recognised as ours: %s", (command) => {
+])("a hook of another palace install is recognised as ours: %s", (command) => {
   put(".claude/settings.json", JSON.stringify({ hooks: { Stop: [{ hooks: [{ type: "command", command }] }] } }));
   install("claude-code", parts, false);
   expect(JSON.parse(read(".claude/settings.json")).hooks.Stop).toHaveLength(1);
 });
 
-test("while one install is running, another one fails and changes no file", () => {
+test("a second install fails while another is running, and changes no file", () => {
   const release = new InstallState(parts.stateDir).lock();
   expect(() => install("pi", parts, false)).toThrow("another palace install is at work");
   expect(names()).toEqual(names().filter((name) => !name.startsWith("pi")));

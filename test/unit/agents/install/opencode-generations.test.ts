@@ -1,4 +1,4 @@
-/** Our entry in the settings of opencode 1.x and of opencode 2, and the change from one to the other. */
+/** Tests of our entry in the settings of opencode 1.x and of opencode 2, and of updates between them. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -30,7 +30,7 @@ function put(name: string, content: string): void {
   writeFileSync(join(home, name), content, { mode: 0o755 });
 }
 
-/** Makes a program of this version. Undefined: without a package, as opencode's own installer leaves it. */
+/** Makes a program of this version. `undefined`: without a package, as opencode's own installer leaves it. */
 function useOpencode(version: string | undefined): void {
   put("bin/opencode", "#!/bin/sh\n");
   rmSync(join(home, "package.json"), { force: true });
@@ -41,7 +41,7 @@ const read = (name: string): string => readFileSync(join(home, name), "utf8");
 const settings = (): Record<string, unknown> => JSON.parse(read(FILE).replaceAll(/^\s*\/\/.*$/gm, "")) as never;
 const noteOf = ({ changes }: Outcome): string | undefined => changes.find(({ kind }) => kind === "merge")?.note;
 
-test("opencode 2 gets an entry of its own form, without the packages for 1.x, and uninstall removes all of it", () => {
+test("opencode 2 gets an entry in its own form without the packages for 1.x, and uninstall removes all of it", () => {
   useOpencode("2.2.6");
   put(FILE, THEIRS);
   expect(labelOf("opencode", parts.places)).toBe("opencode 2");
@@ -58,7 +58,7 @@ test("opencode 2 gets an entry of its own form, without the packages for 1.x, an
   expect(read(FILE)).toBe(THEIRS.replace("// mine", "// still mine"));
 });
 
-test("uninstall deletes a file that we made for opencode 2, and keeps an empty object of the user's", () => {
+test("uninstall deletes a file that we made for opencode 2, and keeps a user's empty object", () => {
   useOpencode("2.0.0");
   install("opencode", parts, false);
   expect(JSON.parse(read("opencode/opencode.json"))).toMatchObject({ mcp: { servers: { mempalace: SECOND } } });
@@ -72,7 +72,7 @@ test("uninstall deletes a file that we made for opencode 2, and keeps an empty o
   expect(JSON.parse(read(FILE))).toEqual({ mcp: { servers: {} }, x: 2 });
 });
 
-test("after an update to opencode 2 the wiring has drifted, and an install moves the entry", () => {
+test("an update to opencode 2 counts as drift, and an install moves the entry", () => {
   for (const isEdited of [false, true]) {
     const theirs = '{\n  "mcp": {\n    "mine": { "type": "local", "command": ["x"] }\n  },\n  "n": 1\n}\n';
     put(FILE, theirs);
@@ -93,7 +93,7 @@ test("after an update to opencode 2 the wiring has drifted, and an install moves
   }
 });
 
-test("after an update the old entry is removed even without an install, and a downgrade to 1.x works", () => {
+test("uninstall removes the old entry after an update, and a downgrade to 1.x works", () => {
   put(FILE, '{ "n": 1 }\n');
   useOpencode("1.18.33");
   install("opencode", parts, false);
@@ -107,7 +107,7 @@ test("after an update the old entry is removed even without an install, and a do
   expect(settings()).toEqual({ n: 2, mcp: { mempalace: FIRST } });
 });
 
-test("a user's server with our name is restored by uninstall", () => {
+test("uninstall restores a user's server with our name", () => {
   useOpencode("2.2.6");
   const own = '{ "mcp": { "servers": { "mempalace": { "type": "remote", "url": "https://x" } } } }\n';
   put(FILE, own);
@@ -115,7 +115,7 @@ test("a user's server with our name is restored by uninstall", () => {
   expect(settings()).toEqual({ mcp: { servers: { mempalace: SECOND } } });
   uninstall("opencode", parts, false);
   expect(read(FILE)).toBe(own);
-  // Also after an update from 1.x.
+  // Expects this also after an update from 1.x.
   useOpencode("1.18.33");
   install("opencode", parts, false);
   useOpencode("2.2.6");
@@ -124,7 +124,7 @@ test("a user's server with our name is restored by uninstall", () => {
   expect(read(FILE)).toBe(own);
 });
 
-test("an unknown version gets the form of 1.x and a note, unless the settings already have the form of 2", () => {
+test("an unknown version gets the 1.x form and a note, unless the settings already have the form of 2", () => {
   useOpencode(undefined);
   put(FILE, '{ "plugin": ["x"], "mcp": { "servers": { "type": "local", "command": ["named servers"] } } }\n');
   expect(opencodeGeneration(parts.places)).toBeUndefined();
@@ -136,7 +136,7 @@ test("an unknown version gets the form of 1.x and a note, unless the settings al
   put(FILE, THEIRS);
   install("opencode", parts, false);
   expect(settings()).toMatchObject({ mcp: { servers: { mempalace: SECOND } } });
-  // A known version decides: 1.x does not read the form of 2.
+  // A known version decides the form: 1.x does not read the form of 2.
   useOpencode("1.18.33");
   put(FILE, THEIRS);
   expect(noteOf(install("opencode", parts, false))).toBeUndefined();

@@ -1,4 +1,4 @@
-/** The parts of an install into a test's folder. */
+/** Parts of an install into a test's folder. */
 import { join } from "node:path";
 import type { Parts } from "../../../../src/agents/install/install.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Several versions of Node and several folders of settings: each agent starts a program that exists, and each profile
- * is wired separately.
+ * Tests with several versions of Node and several settings folders. Each agent starts an existing program, and each profile is wired
+ * separately.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,7 +34,7 @@ const names = (): string[] =>
     .sort();
 const texts = (): string[] => names().map((name) => (name.endsWith(".json") ? `${name} ${read(name)}` : name));
 
-test("an install uses the full paths of its Node and its file, and has drifted when either changes", () => {
+test("an install uses the full paths of its Node and its file, and counts as drifted when either changes", () => {
   const root = join(home, "lib/palace-devbox");
   put("nvm/v24/bin/node", "");
   put("brew/Cellar/node/bin/node", "");
@@ -55,7 +55,7 @@ test("an install uses the full paths of its Node and its file, and has drifted w
   for (const agent of AGENTS) {
     install(agent, old, false);
     expect([wiringOf(agent, old), wiringOf(agent, now)], agent).toEqual(["wired", "drifted"]);
-    // Also without a record of ours.
+    // Expects this also without our record.
     rmSync(join(home, "state"), { recursive: true });
     expect(wiringOf(agent, now), agent).toBe("drifted");
     install(agent, now, false);
@@ -91,7 +91,7 @@ test("uninstall of one profile names the others and leaves them wired, and the l
   expect(readdirSync(join(home, "state/install/originals"))).toEqual([]);
 });
 
-test("pi's folder is found even if its variable has a tilde, which pi expands", () => {
+test("install finds pi's folder even if its variable has a tilde, which pi expands", () => {
   for (const [value, folder] of [
     ["~/work", "/h/work"],
     ["~", "/h"],

@@ -1,4 +1,4 @@
-/** Settings that cannot be written or read: files made by Nix or home-manager, and pipes in place of files. */
+/** Tests with settings that cannot be written or read: files made by Nix or home-manager, and pipes in place of files. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ function generate(content: string): void {
   chmodSync(store, 0o555);
 }
 
-test("a dry run prints the lines for a generated file, and the agent is wired when the file has them", () => {
+test("a dry run prints the lines for a generated file, and the agent counts as wired once the file has them", () => {
   generate(SETTINGS);
   symlinkSync("../generation.json", join(home, ".claude/settings.json"));
   for (const attempt of [1, 2]) {
@@ -45,7 +45,7 @@ test("a dry run prints the lines for a generated file, and the agent is wired wh
   const wanted = changes.find(({ path }) => path.endsWith("settings.json"))?.next?.toString() ?? "";
   expect(wanted).toContain("palace hook claude-code");
   expect(readFileSync(join(home, ".claude/settings.json"), "utf8")).toBe(SETTINGS);
-  // The next generation has the lines. They also count in another formatting.
+  // The next generation has the lines. They count in another formatting, too.
   generate(JSON.stringify(JSON.parse(wanted)));
   expect(wiringOf("claude-code", parts)).toBe("drifted");
   install("claude-code", parts, false);
@@ -62,7 +62,7 @@ test("for a plain read-only file the hint tells its owner how to make it writabl
   expect(() => install("claude-code", parts, false)).toThrow(expect.objectContaining({ hint }));
 });
 
-test("install refuses a pipe in place of a settings file at once, and looking for rivals ignores it", () => {
+test("install refuses a pipe in place of a settings file at once, and the search for rivals ignores it", () => {
   for (const agent of AGENTS) {
     const file = configFile(agent, parts.places);
     execFileSync("mkfifo", [file]);

@@ -1,4 +1,4 @@
-/** Each row of the tables of rivals, on real files: what is found, where it is, and how to remove it. */
+/** Tests each row of the tables of rivals on real files: the finding, its place, and the command that removes it. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -33,7 +33,7 @@ type Case = {
   agent: AgentName;
   row: string;
   files: Record<string, unknown>;
-  /** The place of each rival, and the command that removes it. */
+  /** Places of the rivals, and the commands that remove them. */
   found: [where: string, takeOut: string][];
 };
 
@@ -195,20 +195,23 @@ const CASES: Case[] = [
   },
 ];
 
-test.each(CASES)("$agent, $row: it is named with its place and how to remove it", ({ agent, files, found }) => {
-  for (const [name, content] of Object.entries(files)) put(name, content);
-  const rivals = rivalsOf(agent, parts, join(home, "project"));
-  expect(rivals.map(({ where }) => where)).toEqual(found.map(([where]) => join(home, where)));
-  for (const [at, [, takeOut]] of found.entries())
-    expect(rivals[at]?.takeOut).toContain(takeOut.replaceAll("HOME", home));
-});
+test.each(CASES)(
+  "$agent, $row: the report names the rival, its place and how to remove it",
+  ({ agent, files, found }) => {
+    for (const [name, content] of Object.entries(files)) put(name, content);
+    const rivals = rivalsOf(agent, parts, join(home, "project"));
+    expect(rivals.map(({ where }) => where)).toEqual(found.map(([where]) => join(home, where)));
+    for (const [at, [, takeOut]] of found.entries())
+      expect(rivals[at]?.takeOut).toContain(takeOut.replaceAll("HOME", home));
+  },
+);
 
 test("every row of the tables has a case here", () => {
   const rows = AGENTS.flatMap((agent) => RIVALS[agent].map(({ name }) => `${agent}, ${name}`));
   expect(CASES.map(({ agent, row }) => `${agent}, ${row}`)).toEqual(rows);
 });
 
-test("our own entries are not rivals in any scope, and a server that the user has rejected is ignored", () => {
+test("our own entries do not count as rivals in any scope, and a server that the user rejected is ignored", () => {
   const ours = { type: "stdio", command: "/clone/scripts/palace", args: ["shim"] };
   put(".claude.json", inProject({ mcpServers: { mempalace: ours }, disabledMcpjsonServers: ["mempalace"] }));
   put("project/.mcp.json", { mcpServers: { mempalace: PYTHON } });
@@ -220,7 +223,7 @@ test("our own entries are not rivals in any scope, and a server that the user ha
   }
 });
 
-test("a name with special characters is quoted in the command", () => {
+test("the command quotes a name with special characters", () => {
   const name = "roampal $(touch x)";
   put(".claude.json", { mcpServers: { [name]: {} }, ...inProject({ mcpServers: { [name]: {} } }) });
   put(".claude/settings.json", { enabledPlugins: { "roampal;x@y": true } });
@@ -238,7 +241,7 @@ test("a name with special characters is quoted in the command", () => {
   ]);
 });
 
-test("a project path that cannot be read is ignored", () => {
+test("an unreadable project path is ignored", () => {
   put(".claude.json", { projects: { [`/${"x".repeat(5_000)}`]: {}, "/a\u0000b": {} } });
   expect(rivalsOf("claude-code", parts, join(home, "project"))).toEqual([]);
 });

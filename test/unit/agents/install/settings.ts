@@ -1,6 +1,5 @@
 /**
- * Settings as people and programs write them, from a seed: comments, odd indentation, BOM, CRLF, trailing commas,
- * repeated keys.
+ * Returns settings as people and programs write them, from a seed: comments, odd indentation, BOM, CRLF, trailing commas, repeated keys.
  */
 import { seededRandom } from "../../../helpers/random.ts";
 
@@ -22,7 +21,7 @@ export class Chance {
   }
 }
 
-/** Returns generated settings. `containers`: keys under which our entries go, which are sometimes there already. */
+/** Returns generated settings. `containers`: keys under which our entries go. Some settings already have them. */
 export function settings(chance: Chance, containers: Record<string, () => string>): string {
   const style = {
     eol: chance.of(["\n", "\n", "\r\n"]),

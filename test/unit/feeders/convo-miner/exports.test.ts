@@ -1,4 +1,4 @@
-/** Reading exports: small files of the shapes that the services write. */
+/** Reads exports: small files in the shapes that the services write. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,14 +48,14 @@ const REGENERATED: readonly Said[] = [
 ];
 const ACCEPTED = "> Which database?\nTake PostgreSQL.\n\n> Agreed. Which port?\n5433\n";
 
-test("of a regenerated answer in ChatGPT the accepted one is read, with all that follows it", () => {
+test("of a regenerated answer in ChatGPT only the accepted one is read, with everything after it", () => {
   expect(texts([chatGpt(REGENERATED, { current_node: "a2" })])).toEqual([ACCEPTED]);
-  // Without a current message the newest branch is the last.
+  // Without a current message, the last branch counts as the newest.
   expect(texts([chatGpt(REGENERATED)])).toEqual([ACCEPTED]);
   expect(texts([chatGpt(REGENERATED, { current_node: "a_old" })])).toEqual(["> Which database?\nTake MongoDB.\n"]);
 });
 
-test("spoken turns of ChatGPT are read, and code without parts", () => {
+test("spoken turns of ChatGPT are read, and so is code without parts", () => {
   const spoken = (text: string): object => ({
     content_type: "multimodal_text",
     parts: [
@@ -99,7 +99,7 @@ test("the text of Claude.ai's attachments belongs to the question", () => {
 const SLACK_TEXT =
   "<@U02> the reindex in <#C1|ops> takes &lt; 4 hours &amp; blocks, see <https://example.org|the page>";
 
-test("a day in Slack is read with names, without markup, comings and goings; one message is a day", () => {
+test("a day in Slack is read with names, without markup, joins and leaves; one message is enough", () => {
   const users = [
     { id: "U01", profile: { real_name: "Jane Roe" } },
     { id: "U02", name: "max" },
@@ -135,7 +135,7 @@ test("account files of an export are skipped, and other JSON is filed as before"
   expect(read({ theme: "dark" }, "notes.json")).toMatchObject({ conversations: [{ text: '{"theme":"dark"}' }] });
 });
 
-/** When each drawer of the file was said. */
+/** Returns when each drawer of the file was said. */
 function dated(document: unknown): [string, string | null | undefined][] {
   const reading = read(document);
   if (typeof reading === "string") throw new Error(reading);
@@ -148,7 +148,7 @@ function dated(document: unknown): [string, string | null | undefined][] {
 
 const LONG = "This is a sentence that is long enough. ".repeat(30);
 
-test("each exchange of an export has its own time, also in its later drawers, and a message without one its conversation's", () => {
+test("each exchange of an export keeps its own time in all its drawers, and a message without one gets its conversation's", () => {
   const at = (month: number): number => Date.UTC(2025, month - 1, 2) / 1000;
   const node = (id: string, parent: string | null, role: string, text: string, time?: number): [string, object] => {
     const message = { author: { role }, content: words(text), ...(time !== undefined && { create_time: time }) };

@@ -1,4 +1,4 @@
-/** Both readers of Claude Code's files leave out the same lines: those that nobody said. */
+/** Both readers of Claude Code's files skip the same lines: those that nobody said. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -47,7 +47,7 @@ const UNSAID = [
   line("user", [{ type: "text", text: REMINDER }]),
 ];
 
-test("meta lines, summaries, slash commands, API errors and reminders are left out by both readers", () => {
+test("both readers skip meta lines, summaries, slash commands, API errors and reminders", () => {
   const lines = [
     ...UNSAID,
     line("user", `Take RabbitMQ for mails.\n${REMINDER}`),
@@ -63,7 +63,7 @@ test("meta lines, summaries, slash commands, API errors and reminders are left o
   ]);
 });
 
-test("a session of Claude Code with one message is filed as that message, and one without any not as JSON", () => {
+test("a Claude Code session with one message is filed as that message, and one without messages is not filed as JSON", () => {
   expect(transcript([...UNSAID, line("user", "Remember the spare key.")])).toEqual(["> Remember the spare key.\n"]);
   expect(transcript(UNSAID)).toBe("a Claude Code session without a conversation");
 });

@@ -1,4 +1,4 @@
-/** The allow-list: which file names are documentation. */
+/** Tests the allow-list: which file names are documentation. */
 import { expect, test } from "vitest";
 import { folderRefusal, isShellScript, judgeName } from "../../../../src/feeders/doc-miner/document-names.ts";
 
@@ -41,7 +41,7 @@ test("a file without extension counts as documentation if its first line names a
     expect(isShellScript(head), head).toBe(false);
 });
 
-test("version control, packages, environments, build output and caches are never entered", () => {
+test("the walk never enters version control, packages, environments, build output and caches", () => {
   for (const name of names(
     ".git .hg node_modules .venv venv dist build target .next coverage __pycache__ foo.egg-info .ssh",
   ))

@@ -1,4 +1,4 @@
-/** Content dates: file stem, front matter, first lines, file time (palace.md 5.2 and its test vectors). */
+/** Tests content dates from the file stem, the front matter, the first lines and the file time (palace.md 5.2 and its test vectors). */
 import { expect, test } from "vitest";
 import { contentDate } from "../../../../src/feeders/doc-miner/content-date.ts";
 
@@ -41,14 +41,14 @@ test("the ten lines are counted after the front matter", () => {
   expect(dated("notes", `---\n${"k: v\n".repeat(20)}---\n2021-02-03`)).toBe("2021-02-03");
 });
 
-test("impossible days are not dates", () => {
+test("impossible days do not count as dates", () => {
   expect(dated("2024-13-40", "on 2023-02-30 or 45/45/2020")).toBe("2020-01-31");
 });
 
-test("version numbers and addresses are not dates", () => {
+test("version numbers and addresses do not count as dates", () => {
   expect(dated("notes", "release 1.2.2024 of 10.0.0.1, build 20240102, 12024-01-02")).toBe("2020-01-31");
 });
 
-test("without a date the file's modification time is used, in local time, and the result says so", () => {
+test("without a date the file's modification time counts, in local time, and the result says so", () => {
   expect(contentDate("notes", "nothing", CHANGED)).toEqual({ date: "2020-01-31", by: "modification time" });
 });

@@ -1,4 +1,4 @@
-/** The work of a run, decided from the folder, the notes and the palace. */
+/** Tests the plan of a run, made from the folder, the notes and the palace. */
 import { expect, test } from "vitest";
 import {
   isFiled,
@@ -33,7 +33,7 @@ test("a file is not read if the notes and the palace agree with its size and tim
   expect(plan()).toEqual({ read: [], unchanged: [found], gone: [] });
 });
 
-test("a file that MemPalace has already filed is not read, whatever the notes say, except with --force", () => {
+test("a file that MemPalace already filed is read only with --force, whatever the notes say", () => {
   const mined = {
     isMined: ({ sourceFile, mtime }: { sourceFile: string; mtime: number }) =>
       `${sourceFile} ${mtime}` === "a.md 100.5",
@@ -46,7 +46,7 @@ test("a file that MemPalace has already filed is not read, whatever the notes sa
   expect(plan({ ...alone, survey: later }).read).toHaveLength(1);
 });
 
-test("times within a thousandth of a second are the same", () => {
+test("times within a thousandth of a second count as equal", () => {
   expect(isUnchanged({ ...found, mtime: 100.5009 }, entry, record)).toBe(true);
   expect(isUnchanged({ ...found, mtime: 100.502 }, entry, record)).toBe(false);
 });
@@ -69,7 +69,7 @@ test("a file that was refused for its content is not read again unless the palac
   expect(isUnchanged(found, refused, record)).toBe(false);
 });
 
-test("noted files that are no longer documents are gone", () => {
+test("noted files that are no longer documents count as gone", () => {
   expect(plan({ manifest: manifest({ "a.md": entry, "old/b.md": entry, "c.md": null }) }).gone).toEqual([
     "old/b.md",
     "c.md",
@@ -106,7 +106,7 @@ const stage: Stage = {
 };
 const at = (sourceFile: string): FilingRecord => ({ ...record, sourceFile });
 
-test("a document filed under another home is the same document", () => {
+test("a document filed under another home counts as the same document", () => {
   const records = recordsByPath(stage, [
     at("/home/developer/.cache/mempalace-docs/w/docs/a.md"),
     at("/elsewhere/b.md"),
@@ -114,7 +114,7 @@ test("a document filed under another home is the same document", () => {
   expect([...records.keys()]).toEqual(["docs/a.md"]);
 });
 
-test("if two homes filed the same path, our own is used", () => {
+test("if two homes filed the same path, our own document is used", () => {
   const own = "/home/me/.cache/mempalace-docs/w/a.md";
   for (const order of [
     [own, "/home/other/.cache/mempalace-docs/w/a.md"],

@@ -1,4 +1,4 @@
-/** mempalace.yaml: the wing and the rooms of a project (palace.md 3.5). */
+/** Tests mempalace.yaml: the wing and the rooms of a project (palace.md 3.5). */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";

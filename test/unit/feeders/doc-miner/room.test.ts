@@ -1,4 +1,4 @@
-/** Rooms: by the project's rooms, or by folder names if it has none (palace.md 5.2, 5.8). */
+/** Tests the choice of a room, by the project's rooms, or by folder names if it has none (palace.md 5.2, 5.8). */
 import { expect, test } from "vitest";
 import { placeDocument, stemOf } from "../../../../src/feeders/doc-miner/room.ts";
 
@@ -14,18 +14,18 @@ test("the outermost folder that matches a room or a keyword decides", () => {
   expect(room("misc/react/readme.md")).toBe("web-ui");
 });
 
-test("a whole token of a longer name matches, a part of a word does not", () => {
+test("a whole token of a longer name matches, but a part of a word does not", () => {
   expect(room("my-api.v2/readme.md")).toBe("backend");
   expect(room("ui/readme.md")).toBe("web-ui");
   expect(room("rapid/readme.md")).toBe("general");
 });
 
-test("the file's stem matches room names, not keywords", () => {
+test("the file's stem matches room names, but not keywords", () => {
   expect(room("misc/backend-notes.md")).toBe("backend");
   expect(room("misc/server.md")).toBe("general");
 });
 
-test("without such a folder the room with most words in the first 2000 characters wins, the first of equals", () => {
+test("without such a folder the room with most words in the first 2000 characters wins, and a tie goes to the first", () => {
   expect(room("a.md", "React and react on the server")).toBe("web-ui");
   expect(room("a.md", "server react")).toBe("backend");
   expect(room("a.md", `${"x".repeat(2000)} react`)).toBe("general");
@@ -41,7 +41,7 @@ test("a keyword that is also the room's name counts twice", () => {
   expect(room("a.md", "planning planning react react react")).toBe("planning");
 });
 
-test("without rooms the first folder decides by the table of known names", () => {
+test("without rooms the table of known names decides by the first folder", () => {
   const placed = (path: string): string => placeDocument(path, "", undefined).room;
   expect(placed("docs/deep/a.md")).toBe("documentation");
   expect(placed("Front-End/a.md")).toBe("frontend");

@@ -1,7 +1,4 @@
-/**
- * The walk over a project on real files: what is found, and what is skipped and why. Also upstream's rules for reading
- * text.
- */
+/** Tests the walk over a project on real files: what it finds, and what it skips and why. Also tests upstream's rules for reading text. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,7 +22,7 @@ const found = (avoid: string[] = []): string[] => surveyProject(root, avoid).doc
 const skips = (): Record<string, string> =>
   Object.fromEntries(surveyProject(root, []).skipped.map(({ file, reason }) => [file, reason]));
 
-test("documents are found in the order of their names; source code and refused folders are skipped", () => {
+test("documents are found in order of their names; source code and refused folders are skipped", () => {
   for (const path of [
     "b.md",
     "a/z.md",
@@ -45,7 +42,7 @@ test("the project itself may be called build", () => {
   expect(surveyProject(join(root, "build"), []).documents).toHaveLength(1);
 });
 
-test("a folder with the mark of a virtual environment is skipped", () => {
+test("a folder with a virtual environment's marker is skipped", () => {
   put("py/pyvenv.cfg");
   put("py/lib/readme.md");
   expect(found()).toEqual([]);
@@ -66,7 +63,7 @@ test("symbolic links are skipped, files and folders", () => {
   expect(skips()).toEqual({ "b.md": "symbolic link" });
 });
 
-test("a file over the limit is skipped with the reason, one at the limit is found", () => {
+test("a file over the limit is skipped with the reason, and one at the limit is found", () => {
   for (const [name, size] of [
     ["big.txt", SOURCE_SIZE_MAX_BYTES + 1],
     ["full.txt", SOURCE_SIZE_MAX_BYTES],
@@ -84,7 +81,7 @@ test("a file that looks like a secret is skipped with the reason", () => {
   expect(skips()).toEqual({ "secrets.yaml": "looks like a secret" });
 });
 
-test("a chapter about passwords is a document, and a list of passwords is none, even with words around it", () => {
+test("a chapter about passwords is a document, but a list of passwords is not, even with words around it", () => {
   const chapter = [
     "Password management\n===================",
     ...Array.from({ length: 6 }, () => CHAPTER),
@@ -109,7 +106,7 @@ test("folders to avoid are not entered", () => {
   expect(found([join(root, "cache")])).toEqual(["a.md"]);
 });
 
-test("a folder that cannot be read is reported, not treated as empty", () => {
+test("an unreadable folder is reported and does not count as empty", () => {
   put("locked/a.md");
   chmodSync(join(root, "locked"), 0);
   // Root can read every folder, unless it lacks these two capabilities.
@@ -152,14 +149,14 @@ test(".gitignore hides files and folders, nearer files win, and ! shows a file a
   expect(found()).toEqual(["sub/in/local.md", "sub/keep.txt", "sub/top.md"]);
 });
 
-test("an ignored folder is never entered, so a rule cannot show a file in it again", () => {
+test("the walk never enters an ignored folder, so a rule cannot show a file in it again", () => {
   put(".gitignore", "out/\n!out/keep.md\n");
   put("out/keep.md");
   put("out/.gitignore", "!*\n");
   expect(found()).toEqual([]);
 });
 
-test("a folder shown again by a nearer file is read as if no rule had hidden it", () => {
+test("a folder that a nearer file shows again is read as if no rule had hidden it", () => {
   put(".gitignore", "logs/\n*.rst\n");
   put("a/.gitignore", "!logs/\n");
   put("a/logs/x.md");
@@ -168,14 +165,14 @@ test("a folder shown again by a nearer file is read as if no rule had hidden it"
   expect(found()).toEqual(["a/logs/x.md"]);
 });
 
-test("rules that show a folder again are dropped inside it in linear time", () => {
+test("rules that show a folder again are dropped inside it, in linear time", () => {
   put("a/x.md");
   const took = (rules: number): number => {
     put(".gitignore", Array.from({ length: rules }, (_, at) => `![a${at}]\n`).join(""));
     return cpuTimeOf(() => expect(found()).toEqual(["a/x.md"]));
   };
   took(200);
-  // Ten times the rules take ten times the work, not a hundred times. The allowance is for a busy machine.
+  // Ten times the rules must take ten times the work, not a hundred times. The allowance is for a busy machine.
   const small = Math.max(took(200), 2);
   expect(took(2_000) / small).toBeLessThan(40);
 });
@@ -194,7 +191,7 @@ test("patterns are case-sensitive", () => {
   expect(found()).toEqual(["README.md"]);
 });
 
-test("text has line feeds only and no byte order mark, and what could not be read is counted", () => {
+test("text has line feeds only and no byte order mark, and unreadable bytes are counted", () => {
   put("a.md", Buffer.from([0xef, 0xbb, 0xbf, 0x61, 0x0d, 0x0a, 0x62, 0x0d, 0x63, 0xff, 0x0a]));
   expect(readDocument(root, "a.md")).toMatchObject({ text: "a\nb\nc\uFFFD\n", lost: 1, size: 11 });
 });
@@ -206,7 +203,7 @@ test("a document in UTF-16 or Windows-1252 is decoded", () => {
   expect(readDocument(root, "old.txt")).toMatchObject({ text: "Brücken € 5" });
 });
 
-test("the hash is of the filed text, so other line ends do not change it", () => {
+test("the hash is that of the filed text, so other line ends do not change it", () => {
   put("unix.md", "one\ntwo\n");
   put("dos.md", "one\r\ntwo\r\n");
   const [unix, dos] = [readDocument(root, "unix.md"), readDocument(root, "dos.md")];

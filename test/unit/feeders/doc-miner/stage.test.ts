@@ -1,4 +1,4 @@
-/** The staging area on real files: which project owns a wing's folder, copies with the original's time, and notes. */
+/** Tests the staging area on real files: which project owns a wing's folder, copies with the original's time, and notes. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ test("the first project of a wing is staged directly below the wing", () => {
   expect(claimStage(options(project("one"))).prefix).toBe("");
 });
 
-test("a second project of the wing gets its own folder, and keeps it", () => {
+test("a second project of the wing gets its own folder and keeps it", () => {
   claimStage(options(project("one")));
   const second = claimStage(options(project("two")));
   expect(second.prefix).toMatch(/^two-[0-9a-f]{8}$/);
@@ -57,7 +57,7 @@ test("a project that was moved keeps its place and its notes", () => {
   expect(readManifest(after)?.files).toEqual({ "a.md": null });
 });
 
-test("a project with another name does not take over the place of a missing one", () => {
+test("a project with another name does not take over a missing project's place", () => {
   claimStage(options(project("one")));
   rmSync(join(home, "one"), { recursive: true });
   expect(claimStage(options(project("two"))).prefix).not.toBe("");
@@ -108,7 +108,7 @@ test("removing a copy also removes the folders it leaves empty, and no others", 
   expect(existsSync(join(home, "cache/mempalace-docs"))).toBe(true);
 });
 
-test("a staged file may be replaced by a folder, and a folder by a file", () => {
+test("a folder may replace a staged file, and a file a folder", () => {
   const stage = claimStage(options(project("one")));
   for (const path of ["LICENSE", "LICENSE/mit.txt", "LICENSE"]) {
     stageDocument(stage, path, Buffer.from("x"), 1);

@@ -1,4 +1,4 @@
-/** Git worktrees: one name for a project, and each document once. The worktrees are made by the real git. */
+/** All git worktrees of a project share one name, and each document is filed once. The real git makes the worktrees. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-test("a worktree has its project's name, while it is there and after it is gone", async () => {
+test("a worktree has its project's name, before and after its deletion", async () => {
   const shop = join(root, "my-shop");
   expect(projectFolder(join(shop, ".claude/worktrees/fix-cart"))).toBe(shop);
   expect(projectFolder(join(shop, ".claude/worktrees/gone/docs"))).toBe(shop);
@@ -47,14 +47,14 @@ test("a worktree has its project's name, while it is there and after it is gone"
   expect(around).toEqual({ root: join(root, "feature"), wing: "my_shop" });
 });
 
-test("folders of Windows give the same names as others", () => {
+test("Windows paths give the same names as others", () => {
   expect(wingOfFolder("C:\\Users\\me\\my proj")).toBe("my_proj");
   expect(wingOfFolder("C:\\Users\\me\\my proj\\")).toBe("my_proj");
   expect(wingOfFolder("\\\\server\\share\\my-proj")).toBe("my_proj");
   expect(wingOfFolder(projectFolder("C:\\w\\my-shop\\.claude\\worktrees\\fix"))).toBe("my_shop");
 });
 
-test("a project's worktrees inside it are not read, and those of a repository without documents are", () => {
+test("worktrees inside their project are not read, but those of a repository without documents are", () => {
   const paths = (folder: string): string[] => surveyProject(folder, []).documents.map(({ path }) => path);
   expect(paths(join(root, "my-shop"))).toEqual(["README.md", "docs/cart.md"]);
   expect(paths(join(root, "feature"))).toEqual(["README.md", "docs/cart.md"]);

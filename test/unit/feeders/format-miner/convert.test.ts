@@ -1,4 +1,4 @@
-/** The text of each kind of office document, and the errors of broken or hostile ones. */
+/** Tests the text of each kind of office document, and the errors of broken or hostile ones. */
 import { expect, test } from "vitest";
 import { convert } from "../../../../src/feeders/format-miner/convert.ts";
 import { Unconverted } from "../../../../src/feeders/format-miner/outcome.ts";
@@ -25,7 +25,7 @@ async function outcome(name: string, bytes: Buffer, max = MAX): Promise<string> 
   }
 }
 
-test("a Word document keeps its headings, lists, tables, links and notes, and loses deleted text", async () => {
+test("a Word document keeps its headings, lists, tables, links and notes, but not deleted text", async () => {
   const body = [
     wordParagraph("Der Plan", '<w:pStyle w:val="berschrift2"/>'),
     wordParagraph("We take the broker &amp; stay with it."),
@@ -77,7 +77,7 @@ test("slides come in the order of the show, with the speaker's notes", async () 
   );
 });
 
-test("sheets become tables, dates are dates, and a distant cell does not widen the table", async () => {
+test("sheets become tables, dates become dates, and a distant cell does not widen the table", async () => {
   const rows = [
     '<c r="A1" t="s"><v>0</v></c><c r="B1" t="inlineStr"><is><t>when</t></is></c><c r="C1" t="str"><v>sum</v></c>',
     '<c r="A2" t="s"><v>1</v></c><c r="B2" s="1"><v>45293</v></c><c r="C2" s="0"><v>45293</v></c>',
@@ -97,7 +97,7 @@ test("sheets become tables, dates are dates, and a distant cell does not widen t
   );
 });
 
-test("a book comes in reading order after its title and authors", async () => {
+test("a book comes in reading order, after its title and authors", async () => {
   const text = await convert(
     "a.epub",
     epub("A &amp; B", [
@@ -120,7 +120,7 @@ test("a book comes in reading order after its title and authors", async () => {
   ]);
 });
 
-test("RTF is read with its code pages, Unicode and tables, and without its pictures", async () => {
+test("RTF is read with its code pages, Unicode and tables, but without its pictures", async () => {
   const rtf = [
     "{\\rtf1\\ansi\\ansicpg1252\\uc1{\\fonttbl{\\f0\\fcharset0 Arial;}{\\f1\\fcharset204 Arial Cyr;}}{\\colortbl;\\red0;}",
     "{\\*\\generator Word;}{\\info{\\title no}}\\pard Caf\\'e9 \\ldblquote quoted\\rdblquote\\par",
@@ -176,7 +176,7 @@ test("a file that cannot be converted gets a reason", async () => {
   });
 });
 
-/** Returns a diagonal of cells: as many columns as rows, nearly all empty. */
+/** Returns a diagonal of cells: as many columns as rows, and nearly all cells empty. */
 function wideSheet(): string[] {
   const name = (at: number): string =>
     at < 26 ? String.fromCharCode(65 + at) : name(Math.floor(at / 26) - 1) + name(at % 26);

@@ -1,4 +1,4 @@
-/** Reads commits from `git log`, files them, and answers where there are none. */
+/** Reads commits from `git log` and files them. Tests the answers for a folder without commits. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -30,7 +30,7 @@ const commitOf = (more: Partial<Commit>): Commit => ({
 });
 
 describe("the log", () => {
-  test("is read alike however it is cut: line feeds, text that looks like a field, hashes as names, no message", async () => {
+  test("is read alike in any chunks: line feeds, text that looks like a field, hashes as names, no message", async () => {
     const message = `a\\0b %x00 \n\n${HASH}\n\ncommit ${HASH}\n`;
     const log = bytes(
       ...[...HEAD, message, "", "\na.ts", "\nb\n.ts", HASH],
@@ -46,7 +46,7 @@ describe("the log", () => {
     for (const size of [1, 2, 7]) expect(await parsed(log, size)).toEqual(whole);
   });
 
-  test("keeps a bounded part of a commit with many files and of an endless message", async () => {
+  test("keeps a bounded part of a commit with many files or an endless message", async () => {
     const names = Array.from({ length: 3 * NAMES_MAX }, (_, at) => `${at === 0 ? "\n" : ""}file-${at}`);
     const [many, long] = await parsed(
       bytes(...ENTRY, ...names, ...HEAD, "x".repeat(MESSAGE_MAX_BYTES + 1), ""),
@@ -151,7 +151,7 @@ describe("a folder", () => {
     });
   });
 
-  test("a git that fails in the midst is an error, and no short log", async () => {
+  test("a git that fails half-way is an error, and never a short log", async () => {
     const { git: opened } = await openRepository(join(root, "clone"), env());
     const log = parseLog(readLog({ ...opened, folder: join(root, "none") }, 0));
     await expect(log.next()).rejects.toMatchObject({ code: "FEEDER_SOURCE_UNREADABLE" });

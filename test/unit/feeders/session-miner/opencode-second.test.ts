@@ -1,4 +1,4 @@
-/** Sessions of opencode 2, read from databases with its published schema, both new and upgraded ones. */
+/** Reads sessions of opencode 2 from databases with its published schema, new ones and upgraded ones. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -106,7 +106,7 @@ test("a session of opencode 2 has its texts, reasoning, tools and shell, but no 
   ]);
 });
 
-test("from an upgraded database live tables are read, and frozen ones only for the rest, each message once", async () => {
+test("an upgraded database gives its live tables first and frozen ones only for the rest, each message once", async () => {
   const first = createOpencodeDatabase(file());
   const at = Date.UTC(2026, 0, 1);
   for (const id of ["ses_old", "ses_taken_over", "ses_gone_on"]) {
@@ -164,7 +164,7 @@ test("adding or removing a message changes the version of the session", async ()
   expect(textsOf(session)).toEqual(["kept", "instead"]);
 });
 
-test("a session_v2 of unknown form is refused as a whole, even if the tables of 1.x exist", async () => {
+test("a session_v2 of unknown form is refused as a whole, even beside tables of 1.x", async () => {
   createOpencodeDatabase(file()).close();
   const database = new Database(file());
   database.exec("CREATE TABLE session_v2 (id text PRIMARY KEY, title text)");

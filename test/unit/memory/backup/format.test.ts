@@ -1,7 +1,4 @@
-/**
- * The file format of a backup, through the code that verifies and restores: any byte that differs from what was
- * written is refused.
- */
+/** Tests of a backup's file format. Verifying and restoring must refuse any byte that differs from what was written. */
 import { createHash } from "node:crypto";
 import {
   existsSync,
@@ -57,13 +54,13 @@ test("verifying a backup returns the files that were packed", async () => {
   expect(manifest.files).toEqual(body.files);
 });
 
-test("a verification returns the size of the backup in bytes", async () => {
+test("a verification returns the backup's size in bytes", async () => {
   expect((await verify(archive)).bytes).toBe(archive.length);
 });
 
-test("a flipped bit is found wherever it is: headers, manifest, files, padding, seal, end", async () => {
+test("a flipped bit is found in each part: headers, manifest, files, padding, seal, end", async () => {
   const at = new Set<number>();
-  // Every fifth byte of everything but the ledger's pages, and a sample of those.
+  // Tries every fifth byte outside the ledger's pages, and a sample of the pages' bytes.
   const ledgerFrom = 512 + formatManifest(body).length + padding(formatManifest(body).length) + 512;
   const ledgerTo = ledgerFrom + (body.files[0]?.size ?? 0);
   for (let byte = 0; byte < archive.length; byte += byte > ledgerFrom && byte < ledgerTo - 9_973 ? 9_973 : 5)
@@ -84,7 +81,7 @@ test("a flipped bit is found wherever it is: headers, manifest, files, padding, 
   expect(unnoticed).toEqual([]);
 });
 
-test("a byte after the end of the archive is refused, in the last piece or in a piece of its own", async () => {
+test("a byte after the end of the archive is refused, whether it arrives in the last chunk or in its own", async () => {
   const more = Buffer.from("x");
   for (const given of [[Buffer.concat([archive, more])], [archive, more]]) {
     const into = join(folder, "into");
@@ -100,7 +97,7 @@ test("a flipped bit of an encrypted backup is found, and a wrong passphrase is r
   expect((await verify(sealed, "secret")).isEncrypted).toBe(true);
   await expect(verify(sealed, "other")).rejects.toMatchObject({ code: "STORE_CORRUPT" });
   await expect(verify(sealed)).rejects.toMatchObject({ code: "CONFIG_USAGE" });
-  // Bytes of the magic, the recipient, the header's MAC, the nonce, a chunk and the last tag.
+  // One byte each of the magic, the recipient, the header's MAC, the nonce, a chunk and the last tag.
   const mac = sealed.indexOf("\n---");
   for (const byte of [3, 30, 60, mac + 10, mac + 55, sealed.length >> 1, sealed.length - 1]) {
     const changed = Buffer.from(sealed);
@@ -110,7 +107,7 @@ test("a flipped bit of an encrypted backup is found, and a wrong passphrase is r
   await expect(verify(sealed.subarray(0, -70_000), "secret")).rejects.toMatchObject({ code: "STORE_CORRUPT" });
 });
 
-test("a backup is refused if its rows, or its moment, differ from its manifest", async () => {
+test("a backup is refused if its rows or its time differ from its manifest", async () => {
   const said = async (change: Partial<ManifestBody>): Promise<unknown> =>
     verify(await bytesOf(packArchive(join(folder, "source"), { ...body, ...change }))).then(
       () => "it was taken",
@@ -197,32 +194,35 @@ test.each([
   ['{"palace\\u005fpath": "/elsewhere"}', false],
   ['{"collection_name": "x"}', false],
   ["{", false],
-])("settings %s are restored: %s; tokens are restored on request, a door's address never", async (text, isPutBack) => {
-  const bytes = readFileSync(join(folder, "source", LEDGER));
-  const [config, tokens, listen] = ["config.json", "tokens.json", "listen.json"];
-  const forged = forge([
-    { name: LEDGER, bytes },
-    { name: config, bytes: Buffer.from(text) },
-    ...[tokens, listen].map((name) => ({ name, bytes: Buffer.from("{}") })),
-  ]);
-  const file = join(folder, "given");
-  writeFileSync(file, forged);
-  const staged = await stageBackup(file, folder, { passphrase: () => Promise.resolve(undefined) });
-  const home = { home: folder, palaceDir: join(folder, "p"), ledgerFile: join(folder, LEDGER) };
-  const paths = { ...home, graphFile: "/g", tunnelsFile: "/t", hallwaysFile: "/h" };
-  const come = (withTokens: boolean): string[] =>
-    planSwap(paths, { file, staged: staged.folder, names: namesToPutBack(staged, withTokens) }, false).come;
-  expect(come(false)).toEqual([...(isPutBack ? [config] : []), LEDGER]);
-  expect(come(true)).toEqual([...(isPutBack ? [config] : []), tokens, LEDGER]);
-  leaveStaged(folder, staged);
-});
+])(
+  "a restore keeps settings %s as %s; it restores tokens only on request and never a door's address",
+  async (text, isPutBack) => {
+    const bytes = readFileSync(join(folder, "source", LEDGER));
+    const [config, tokens, listen] = ["config.json", "tokens.json", "listen.json"];
+    const forged = forge([
+      { name: LEDGER, bytes },
+      { name: config, bytes: Buffer.from(text) },
+      ...[tokens, listen].map((name) => ({ name, bytes: Buffer.from("{}") })),
+    ]);
+    const file = join(folder, "given");
+    writeFileSync(file, forged);
+    const staged = await stageBackup(file, folder, { passphrase: () => Promise.resolve(undefined) });
+    const home = { home: folder, palaceDir: join(folder, "p"), ledgerFile: join(folder, LEDGER) };
+    const paths = { ...home, graphFile: "/g", tunnelsFile: "/t", hallwaysFile: "/h" };
+    const come = (withTokens: boolean): string[] =>
+      planSwap(paths, { file, staged: staged.folder, names: namesToPutBack(staged, withTokens) }, false).come;
+    expect(come(false)).toEqual([...(isPutBack ? [config] : []), LEDGER]);
+    expect(come(true)).toEqual([...(isPutBack ? [config] : []), tokens, LEDGER]);
+    leaveStaged(folder, staged);
+  },
+);
 
-test("a backup of a newer version is refused as a newer version, not as damage", async () => {
+test("a backup of a newer version is refused as newer, not as damaged", async () => {
   const newer = forge([{ name: LEDGER, bytes: Buffer.alloc(512) }], body, { schema: 2 });
   await expect(verify(newer)).rejects.toMatchObject({ code: "PROTOCOL_VERSION_MISMATCH" });
 });
 
-test("sizes beyond 8 GiB are written as GNU tar writes them", () => {
+test("the archive writes sizes beyond 8 GiB as GNU tar does", () => {
   const header = tarHeader(LEDGER, 2 ** 34);
   expect(header[124]).toBe(0x80);
   expect(header.readBigUInt64BE(128)).toBe(2n ** 34n);
@@ -243,7 +243,7 @@ test("a backup file appears only when it is complete", async () => {
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-fuzz<{ cut: number; flips: number[] }>("hostile archives are refused with an error of ours", {
+fuzz<{ cut: number; flips: number[] }>("a hostile archive is refused with a typed error", {
   count: 300,
   generate: (chooser) => ({
     cut: chooser.between(0, 8_000),
@@ -280,7 +280,7 @@ async function bytesOf(from: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(all);
 }
 
-/** Returns an archive made by somebody who knows the format: every checksum is right. */
+/** Returns an archive by an attacker who knows the format: every checksum is right. */
 function forge(
   files: { name: string; bytes: Buffer; size?: number }[],
   of: ManifestBody = body,

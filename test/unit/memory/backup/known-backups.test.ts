@@ -1,4 +1,4 @@
-/** Which backups belong to this palace: the schedule counts and removes only these, and the list keeps them. */
+/** Tests which backups belong to this palace. The schedule counts and removes only these, and the list keeps them. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,13 +21,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-test("another machine's backups in a shared folder are not this palace's, even if both palaces have the same path", () => {
+test("another machine's backups in a shared folder do not belong to this palace, even if both palaces have the same path", () => {
   const own = make(-2 * HOUR_MS);
   make(-HOUR_MS, { isListed: false });
   expect(ownBackups({ home, tag }, dir, NOW_MS).made.map(({ file }) => file)).toEqual([own]);
 });
 
-test("a backup dated in the future is not the last one, and an empty file is not a backup", () => {
+test("a backup dated in the future does not count as the last one, and an empty file does not count as a backup", () => {
   const own = make(-2 * HOUR_MS);
   const future = make(9 * HOUR_MS);
   make(-HOUR_MS, { content: "" });
@@ -35,7 +35,7 @@ test("a backup dated in the future is not the last one, and an empty file is not
   expect([made, ahead].map((found) => found.map(({ file }) => file))).toEqual([[own], [future]]);
 });
 
-test("a backup on a disk that is not mounted stays listed, and a removed one does not", () => {
+test("the list keeps a backup on an unmounted disk and drops a removed one", () => {
   const file = make(-2 * HOUR_MS);
   rmSync(join(root, "disk"), { recursive: true });
   note(join(root, "b.tar"));

@@ -1,4 +1,4 @@
-/** A file of agents' events is checked before a backup copies it. */
+/** Tests that a backup checks the file of agents' events before it copies it. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * The manifest of a backup may come from anywhere, so each field that is missing, of a wrong type or out of range is
- * refused.
- */
+/** A backup's manifest may come from anywhere. Each missing field, wrong type and value out of range is refused. */
 import { expect, test } from "vitest";
 import { EVENTS, LEDGER } from "../../../../src/memory/backup/contents.ts";
 import { formatManifest, type ManifestBody, parseManifest } from "../../../../src/memory/backup/manifest.ts";
@@ -31,7 +28,7 @@ const parse = (change: (manifest: Record<string, unknown>) => unknown): unknown 
 const refusal = (why: string) =>
   expect.objectContaining({ code: "STORE_CORRUPT", message: `the backup cannot be used: ${why}` });
 
-test("a complete manifest is read as it was written, with and without the list of unreadable files", () => {
+test("a complete manifest is read as written, with or without the list of unreadable files", () => {
   expect(parse((manifest) => manifest)).toEqual({ kind: "palace-devbox backup", schema: 1, ...body });
   expect(parse(({ unreadable: _, ...rest }) => rest)).not.toHaveProperty("unreadable");
 });
@@ -68,7 +65,7 @@ test.each<[string, unknown]>([
   ["another kind", { ...body, kind: "another backup", schema: 1 }],
   ["a list", []],
   ["nothing", null],
-])("%s is refused, because it is not a backup of ours", (_what, value) => {
+])("%s is refused, because this program did not write it", (_what, value) => {
   expect(() => parse(() => value)).toThrow(refusal("it is no backup of ours"));
 });
 

@@ -1,4 +1,4 @@
-/** Another memory with a pipe in place of a file is refused at once, because copying the pipe would never end. */
+/** Another memory is refused at once if a pipe replaces one of its files, because copying a pipe would never end. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ test.each([
   expect(readdirSync(cacheDir)).toEqual([]);
 });
 
-test("the running memory itself is refused, also through a link; another memory is opened", async () => {
+test("import refuses the running memory itself, also through a link, and opens another memory", async () => {
   const folder = mkdtempSync(join(tmpdir(), "other-memory-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const [home, link, other, cacheDir] = ["home", "link", "other", "cache"].map((name) => join(folder, name)) as [

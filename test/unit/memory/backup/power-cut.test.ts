@@ -1,6 +1,6 @@
 /**
- * Cuts the power at every moment of a restore, a move or a backup. Afterwards there is the old palace or the new one,
- * and every backup that was reported as made.
+ * Cuts the power at every moment of a restore, a move and a backup. Afterwards either the old palace or the new one is complete, and every
+ * backup that was reported exists.
  */
 import {
   copyFileSync,
@@ -31,12 +31,12 @@ let root: string;
 beforeEach(() => (root = realpathSync(mkdtempSync(join(tmpdir(), "backup-power-")))));
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-test("after a power cut a restore has the old palace or the new one, the next start finishes it, and the old files are kept", () => {
+test("after a power cut in a restore, the next start finishes with the old palace or the new one and keeps the old files", () => {
   const paths = at(root);
   mkdirSync(paths.palaceDir, { recursive: true });
   writeFileSync(paths.ledgerFile, "old ledger");
   writeFileSync(join(paths.palaceDir, EVENTS), "old events");
-  // The real ledger is made first, because making it syncs folders that unpacking does not.
+  // Creates the real ledger first, because that syncs folders that unpacking does not sync.
   const made = join(root, LEDGER);
   openForWriting(made).close();
   let isRestored = false;
@@ -66,7 +66,7 @@ test("after a power cut a restore has the old palace or the new one, the next st
   disk.cut();
 });
 
-test("after a power cut a move to another disk leaves the file whole at its source or its target", () => {
+test("after a power cut in a move to another disk, the whole file is at its source or at its target", () => {
   const otherDisk = (): never => {
     throw Object.assign(new Error("cross-device link"), { code: "EXDEV" });
   };
@@ -85,7 +85,7 @@ test("after a power cut a move to another disk leaves the file whole at its sour
   disk.cut();
 });
 
-test("after a power cut a backup that was reported as made is whole and listed", async () => {
+test("after a power cut a backup that was reported is whole and listed", async () => {
   const made = { file: join(root, "b.tar"), madeAtMs: 1, journalSeq: 2, bytes: 3, encrypted: false, scheduled: false };
   let [isMade, isListed] = [false, false];
   using disk = new PowerCut(root, {

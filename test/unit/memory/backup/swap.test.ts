@@ -1,6 +1,6 @@
 /**
- * A restore swaps the old palace for the new one by a list of moves. If a file is missing, foreign or incomplete, the
- * swap ends before the first move. It deletes no file.
+ * A restore swaps the old palace for the new one by a list of moves. A missing, foreign or incomplete file ends the swap before its first
+ * move. A swap deletes no file.
  */
 import {
   existsSync,
@@ -53,8 +53,7 @@ afterEach(() => {
 });
 
 test("a swap that fails after its list was written keeps the staged files, and the next start finishes it", () => {
-  // The public palace's folder is on a disk that is not mounted: the old ledger is moved aside, but the events cannot
-  // be moved in.
+  // The public palace's folder is on an unmounted disk: the old ledger is moved aside, but the events cannot be moved in.
   rmSync(paths.palaceDir, { recursive: true });
   symlinkSync(join(root, "unmounted"), paths.palaceDir);
   expect(() => swapIn(paths, plan())).toThrow();
@@ -73,7 +72,7 @@ test("staged files that no list names are removed", () => {
   expect(existsSync(staged.folder)).toBe(false);
 });
 
-test("a list whose staged files are gone is an error, and no file is moved", () => {
+test("a list whose staged files are missing is an error, and no file is moved", () => {
   list(plan());
   rmSync(staged.folder, { recursive: true });
   expect(() => finishRestore(paths)).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
@@ -81,10 +80,10 @@ test("a list whose staged files are gone is an error, and no file is moved", () 
   expect(existsSync(join(paths.home, "restore.json"))).toBe(true);
 });
 
-test("a swap that was killed between two moves is finished, even if the palace now has another path", () => {
+test("the next start finishes a swap that was killed between two moves, even if the palace now has another path", () => {
   const pending = plan();
   list(pending);
-  // Killed after the old ledger was moved aside.
+  // State after a kill: the old ledger is moved aside.
   const [aside = ""] = asideOf(paths, pending);
   mkdirSync(aside);
   renameSync(paths.ledgerFile, join(aside, LEDGER));
@@ -120,7 +119,7 @@ test.each<[string, (list: PendingRestore) => unknown]>([
   expect(tree()).toEqual(before);
 });
 
-test("a staged folder that is a link to elsewhere is refused", () => {
+test("a staged folder that is a link to another place is refused", () => {
   const elsewhere = join(root, "elsewhere");
   list(plan());
   renameSync(staged.folder, elsewhere);
@@ -137,13 +136,13 @@ test("a staged folder is removed only after its process has ended", () => {
   expect(existsSync(staged.folder)).toBe(false);
 });
 
-test("if the staged ledger is gone, the restore fails instead of making an empty one", () => {
+test("without the staged ledger the restore fails and creates no empty one", () => {
   rmSync(join(staged.folder, LEDGER));
   expect(() => listAllAgain(staged.folder)).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
   expect(readdirSync(staged.folder)).not.toContain(LEDGER);
 });
 
-test("a staged folder that lost a file, or whose rows differ from its manifest, does not replace a palace", () => {
+test("a staged folder that lost a file, or whose rows differ from its manifest, replaces no palace", () => {
   for (const name of [LEDGER, EVENTS]) rmSync(join(staged.folder, name));
   openForWriting(join(staged.folder, LEDGER)).close();
   const { counts } = lookInto(staged.folder);
@@ -156,7 +155,7 @@ test("a staged folder that lost a file, or whose rows differ from its manifest, 
   expect(() => assertStaged(staged.folder, { ...manifest, files: [file, { ...file, name: EVENTS }] })).toThrow(/gone/);
 });
 
-test("a swap moves only the palace's own files: other files in its folder and another home's graph stay", () => {
+test("a swap moves only the palace's own files; other files in its folder and another home's graph stay", () => {
   put(join(paths.palaceDir, "thesis.odt"), "mine");
   put(join(paths.home, "notes.md"), "mine");
   put(join(root, "classic", "knowledge_graph.sqlite3"), "another's");
@@ -170,7 +169,7 @@ test("a swap moves only the palace's own files: other files in its folder and an
   expect(ownEntries(paths, true)).not.toContainEqual({ place: "palace", name: "chroma.sqlite3" });
 });
 
-test("a move to another disk removes the source only after the whole copy is there", () => {
+test("a move to another disk removes the source only after the whole copy exists", () => {
   const otherDisk = (): never => {
     throw Object.assign(new Error("cross-device link"), { code: "EXDEV" });
   };

@@ -1,4 +1,4 @@
-/** A backup may be written to a new file, or with --force over an older backup, but over no other file. */
+/** Tests where a backup may be written: to a new file, or with `--force` over an older backup. */
 import {
   mkdirSync,
   mkdtempSync,
@@ -54,7 +54,7 @@ test("with --force a backup replaces an older backup, an encrypted one and an em
   expect(() => assertTarget({ file: join(root, "link.tar"), replace: true }, own)).toThrow(/no backup of ours/);
 });
 
-test("a backup to somebody else's file fails before it starts, and that file stays as it was", async () => {
+test("a backup onto somebody else's file fails before it starts and leaves the file unchanged", async () => {
   const file = join(root, "thesis.odt");
   writeFileSync(file, "PK");
   const source = { ...own, ledgerFile: join(own.home, "ledger.sqlite3") } as SnapshotSource;
@@ -71,11 +71,11 @@ test("a backup to somebody else's file fails before it starts, and that file sta
   expect([readFileSync(file, "utf8"), readdirSync(own.home)]).toEqual(["PK", ["palace"]]);
 });
 
-test("the home itself may be the folder of backups, if they have the usual names", () => {
+test("the home itself may be the backup folder, if its backups have the usual names", () => {
   assertTarget({ file: join(own.home, backupName("0123abcd", new Date(), false)), replace: false }, own);
 });
 
-test.each([false, true])("git ignores a backup that was written into this clone (encrypted: %s)", (isEncrypted) => {
+test.each([false, true])("git ignores a backup in this clone (encrypted: %s)", (isEncrypted) => {
   const rules = new Gitignore(readFileSync(join(ROOT, ".gitignore"), "utf8"));
   expect(rules.test(backupName("0123abcd", new Date(), isEncrypted))).toMatchObject({ ignored: true });
 });

@@ -1,6 +1,5 @@
 /**
- * Entries of Roampal's graphs in the ledger: written once, undone and forgotten like other rows, with the copies that
- * undo keeps.
+ * Entries of Roampal's graphs in the ledger. They are written once, and undone and forgotten like other rows, together with undo's copies.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -95,7 +94,7 @@ test.each([
   ["x", { ids: ["history_00000001"] }, { reason: "as (working_00000001), it says." }],
   ["book_0000000f_chunk_1", { ids: ["book_0000000f_chunk_1"] }],
   ["x", { ids: ["mem 001"] }, [{ doc_id: "mem 001" }]],
-])("%s is forgotten with %j, also in the copies that undo keeps", (name, selector, value: unknown = 1) => {
+])("%s is forgotten with %j, also in undo's copies", (name, selector, value: unknown = 1) => {
   bring([entry("problem_categories", name, value), entry("problem_categories", "other", 1)]);
   bring([entry("problem_categories", name, value), entry("problem_categories", "other", 2)]);
   bring([entry("problem_categories", "later", value)]);
@@ -122,7 +121,7 @@ test.each([
   expect(held()).toEqual([name]);
 });
 
-test("names with a word that only the forgotten drawers contain are deleted, other names stay", () => {
+test("names with a word that only forgotten drawers contain are deleted, and other names stay", () => {
   const add = (content: string): string => String(write("add_drawer", { wing: "w", room: "r", content })["drawer_id"]);
   const secret = add("The general zanzibar launch is working, and that makes history.");
   add("A launch is a launch, as zero-day says.");
@@ -149,7 +148,7 @@ test("entries that name a drawer of a forgotten source are deleted", () => {
   expect(held()).toEqual(["b"]);
 });
 
-test("pages contain every entry once, even large ones", () => {
+test("the pages together have every entry once, even large entries", () => {
   const many = Array.from({ length: 1500 }, (_, at) => entry("relationships", `r${at}`, at));
   const large = Array.from({ length: 5 }, (_, at) => entry("routing_patterns", `l${at}`, "x".repeat(1_500_000)));
   for (const part of [many.slice(0, 1000), many.slice(1000), large]) bring(part);
@@ -187,7 +186,7 @@ test.each([
   ["a name that is not JSON", "nope", "1"],
   ["a name that is no list of texts", JSON.stringify([KNOWLEDGE, 1]), "1"],
   ["an unknown file", JSON.stringify(["other.json", "s", "a"]), "1"],
-])("an entry of another memory with %s is refused, and the others come", (_what, id, body) => {
+])("an import refuses an entry of another memory with %s and imports the others", (_what, id, body) => {
   const items = [
     { id, body },
     { id: JSON.stringify([KNOWLEDGE, "s", "b"]), body: "2" },

@@ -1,4 +1,4 @@
-/** A JSON column that somebody has changed gives an error that names the column, and nothing of the ledger changes. */
+/** A JSON column that somebody damaged causes an error that names the column. The ledger stays unchanged. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * A ledger of schema version 5 gets its index of times when it is opened. Its other content stays the same, and a kill
- * during the migration leaves version 5 or 6, never a mixture. Lists by time return the same drawers as before.
+ * Opening a ledger of schema version 5 adds its index of times and changes nothing else. A kill leaves version 5 or 6, never a mixture.
+ * Lists by time return the same drawers as before.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -62,7 +62,7 @@ test("a ledger of version 5 gets the index, keeps every drawer as it is, and lis
 
   const reader = new SqliteLedgerReader(file);
   const { total, drawers } = reader.listDrawers({ since: "2026-01-11", before: "2026-01-12" }, 100, 0);
-  // A day has 24 hours, and each tenth drawer has no time: the rows 241 to 264 without 241, 251 and 261.
+  // A day has 24 hours, and each tenth drawer has no time: the day has rows 241 to 264 without 241, 251 and 261.
   expect(total).toBe(21);
   expect(drawers.map(({ row }) => row)).toEqual(
     Array.from({ length: 24 }, (_, hour) => 241 + hour).filter((row) => row % 10 !== 1),
@@ -70,11 +70,11 @@ test("a ledger of version 5 gets the index, keeps every drawer as it is, and lis
   reader.close();
 });
 
-test("after a kill while the index is made, the next process migrates the ledger", async () => {
+test("after a kill during the indexing the next process finishes the migration", async () => {
   const before = contents();
   const script = join(folder, "half.mjs");
   const require = JSON.stringify(import.meta.resolve("better-sqlite3"));
-  // The state just before the migration's commit: the index is written, the version is not.
+  // State just before the migration commits: the index is written, the version is not.
   writeFileSync(
     script,
     `import Database from ${require};

@@ -1,6 +1,6 @@
 /**
- * Other forms of words have an index of their own. It follows every change of a drawer. Drawers of an older ledger get their rows in
- * quiet moments, are found all the while, and lose nothing by a kill.
+ * Other forms of words have their own index, which follows every change of a drawer. Drawers of an older ledger get their rows in quiet
+ * moments. Searches find them all the while, and a kill loses none.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -43,7 +43,7 @@ function add(writer: LedgerWriter, contents: readonly string[], more: object = {
   );
 }
 
-/** Makes a ledger of version 16 with 452 drawers: the last two have words of other forms. */
+/** Creates a ledger of version 16 with 452 drawers. The last two have words with other forms. */
 function makeOld(): void {
   const old = new LedgerWriter(file, applyWrite);
   add(
@@ -69,7 +69,7 @@ function read<T>(sql: string): T[] {
 const reached = (): string | undefined => read<string>("SELECT value FROM meta WHERE key = 'forms'")[0];
 const rows = (): number[] => read<number>("SELECT id FROM form_fts_docsize ORDER BY id");
 
-test("an older ledger opens at once, its drawers are found all the while, and then by all forms of their words", async () => {
+test("an older ledger opens at once; searches find its drawers from the start, and later by every form of their words", async () => {
   makeOld();
   const ids = read<string>("SELECT id FROM drawer ORDER BY row");
   let writer = new LedgerWriter(file, applyWrite, { formsOf });
@@ -85,13 +85,13 @@ test("an older ledger opens at once, its drawers are found all the while, and th
       expect(await found("以后连接池稳定了")).toEqual(rows().includes(452) ? [452] : []);
       expect((await found("harbour")).length).toBe(10);
       if (steps === 1) {
-        // A drawer filed meanwhile is not behind the older ones.
+        // A drawer that is filed meanwhile does not wait behind the older ones.
         add(writer, ["备份完成"]);
         expect(await found("备份")).toEqual([453]);
       }
       isMore = writer.maintain(RETENTION, MOMENT);
       if (steps === 2) {
-        // The next process goes on where the last one was.
+        // The next process continues where the last one stopped.
         const before = reached();
         writer.close();
         writer = new LedgerWriter(file, applyWrite, { formsOf });
@@ -112,7 +112,7 @@ test("an older ledger opens at once, its drawers are found all the while, and th
   }
 });
 
-test("after a kill in the middle of a step, the step is done again as a whole", async () => {
+test("after a kill inside a step the whole step is done again", async () => {
   makeOld();
   new LedgerWriter(file, applyWrite).close();
   const script = join(folder, "half.mjs");
@@ -148,7 +148,7 @@ test("after a kill in the middle of a step, the step is done again as a whole", 
   expect(read("PRAGMA integrity_check")).toEqual(["ok"]);
 });
 
-test("a changed or deleted drawer leaves no words of other forms behind", async () => {
+test("a changed or deleted drawer leaves no other forms of its words behind", async () => {
   await using palace = await createSearchPalace();
   const id = palace.file("数据库迁移定在周五");
   expect(await palace.texts("迁移", { mode: "lexical" })).toHaveLength(1);
@@ -162,7 +162,7 @@ test("a changed or deleted drawer leaves no words of other forms behind", async 
   expect(await palace.texts("接口", { mode: "lexical" })).toEqual([]);
 });
 
-test("a rewritten ledger holds no word of a deleted drawer in any form, and repair makes the forms again", () => {
+test("a rewritten ledger has no word of a deleted drawer in any form, and repair makes the forms again", () => {
   const writer = new LedgerWriter(file, applyWrite, { formsOf });
   try {
     add(writer, ["Größenwahn", NOTE]);
@@ -173,7 +173,7 @@ test("a rewritten ledger holds no word of a deleted drawer in any form, and repa
     while (writer.maintain(RETENTION, MOMENT));
     expect(rows()).toEqual(before);
 
-    // FTS5 stores the end of a word as it is. No text has this spelling.
+    // FTS5 stores a word's ending unchanged. No text has this spelling.
     const isHeld = (): boolean => {
       expect(writer.eraser.cutLog()).toBe(true);
       return readFileSync(file).includes(Buffer.from("ssenwahn"));

@@ -1,4 +1,4 @@
-/** Space of deleted drawers is returned to the disk, on a real ledger file. */
+/** Tests on a real ledger file that the space of deleted drawers returns to the disk. */
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { applyWrite } from "../../../../src/broker/tools/writes.ts";
 import { LedgerWriter } from "../../../../src/memory/ledger/write/group-commit.ts";
 import { moment } from "../../../../src/base/uptime.ts";
 
-/** Limits that keep no history: before-images are deleted at once. */
+/** Limits without history: the ledger deletes before-images at once. */
 const NOTHING_KEPT = { journalRetentionMs: 1, undoMs: 1, imagesBytes: 0 };
 const SOURCES = ["/a", "/b", "/c", "/d"];
 const SLICES = 50;
@@ -50,7 +50,7 @@ function fill(): void {
     );
 }
 
-/** Deletes all sources but one. Their copies for undo are deleted later. */
+/** Deletes all sources but one. The ledger deletes their undo copies later. */
 function empty(): void {
   write(
     "delete_by_source",
@@ -62,7 +62,7 @@ function restQuietly(): void {
   for (let steps = 0; writer.maintain(NOTHING_KEPT, moment()); steps++) if (steps > 10_000) throw new Error("no end");
 }
 
-it("free pages are returned in quiet moments, except some for the next writes", () => {
+it("quiet moments return free pages to the disk, except a few for the next writes", () => {
   fill();
   empty();
   writer.eraser.cutLog();

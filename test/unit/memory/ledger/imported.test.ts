@@ -1,4 +1,4 @@
-/** Journal rows of another memory in the ledger: listed, repeated, pruned, forgotten and undone like its own rows. */
+/** Journal rows of another memory behave like the ledger's own rows when they are listed, repeated, pruned, forgotten and undone. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ const KEPT = { journalRetentionMs: 1e12, undoMs: 1e12, imagesBytes: 1e9 };
 let folder: string;
 let clock = 1_000_000;
 
-/** A separate ledger, with an agent that writes there. */
+/** Opens a separate ledger with an agent that writes to it. */
 class Memory {
   readonly file: string;
   writer: LedgerWriter;
@@ -98,7 +98,7 @@ const held = (memory: Memory, text: string): unknown[] =>
   memory.rows(`SELECT key FROM imported_journal WHERE instr(source || arguments || result, '${text}')
     UNION ALL SELECT id FROM change WHERE instr(before, '${text}')`);
 
-test("rows are added once, also through a third memory; they keep agent, time and origin, and are read page by page", () => {
+test("rows are added once, even through a third memory; they keep agent, time and origin, and can be paged", () => {
   const texts = Array.from({ length: 5 }, (_, at) => `note ${at}`);
   const times = texts.map((text) => {
     host.write("add_drawer", note(text));
@@ -117,7 +117,7 @@ test("rows are added once, also through a third memory; they keep agent, time an
   third.writer.close();
 });
 
-test("a repeated call of the other memory is answered if its drawer was imported, and done if it is missing", () => {
+test("a repeated call of the other memory gets its old answer if its drawer was imported, and is done if the drawer is missing", () => {
   const diary = { agent_name: "ada", entry: "a day", topic: "t" };
   const { entry_id: id } = host.write("diary_write", diary, { key: "lost answer" });
   stack.bring(host, "/h");
@@ -128,7 +128,7 @@ test("a repeated call of the other memory is answered if its drawer was imported
   expect(stack.rows("SELECT count(*) FROM drawer")).toEqual([1]);
 });
 
-test("old rows are deleted by their own time, and a later import does not add them again", () => {
+test("old rows are deleted by their own time, and a later import does not bring them back", () => {
   host.write("add_drawer", note("old"));
   const old = clock;
   clock += 10_000_000;
@@ -139,7 +139,7 @@ test("old rows are deleted by their own time, and a later import does not add th
   expect(stack.bring(host, "/h")).toBe(0);
 });
 
-test("undo of an import removes the rows, and undo of that undo restores them", () => {
+test("undo of an import removes its rows, and undo of the undo restores them", () => {
   host.write("add_drawer", note("one"));
   const before = clock;
   stack.bring(host, "/h");
@@ -149,7 +149,7 @@ test("undo of an import removes the rows, and undo of that undo restores them", 
   expect(stack.history()).toMatchObject([{ agent: "ada", arguments: { content: "one" } }]);
 });
 
-test("forgetting removes texts, drawers and names of memories from rows and from the copies that undo keeps", () => {
+test("forgetting removes texts, drawers and names of memories from rows and from undo's copies", () => {
   const { drawer_id: id } = host.write("add_drawer", note("zeppelin secret"), { key: "k" });
   host.write("add_drawer", note("other"));
   const memory = { id: "working_0123abcd", collection: "working", text: "airship", metadata: {} };
@@ -168,7 +168,7 @@ test("forgetting removes texts, drawers and names of memories from rows and from
   stack.forget({ match: "balloon" });
   expect(held(stack, "balloon")).toEqual([]);
   expect(stack.history().length).toBe(3);
-  // The rest of the write can still be undone, and a repeated call does not file the text again.
+  // The rest of the write can still be undone. A repeated call does not file the text again.
   expect(stack.write("add_drawer", note("zeppelin secret"), { key: "k" })["drawer_id"]).toBe(id);
   expect(stack.undo(IMPORTER, again)).toMatchObject({ refused: 0 });
   expect(stack.history()).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * A change of a long drawer touches many rows. A process is killed at each of them: the drawer stays complete as it
- * was, and the same call sent again is done fully and once.
+ * A change of a long drawer touches many rows. A kill at any of them leaves the whole old drawer, and the same call sent again is done
+ * completely and once.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -17,7 +17,7 @@ import type { WriteCall } from "../../../../src/memory/port/ledger.ts";
 const SLICE = 800;
 
 let folder: string, file: string, script: string;
-/** Ids of a drawer and a diary entry of four slices each. The entry's slices name their parent only by the old key. */
+/** Ids of a drawer and a diary entry, each of four slices. The entry's slices name their parent only by the old key. */
 let drawer: string, entry: string;
 
 function callOf(key: string, method: string, params: Record<string, unknown>): WriteCall {
@@ -33,7 +33,7 @@ function commit(call: WriteCall): Record<string, unknown> {
   return done.outcome.value as Record<string, unknown>;
 }
 
-/** Runs a write that kills itself at the change with this number; the last number is after all changes. */
+/** Runs a write that kills its process at the change with this number. The highest number comes after all changes. */
 const KILLED = `
 import { applyWrite } from ${JSON.stringify(import.meta.resolve("../../../../src/broker/tools/writes.ts"))};
 import { LedgerWriter } from ${JSON.stringify(import.meta.resolve("../../../../src/memory/ledger/write/group-commit.ts"))};
@@ -102,7 +102,7 @@ const CHANGES: Readonly<Record<string, () => [method: string, params: Record<str
 };
 
 test.each(Object.keys(CHANGES))(
-  "%s: after a kill at any step it has changed no row, and sent again it is done fully",
+  "%s: a kill at any step changes no row, and the same call sent again is done completely and once",
   async (name) => {
     const [method, params, listed] = CHANGES[name]?.() ?? ["", {}, []];
     const call = callOf("change", method, params);
@@ -114,7 +114,7 @@ test.each(Object.keys(CHANGES))(
       isKilled = signal === "SIGKILL";
       if (isKilled) expect(contents(), `killed at ${kills}`).toEqual(before);
     }
-    // The child that was not killed has done everything, and a repetition changes no row.
+    // The child that was not killed has finished, and a repetition changes no row.
     expect(kills).toBeGreaterThan(2);
     const after = contents();
     expect(after).not.toEqual(before);

@@ -1,7 +1,4 @@
-/**
- * The sources of an adopted palace that count as filed: MemPalace's own rules, row by row, on the ledger's real
- * tables.
- */
+/** Tests which sources of an adopted palace count as filed: MemPalace's rules, row by row, on the ledger's real tables. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,7 +26,7 @@ const MINED: Fields = { normalize_version: 2, source_mtime: 100.5, filed_at: "20
 const TALK: Fields = { ...MINED, ingest_mode: "convos", extract_mode: "exchange", convo_chunker_version: 2 };
 const OLD_TALK: Fields = { normalize_version: 2, filed_at: "2024-03-05T10:00:00", ingest_mode: "convos" };
 
-/** Inserts drawers as adoption does; the source's row is made in the background. */
+/** Inserts drawers as an adoption does. The source's row is made in the background. */
 function put(sourceFile: string, rows: readonly Fields[], wing = "w"): void {
   const insert = ledger.prepare(
     "INSERT INTO drawer(id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, 'r', ?, '', '', ?)",
@@ -96,7 +93,7 @@ test("only sources below the folder and of the wing are returned", () => {
   expect(found("projects", "/")).toHaveLength(5);
 });
 
-test("our filing record decides for its source if it has a time or a hash; a record with neither is ignored", () => {
+test("our filing record decides for its source if it has a time or a hash, and is ignored otherwise", () => {
   for (const file of ["/p/filed", "/p/half", "/p/taken"]) put(file, [MINED]);
   mark("/p/filed", 0, "aa");
   mark("/p/half", 100.5, "");
@@ -104,7 +101,7 @@ test("our filing record decides for its source if it has a time or a hash; a rec
   expect(found("projects")).toEqual([["/p/taken", 100.5]]);
 });
 
-test("a filing record of the memories in a transcript does not count for its exchanges", () => {
+test("a filing record for a transcript's memories does not count for its exchanges", () => {
   put("/p/a", [TALK, { ...TALK, extract_mode: "general" }]);
   mark("/p/a\u001fgeneral", 100.5, "aa");
   expect([found("exchange"), found("general")]).toEqual([[["/p/a", 100.5]], []]);

@@ -1,4 +1,4 @@
-/** The newest drawers, of the whole palace and of one wing. */
+/** Tests of the newest drawers, in the whole palace and in one wing. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,15 +30,15 @@ afterEach(() => {
 const newest = (wing: string | undefined, limit: number): string[] =>
   reader.newestDrawers(wing, limit).map(({ text }) => text);
 
-test("the newest drawers of a wing are only of that wing, and the newest is last", () => {
+test("the newest drawers of a wing come only from it, with the newest last", () => {
   expect(newest("here", 9)).toEqual(["1", "3"]);
 });
 
-test("the newest drawers of the palace are of any wing, up to the limit", () => {
+test("the newest drawers of the palace come from any wing, up to the limit", () => {
   expect(newest(undefined, 3)).toEqual(["2", "3", "4"]);
 });
 
-test("the notes that wait for a vector are those that no file brought, the newest first", () => {
+test("the notes that wait for a vector are those without a source file, newest first", () => {
   const ledger = new Database(join(folder, "ledger.sqlite3"));
   ledger.exec("UPDATE drawer SET source_file = '/a.md' WHERE text = '3'");
   ledger.close();

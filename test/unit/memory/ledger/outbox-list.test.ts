@@ -1,4 +1,4 @@
-/** The drawers that are sent again when the public palace becomes another one. */
+/** Tests which drawers the outbox sends again after the public palace was replaced. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -47,7 +47,7 @@ test.each([
   ["a folder after a server", "http://h/t/d/c#1", "file:/p#1", 1],
   ["a server after a folder", "file:/p#1", "http://h/t/d/c#1", 1],
   ["a server whose collection was made again", "http://h/t/d/c#1", "http://h/t/d/c#2", 1],
-])("%s gets a drawer again only if it may lack it", (_what, before, after, times) => {
+])("%s gets a drawer again only if the drawer may be missing there", (_what, before, after, times) => {
   sendTo(before);
   writer.outbox.retarget(after);
   expect(waiting()).toHaveLength(times);

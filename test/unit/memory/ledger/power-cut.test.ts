@@ -1,6 +1,4 @@
-/**
- * Cuts the power at every moment of the ledger's life: each acknowledged write is in the ledger that opens afterwards.
- */
+/** Cuts the power at every moment of the ledger's life. The ledger then opens with every acknowledged write. */
 import { mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +9,7 @@ import { type ApplyWrite, LedgerWriter } from "../../../../src/memory/ledger/wri
 import type { WriteCall } from "../../../../src/memory/port/ledger.ts";
 import { PowerCut } from "../../../helpers/power-cut.ts";
 
-/** The index of the log, which SQLite can rebuild. */
+/** The log's index, which SQLite can rebuild. */
 const INDEX = /-shm$/;
 const NAME = "ledger.sqlite3";
 
@@ -30,7 +28,7 @@ function call(key: string): WriteCall {
   return { key, isRepeatable: true, method: "test.file", params: { id: key }, peer, requestId: key, atMs: 1 };
 }
 
-test("the log is synced once for each group before it is acknowledged, and survives any power cut", () => {
+test("each group syncs the log once before its acknowledgement and survives any power cut", () => {
   const acknowledged: string[] = [];
   const writer = new LedgerWriter(join(root, NAME), apply);
   let syncs: number;
@@ -59,7 +57,7 @@ test("the log is synced once for each group before it is acknowledged, and survi
       const { outcomes } = writer.commit(calls);
       for (const [at, { outcome }] of outcomes.entries()) if (outcome.ok) acknowledged.push(calls[at]?.key ?? "");
       disk.cut(`after group ${group} was acknowledged`);
-      // This write is not synced: it may be lost, but no other with it.
+      // This write is not synced. A power cut may lose it, but no other write.
       writer.storeVectors([{ row: group + 1, textVersion: 1, vector: new Float32Array(384).fill(0.05) }], "model");
       writer.putMeta("test", String(group));
     }
@@ -71,7 +69,7 @@ test("the log is synced once for each group before it is acknowledged, and survi
   expect(syncs).toBe(5);
 });
 
-test("after a failed sync the writer acknowledges no write, since a later sync proves nothing", () => {
+test("after a failed sync the writer acknowledges no write, because a later sync proves nothing", () => {
   const writer = new LedgerWriter(join(root, NAME), apply);
   {
     using disk = new PowerCut(root, { look: () => {}, parts: 0 });
@@ -84,7 +82,7 @@ test("after a failed sync the writer acknowledges no write, since a later sync p
   writer.close();
 });
 
-test("a new ledger is missing or complete after a power cut, and there once it was opened", () => {
+test("after a power cut a new ledger is missing or complete, and is never missing once it was opened", () => {
   const file = join(root, "new/home", NAME);
   let isOpened = false;
   {
@@ -99,7 +97,7 @@ test("a new ledger is missing or complete after a power cut, and there once it w
     const database = openForWriting(file);
     isOpened = true;
     disk.cut("after it was opened");
-    // NORMAL: SQLite syncs the log before copying it into the ledger, and the ledger before overwriting the log.
+    // With `NORMAL`, SQLite syncs the log before it copies the log into the ledger, and the ledger before it overwrites the log.
     expect(database.pragma("synchronous", { simple: true })).toBe(1);
     expect(database.pragma("journal_mode", { simple: true })).toBe("wal");
     database.close();

@@ -1,6 +1,6 @@
 /**
- * The question for which a memory was shown is stored with the memory's outcome, as numbers. It is deleted, restored
- * and forgotten with the outcome, and the index by concept always matches the rows.
+ * An outcome of a memory is stored with the question it was shown for, as numbers. The question is deleted, restored and forgotten with the
+ * outcome. The index by concept always matches the rows.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -63,7 +63,7 @@ function rows(sql: string): unknown[] {
   return found;
 }
 
-/** Expects the index to contain the same as the rows. */
+/** Expects the index to equal the rows. */
 function expectInStep(): void {
   const concepts = "SELECT e.value AS concept, q.at_ms, q.id, q.nth FROM question q, json_each(q.concepts) e";
   const index = "SELECT concept, at_ms, id, nth FROM question_concept";
@@ -74,7 +74,7 @@ function expectInStep(): void {
 
 const keep = (text: string): string => write("outcome.record", { key_takeaway: text }).id;
 
-/** Runs a turn that asks ASKED with these memories shown, and begins the next one. Returns the turn's exchange. */
+/** Runs a turn in which these memories are shown for ASKED, and begins the next turn. Returns the turn's exchange. */
 function turn(conversation: string, shown: readonly string[], asked = ASKED): string {
   write("turn.begin", { conversation }, { findings: { drawers: shown } });
   const { id } = write("turn.end", { conversation, user: asked, assistant: "It wants a longer timeout." });
@@ -99,7 +99,7 @@ test("shown memories and the answer are scored for the user's question, other me
   expect(questionFor(searched)).toEqual([{ ...own, collection: "working" }]);
   expect(questionFor(neither)).toEqual([null]);
   expectInStep();
-  expect(filesHolding(folder, "zeppelin_pipeline"), "no concept stands in a file").toEqual([]);
+  expect(filesHolding(folder, "zeppelin_pipeline"), "a concept is readable in a file").toEqual([]);
   const alike = told((reader) => reader.answered([conceptNumber("zeppelin")]));
   expect(alike.map(({ id, outcome }) => [id, outcome]).toSorted()).toEqual(
     [
@@ -110,7 +110,7 @@ test("shown memories and the answer are scored for the user's question, other me
   );
 });
 
-test("signals, a person's score and plain drawers have no question; a book's chunk has one, and keeps its score", () => {
+test("signals, a person's score and plain drawers have no question; a book's chunk has one and keeps its score", () => {
   const shown = keep("one");
   const { drawer_id: drawer } = write("add_drawer", { wing: "w", room: "r", content: "words" });
   const { id: book } = write("book.ingest", { content: "A chapter on zeppelins.", title: "Air", source: "a" });
@@ -148,7 +148,7 @@ test("undo removes a learned question, and restores a deleted one", () => {
   expectInStep();
 });
 
-test("a question is forgotten with its exchange, and with a text that has one of its concepts, also in before-images", () => {
+test("forgetting an exchange, or a text with one of a question's concepts, deletes the question, also from before-images", () => {
   const [shown, other, third] = [keep("one"), keep("two"), keep("three")];
   const exchange = turn("talk", [shown]);
   const elsewhere = questionOf("How is bread baked?") ?? expect.fail("no question");
@@ -165,7 +165,7 @@ test("a question is forgotten with its exchange, and with a text that has one of
   expect(rows(image)).toEqual([]);
 });
 
-test("a question that exists only in a before-image is forgotten with its exchange", () => {
+test("forgetting an exchange deletes a question that exists only in a before-image", () => {
   const shown = keep("one");
   const exchange = turn("talk", [shown]);
   const sinceMs = clock + 1;
@@ -178,7 +178,7 @@ test("a question that exists only in a before-image is forgotten with its exchan
   expect(rows(images)).toEqual([]);
 });
 
-test("for a concept only its newest outcomes are read; the limit for a kind of talk is higher", () => {
+test("only a concept's newest outcomes are read, with a higher limit for concepts of a kind of talk", () => {
   const ids = Array.from({ length: 60 }, (_, at) => keep(`memory ${at}`));
   for (const id of ids) score({ [id]: "worked" }, { findings: { [id]: QUESTION } });
   const found = told((reader) => reader.answered(QUESTION.concepts));
@@ -190,7 +190,7 @@ test("for a concept only its newest outcomes are read; the limit for a kind of t
   expect(told((reader) => reader.toldIn(QUESTION.context, "books"))).toEqual({ worked: 0, failed: 0, partial: 0 });
 });
 
-test("a ledger of version 12 keeps its outcomes without a question, and new scores have one", () => {
+test("a ledger of version 12 keeps its outcomes without questions, and new scores have one", () => {
   const shown = keep("one");
   score({ [shown]: "worked" });
   const sinceMs = clock + 1;

@@ -1,7 +1,6 @@
 /**
- * The ledger's reads stay fast as it grows: except for a few known ones, no statement scans all drawers or sorts whole
- * drawers. SQLite's own query plans decide, which do not depend on the number of rows. Every list must also equal a
- * full scan.
+ * The ledger's reads stay fast as it grows. With few listed exceptions no statement scans all drawers or sorts whole drawers. The tests
+ * read SQLite's query plans, which do not depend on the number of rows, and compare every list with a full scan.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,7 +32,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Returns the time of a drawer. For some it is unknown: upstream's own word for that, a number, or missing. */
+/** Returns a drawer's time. Some times are unknown: upstream's word for that, a number, or missing. */
 function filedAt(at: number): Metadata {
   if (at % 50 === 7) return { filed_at: "unknown" };
   if (at % 50 === 9) return { filed_at: 20_260_105 };
@@ -41,14 +40,14 @@ function filedAt(at: number): Metadata {
   return { filed_at: `2026-01-${String(1 + Math.floor(at / 20)).padStart(2, "0")}T10:00:00` };
 }
 
-/** Files drawers with the product's own writer, then deletes some and moves some. */
+/** Files drawers with the real writer, then deletes some and moves some. */
 function fill(seed: number): void {
   const random = seededRandom(seed);
   const pick = (count: number): number => Math.floor(random() * count);
   const writer = new LedgerWriter(file, (tx, { params }) => {
     const at = params["at"] as number;
     const id = `d${at}`;
-    // Wing 4 has one room; in the other wings some drawers have a room of their own.
+    // Wing 4 has one room. In the other wings some drawers are alone in their room.
     const wing = pick(5);
     const metadata = {
       wing: `w${wing}`,
@@ -128,10 +127,10 @@ test.each(FILTERS)("a list with the filter %j equals a scan of all drawers, page
     }
 });
 
-/** Returns SQLite's plans of all statements that `read` executes. */
+/** Returns SQLite's plans for all statements that `read` executes. */
 function plansOf(read: () => unknown): string[] {
   const prepared = vi.spyOn(Database.prototype, "prepare");
-  // A reader prepares each statement only once.
+  // A reader prepares each statement once.
   reader.close();
   reader = new SqliteLedgerReader(file);
   read();
@@ -148,10 +147,10 @@ function plansOf(read: () => unknown): string[] {
   return plans;
 }
 
-/** Returns whether a plan scans all drawers, or sorts whole drawers. */
+/** Returns whether a plan scans all drawers or sorts whole drawers. */
 function isDear(plan: string): boolean {
   const [, steps = ""] = plan.split(/: (?=[^:]*$)/);
-  // A drawer has only few slices.
+  // One drawer has few slices.
   const isSorted =
     steps.includes("TEMP B-TREE") &&
     !steps.includes("drawer_parent (<expr>=?") &&
@@ -192,7 +191,7 @@ test.each(Object.keys(QUICK))("%s is read from an index", (name) => {
   expect(plansOf(QUICK[name] as () => unknown).filter(isDear)).toEqual([]);
 });
 
-/** Reads that are known to scan all drawers: sync looks at every source. */
+/** Reads that scan all drawers by design: sync checks every source. */
 const LINEAR: Readonly<Record<string, () => unknown>> = {
   "groups of sources": () => reader.sourceGroups(undefined),
 };
@@ -201,7 +200,7 @@ test.each(Object.keys(LINEAR))("%s scans the drawers once", (name) => {
   expect(plansOf(LINEAR[name] as () => unknown).filter(isDear)).toHaveLength(1);
 });
 
-test("the words of one source are indexed without a scan, so that thousands of new sources do not hold up the writes", () => {
+test("indexing the words of one source needs no scan, so thousands of new sources do not delay the writes", () => {
   const ledger = new Database(file, { readonly: true });
   const none = { staticCode: undefined, putStatic: () => undefined };
   const tables = { ...none, formsOf: undefined, putForms: () => false };
@@ -212,7 +211,7 @@ test("the words of one source are indexed without a scan, so that thousands of n
   expect(ofSources.filter(isDear)).toEqual([]);
 });
 
-test("a window of time is read from its index alone, except in a place that is small compared to the palace", () => {
+test("a time window is read from its index alone, unless its place is small compared with the palace", () => {
   const planOf = (filter: DrawerFilter): string =>
     plansOf(() => reader.listDrawers(filter, 20, 0)).find((plan) => plan.includes("json_group_array")) ?? "";
   expect(planOf({ since: "2026-01-05" })).toContain("USING COVERING INDEX drawer_filed");
@@ -222,7 +221,7 @@ test("a window of time is read from its index alone, except in a place that is s
   expect(planOf({ since: "2026-01-01", wing, room })).toContain("USING INDEX drawer_place");
 });
 
-test("a page reads only the drawers that it shows, however far down", () => {
+test("a page reads only the drawers that it shows, however far down it is", () => {
   const whole = plansOf(() => reader.listDrawers({}, 5, DRAWERS / 2)).filter((plan) => plan.includes("SELECT *"));
   expect(whole).toHaveLength(1);
   expect(whole[0]).toContain("SEARCH drawer USING INTEGER PRIMARY KEY");

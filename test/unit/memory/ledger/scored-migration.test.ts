@@ -1,6 +1,6 @@
 /**
- * A ledger of schema version 11 gets a table for single outcomes when it is opened. Its drawers keep their scores,
- * earlier writes can still be undone, and only the newest outcomes of a drawer are kept.
+ * Opening a ledger of schema version 11 adds a table of single outcomes. Its drawers keep their scores, and earlier writes can still be
+ * undone. The ledger keeps only a drawer's newest outcomes.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,8 +37,8 @@ const score = (writer: LedgerWriter, agent: string, id: string, outcome: string)
   write(writer, agent, "score_memories", { outcome: "unknown", memory_scores: { [id]: outcome } });
 
 /**
- * Changes the ledger back to version 11, which had no rows of single outcomes, also not in before-images. The last
- * write's digest is of the score alone.
+ * Changes the ledger back to version 11, which had no single outcomes, not even in before-images. The last write's digest covers only the
+ * score.
  */
 function older(): void {
   const old = new Database(file);
@@ -62,7 +62,7 @@ function told<T>(look: (reader: SqliteLedgerReader) => T): T {
   }
 }
 
-test("a drawer keeps its outcomes without knowing who scored them, and new scores say it", () => {
+test("a migrated drawer keeps its outcomes without their scorer, and new scores name theirs", () => {
   let writer = new LedgerWriter(file, applyWrite);
   const { drawer_id: id } = write(writer, "a", "add_drawer", { wing: "w", room: "r", content: "words" }) as {
     drawer_id: string;

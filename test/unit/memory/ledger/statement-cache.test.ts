@@ -28,7 +28,7 @@ test("a statement is prepared once, and each use gets it as if it were new", () 
   expect(database.prepare(SQL).get()).toEqual({ a: 1, b: 2 });
 });
 
-test("a statement that is being iterated is not shared with another use", () => {
+test("a statement in the middle of an iteration is not shared", () => {
   const seen: unknown[] = [];
   for (const row of database.prepare(SQL).iterate()) {
     const [inner] = database.prepare(SQL).pluck().all();

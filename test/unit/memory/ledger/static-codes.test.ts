@@ -1,4 +1,4 @@
-/** Every drawer has a static vector from its own write on, and a search without a model finds it by meaning. */
+/** Every drawer has a static vector from its first write on, so a search without a model finds it by meaning. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,14 +27,14 @@ const OTHERS = [
   "Deploys go out on Tuesdays, after the tests are green.",
 ];
 
-test("a paraphrase is found the moment it is filed, without a model", async () => {
+test("a paraphrase is found at once after filing, without a model", async () => {
   await using palace = await createSearchPalace();
   for (const text of OTHERS) palace.file(text);
   palace.file("A second opener for the entrance hangs under the flowerpot.");
   expect((await palace.texts("extra key for the front door"))[0]).toContain("second opener");
 });
 
-test("a changed, moved or deleted drawer is searched as it is now", async () => {
+test("a changed, moved or deleted drawer is searched in its present state", async () => {
   await using palace = await createSearchPalace();
   for (const text of OTHERS) palace.file(text);
   const id = palace.file(KEY);
@@ -48,8 +48,21 @@ test("a changed, moved or deleted drawer is searched as it is now", async () => 
   expect(await palace.texts("what do we eat at noon")).not.toContain("Lunch is soup.");
 });
 
+const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
+
+function change(writer: LedgerWriter, id: string, content: string): void {
+  const call = {
+    key: `change-${id}`,
+    isRepeatable: false,
+    method: "update_drawer",
+    peer,
+    requestId: "r",
+    atMs: Date.now(),
+  };
+  expect(writer.commit([{ ...call, params: { drawer_id: id, content } }]).outcomes[0]?.outcome.ok).toBe(true);
+}
+
 function add(writer: LedgerWriter, texts: readonly string[]): void {
-  const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
   const calls = texts.map((content, at) => ({
     ...{ key: `k${at}-${content}`, isRepeatable: false, method: "add_drawer", peer, requestId: "r", atMs: Date.now() },
     params: { wing: "w", room: "r", content },
@@ -64,7 +77,7 @@ const codes = (): number => {
   return count;
 };
 
-test("drawers of an older ledger are found all the while, and get their vectors in quiet moments", async () => {
+test("drawers of an older ledger can be found all the while, and get their vectors in quiet moments", async () => {
   const old = new LedgerWriter(file, applyWrite);
   const many = Array.from({ length: 450 }, (_, at) => `Note ${at} on the ${["harbour", "kitchen", "office"][at % 3]}.`);
   add(old, [...many, KEY]);
@@ -75,7 +88,7 @@ test("drawers of an older ledger are found all the while, and get their vectors 
 
   const writer = new LedgerWriter(file, applyWrite, { staticCode: staticTable().codeOf, formsOf });
   const index = openLexicalIndex({ ledgerFile: file });
-  const found = async (): Promise<number> => (await index.retrieve(ASKED, {}, 5, false)).length;
+  const found = async (): Promise<number> => (await index.retrieve(ASKED, {}, 20, false)).length;
   try {
     expect(codes()).toBe(0);
     expect(await found()).toBe(1);
@@ -90,6 +103,43 @@ test("drawers of an older ledger are found all the while, and get their vectors 
     expect(await found()).toBe(5);
     add(writer, OTHERS);
     expect(codes()).toBe(454);
+  } finally {
+    await index.close();
+    writer.close();
+  }
+});
+
+test("a ledger of version 17 keeps its vectors, and a later change of one is found", async () => {
+  const derived = { staticCode: staticTable().codeOf, formsOf };
+  const old = new LedgerWriter(file, applyWrite, derived);
+  add(old, [...OTHERS, KEY]);
+  old.close();
+  const ledger = new Database(file);
+  const rows = (from: Database.Database): unknown[] => from.prepare("SELECT row, code, scale FROM static_code").all();
+  const before = rows(ledger);
+  ledger.exec(`DROP TRIGGER static_gone; DROP TABLE static_renewed; ALTER TABLE static_code RENAME TO by_row;
+    CREATE TABLE static_code (seq INTEGER PRIMARY KEY AUTOINCREMENT, row INTEGER NOT NULL UNIQUE, code BLOB NOT NULL, scale REAL NOT NULL) STRICT;
+    INSERT INTO static_code (row, code, scale) SELECT * FROM by_row ORDER BY row DESC; DROP TABLE by_row;
+    CREATE TRIGGER static_gone AFTER DELETE ON drawer BEGIN DELETE FROM static_code WHERE row = old.row; END;
+    PRAGMA user_version = 17;`);
+  ledger.close();
+
+  const writer = new LedgerWriter(file, applyWrite, derived);
+  const index = openLexicalIndex({ ledgerFile: file });
+  try {
+    const opened = new Database(file, { readonly: true });
+    expect(rows(opened)).toEqual(before);
+    expect(opened.prepare("SELECT name FROM sqlite_schema WHERE name LIKE 'static%'").pluck().all()).toEqual(
+      expect.arrayContaining(["static_code", "static_renewed", "static_gone"]),
+    );
+    const meaning = async (question: string, row: number): Promise<number> =>
+      (await index.score(question, [row]))[0]?.meaning ?? 0;
+    const [row, id] = opened.prepare("SELECT row, id FROM drawer WHERE text = ?").raw().get(KEY) as [number, string];
+    const asked = await meaning(ASKED, row);
+    change(writer, id, "Lunch is soup.");
+    expect(await meaning(ASKED, row)).toBeLessThan(asked);
+    expect(await meaning("what do we eat at noon", row)).toBeGreaterThan(0.2);
+    opened.close();
   } finally {
     await index.close();
     writer.close();

@@ -1,4 +1,4 @@
-/** Undo on a real ledger: drawers, facts, links and sources return to their former state, and others' changes stay. */
+/** Undo on a real ledger restores drawers, facts, links and sources, and keeps other agents' changes. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -49,7 +49,7 @@ const all = (sql: string): unknown[] => {
   database.close();
   return rows;
 };
-/** Everything that undo must restore, except the numbers of rows. */
+/** State that undo must restore: everything except row numbers. */
 const state = (): unknown => ({
   drawers: all("SELECT id, wing, room, source_file, text, metadata FROM drawer ORDER BY id"),
   words: all("SELECT count(*) FROM drawer_fts WHERE drawer_fts MATCH 'word'"),
@@ -72,10 +72,7 @@ function scene(): { kept: string; gone: string; changed: string } {
   return ids;
 }
 
-/**
- * Runs an agent's writes: additions, deletions, changes of one drawer, moves, a longer text, a source, facts and
- * links.
- */
+/** Runs an agent's writes: additions, deletions, changes of one drawer, moves, a longer text, a source, facts and links. */
 function havoc(agent: string, { gone, changed }: { gone: string; changed: string }): void {
   add(agent, "word new");
   write(agent, "delete_drawer", { drawer_id: gone });
@@ -93,7 +90,7 @@ function havoc(agent: string, { gone, changed }: { gone: string; changed: string
   write(agent, "diary_write", { agent_name: agent, entry: "word of the day" });
 }
 
-test("an agent's writes are undone, that undo is undone, and so on", () => {
+test("undo reverts an agent's writes, a second undo reverts the first, and so on", () => {
   const ids = scene();
   const before = state();
   const since = clock + 1;
@@ -107,7 +104,7 @@ test("an agent's writes are undone, that undo is undone, and so on", () => {
   const items = (plan["items"] as Record<string, unknown>[]).map(({ preview: _preview, ...item }) => item);
   expect(done).toEqual({ ...plan, items });
   expect(state()).toEqual(before);
-  // A second undo changes no row.
+  // A repeated undo changes no row.
   expect(undo("b", since)).toMatchObject({ removed: 0, restored: 0, reverted: 0, refused: 0 });
   const redone = write("redoer", "memory.undo", { agent: "undoer", sinceMs: since, untilMs: clock });
   expect(redone).toMatchObject({ refused: 0 });
@@ -116,7 +113,7 @@ test("an agent's writes are undone, that undo is undone, and so on", () => {
   expect(state()).toEqual(before);
 });
 
-test("a change that somebody else overwrote is named and stays, the rest is undone", () => {
+test("undo names and keeps a change that somebody else overwrote, and reverts the rest", () => {
   const { kept, gone, changed } = scene();
   write("b", "update_drawer", { drawer_id: kept, content: "by b" });
   write("b", "update_drawer", { drawer_id: changed, content: "by b, too" });
@@ -134,7 +131,7 @@ test("a change that somebody else overwrote is named and stays, the rest is undo
   expect([text(kept), text(gone), text(changed)]).toEqual(["by c, then", "word two", "word three"]);
 });
 
-test("undo keeps a change that somebody else made between two writes of the agent", () => {
+test("undo keeps somebody else's change between two writes of the agent", () => {
   const { kept } = scene();
   write("b", "update_drawer", { drawer_id: kept, content: "by b" });
   write("c", "update_drawer", { drawer_id: kept, content: "by c" });
@@ -143,7 +140,7 @@ test("undo keeps a change that somebody else made between two writes of the agen
   expect(text(kept)).toBe("by b again");
 });
 
-test("a foreign writer's change of a drawer counts as somebody else's", () => {
+test("a foreign writer's change counts as somebody else's", () => {
   const { kept } = scene();
   const metadata = reader.findDrawer(kept)?.metadata ?? {};
   writer.storeVectors([{ row: 1, textVersion: 1, vector: new Float32Array([1, 0]) }], "m");
@@ -159,7 +156,7 @@ test("an unknown agent has no writes, and the answer names the agents that wrote
   expect(undo("nobody")).toMatchObject({ writes: 0, agents: ["a"], items: [] });
 });
 
-test("before-images are deleted after their time or beyond their size, and undo says how many writes are too old", () => {
+test("before-images are deleted by age and size, and undo says how many writes are too old for it", () => {
   const { kept } = scene();
   const since = clock + 1;
   for (let index = 0; index < 20; index++)
@@ -176,7 +173,7 @@ test("before-images are deleted after their time or beyond their size, and undo 
   expect(all("SELECT key FROM journal")).toEqual([]);
 });
 
-test("a forgotten text cannot be restored, and its key does not reveal it", () => {
+test("undo cannot restore a forgotten text, and the text's key does not reveal it", () => {
   const secret = "unforgettable7x";
   const params = { wing: "w", room: "r", content: `the ${secret}` };
   const id = String(write("b", "add_drawer", params)["drawer_id"]);
@@ -188,14 +185,14 @@ test("a forgotten text cannot be restored, and its key does not reveal it", () =
   expect(JSON.stringify(all("SELECT * FROM journal")) + JSON.stringify(all("SELECT * FROM change"))).not.toContain(
     secret,
   );
-  // A client that never got the answer repeats the call: it is not filed a second time.
+  // A client that missed the answer repeats the call: the text is not filed twice.
   const peer = { agent: "b", door: "unix", uid: 0, pid: 1 };
   const again = { key, isRepeatable: true, method: "add_drawer", params, peer, requestId: "r", atMs: clock };
   expect(writer.commit([again]).outcomes[0]).toMatchObject({ replayed: true, outcome: { value: { drawer_id: id } } });
   expect(all(`SELECT id FROM drawer WHERE text LIKE '%${secret}%'`)).toEqual([]);
 });
 
-test("a text that was cut at the end of one drawer is found in both parts", () => {
+test("forgetting finds a text that was cut at the end of a drawer in both parts", () => {
   const secret = "cut-in-the-middle";
   const document = (content: string, sourceFile: string): void =>
     void write("a", "conversation.replace", {
@@ -216,7 +213,7 @@ test("a text that was cut at the end of one drawer is found in both parts", () =
   );
 });
 
-test("a match in one slice of a long drawer, or one slice's id, forgets all slices of that drawer and no other", () => {
+test("a match in one slice, or one slice's id, forgets all slices of that drawer and of no other", () => {
   const long = (secret: string): string => `${"before ".repeat(200)}${secret} ${"after ".repeat(200)}`;
   const rows = (): number => Number(all("SELECT count(*) FROM drawer").flat()[0]);
   const other = add("a", long("harmless"));
@@ -232,7 +229,7 @@ test("a match in one slice of a long drawer, or one slice's id, forgets all slic
   expect(reader.slicesOf(other)).toHaveLength(slices);
 });
 
-test("undo restores how a source was filed, and a source that was never filed before is filed again on the next run", () => {
+test("undo restores a source's filing record, and the next run files a source again that was new", () => {
   const fileSource = (agent: string, mtime: number, sha256: string): Answer =>
     write(agent, "source.replace", {
       ...{ wing: "w", room: "r", sourceFile: "/x.md", mtime, sha256, addedBy: "t" },
@@ -247,7 +244,7 @@ test("undo restores how a source was filed, and a source that was never filed be
   expect(sources()).not.toContainEqual(["/x.md", "w", 1, "first"]);
 });
 
-test("every table of the ledger is in the list of tables that forgetting covers", () => {
+test("forgetting covers every table of the ledger", () => {
   const tables = all("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").flat();
   const shadow = /_fts_(?:data|idx|content|docsize|config)$/;
   expect(tables.filter((name) => !shadow.test(String(name))).sort()).toEqual(Object.keys(FORGET_REACHES).sort());

@@ -1,4 +1,4 @@
-/** A group of writes in one transaction: a write that fails leaves no row and does not affect the others. */
+/** One transaction stores a group of writes. A write that fails leaves no row and does not affect the others. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ let folder: string;
 let file: string;
 let writer: LedgerWriter;
 
-/** Files one drawer for each id. With `fail` it throws afterwards, as a write that breaks half-way. */
+/** Files one drawer per id. With `fail` it throws afterwards, like a write that fails half-way. */
 const apply: ApplyWrite = (tx, { params }) => {
   const ids = params["ids"] as string[];
   tx.insertDrawers(ids.map((id) => ({ id, text: `words of ${id}`, metadata: { wing: "w", room: "r" } })));
@@ -62,7 +62,7 @@ test("a write that fails half-way leaves no row, and the others of its group are
   );
 });
 
-test("a write repeated with its key is answered again without being done again, also within its group", () => {
+test("a write repeated with its key gets the same answer and is not done again, also within its group", () => {
   const twice = [call("k", { ids: ["a"] }), call("k", { ids: ["a"] })];
   expect(writer.commit(twice).outcomes.map(({ replayed }) => replayed)).toEqual([false, true]);
   expect(writer.commit([call("k", { ids: ["a"] })]).outcomes[0]).toEqual({
@@ -72,7 +72,7 @@ test("a write repeated with its key is answered again without being done again, 
   expect(read("SELECT id FROM drawer")).toEqual(["a"]);
 });
 
-test("a clock that jumps ahead expires no key at once: each look advances by at most a day", () => {
+test("a clock that jumps ahead expires no key at once: each look advances at most one day", () => {
   const DAY_MS = 86_400_000;
   const retention = { journalRetentionMs: 90 * DAY_MS, undoMs: 90 * DAY_MS, imagesBytes: 1e9 };
   const t0 = 1_000 * DAY_MS;
@@ -80,7 +80,7 @@ test("a clock that jumps ahead expires no key at once: each look advances by at 
   writer.prune(retention, t0);
   for (let look = 0; look < 24; look++) writer.prune(retention, t0 + 400 * DAY_MS);
   expect(read("SELECT key FROM journal")).toEqual(["key"]);
-  // After the clock is set back, time counts from there. A machine that was off for so long catches up day by day.
+  // After a clock is set back, time continues from there. A machine that was off for long catches up one day per look.
   writer.prune(retention, t0);
   for (let look = 0; look < 90; look++) writer.prune(retention, t0 + 400 * DAY_MS);
   expect(read("SELECT key FROM journal")).toEqual(["key"]);
@@ -88,7 +88,7 @@ test("a clock that jumps ahead expires no key at once: each look advances by at 
   expect(read("SELECT key FROM journal")).toEqual([]);
 });
 
-test("a wrong clock and a hundred broker starts prune no key; the counted time catches up with a right clock", () => {
+test("a wrong clock and a hundred broker starts expire no key, and counted time catches up with a correct clock", () => {
   const DAY_MS = 86_400_000;
   const retention = { journalRetentionMs: 90 * DAY_MS, undoMs: 90 * DAY_MS, imagesBytes: 1e9 };
   const t0 = 1_000 * DAY_MS;
@@ -116,7 +116,7 @@ test("keys older than the limit are deleted, younger ones kept", () => {
   expect(read("SELECT key FROM journal")).toEqual([]);
 });
 
-test("before-images up to the limit are kept, and one byte less deletes those of the oldest write", () => {
+test("before-images up to the size limit are kept, and a limit one byte lower deletes those of the oldest write", () => {
   writer.commit([call("one", { ids: ["a"] })]);
   writer.commit([call("two", { ids: ["b"] })]);
   const [size] = read<number>("SELECT sum(octet_length(id) + 64) FROM change");
@@ -141,7 +141,7 @@ test("a drawer that was never sent keeps its text, however often the palace show
   const taken = (...rows: ReturnType<typeof row>[]): number =>
     writer.adopt({ rows, removed: [], model: undefined }).taken;
   expect([taken(row("a", "another")), taken(row("a", "another")), taken(row("a", "a third"))]).toEqual([0, 0, 0]);
-  // A drawer with the same text came from the palace, and follows later changes there.
+  // A drawer with the same text came from the palace and follows later changes there.
   expect([taken(row("b", "words of b")), taken(row("b", "changed there"))]).toEqual([0, 1]);
   expect(read("SELECT text FROM drawer ORDER BY id")).toEqual(["words of a", "changed there"]);
 });

@@ -1,4 +1,4 @@
-/** The number of adopted rows counts new, changed and removed rows, but no row that the ledger already has. */
+/** The count of adopted rows covers new, changed and removed rows, but none that the ledger already has. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -52,7 +52,7 @@ async function adopt(sinceSeq: number): Promise<{ taken: number; last: AdoptionP
   return { taken, last, head };
 }
 
-it("counts each new, changed or removed row once, and no row that is already known", async () => {
+it("counts each new, changed or removed row once, and no known row", async () => {
   for (const id of ["a", "b", "c"]) write(id, `text of ${id}`);
   const first = await adopt(0);
   expect(first).toMatchObject({ taken: 3, last: { read: 3, taken: 3 } });

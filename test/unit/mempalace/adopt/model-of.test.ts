@@ -1,4 +1,4 @@
-/** Finds which model made a palace's vectors, from a sample of its rows. */
+/** Finds the model that made a palace's vectors, from a sample of its rows. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ const embedder = (width: number, embed?: Embedder["embed"]): Embedder => ({
   close: () => Promise.resolve(),
 });
 
-/** Returns samples of which `odd` have the vector of another text. */
+/** Returns samples of which `odd` have another text's vector. */
 function samples(count: number, odd: number, width = 384): Sample[] {
   return Array.from({ length: count }, (_, at) => {
     const text = String(at + 1);
@@ -37,14 +37,14 @@ function samples(count: number, odd: number, width = 384): Sample[] {
 const find = (rows: readonly Sample[], ours: Embedder | undefined) =>
   modelOf(rows, { palaceDir, recorded: undefined, embedder: ours });
 
-it("a few wrong vectors do not matter, the majority decides", async () => {
+it("the majority decides, so a few wrong vectors do not matter", async () => {
   expect(await find(samples(24, 1), embedder(384))).toEqual({ model: "ours", width: 384, why: "" });
   expect(await find(samples(24, 11), embedder(384))).toMatchObject({ model: "ours" });
   expect(await find(samples(24, 12), embedder(384))).toMatchObject({ model: undefined });
   expect((await find(samples(24, 24), embedder(384))).why).toMatch(/of another model/);
 });
 
-it("vectors of another width are reported with both widths", async () => {
+it("the error for vectors of another width names both widths", async () => {
   const found = await find(samples(24, 0, 768), embedder(384));
   expect(found).toMatchObject({ model: undefined, width: undefined });
   expect(found.why).toMatch(/768 numbers, our model's 384/);

@@ -1,6 +1,6 @@
 /**
- * Vector search through the palace's driver. Filters that the palace cannot apply, and changes that it does not have
- * yet, are applied afterwards.
+ * Searches vectors through the palace's driver. Filters that the palace cannot apply, and changes that it does not have yet, apply
+ * afterwards.
  */
 import { expect, test } from "vitest";
 import type { Drawer } from "../../../../src/memory/port/drawer.ts";
@@ -8,7 +8,7 @@ import { driverVectorIndex } from "../../../../src/mempalace/driver/vector-index
 import { MIXED_FILTERS, mixedDrawers, passes } from "../../../helpers/ledger-fixture.ts";
 import { MemoryDriver } from "../../../helpers/memory-driver.ts";
 
-test("with a filter of place, source or time, nearest returns matching drawers, nearest first", async () => {
+test("with a filter by place, source or time, nearest returns matching drawers, nearest first", async () => {
   const fixtures = mixedDrawers(Array.from({ length: 200 }, (_, at) => ({ text: `text ${at}` })));
   const angle = (at: number): Float32Array => Float32Array.from([Math.cos(at / 100), Math.sin(at / 100)]);
   const drawers = fixtures.map((fixture, at): Drawer => {
@@ -19,7 +19,7 @@ test("with a filter of place, source or time, nearest returns matching drawers, 
   const driver = new MemoryDriver({ recordsMax: 200 });
   await driver.open();
   await driver.upsert(drawers.map(({ id, text, metadata }, at) => ({ id, text, metadata, vector: angle(at) })));
-  // Deleted from the ledger, but still in the palace.
+  // The ledger deleted this drawer, but the palace still has it.
   const known = drawers.filter(({ row }) => row !== 200);
   const reader = { findDrawer: (id: string) => known.find((drawer) => drawer.id === id), vectorsByRow: () => [] };
   const { nearest } = driverVectorIndex({ driver, reader });

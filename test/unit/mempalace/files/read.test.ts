@@ -1,6 +1,4 @@
-/**
- * The readers of Chroma's files, on bytes made by hand; test/process/mempalace/adopt-python.test.ts reads real ones.
- */
+/** Tests the readers of Chroma's files on bytes made by hand. test/process/mempalace/adopt-python.test.ts reads real files. */
 import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,7 +26,7 @@ describe("a pickle", () => {
   });
 
   it("of an older core, protocol 4 with memo, frame and one class, is read", () => {
-    // The output of pickle.dumps(PersistentData(…), 4) in Python 3.11, with a shorter state.
+    // Output of `pickle.dumps(PersistentData(…), 4)` in Python 3.11, with a shorter state.
     const module = "chromadb.segment.impl.vector.local_persistent_hnsw";
     const pickle = bytes(
       ...[[0x80, 4, 0x95, 0, 0, 0, 0, 0, 0, 0, 0], [0x8c, module.length], module, [0x94], [0x8c, 14]],
@@ -41,7 +39,7 @@ describe("a pickle", () => {
     expect(root.get("dimensionality")).toBe(384);
   });
 
-  it("is refused if it calls or imports code, or is malformed", () => {
+  it("is refused if it calls or imports code or is malformed", () => {
     for (const [program, why] of [
       [bytes("cos\nsystem\n(S'true'\ntR."), /names os system/],
       [bytes([0x80, 4, 0x8c, 2], "os", [0x8c, 6], "system", [0x93], ")", [0x81], "."), /names os system/],
@@ -94,12 +92,12 @@ describe("a persisted index", () => {
     writeSegment(folder, entries);
     writeFileSync(join(folder, "index_metadata.pickle"), pickleOf([["id9", 99]]));
     expect(torn()).toMatch(/no vector of id9/);
-    // The vector of id3 exists, but is marked as deleted.
+    // The vector of `id3` exists but is marked as deleted.
     writeFileSync(join(folder, "index_metadata.pickle"), pickleOf([["id3", 4]]));
     expect(torn()).toMatch(/no vector of id3/);
   });
 
-  it("with the id list of an earlier flush returns the listed vectors, and is marked as stale", () => {
+  it("with the id list of an earlier flush returns the listed vectors and is marked as stale", () => {
     writeSegment(folder, entries);
     const sound = openSegment(folder) as WholeSegment;
     expect(sound.stale).toBeUndefined();
@@ -137,7 +135,7 @@ describe("a persisted index", () => {
     expect(torn("link_lists.bin", patched(0, 1))).toMatch(/link_lists.bin is cut off/);
     expect(torn("header.bin", patched(56, 5))).toMatch(/contradicts itself/);
     expect(torn("header.bin", patched(52, 0xff, 0xff, 0xff, 0xff))).toMatch(/contradicts itself/);
-    // One link of the first slot: to the last element, and beyond it.
+    // The first slot has one link: first to the last element, then beyond it.
     expect(torn("data_level0.bin", patched(0, 1, 0, 0, 0, 4))).toBe("whole");
     expect(torn("data_level0.bin", patched(0, 1, 0, 0, 0, 5))).toMatch(/data_level0.bin has a link that leads nowhere/);
     expect(torn("data_level0.bin", patched(0, 33))).toMatch(/data_level0.bin has a link that leads nowhere/);

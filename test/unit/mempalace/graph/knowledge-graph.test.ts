@@ -101,7 +101,7 @@ describe("changes of others", () => {
     graph.sync();
   });
 
-  it("are adopted, and the file is left as it is", () => {
+  it("are adopted, and the file stays unchanged", () => {
     graph.foreign(FOREIGN_FACT);
     graph.foreign("UPDATE triples SET valid_to = '2030-01-01' WHERE id <> 'stray'");
     graph.foreign("UPDATE entities SET type = 'person', properties = '{\"a\":1}', name = 'ALICE' WHERE id = 'alice'");
@@ -113,7 +113,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("beside changes of ours: both are kept", () => {
+  it("beside our changes: both are kept", () => {
     graph.foreign(FOREIGN_FACT);
     graph.write("kg_add", { ...JOB, object: "Globex" });
     expect(graph.sync()).toMatchObject({ taken: 3, sent: 2 });
@@ -121,7 +121,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("to a fact that we ended too: our end wins, their other columns are adopted", () => {
+  it("to a fact that we ended too: our end wins, and their other columns are adopted", () => {
     graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
     graph.foreign("UPDATE triples SET valid_to = '2029-01-01', confidence = 0.5");
     graph.sync();
@@ -130,7 +130,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("to a fact that we had just sent win, even if it was still on our list", () => {
+  it("to a fact that we had just sent win, even if our list still had it", () => {
     graph.write("kg_add", { ...JOB, object: "Globex" });
     graph.side.look();
     graph.side.accept();
@@ -141,7 +141,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("an older file that somebody restored does not reopen a fact that we ended", () => {
+  it("to an older file that somebody restored do not reopen a fact that we ended", () => {
     graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
     graph.sync();
     graph.foreign("UPDATE triples SET valid_to = NULL");
@@ -152,7 +152,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("rows that the file lost are sent again", () => {
+  it("that lose rows make us send the rows again", () => {
     graph.foreign("DELETE FROM triples");
     expect(graph.sync()).toMatchObject({ relisted: 1, sent: 1 });
     agree();
@@ -161,7 +161,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("a file that replaced ours is adopted and completed", () => {
+  it("that replace our file are adopted, and the file is completed", () => {
     const other = new Database(`${graph.paths.graphFile}.other`);
     other.exec(`CREATE TABLE entities (id TEXT PRIMARY KEY, name TEXT NOT NULL, type TEXT, properties TEXT, created_at TEXT);
       CREATE TABLE triples (id TEXT PRIMARY KEY, subject TEXT NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL,
@@ -176,7 +176,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("a fact about unknown entities is kept, and sent again like the others", () => {
+  it("with a fact about unknown entities are kept and sent again like the others", () => {
     graph.foreign("INSERT INTO triples (id, subject, predicate, object) VALUES ('orphan', 'x', 'p', 'y')");
     expect(graph.sync()).toMatchObject({ taken: 1 });
     graph.foreign("DELETE FROM triples WHERE id = 'orphan'");
@@ -184,7 +184,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("rows that MemPalace could not have made are skipped", () => {
+  it("with rows that MemPalace could not have made are skipped", () => {
     graph.foreign("ALTER TABLE entities RENAME COLUMN name TO title");
     expect(graph.sync()).toMatchObject({ taken: 0 });
     graph.foreign("ALTER TABLE entities RENAME COLUMN title TO name");
@@ -192,7 +192,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("a file that is not a graph is left as it is and reported", () => {
+  it("to something that is not a graph leave the file unchanged, and the report says so", () => {
     for (const suffix of ["", "-wal", "-shm"]) rmSync(graph.paths.graphFile + suffix, { force: true });
     writeFileSync(graph.paths.graphFile, "not a database, by any means, but long enough to look at ".repeat(20));
     graph.write("kg_add", { ...JOB, object: "Globex" });
@@ -208,7 +208,7 @@ describe("changes of others", () => {
   });
 });
 
-it("values of every SQLite type are adopted as text, once", () => {
+it("with values of any SQLite type are adopted as text, once", () => {
   graph.write("kg_add", JOB);
   graph.sync();
   graph.foreign(`INSERT INTO entities (id, name, type) VALUES (7, 7, x'c3a9');

@@ -1,4 +1,4 @@
-/** Tunnels and hallways: the rules of the tools, and keeping the ledger and the JSON files equal. */
+/** Tests tunnels and hallways: the rules of the tools, and keeping the ledger and the JSON files equal. */
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ const rewrite = (path: string, value: unknown): void => {
 };
 
 describe("create_tunnel", () => {
-  it("makes one tunnel for both directions, and keeps the strength it has gained", () => {
+  it("makes one tunnel for both directions and keeps the strength that it gained", () => {
     expect(graph.write("create_tunnel", { ...ENDS, label: "L", source_drawer_id: "d1" }, { atMs: AT })).toEqual({
       id: "4d938481a26b5a8b",
       source: { wing: "wing_a", room: "auth", drawer_id: "d1" },
@@ -73,7 +73,7 @@ describe("create_tunnel", () => {
   });
 });
 
-it("tunnels are found by either spelling of a wing, and followed from both ends", () => {
+it("finds tunnels by either spelling of a wing, and follows them from both ends", () => {
   const { drawer_id } = graph.write("add_drawer", { wing: "My-Wing", room: "r", content: "é".repeat(400) }) as Json;
   graph.write("add_drawer", { wing: "other", room: "s", content: "text" });
   const ends = { source_wing: "other", source_room: "s", target_wing: "My-Wing", target_room: "r" };
@@ -175,7 +175,7 @@ describe("tunnels.json", () => {
     agree();
   });
 
-  it("a tunnel made here does not count as deleted by others, and one deleted here not as made by them", () => {
+  it("keeps our new tunnel, which does not count as deleted by others, and drops our deleted one", () => {
     graph.write("create_tunnel", ENDS);
     graph.sync();
     graph.write("create_tunnel", { ...ENDS, target_room: "more" });
@@ -186,7 +186,7 @@ describe("tunnels.json", () => {
     agree();
   });
 
-  it("with a tunnel that others changed after we deleted it: their tunnel stays", () => {
+  it("with a tunnel that others changed after we deleted it keeps their tunnel", () => {
     graph.write("create_tunnel", ENDS);
     graph.sync();
     graph.write("delete_tunnel", { tunnel_id: "4d938481a26b5a8b" });
@@ -196,7 +196,7 @@ describe("tunnels.json", () => {
     agree();
   });
 
-  it("is written again if it was deleted; if it cannot be read it is left as it is and reported", () => {
+  it("is written again if it was deleted; an unreadable one stays unchanged and is reported", () => {
     graph.write("create_tunnel", ENDS);
     graph.sync();
     rmSync(graph.paths.tunnelsFile);
@@ -235,7 +235,7 @@ describe("hallways.json", () => {
     expect(existsSync(graph.paths.tunnelsFile)).toBe(false);
   });
 
-  it("without a list is left as it is and reported, and no hallway is deleted", () => {
+  it("without a list stays unchanged and is reported, and no hallway is deleted", () => {
     rewrite(graph.paths.hallwaysFile, { schema_version: 1, hallways: [hallway("w", "x", 2)] });
     graph.sync();
     for (const value of [null, {}, 7]) {
@@ -245,7 +245,7 @@ describe("hallways.json", () => {
     expect(listHallways(graph.reader.graph, {})).toMatchObject({ total: 1 });
   });
 
-  it("loses a hallway that is deleted here, once", () => {
+  it("loses a hallway that we delete, once", () => {
     rewrite(graph.paths.hallwaysFile, { schema_version: 1, hallways: [hallway("w", "é", 2), hallway("w", "y", 5)] });
     graph.sync();
     expect(graph.write("delete_hallway", { hallway_id: "hallway_w_y" }, { key: "k" })).toEqual({ deleted: true });

@@ -1,7 +1,4 @@
-/**
- * The coordination log's file: a deleted write-ahead log, older files, its clock, its name, and how long keys are
- * kept.
- */
+/** Tests the coordination log's file: a deleted write-ahead log, older files, its clock, its name, and how long keys are kept. */
 import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -51,7 +48,7 @@ test("SQLite syncs each commit of the log before it answers: FULL, in a write-ah
   file.close();
 });
 
-test("a log of a version without topics and origins is migrated, and its events count as this copy's own", () => {
+test("a log without topics and origins is migrated, and its events count as this copy's own", () => {
   const old = new Database(join(palaceDir, "logstream.sqlite3"));
   old.exec(`CREATE TABLE events (id TEXT PRIMARY KEY, type TEXT NOT NULL, stream TEXT NOT NULL, room TEXT NOT NULL,
       from_agent TEXT NOT NULL, to_agent TEXT, correlation_id TEXT, branch TEXT, base_commit TEXT, status TEXT,
@@ -67,7 +64,7 @@ test("a log of a version without topics and origins is migrated, and its events 
   file.close();
 });
 
-test("a refused call of a group does not affect the others, and is refused again under its key", () => {
+test("a refused call does not affect the rest of its group, and its key is refused again", () => {
   const { file, rows, writer } = openLog();
   const patch = { content: "x\n", from_agent: "a", stream: "s", body: "n\0l" };
   const group = [
@@ -87,7 +84,7 @@ test("a refused call of a group does not affect the others, and is refused again
   file.close();
 });
 
-test("an event's artifacts are returned in the given order, again under its key, and listed by id", () => {
+test("an event's artifacts come in the given order, also for a repeated key, and by id in a list", () => {
   const { file, rows, writer } = openLog();
   const put = (key: string): WriteCall => write(key, "artifact_put", { kind: "note", content: key, created_by: "a" });
   const ids = (values(writer.commit([put("a1"), put("a2")])) as { artifact: { id: string } }[]).map(
@@ -110,7 +107,7 @@ const bodiesIn = (file: string): unknown[] => {
   }
 };
 
-test("a commit is refused after the write-ahead log was deleted, and that log's content is saved in the file", () => {
+test("after the write-ahead log was deleted a commit is refused, and the deleted log's content is saved in the file", () => {
   const { file, writer } = openLog();
   writer.commit([append("k1", { body: "b1" })]);
   rmSync(`${file.file}-wal`);
@@ -151,7 +148,7 @@ test("closing saves a deleted write-ahead log, even if another process has the f
   other.close();
 });
 
-test("after the log was replaced by another file, it is opened again instead of refused", () => {
+test("a log that another file replaced is opened again, not refused", () => {
   const { file, writer } = openLog();
   writer.commit([append("k1", { body: "b1" })]);
   for (const suffix of ["", "-wal", "-shm"]) renameSync(file.file + suffix, `${file.file}.away${suffix}`);
@@ -171,7 +168,7 @@ test("expired keys are deleted by later writes", () => {
   file.close();
 });
 
-test("stamps rise even if the wall clock stops or goes back, and follow foreign stamps unless those are far ahead", () => {
+test("stamps rise even if the wall clock stops or goes back, and follow foreign stamps that are not far ahead", () => {
   const clock = new HybridClock();
   const stamps = [
     clock.next("r", null, 1_000),

@@ -1,4 +1,4 @@
-/** MEMPALACE_BROKER=ssh://… means the bridge to that host, user and port. */
+/** `MEMPALACE_BROKER=ssh://…` means the bridge to that host, user and port. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ function setUp(bridge: Record<string, unknown>): void {
 }
 
 test.each(["ssh://", "ssh://ada@", "ssh://host:65536", "ssh://a b", "ssh://host/path"])(
-  "%s is not a valid host and is an error",
+  "%s is refused as an invalid host",
   (broker) => {
     setUp({ target: "ada@host", host: "host", user: "ada", port: 22 });
     expect(() => missingBridge(asking(broker))).toThrow(expect.objectContaining({ code: "CONFIG_BAD_VALUE" }));
@@ -42,7 +42,7 @@ test.each([
   ["ssh://bob@host", "palace bridge setup bob@host"],
   ["ssh://ada@host:65535", "palace bridge setup ada@host --port 65535"],
   ["ssh://ada@[fe80::1]", "palace bridge setup ada@fe80::1"],
-])("%s matches no bridge here, and the hint sets one up", (broker, hint) => {
+])("%s matches no bridge here, and the hint gives the command that sets one up", (broker, hint) => {
   setUp({ target: "ada@host", host: "host", user: "ada", port: 22 });
   expect(missingBridge(asking(broker))).toMatchObject({ code: "TRANSPORT_REFUSED", hint });
 });

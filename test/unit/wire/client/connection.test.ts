@@ -1,4 +1,4 @@
-/** An attempt to connect that ends with an error of ours or of the system is an outage; any other error is a bug. */
+/** A typed error or a system error during a connection attempt counts as an outage. Any other error is a bug. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,14 +25,14 @@ function open(reach: Partial<Reach>, answers: string[]): Link {
   });
 }
 
-test.each(["open", "ensure"] as const)("a bug of ours in `%s` reaches the caller as it is", async (where) => {
+test.each(["open", "ensure"] as const)("a bug in `%s` reaches the caller unchanged", async (where) => {
   const bug = new TypeError("undefined is not a function");
   const link = open({ [where]: () => Promise.reject(bug) }, []);
   await expect(link.connect()).rejects.toBe(bug);
   link.close();
 });
 
-test("an error of the system is an outage: the call gets it", async () => {
+test("a system error counts as an outage, and the call gets it", async () => {
   const answers: string[] = [];
   const full = Object.assign(new Error("spawn ENOMEM"), { code: "ENOMEM", syscall: "spawn" });
   const link = open({ ensure: () => Promise.reject(full) }, answers);
@@ -43,7 +43,7 @@ test("an error of the system is an outage: the call gets it", async () => {
   link.close();
 });
 
-test("a bug of ours ends a process that only sends", () => {
+test("a bug ends a process that only sends", () => {
   const program = `
     import { Link } from "./src/wire/client/link.ts";
     import { loadConfig } from "./src/config/config.ts";

@@ -1,4 +1,4 @@
-/** A client accepts broker.json only as a small regular file of the right shape, and from it only valid addresses. */
+/** A client accepts broker.json only as a small regular file of the right shape, and only valid addresses from it. */
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ test.each([
   ["half a port", { kind: "tcp", host: "h", port: 1.5 }],
   ["another kind", { kind: "pipe", path: "/run/p" }],
   ["nothing", null],
-])("a door with %s is left out, the others are kept", (_what, door) => {
+])("a door with %s is dropped, and the others are kept", (_what, door) => {
   expect(read({ doors: [door, UNIX, TCP] })?.doors).toEqual([UNIX, TCP]);
 });
 
@@ -42,11 +42,11 @@ test("at most four doors are kept", () => {
   expect(read({ doors: Array.from({ length: 9 }, () => TCP) })?.doors).toHaveLength(4);
 });
 
-test.each([{ schema: 2 }, { instanceId: 7 }, { doors: UNIX }])("a file with %j is not accepted", (more) => {
+test.each([{ schema: 2 }, { instanceId: 7 }, { doors: UNIX }])("a file with %j is refused", (more) => {
   expect(read(more)).toBeUndefined();
 });
 
-test("a folder, invalid JSON and a file of more than 16 KiB are not accepted", () => {
+test("a folder, invalid JSON and a file of more than 16 KiB are refused", () => {
   expect(readBrokerFile(home)).toBeUndefined();
   writeFileSync(file, "{");
   expect(readBrokerFile(file)).toBeUndefined();

@@ -1,12 +1,10 @@
-/**
- * While answers are pending, a client pings a broker that sends no byte, and closes the connection if it stays silent.
- */
+/** While answers are pending, a client pings a broker that sends no byte. It closes the connection if the broker stays silent. */
 import type { Socket } from "node:net";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { KeepAlive } from "../../../../src/wire/client/keep-alive.ts";
 import { SYSTEM_CLOCK } from "../../../../src/base/clock.ts";
 
-/** The members of a socket that the client reads, and the record of its calls. */
+/** Socket members that the client reads, and a record of its calls. */
 type Line = { bytesWritten: number; writableLength: number; destroyed: boolean; sent: string[] };
 
 let line: Line;
@@ -31,7 +29,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("a broker that is silent for 4 s was pinged once, and after 5 s the connection is closed", async () => {
+test("after 4 s of silence the client pings once, and after 5 s it closes the connection", async () => {
   await vi.advanceTimersByTimeAsync(1_500);
   expect(line.sent).toEqual([]);
   await vi.advanceTimersByTimeAsync(2_500);
@@ -42,7 +40,7 @@ test("a broker that is silent for 4 s was pinged once, and after 5 s the connect
   expect(line.destroyed).toBe(true);
 });
 
-test("a byte that arrives restarts the time of silence, and the next silence is pinged again", async () => {
+test("a byte that arrives restarts the time of silence, and the next silence gets another ping", async () => {
   await vi.advanceTimersByTimeAsync(4_000);
   alive.heard();
   await vi.advanceTimersByTimeAsync(4_000);
@@ -60,7 +58,7 @@ test("a connection stays open while a long message is being sent, and closes whe
   expect(line.destroyed).toBe(true);
 });
 
-test("while no answer is pending, no ping is sent and no timer runs", async () => {
+test("without a pending answer no ping is sent and no timer runs", async () => {
   isAwaiting = false;
   await vi.advanceTimersByTimeAsync(10_000);
   expect([line.destroyed, line.sent, vi.getTimerCount()]).toEqual([false, [], 0]);

@@ -1,4 +1,4 @@
-/** The line to the broker, against a broker of a few lines on a real socket that misbehaves as the real one rarely does. */
+/** Tests the link to the broker. A few lines of code on a real socket play a broker that misbehaves in rare ways. */
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { OFFLINE_RULES } from "../../../../src/broker/tools/offline.ts";
-// Here already, so that loading them takes no time of the clock below.
+// Loads the modules now, so that loading them takes no time of the clock below.
 import "../../../../src/wire/client/send-spooled.ts";
 import "../../../../src/wire/client/answer-offline.ts";
 import { Link, type Reach } from "../../../../src/wire/client/link.ts";
@@ -92,7 +92,7 @@ const failed = (code: string, more: object = {}): object => ({
   error: { code: -32000, message: "x", data: { code, hint: "", retryable: true, ...more } },
 });
 
-test("an answer that comes twice is passed on once", async () => {
+test("an answer that arrives twice is passed on once", async () => {
   await serve(({ id }, socket) => void socket.write(reply(id, { result: 1 }) + reply(id, { result: 2 })));
   const { link, answers } = open();
   link.send(1, request(1));
@@ -105,7 +105,7 @@ test("an answer that comes twice is passed on once", async () => {
   expect(link.pendingCount).toBe(0);
 });
 
-test("a busy broker is asked again after the time it names, and its owner hears of the answer alone", async () => {
+test("a request to a busy broker is sent again after the time that the broker names, and its owner gets only the answer", async () => {
   let asked = 0;
   const waits: number[] = [];
   const after: Clock["after"] = (ms, call) => {
@@ -124,7 +124,7 @@ test("a busy broker is asked again after the time it names, and its owner hears 
   expect(waits.filter((ms) => ms === 60)).toHaveLength(2);
 });
 
-test("a request that a broker has had for long is put to the next one, too", async () => {
+test("a request that a broker has had for long is also sent to the next broker", async () => {
   const asked: number[] = [];
   await serve(({ id }, socket) => {
     asked.push(id);
@@ -159,15 +159,15 @@ test("an unanswered call goes to the next broker at the same endpoint, even if t
   expect(answers.map(({ id }) => id).toSorted()).toEqual([1, 2]);
 });
 
-test("where nobody has ever answered, the owner hears so at once", async () => {
+test("if nobody has ever answered, the owner gets the error at once", async () => {
   const { link, answers } = open();
   link.send(1, request(1));
-  // Sooner than the 10 s that a broker which was there once is waited for.
+  // It comes before the 10 s that the client waits for a broker that was there before.
   await expect.poll(() => answers.length, { timeout: 5_000 }).toBe(1);
   expect(answers[0]?.error?.data.code).toBe("TRANSPORT_REFUSED");
 });
 
-test("a spool that cannot be read holds nobody back from a broker that is there", async () => {
+test("an unreadable spool blocks nobody from a broker that is there", async () => {
   await serve(({ id }, socket) => void socket.write(reply(id, { result: "here" })));
   const config = loadConfig({ HOME: folder, MEMPALACE_BROKER: `unix:${join(folder, "broker.sock")}` });
   mkdirSync(config.paths.spoolRoot, { recursive: true });
@@ -179,7 +179,7 @@ test("a spool that cannot be read holds nobody back from a broker that is there"
   await expect.poll(() => answers, { timeout: 5_000 }).toMatchObject([{ id: 1, result: "here" }]);
 });
 
-/** A clock that goes on to its next timer whenever everybody waits for one. */
+/** Clock that jumps to its next timer whenever everybody waits for one. */
 function leapingClock(): Clock & { until: (isTrue: () => boolean) => Promise<void> } {
   let now = 0;
   const timers = new Set<{ atMs: number; call: () => void }>();
@@ -195,7 +195,7 @@ function leapingClock(): Clock & { until: (isTrue: () => boolean) => Promise<voi
         for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
         if (isTrue()) return;
         const [next] = [...timers].toSorted((a, b) => a.atMs - b.atMs);
-        if (next === undefined) throw new Error("nobody waits for anything");
+        if (next === undefined) throw new Error("no timer is waiting");
         timers.delete(next);
         now = Math.max(now, next.atMs);
         next.call();
@@ -204,7 +204,7 @@ function leapingClock(): Clock & { until: (isTrue: () => boolean) => Promise<voi
   };
 }
 
-test("a broker that is started and leaves again is waited for once: writes after that are kept at once", async () => {
+test("a broker that starts and leaves again is waited for once, and later writes are spooled at once", async () => {
   const clock = leapingClock();
   let starts = 0;
   // Somebody else has the palace and cannot be reached from here.
@@ -232,7 +232,7 @@ test("a broker that is started and leaves again is waited for once: writes after
     await clock.until(() => answers.length === id + 1);
     expect(answers[id]).toContain("spooled");
     waited.push(clock.now() - since);
-    // An agent that thinks for a while, so that the start it met has come to nothing.
+    // The agent thinks for a while, so the failed start that it met is over.
     let isLater = false;
     clock.after(6_000, () => (isLater = true));
     await clock.until(() => isLater);

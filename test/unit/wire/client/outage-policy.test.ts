@@ -1,4 +1,4 @@
-/** The two machines that decide what happens to a call without a broker, as tables. */
+/** Tests, as tables, the two state machines that decide what happens to a call without a broker. */
 import { expect, test } from "vitest";
 import {
   dialTimeoutMs,
@@ -22,16 +22,16 @@ test.each<[Sighting, readonly Presence[]]>([
   ["refused the spool", ["unknown", "refusing", "refusing", "lost", "absent"]],
   ["ended", ["lost", "lost", "lost", "lost", "lost"]],
   ["outage", ["absent", "absent", "absent", "absent", "absent"]],
-])("after `%s` a broker is, from each state: %j", (sighting, expected) => {
+])("after `%s` the broker's state becomes, from each state: %j", (sighting, expected) => {
   expect(PRESENCES.map((presence) => nextPresence(presence, sighting))).toEqual(expected);
 });
 
-test("a broker that was there is waited for, except by an agent; one that is absent is not", () => {
+test("everyone except an agent waits for a broker that was there, but not for an absent one", () => {
   expect(PRESENCES.map((presence) => dialTimeoutMs(presence, false))).toEqual([500, 10_000, 10_000, 10_000, 0]);
   expect(PRESENCES.map((presence) => dialTimeoutMs(presence, true))).toEqual([700, 700, 700, 700, 0]);
 });
 
-test("a new call is sent over a connection and waits for one otherwise; only a write is held from a broker that refuses them", () => {
+test("a new call is sent over a connection and otherwise waits for one; a broker that refuses writes gets no writes", () => {
   const fates = (isConnected: boolean, isWrite: boolean): unknown[] =>
     PRESENCES.map((presence) => fateOfNew(presence, isConnected, () => isWrite));
   expect(fates(true, true)).toEqual(["send", "send", "answer offline", "send", "send"]);
@@ -39,7 +39,7 @@ test("a new call is sent over a connection and waits for one otherwise; only a w
   expect(fates(false, false)).toEqual(["wait", "wait", "wait", "wait", "wait"]);
 });
 
-test("a call that the broker did not take is not over: it waits for the next broker, or is sent again", () => {
+test("a call that the broker did not take stays open: it waits for the next broker or is sent again", () => {
   expect(fateOfAnswered(undefined, 0)).toBe("pass on");
   expect(fateOfAnswered({ code: "STORE_DISK_FULL" }, 0)).toBe("pass on");
   expect(fateOfAnswered({ code: "BROKER_SHUTTING_DOWN" }, 100_000)).toBe("wait");
@@ -49,7 +49,7 @@ test("a call that the broker did not take is not over: it waits for the next bro
   expect([60_000, 60_001].map(fateOfRepeated)).toEqual(["wait", "give up"]);
 });
 
-test("without an answer an agent waits for a broker that starts here, or behind a bridge that is up", () => {
+test("without an answer an agent waits for a broker that starts here or is behind a working bridge", () => {
   expect(PRESENCES.map((presence) => fateOfSilent(presence, true, false))).toEqual([
     ...["wait", "wait", "wait", "wait"],
     "answer offline",
@@ -58,7 +58,7 @@ test("without an answer an agent waits for a broker that starts here, or behind 
   expect(fateOfSilent("lost", false, false)).toBe("answer offline");
 });
 
-test("only an outage is answered offline: the user must hear of every other error", () => {
+test("only an outage is answered offline, because the user must see every other error", () => {
   const fate = (code: ConstructorParameters<typeof PalaceError>[0], spools = true): string =>
     fateOfUnreachable(new PalaceError(code, "x", ""), spools);
   for (const code of ["TRANSPORT_REFUSED", "STORE_READ_ONLY", "BROKER_STOPPED", "PALACE_FOREIGN_MOUNT"] as const)

@@ -1,4 +1,4 @@
-/** JSON-RPC errors that the client makes itself when no broker answers. */
+/** Tests the JSON-RPC errors that the client makes itself when no broker answers. */
 import { expect, test } from "vitest";
 import { toRpcError } from "../../../../src/wire/client/rpc-error.ts";
 import { PalaceError } from "../../../../src/base/errors.ts";

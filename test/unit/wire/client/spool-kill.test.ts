@@ -1,7 +1,4 @@
-/**
- * An agent is killed at every step of spooling a write. Writes that were reported as kept are there and complete, and
- * no incomplete file is sent.
- */
+/** Kills an agent at every step of spooling a write. Writes that were reported as kept are complete, and no incomplete file is sent. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,7 +34,7 @@ for (const step of STEPS)
       expect(kept.map(({ key }) => key)).toEqual(step === "file.after-rename" ? ["one", "two"] : ["one"]);
       for (const { key, line } of kept) expect(line).toBe(JSON.stringify({ key }));
       expect(spool.refused()).toEqual([]);
-      // The next agent can spool beside the incomplete file of the killed one.
+      // The next agent can spool beside the killed agent's incomplete file.
       spool.append({ atMs: Date.now(), agent: "next", tool: "t", key: "four", line: "{}" });
       expect(spool.entries().map(({ key }) => key)).toContain("four");
       expect(readdirSync(folder).filter((name) => name.endsWith(".tmp")).length).toBe(
@@ -61,7 +58,7 @@ const PERSON = `
 `;
 
 for (const step of [...STEPS, "spool.before-again"])
-  test(`killed at ${step} while a refused write is sent again: the write is complete in exactly one folder, and no reason is left without a write`, () => {
+  test(`killed at ${step} while a refused write is sent again: exactly one folder has the complete write, and no reason is left without a write`, () => {
     const folder = mkdtempSync(join(tmpdir(), "spool-kill-"));
     try {
       const argv = ["--input-type=module", "-e", PERSON, folder, step];

@@ -1,6 +1,5 @@
 /**
- * Cuts the power at every moment of spooling, refusing and resending writes. Each write that was reported as safe is
- * there and complete.
+ * Cuts the power at every moment of spooling, refusing and resending writes. Each write that was reported as safe is there and complete.
  */
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,11 +10,11 @@ import { PowerCut } from "../../../helpers/power-cut.ts";
 
 const FOLDER = "state/palace/spool/tag";
 
-test("a write is on the disk with its folders when the agent hears that it is kept, and after every later move", () => {
+test("a write is on disk with its folders when the agent gets its answer, and after every later move", () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "spool-power-")));
   /** Keys of writes that were reported as kept. */
   const safe = new Set<string>();
-  /** The key of the write that a person has sent again. */
+  /** Key of the write that a person sent again. */
   let again: string | undefined;
   const spool = new Spool(join(root, FOLDER));
   const append = (key: string, tool = "t"): string => {
@@ -46,7 +45,7 @@ test("a write is on the disk with its folders when the agent hears that it is ke
     append("three");
     const [refused] = spool.refused();
     const write = spool.readRefused(refused?.name ?? "");
-    if (write === undefined) throw new Error("the refused write is gone");
+    if (write === undefined) throw new Error("the refused write is missing");
     spool.sendAgain(refused?.name ?? "", write);
     again = "two";
     disk.cut("after it was sent again");

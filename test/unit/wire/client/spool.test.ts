@@ -69,7 +69,7 @@ test("spooled writes are private, are delivered in order, and leave no file behi
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("an incomplete file of a killed process is deleted after a while, a recent one is not", () => {
+test("a killed process's incomplete file is deleted after a while, a recent one is not", () => {
   spool.append(write(1));
   for (const [name, ageS] of [
     ["old.json.1.tmp", 120],
@@ -112,7 +112,7 @@ const refuse = (message: RpcRequest, code: string): RpcResponse => ({
 });
 
 test.each(["STORE_DISK_FULL", "STORE_CORRUPT", "PALACE_LOCKED", "PROTOCOL_VERSION_MISMATCH", "BROKER_BUSY"])(
-  "while a palace takes no writes (%s), all of them stay in order, however often they are sent",
+  "while a palace takes no writes (%s), all writes stay in order, however often they are sent",
   async (code) => {
     for (let index = 0; index < 5; index++) spool.append(write(index));
     for (let time = 0; time < 40; time++)
@@ -128,7 +128,7 @@ test.each(["STORE_DISK_FULL", "STORE_CORRUPT", "PALACE_LOCKED", "PROTOCOL_VERSIO
   },
 );
 
-test("a write that the broker keeps refusing stays spooled and does not block the writes after it", async () => {
+test("a write that the broker keeps refusing stays spooled and does not block later writes", async () => {
   for (let index = 0; index < 4; index++) spool.append(write(index));
   const asked: unknown[] = [];
   const ask = async (message: RpcRequest): Promise<RpcResponse> => {
@@ -140,13 +140,13 @@ test("a write that the broker keeps refusing stays spooled and does not block th
   expect(asked).not.toContain("c2");
   expect(await deliver(spool, ask)).toBe("waiting");
   expect(spool.entries().map(({ key }) => key)).toEqual(["key-1"]);
-  // By now only this write is refused, so later ones need not wait for it.
+  // By now the broker refuses only this write, so later ones need not wait for it.
   expect(await deliver(spool, ask)).toBe("waiting");
   expect(await deliver(spool, async (message) => filed(message))).toBe("delivered");
   expect(spool.isEmpty).toBe(true);
 });
 
-test("many refused writes of one tool do not block another tool's, and only some are tried in each delivery", async () => {
+test("many refused writes of one tool do not block another tool's, and each delivery tries only some", async () => {
   const event = JSON.parse(write(0).line) as { params: object };
   for (let index = 0; index < 40; index++)
     spool.append({
@@ -175,7 +175,7 @@ test("a write whose answer is too long is put aside with the reason, since it ma
   expect(spool.refused()).toMatchObject([{ why: "no: TRANSPORT_FRAME_TOO_LARGE" }]);
 });
 
-test("a write that needs another token waits without blocking the rest; wrong arguments are put aside", async () => {
+test("a write that needs another token waits without blocking the rest; one with wrong arguments is put aside", async () => {
   for (let index = 0; index < 4; index++) spool.append(write(index));
   const codes: Record<string, string> = { c1: "BROKER_DENIED", c2: "PROTOCOL_BAD_PARAMS" };
   const delivery = await deliver(spool, async (message) => {
@@ -187,7 +187,7 @@ test("a write that needs another token waits without blocking the rest; wrong ar
   expect(spool.refused()).toMatchObject([{ tool: "mempalace_add_drawer", why: "no: PROTOCOL_BAD_PARAMS" }]);
 });
 
-test("a refused write can be sent again on request, also after more than 29 days", async () => {
+test("a refused write can be sent again on request, even after more than 29 days", async () => {
   spool.append(write(1, { atMs: Date.now() - SPOOL_AGE_MAX_MS - 1_000 }));
   expect(spool.entries()).toEqual([]);
   const name = spool.refused()[0]?.name ?? "";
@@ -205,7 +205,7 @@ test("a refused write can be sent again on request, also after more than 29 days
   expect(dates).toEqual([refused?.atMs]);
 });
 
-test("the earlier refusals of a write that is sent again no longer count", async () => {
+test("a write that is sent again starts without its earlier refusals", async () => {
   for (let index = 1; index <= 2; index++) spool.append(write(index));
   const answered = (code: string) => async (message: RpcRequest) =>
     content(message) === "c1" ? refuse(message, code) : filed(message);
@@ -214,7 +214,7 @@ test("the earlier refusals of a write that is sent again no longer count", async
   expect(await deliver(spool, answered("PROTOCOL_BAD_PARAMS"))).toBe("delivered");
   const name = spool.refused()[0]?.name ?? "";
   spool.sendAgain(name, spool.readRefused(name) ?? write(1));
-  // It is the only write by now, so no other write shows that the broker takes any.
+  // It is the only write by now, so no other write shows that the broker accepts any.
   for (let time = 0; time < 4; time++) expect(await deliver(spool, answered("STORE_CORRUPT"))).toBe("stuck");
 });
 
@@ -284,7 +284,7 @@ test("a write that another process delivers while the folder is read is not put 
   await once(other, "exit");
 });
 
-/** Makes files as after an outage of many hours, without syncing each of them. */
+/** Makes files as after an outage of many hours, without syncing each one. */
 function fill(count: number, suffix = ".json"): void {
   mkdirSync(spool.folder, { recursive: true });
   const text = JSON.stringify({ schema: 1, ...write(0) });
@@ -301,7 +301,7 @@ test("the write after 10,000 is refused, whatever kinds they are", () => {
   expect(readdirSync(spool.folder)).toHaveLength(10_000);
 });
 
-test("ended turns take at most half of the spool, by number and by size; the rest is for agents' writes", () => {
+test("ended turns take at most half of the spool, by number and by size; agents' writes get the rest", () => {
   fill(4_999);
   spool.append(write(1, turn));
   expect(() => spool.append(write(2, turn))).toThrow(FULL);
@@ -322,7 +322,7 @@ test("a write that would exceed the spool's size is refused, and the others stay
   expect(spool.entries().length).toBe(5);
 });
 
-test("if a write cannot be put aside, it stays and the delivery ends after one try", async () => {
+test("a write that cannot be put aside stays, and the delivery ends after one try", async () => {
   mkdirSync(spool.folder, { recursive: true });
   writeFileSync(join(spool.folder, "refused"), "no folder");
   writeFileSync(join(spool.folder, "a.json"), JSON.stringify({ schema: 1, ...write(1, { line: "{}" }) }));
@@ -338,7 +338,7 @@ test("if a write cannot be put aside, it stays and the delivery ends after one t
   expect(asked).toBe(1);
 });
 
-test("the newest 10,000 refused writes are kept, and the spool says that older ones were deleted", () => {
+test("the newest 10,000 refused writes are kept, and the spool says that it deleted older ones", () => {
   spool.append(write(1));
   const aside = join(spool.folder, "refused");
   mkdirSync(aside);
@@ -349,7 +349,7 @@ test("the newest 10,000 refused writes are kept, and the spool says that older o
     const file = join(aside, `a.${index}.json`);
     writeFileSync(file, text);
     writeFileSync(`${file}.why`, "no\n");
-    // The oldest refusals go first; with equal times the order is that of the names.
+    // The spool deletes the oldest refusals first, and equal times in the order of their names.
     utimesSync(`${file}.why`, nowS, nowS - (index < 3 ? 60 : 0));
   }
   expect(spool.droppedAtMs).toBeUndefined();

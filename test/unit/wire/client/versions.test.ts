@@ -1,7 +1,4 @@
-/**
- * Clients and brokers of different versions work together if their protocol ranges overlap, and otherwise say what to
- * do.
- */
+/** Clients and brokers of different versions work together if their protocol ranges overlap. Otherwise they say what to do. */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:net";
@@ -52,7 +49,7 @@ test("a broker with a wider or narrower range is accepted if the ranges overlap"
   }
 });
 
-test("a broker without the header, or with an unreadable one, is accepted", async () => {
+test("a broker whose header is missing or unreadable is accepted", async () => {
   for (const header of ["palace-instance: x", "palace-protocol: what", "palace-protocol: -3"]) {
     const stream = await serve(header);
     expect(stream, header).toBeDefined();
@@ -86,7 +83,7 @@ test("an endpoint's port is at most 65,535", () => {
   expect(() => parseEndpoint("http://h:65536")).toThrow(/is not an endpoint/);
 });
 
-test("a hint that ends a message is removed from the message, other messages stay", () => {
+test("a hint at the end of a message is cut from it, and other messages stay unchanged", () => {
   const said = (message: string) =>
     toPalaceError({ code: -32_000, message, data: { code: "BROKER_DENIED", hint: "do this" } });
   expect(said("no; do this")).toMatchObject({ message: "no", hint: "do this" });

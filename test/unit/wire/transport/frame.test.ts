@@ -1,4 +1,4 @@
-/** Lines that are too long, and the id of a request that cannot be read. */
+/** Tests of lines that are too long, and of the id of a request that cannot be read. */
 import { expect, test } from "vitest";
 import { FrameSplitter, idOfUnread, isDeeper } from "../../../../src/wire/transport/frame.ts";
 
@@ -14,7 +14,7 @@ test("a request's id is found at its beginning or end, but not inside its parame
   expect(idOf('{"method":"m","params":{"id":8}}')).toBeNull();
   expect(idOf('{"method":"m","params":{"a":1,"id":8}}')).toBeNull();
   expect(idOf('{"jsonrpc":"2.0","id":null,"method":"m"}')).toBeNull();
-  // A message that is an answer must not be answered.
+  // Nobody must answer a message that is itself an answer.
   expect(idOf('{"jsonrpc":"2.0","id":7,"result":{}}')).toBeNull();
 });
 
@@ -43,7 +43,7 @@ test("a line that never ends is returned at the second limit", () => {
   expect(splitter.push(Buffer.from("\n{}\n"))).toEqual([{ bytes: Buffer.from("{}") }]);
 });
 
-test("brackets count only outside strings, whatever is escaped in a string", () => {
+test("brackets count only outside strings, whatever a string escapes", () => {
   const nested = (depth: number): string => `${"[".repeat(depth)}${"]".repeat(depth)}`;
   expect([isDeeper(nested(8), 8), isDeeper(nested(9), 8)]).toEqual([false, true]);
   expect(isDeeper(JSON.stringify({ text: `\\"]}${nested(20)}\\` }), 8)).toBe(false);

@@ -1,4 +1,4 @@
-/** The client's HTTP exchanges, with a server that answers in pieces, too much, too little or not at all. */
+/** Tests the client's HTTP exchanges with a server that answers in pieces, too much, too little or not at all. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
@@ -12,7 +12,7 @@ afterEach(() => {
   asked = "";
 });
 
-/** Connects to a server that sends these pieces one after the other once it was asked, and then ends or waits. */
+/** Connects to a server that waits for a request, sends these pieces one after the other, and then ends or waits. */
 async function dialled(pieces: readonly string[], ends = false): Promise<Socket> {
   server = createServer((socket) => {
     socket.setNoDelay().on("error", () => {});
@@ -50,7 +50,7 @@ test.each([1, 7, 1_000])(
   },
 );
 
-test("a body is read up to its length, and the connection is closed", async () => {
+test("a body is read up to its length, and then the connection is closed", async () => {
   const text = `HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n{"ok":"é"}more`;
   const socket = await dialled(inPieces(text, 9));
   expect(await get(socket, "/health")).toMatchObject({ status: 200, body: '{"ok":"é"}' });

@@ -43,7 +43,7 @@ it("the expected time follows from the texts embedded so far, and is unknown bef
   await backlog.stop();
 });
 
-it("notes are embedded before a long list of mined texts, the newest page first, also those that come meanwhile", async () => {
+it("notes are embedded before a long list of mined texts, newest page first, including notes that arrive meanwhile", async () => {
   const mined = Array.from({ length: 200 }, (_, at) => ({ row: at + 1, textVersion: 1, text: "mined" }));
   const note = (row: number): PendingText => ({ row, textVersion: 1, text: "note" });
   let waiting = [...mined, ...Array.from({ length: 40 }, (_, at) => note(201 + at))];

@@ -11,7 +11,7 @@ const lengths = (lanes: BatchLanes<string>, yielding = false): number[][] => {
   return batches;
 };
 
-test("a job becomes batches of similar lengths, within the maximum size, with every text once", () => {
+test("a job becomes batches of texts of similar length, each within the maximum size, with every text once", () => {
   const lanes = new BatchLanes<string>((text) => text.length);
   lanes.add({ lane: "backlog", items: Array.from({ length: 19 }, (_, at) => "x".repeat((at * 7) % 19)) });
   const batches = lengths(lanes);
@@ -28,7 +28,7 @@ test("queries go before the backlog, each lane in its own order", () => {
   expect(lengths(lanes).flat()).toEqual([3, 4, 1, 2]);
 });
 
-test("while somebody searches, the backlog goes on one text at a time, and still embeds every text once", () => {
+test("during searches the backlog continues one text at a time and still embeds every text once", () => {
   const lanes = new BatchLanes<string>((text) => text.length);
   lanes.add({ lane: "backlog", items: Array.from({ length: 10 }, (_, at) => "x".repeat(at)) });
   expect(lanes.next(true)?.indexes).toHaveLength(BATCH_YIELDING);
@@ -36,7 +36,7 @@ test("while somebody searches, the backlog goes on one text at a time, and still
   expect(lengths(lanes, true)).toEqual([[50, 51], ...Array.from({ length: 9 }, (_, at) => [at + 1])]);
 });
 
-test("a cut keeps the first tokens and the final separator", () => {
+test("truncation keeps the first tokens and the final separator", () => {
   expect(cutTokens([101, 1, 2, 102], 4)).toEqual([101, 1, 2, 102]);
   expect(cutTokens([101, 1, 2, 3, 102], 4)).toEqual([101, 1, 2, 102]);
 });

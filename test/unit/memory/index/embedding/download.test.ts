@@ -31,7 +31,7 @@ let server: Server;
 let config: ModelConfig;
 let files: RemoteFile[];
 let requests: { path: string; range: string | undefined }[];
-/** Number of bytes after which one reply is cut off. */
+/** Number of bytes after which the server cuts a reply off. */
 let cutAfter: number | undefined;
 let rangesServed: boolean;
 
@@ -56,8 +56,7 @@ beforeEach(async () => {
     const cutAt = cutAfter;
     cutAfter = undefined;
     response.write(bytes.subarray(0, cutAt));
-    // Cut only when these bytes are on the client's disk: otherwise the number of received bytes would differ from run
-    // to run.
+    // The server cuts only after these bytes are on the client's disk. Otherwise the received bytes would differ between runs.
     const part = `${target(path)}.part`;
     const timer = setInterval(() => {
       if (!existsSync(part) || statSync(part).size < cutAt) return;
@@ -82,7 +81,7 @@ const download = (seen: DownloadProgress[] = [], change: Partial<ModelConfig> = 
     { files, signal: new AbortController().signal, onProgress: (at) => seen.push(at) },
   );
 
-test("every file arrives complete, and the last progress is all bytes", async () => {
+test("every file arrives complete, and the last progress report counts all bytes", async () => {
   const seen: DownloadProgress[] = [];
   const found = await download(seen);
   expect(found.folder).toBe(dirname(target("tokenizer.json")));
@@ -120,7 +119,7 @@ test("with a server without ranges the file is downloaded again from its start",
   expect(readFileSync(target("onnx/model.onnx")).equals(readFileSync(join(source, "onnx/model.onnx")))).toBe(true);
 });
 
-test("a file with another checksum is not kept, not even in part", async () => {
+test("a file with a wrong checksum is not kept, not even partly", async () => {
   const model = join(source, "onnx/model.onnx");
   const bytes = readFileSync(model);
   bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;

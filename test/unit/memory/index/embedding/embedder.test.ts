@@ -49,7 +49,7 @@ test("vectors come in the order of the texts, whatever their lengths", async () 
     expect(dot(together[at] as Float32Array, await embedOne(text))).toBeCloseTo(1, 5);
 });
 
-test("padding to the longest of a batch does not change a vector", async () => {
+test("padding a batch to its longest text does not change a vector", async () => {
   const alone = await embedOne("short");
   const [padded] = await embedder.backlog.embed(["short", "a much longer text that decides about the padding"]);
   expect(dot(alone, padded as Float32Array)).toBeCloseTo(1, 6);
@@ -63,7 +63,7 @@ test("text beyond 256 tokens does not change the vector", async () => {
   );
 });
 
-test("a query overtakes a backlog that came before it", async () => {
+test("a query overtakes a backlog that arrived first", async () => {
   const order: string[] = [];
   const texts = Array.from({ length: 400 }, (_, at) => `text number ${at} of a long backlog `.repeat(12));
   const backlog = embedder.backlog.embed(texts).then(() => order.push("backlog"));

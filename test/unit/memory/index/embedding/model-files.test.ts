@@ -47,7 +47,7 @@ test("a folder without a tokenizer or without a model is skipped", async () => {
   expect((await findModel({ ...config, dir: join(home, "named") }))?.folder).toBe(inChroma());
 });
 
-test("a model of unknown hash gets its own name, the same for the same bytes", async () => {
+test("a model with an unknown hash gets its own name, and the same bytes get the same name", async () => {
   const one = await findModel({ ...config, dir: writeTinyModel(join(home, "one"), 1) });
   const same = await findModel({ ...config, dir: writeTinyModel(join(home, "same"), 1) });
   const other = await findModel({ ...config, dir: writeTinyModel(join(home, "other"), 2) });
@@ -56,7 +56,7 @@ test("a model of unknown hash gets its own name, the same for the same bytes", a
   expect(other?.identity).not.toEqual(one?.identity);
 });
 
-test("a hash is read from the note of the last start until the file's time changes", async () => {
+test("the hash comes from the note of the last start until the file's time changes", async () => {
   const dir = writeTinyModel(join(home, "one"));
   const before = await findModel({ ...config, dir });
   const [note] = readdirSync(config.cacheDir);

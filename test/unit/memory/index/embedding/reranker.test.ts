@@ -1,7 +1,4 @@
-/**
- * The cross-encoder beside the embedder, a real model on the real thread: its scores, its failures, and which search
- * waits for it.
- */
+/** Tests of the cross-encoder beside the embedder, with a real model on the real thread: scores, failures, and which search waits. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,7 +15,7 @@ let embedder: LocalEmbedder;
 beforeAll(async () => {
   const dir = writeTinyModel(join(home, "tiny"));
   const files = await findModel({ dir, url: undefined, offline: true, cacheDir: join(home, "cache"), userHome: home });
-  if (files === undefined) throw new Error("the tiny model is not whole");
+  if (files === undefined) throw new Error("the tiny model is incomplete");
   embedder = await openEmbedder(files, { threads: 1 });
 });
 afterAll(async () => {
@@ -28,23 +25,23 @@ afterAll(async () => {
 
 async function open(weights: Record<string, number>): Promise<Reranker> {
   const place = await modelIn(writeTinyReranker(mkdtempSync(join(home, "cross-")), weights));
-  if (place === undefined) throw new Error("the tiny cross-encoder is not whole");
+  if (place === undefined) throw new Error("the tiny cross-encoder is incomplete");
   return embedder.openReranker(place);
 }
 
-test("each text gets the logit of the question with that text, in the given order, whatever else is in the batch", async () => {
+test("each text gets the logit of its pair with the question, in the given order, whatever else is in the batch", async () => {
   const { rerank } = await open({ qq: 2, zz: -1, aa: 100 });
   const texts = Array.from(
     { length: 21 },
     (_, at) => `${"qq ".repeat(at % 4)}${"zz ".repeat(at % 3)}${"xx ".repeat(at)}`,
   );
-  // Words of the question have another token type, which this model ignores.
+  // The question's words have another token type, which this model ignores.
   const logits = await rerank("aa aa", texts, LONG_MS);
   expect(logits).toEqual(texts.map((_, at) => 2 * (at % 4) - (at % 3)));
   expect(await rerank("aa", [], LONG_MS)).toEqual([]);
 });
 
-test("a text beyond 512 tokens and a question of pages are cut, and still scored", async () => {
+test("a text over 512 tokens and a question of several pages are truncated and still scored", async () => {
   const { rerank } = await open({ qq: 1, yy: 1000 });
   const [logit = 0] = await rerank("why", [`${"qq ".repeat(600)}yy`], LONG_MS);
   expect(logit).toBeGreaterThan(400);
@@ -58,14 +55,14 @@ test("a call that is not finished in time is refused, and the next one is answer
   expect(await rerank("a", ["qq"], LONG_MS)).toEqual([1]);
 });
 
-test("when four searches are in progress, a fifth is refused instead of waiting", async () => {
+test("during four searches a fifth search is refused at once", async () => {
   const { rerank } = await open({ qq: 1 });
   const texts = Array.from({ length: 20 }, () => "qq ".repeat(300));
   const answers = await Promise.allSettled(Array.from({ length: 5 }, () => rerank("a", texts, LONG_MS)));
   expect(answers.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "fulfilled", "fulfilled", "rejected"]);
 });
 
-test("a model that gives no numbers fails, an invalid model file is refused, and texts are still embedded", async () => {
+test("a model that returns no numbers fails, an invalid model file is refused, and embedding still works", async () => {
   const { rerank } = await open({ qq: Number.NaN });
   await expect(rerank("a", ["qq"], LONG_MS)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
 
@@ -76,7 +73,7 @@ test("a model that gives no numbers fails, an invalid model file is refused, and
   expect(await embedder.embed(["a boat"])).toHaveLength(1);
 });
 
-test("the model is searched in the configured folder, else beside the embedding model's downloads", async () => {
+test("the model is looked up in the configured folder, then beside the embedding model's downloads", async () => {
   expect(rerankerFolder({ rerankDir: "/named", cacheDir: "/cache" })).toBe("/named");
   const cacheDir = join(home, "models");
   const folder = rerankerFolder({ rerankDir: undefined, cacheDir });

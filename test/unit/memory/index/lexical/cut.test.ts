@@ -6,14 +6,14 @@ import { formsOf } from "../../../../../src/memory/index/lexical/tokens.ts";
 
 const formsIn = (text: string): string[][] => cutWords(text, true).map(({ forms }) => forms);
 
-test("a word of several scripts is cut where the script changes, and writing without blanks becomes pairs", () => {
+test("a word of several scripts is cut where the script changes, and text written without spaces becomes pairs", () => {
   expect(formsIn("把max_connections改成200以后").flat()).toEqual(["把", "max", "connections", "改成", "200", "以后"]);
   expect(formsIn("Redis를").flat()).toEqual(["redis", "를"]);
   expect(formsIn("バックアップ").flat()).toEqual(["バッ", "ック", "クア", "アッ", "ップ"]);
   expect(formsIn("ประชุม").flat()).toEqual(["ปร", "ระ", "ะชุ", "ชุม"]);
 });
 
-test("a word whose letters have several spellings has a form for each", () => {
+test("a word whose letters have several spellings gets one form per spelling", () => {
   expect(formsIn("Größe Straße Fjällräven")).toEqual([
     ["große", "grosse", "groesse"],
     ["straße", "strasse"],
@@ -24,23 +24,23 @@ test("a word whose letters have several spellings has a form for each", () => {
   expect(formsIn("cœur łódź").flat()).toEqual(expect.arrayContaining(["coeur", "lodz"]));
 });
 
-test("an emoji is a word, however it is drawn", () => {
+test("an emoji is one word in each of its encodings", () => {
   expect(formsIn("🚀🚀 ❤️ 👩‍💻 🇩🇪").flat()).toEqual(["🚀", "🚀", "❤", "👩", "💻", "🇩🇪"]);
 });
 
-test("both forms of Unicode, and wide letters, give the same words", () => {
+test("both forms of Unicode and full-width letters give the same words", () => {
   for (const text of ["Größe", "Фёдор", "데이터", "バックアップ", "ＭＡＸ改"])
     expect(formsOf(text.normalize("NFD"))).toContain(formsOf(text));
   expect(formsIn("ＭＡＸ").flat()).toContain("max");
 });
 
-test("plain words of English have no other forms, and cost nothing", () => {
+test("plain English words get no other forms and cost nothing", () => {
   const text = "The café’s naïve “façade” – 1,234.56 € © 2024™ • → it’s a_b’s … ✓";
   expect(isSpecial(text)).toBe(false);
   expect(formsOf(text)).toBe("");
 });
 
-test("a question is asked for each form of its words", () => {
+test("a question is searched with each form of its words", () => {
   const { terms, forms, stems, pairs } = parseQuery("Größe 备份脚本");
   expect(terms).toEqual(["groß", "备份", "份脚", "脚本"]);
   expect(forms[0]).toEqual(["größe", "grosse", "groesse"]);

@@ -16,7 +16,7 @@ test.each([
   expect(identifiersOf(question)).toEqual(identifiers);
 });
 
-test("an identifier is held as a whole word, in the same letters", () => {
+test("an identifier matches only as a whole word with the same upper and lower case", () => {
   expect(shareHeld(["fs.cp"], "call fs.cp(a, b)")).toBe(1);
   expect(shareHeld(["fs.cp"], "call fs.cpSync(a, b)")).toBe(0);
   expect(shareHeld(["NODE_OPTIONS"], "node_options")).toBe(0);

@@ -1,9 +1,11 @@
-/** Questions in eight languages, and phrases in quotes, find their note among eight, and among the notes of all languages. */
+/**
+ * Questions in eight languages and quoted phrases find their note: among the eight notes of a wing, and among the notes of all languages.
+ */
 import { expect, test } from "vitest";
 import { LANGUAGE_WINGS } from "../../../../helpers/language-notes.ts";
 import { createSearchPalace } from "../../../../helpers/search-palace.ts";
 
-/** Found before words were cut: 21 and 44 of 76 within a wing, 21 and 43 among all. */
+/** Notes found before the index cut words: 21 and 44 of 76 within a wing, 21 and 43 among all. */
 const RIGHT_MIN = { wing: { lexical: 74, auto: 76 }, all: { lexical: 73, auto: 75 } };
 
 test("the right note comes first for nearly all questions, by words alone and with static vectors", async () => {
@@ -23,7 +25,7 @@ test("the right note comes first for nearly all questions, by words alone and wi
     }
 });
 
-test("a phrase in quotes is found word for word, also in the middle of a run of letters", async () => {
+test("a quoted phrase is found word for word, even inside a run of letters", async () => {
   await using palace = await createSearchPalace();
   for (const { wing, notes } of LANGUAGE_WINGS) for (const content of notes) palace.file(content, { wing });
   for (const [question, text] of [

@@ -34,7 +34,7 @@ afterEach(async () => {
 
 const random = seededRandom(3);
 const VOCABULARY = "boat harbour sail wind crew captain storm rope anchor deck tide shore gull lantern mast".split(" ");
-/** Random words whose frequency falls, as in real texts. */
+/** Returns random words with falling frequencies, as in real texts. */
 const randomText = (words: number): string =>
   Array.from({ length: words }, () => VOCABULARY[Math.floor(random() ** 3 * VOCABULARY.length)]).join(" ");
 const rowsOf = async (query: string, filter = {}, limit = 10): Promise<number[]> =>
@@ -56,7 +56,7 @@ test("in a small palace the first rows are exactly FTS5's for all words", async 
   expect(await index.candidates("the mast, a gull and the boat", {}, 50)).toMatchObject(expected);
 });
 
-test("for words in less than half of the drawers the score is FTS5's bm25 with our form of rarity", async () => {
+test("for words in less than half of the drawers the score is FTS5's bm25 with our rarity formula", async () => {
   const texts = Array.from({ length: 200 }, () => randomText(3 + Math.floor(random() * 12)));
   const rows = insertDrawers(
     ledger,
@@ -93,8 +93,7 @@ test.each(MIXED_FILTERS)("with the filter %j the hits are those of the whole pal
   const drawers = mixedDrawers(Array.from({ length: 900 }, () => ({ text: randomText(6) })));
   const rows = insertDrawers(ledger, drawers);
   const allowed = rows.filter((_, at) => passes(drawers[at] as FixtureDrawer, filter));
-  // A rare word and a common one: few rows are read, many are ranked. Fewer hits are wanted than match, so only hits
-  // are returned.
+  // With a rare word and a common one the index reads few rows and ranks many. The limit is below the matches, so all results are matches.
   for (const query of ["mast", "boat harbour sail wind crew mast"]) {
     const anywhere = new Set(await rowsOf(query, {}, 2_000));
     expect(anywhere.size).toBeGreaterThan(5);
@@ -117,7 +116,7 @@ test("a few drawers of a wing in a large palace are ranked as if all drawers wer
     texts.map((text, at) => ({ text, wing: wingOf(at) })),
   );
   const tiny = rows.filter((_, at) => wingOf(at) === "tiny");
-  // Words in less than half of the drawers: FTS5 gives other words no weight.
+  // Uses words in less than half of the drawers, because FTS5 gives other words no weight.
   const query = "mast gull lantern tide";
   const ranked = (
     ledger
@@ -129,7 +128,7 @@ test("a few drawers of a wing in a large palace are ranked as if all drawers wer
   expect(await rowsOf(query, { wing: "tiny" }, 100)).toEqual(ranked);
 });
 
-test("all drawers of a small source or window are returned, best first, even without a matching word", async () => {
+test("a small source or time window returns all its drawers, best first, even those without a matching word", async () => {
   const rows = insertDrawers(ledger, [
     { text: "rope", sourceFile: "/log.md", filedAt: "2026-01-02T10:00:00" },
     { text: "boat", sourceFile: "/log.md", filedAt: "2026-01-03T10:00:00" },
@@ -140,7 +139,7 @@ test("all drawers of a small source or window are returned, best first, even wit
   expect(await rowsOf("boat", { wing: "wing" })).toEqual([rows[1], rows[2]]);
 });
 
-test("drawers that were moved, filed or deleted meanwhile are found correctly with the same filter", async () => {
+test("a filtered search finds drawers correctly after they were moved, filed or deleted", async () => {
   const [one, two] = insertDrawers(ledger, [
     { text: "boat", wing: "a" },
     { text: "boat", wing: "b" },
@@ -165,7 +164,7 @@ test("words that are adjacent as in the query score higher than apart", async ()
   expect(await scoreOf("red", near)).toBeCloseTo(await scoreOf("red", apart), 10);
 });
 
-test("a drawer scores higher if other words of the query are elsewhere in its source", async () => {
+test("a drawer scores higher if other query words are elsewhere in its source", async () => {
   const [inSource, alone] = insertDrawers(ledger, [
     { text: "the harbour was calm", sourceFile: "log.md" },
     { text: "the harbour was calm" },
@@ -177,7 +176,7 @@ test("a drawer scores higher if other words of the query are elsewhere in its so
   expect(higher).toBeGreaterThan(lower);
 });
 
-test("the date in words is searched like text", async () => {
+test("the date of a drawer, in words, is searched like its text", async () => {
   const [, dated] = insertDrawers(ledger, [
     { text: "sailing", dateWords: "7 May 2023 Sunday" },
     { text: "sailing", dateWords: "8 June 2023 Thursday" },
@@ -207,7 +206,7 @@ test("an empty palace has no candidates", async () => {
   expect(await rowsOf("boat")).toEqual([]);
 });
 
-test("the next search finds a new commit", async () => {
+test("the next search sees a new commit", async () => {
   expect(await rowsOf("boat")).toEqual([]);
   const [row] = insertDrawers(ledger, [{ text: "boat" }]) as [number];
   expect(await rowsOf("boat")).toEqual([row]);
@@ -215,7 +214,7 @@ test("the next search finds a new commit", async () => {
   expect(await rowsOf("boat")).toEqual([]);
 });
 
-test("a large palace finds a rare word beside common ones, and common words if the query has only those", async () => {
+test("a large palace finds a rare word beside common ones, and common words if the query has no others", async () => {
   const drawers: FixtureDrawer[] = Array.from({ length: 6000 }, (_, at) => ({
     text: `boat harbour number${at}`,
     wing: `w${at % 100}`,
@@ -234,7 +233,7 @@ test("SQLite's variable-length integers are decoded", () => {
   expect(decodeVarints(new Uint8Array())).toEqual([]);
 });
 
-test("a rarer term counts more, a repeated one more but less each time, and a long text lowers the score", () => {
+test("a rarer term counts more, each repetition counts more but by less, and a longer text scores lower", () => {
   expect(inverseFrequency(100, 1)).toBeGreaterThan(inverseFrequency(100, 50));
   expect(inverseFrequency(100, 100)).toBeGreaterThan(0);
   const [once, twice, thrice] = [1, 2, 3].map((count) => scoreTerm(1, count, 1)) as [number, number, number];

@@ -4,7 +4,7 @@ import { createSearchPalace } from "../../../../helpers/search-palace.ts";
 
 const share = (word: string, text: string): number => partCounter([askedParts([word])])(text)[0] as number;
 
-test("long words of other languages than English have parts, each once; code, tables and short words have none", () => {
+test("long words of languages other than English are cut into distinct parts; code, tables and short words are not", () => {
   expect(indexedParts("Serverumzug, serverumzug")).toEqual(
     ["serv", "erve", "rver", "veru", "erum", "rumz", "umzu", "mzug"].map((part) => `·${part}`),
   );
@@ -15,14 +15,14 @@ test("long words of other languages than English have parts, each once; code, ta
   expect(indexedParts("const configuration = { retries: 3, 'timeout': [1, 2] };")).toEqual([]);
 });
 
-test("a long word holds a word that it contains, and most of one with another ending", () => {
+test("a long word shares parts with a word inside it, and most parts with its other endings", () => {
   expect(share("umzug", "Die Serverumzugsplanung")).toBeCloseTo(1);
   expect(share("очередь", "в очереди")).toBeCloseTo(3 / 4);
   expect(share("planet", "Die Serverumzugsplanung")).toBe(0);
   expect(share("umzug", "The plan for that Serverumzug")).toBe(0);
 });
 
-test("a drawer with the word itself comes before one with a longer word, and that one before the rest", async () => {
+test("a drawer with the word itself ranks before one with a longer word that contains it, and that one before the rest", async () => {
   await using palace = await createSearchPalace();
   const texts = ["Die Serverumzugsplanung ist fertig.", "Der Umzug ist fertig.", "Die Rechnung ist fertig."];
   for (const text of texts) palace.file(text);

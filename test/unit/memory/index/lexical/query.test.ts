@@ -19,7 +19,7 @@ test("a query of stop words alone keeps them", () => {
   expect(parseQuery("what is it").words).toEqual(["what", "is", "it"]);
 });
 
-test("a word that comes twice, in any form, is one term", () => {
+test("a repeated word, in any form, is one term", () => {
   const { terms, pairs } = parseQuery("paint painting paint sunset paints");
   expect(terms).toEqual(["paint", "sunset"]);
   expect(pairs).toEqual([
@@ -38,15 +38,15 @@ test("FTS5's syntax is quoted", () => {
   expect(matchPhrase(["red", "boat"])).toBe('"red boat"');
 });
 
-test("a very long query is cut", () => {
+test("a very long query is truncated", () => {
   expect(parseQuery(Array.from({ length: 5000 }, (_, at) => `word${at}`).join(" ")).words.length).toBe(64);
 });
 
-test("a small palace is asked for all words", () => {
+test("in a small palace a search uses all words of the query", () => {
   expect(pickWords([5000, 1, 0], EXACT_DRAWERS_MAX)).toEqual([0, 1, 2]);
 });
 
-test("a large palace is asked for the rare words, and always for at least one", () => {
+test("in a large palace a search uses the rare words, and at least one word", () => {
   expect(pickWords([40_000, 12, 800, 0], 50_000)).toEqual([3, 1, 2]);
   expect(pickWords([40_000, 30_000], 50_000)).toEqual([1]);
   expect(pickWords([40_000, 0], 50_000)).toEqual([1, 0]);

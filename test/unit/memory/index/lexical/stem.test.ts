@@ -57,7 +57,7 @@ test("every word gets the stem that FTS5 gives it", () => {
   expect(wrong).toEqual([]);
 });
 
-test("a word starts with its stem, except perhaps for the stem's last letter", () => {
+test("a word begins with its stem, except perhaps for the stem's last letter", () => {
   expect(WORDS.map(foldText).filter((word) => !word.startsWith(stem(word).slice(0, -1)))).toEqual([]);
 });
 

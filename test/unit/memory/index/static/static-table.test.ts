@@ -1,4 +1,4 @@
-/** The static vectors: against the table's golden values, and its tokens against the library that the model uses. */
+/** Tests of the static vectors: vectors against the table's golden values, tokens against the library that the model uses. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Tokenizer } from "@huggingface/tokenizers";
@@ -18,7 +18,7 @@ const cosine = (a: string, b: string): number => {
     : left.reduce((sum, value, at) => sum + value * (right[at] ?? 0), 0);
 };
 
-/** Source: golden.jsonl of the table. */
+/** Source: `golden.jsonl` of the table. */
 const GOLDEN = {
   key: "The spare key hangs behind the door.",
   asked: "where do we keep the extra key",
@@ -35,12 +35,12 @@ test("tokens, vectors and cosines are those of the table's golden values", () =>
   expect(cosine(GOLDEN.key, GOLDEN.asked)).toBeCloseTo(GOLDEN.cosine, 3);
 });
 
-test("a text without a token has no vector, and its code is nearer to nothing", () => {
+test("a text without tokens has no vector, and its code has no near neighbours", () => {
   expect(table.vectorOf(" \n ")).toBeUndefined();
   expect(table.codeOf("")).toEqual({ code: new Int8Array(STATIC_DIMENSIONS), scale: 0 });
 });
 
-test("all golden texts have their tokens and cosines", ({ skip }) => {
+test("each golden text gets its golden tokens and cosines", ({ skip }) => {
   const file = join(ROOT, "../shared/models/static-minilm-256/golden.jsonl");
   if (!existsSync(file)) return skip("../shared/models is not beside this checkout");
   const lines = readFileSync(file, "utf8").trim().split("\n");
@@ -52,7 +52,7 @@ test("all golden texts have their tokens and cosines", ({ skip }) => {
   }
 });
 
-/** The library reads [UNK] and [MASK] in a text as its own signs; here they are text. */
+/** The library treats [UNK] and [MASK] in a text as special tokens; our tokenizer treats them as text. */
 const HOSTILE = [
   "İstanbul ǅ ﬁ ½ ① ÀÉ ñ naïve façade",
   "日本語テキスト 한국어 ไทย 中文abc中文 १२३ العربية",
@@ -63,7 +63,7 @@ const HOSTILE = [
   "\ud83d lone \udc00 surrogates",
 ];
 
-test("tokens are those of the model's own library", ({ skip }) => {
+test("the tokens equal those of the model's own library", ({ skip }) => {
   const folder = join(ROOT, "../shared/models/all-MiniLM-L6-v2");
   if (!existsSync(folder)) return skip("../shared/models is not beside this checkout");
   const read = (name: string): object => JSON.parse(readFileSync(join(folder, name), "utf8")) as object;

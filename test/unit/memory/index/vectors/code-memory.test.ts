@@ -13,7 +13,7 @@ const bytesOf = ({ code }: Code): Uint8Array => new Uint8Array(code.buffer);
 const multiply = (a: Code, b: Code): number =>
   a.code.reduce((sum, value, at) => sum + value * (b.code[at] ?? 0), 0) * a.scale * b.scale;
 
-test("after any additions, changes, moves and removals the memory equals a plain list", () => {
+test("after any additions, changes, moves and removals the code memory equals a plain list", () => {
   const memory = new CodeMemory(DIMENSIONS);
   const list = new Map<number, { code: Code; wing: string; room: string }>();
   const filters: PlaceFilter[] = [{}, { wing: "w1" }, { room: "r0" }, { wing: "w0", room: "r2" }];
@@ -55,7 +55,7 @@ test("the product is exact for the largest values, at both ends of a batch", () 
   expect([memory.products[0], memory.products[1], memory.products[BATCH_SLOTS - 1]]).toEqual([-largest, 0, largest]);
 });
 
-test("codes survive growing", () => {
+test("codes survive growth of the memory", () => {
   const memory = createScanMemory(DIMENSIONS);
   memory.reserve(10);
   memory.codes.fill(1, 0, DIMENSIONS);

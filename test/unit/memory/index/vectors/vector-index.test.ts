@@ -29,7 +29,7 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** More calls than a thread takes at once. */
+/** More calls than one thread accepts at once. */
 const CALLS_AT_ONCE = 5_000;
 
 const random = seededRandom(42);
@@ -39,7 +39,7 @@ const randomVector = (): Float32Array => {
   return vector.map((value) => value / length);
 };
 const dot = (a: Float32Array, b: Float32Array): number => a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
-/** Opens the index and asks it once, so that it then learns of changes only from `refresh`. */
+/** Opens the index and queries it once. Afterwards only `refresh` tells it of changes. */
 const open = async (): Promise<LocalVectorIndex> => {
   index = openVectorIndex({ ledgerFile: join(home, "ledger.sqlite3") });
   await index.similarity(randomVector(), []);
@@ -68,7 +68,7 @@ test("nearest returns the rows and cosines of a plain exact search, also across 
   }
 });
 
-test("nearest is exact even if many vectors are nearly the same", async () => {
+test("nearest is exact even if many vectors are nearly equal", async () => {
   const centre = randomVector();
   const vectors = Array.from({ length: 300 }, () => {
     const near = centre.map((value) => value + (random() - 0.5) * 0.02);
@@ -102,7 +102,7 @@ test("a filter by wing, room or both leaves out other drawers", async () => {
   expect(await found({ wing: "none" })).toEqual([]);
 });
 
-test("with a filter of place, source or time the nearest are those of a plain search among matching drawers", async () => {
+test("with a filter by place, source or time, nearest equals a plain search among the matching drawers", async () => {
   const drawers = mixedDrawers(Array.from({ length: 600 }, (_, at) => ({ text: `${at}`, vector: randomVector() })));
   const rows = insertDrawers(ledger, drawers);
   await open();
@@ -162,7 +162,7 @@ test("refresh shows the changes of a commit: added, updated, moved, re-worded an
     ledger.prepare(`DELETE FROM ${table} WHERE row = ?`).run(second);
   await refresh({ written: [], removed: [second] });
   expect((await rowsOf(newer)).sort()).toEqual([first, third]);
-  // The second drawer's slot now has the code of the third, which must be found and replaced there.
+  // The second drawer's slot now has the code of the third drawer. The index must find and replace it there.
   expect(await rowsOf(three, {}, 1)).toEqual([third]);
   putVector(ledger, third, two);
   await refresh({ written: [third], removed: [] });
@@ -177,7 +177,7 @@ test("a commit before the first query starts no thread, and the query finds it",
   expect(await rowsOf(vector)).toEqual([row]);
 });
 
-test("commits while the thread starts are found, also after an earlier start that failed", async () => {
+test("commits during a thread's start are found, also after an earlier failed start", async () => {
   const file = join(home, "ledger.sqlite3");
   const late = (index = openVectorIndex({ ledgerFile: file }));
   renameSync(file, `${file}.away`);
@@ -201,12 +201,12 @@ test("an empty palace has no neighbours", async () => {
   expect(await rowsOf(randomVector())).toEqual([]);
 });
 
-test("a vector of another length is refused as another model's", async () => {
+test("a vector of another length is refused as a vector of another model", async () => {
   const { nearest } = await open();
   await expect(nearest(new Float32Array(768), {}, 5)).rejects.toMatchObject({ code: "STORE_MODEL_MISMATCH" });
 });
 
-test("a missing or invalid ledger is a typed error of each query", async () => {
+test("with a missing or invalid ledger each query fails with a typed error", async () => {
   const ask = (file: string): Promise<unknown> =>
     openVectorIndex({ ledgerFile: join(home, file) }).nearest(randomVector(), {}, 5);
   await expect(ask("none.sqlite3")).rejects.toMatchObject({ code: "PALACE_GONE" });
