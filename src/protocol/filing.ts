@@ -40,6 +40,8 @@ export type SourceContent = {
   contentDate?: string;
   /** Source of that date: `filename`, `frontmatter`, `body` or `mtime`. */
   contentDateSource?: string;
+  /** When it was said, as ISO 8601, if known. */
+  authoredAt?: string;
   /** Inode of the document's folder, decimal. */
   sourceDirIno?: string;
   /** Names from upstream's registry that the document mentions, at most KNOWN_NAMES_MAX; its drawers are tagged with them. */

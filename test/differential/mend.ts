@@ -49,6 +49,7 @@ export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown
           matched_via: via,
           near_duplicates: _folded,
           same_exchange: _of,
+          table_header: _header,
           also_in: copies,
           ...hit
         }) => ({

@@ -37,7 +37,7 @@ To ask about one file: palace mine why FILE`,
     const options = { front: DOCS, dir, wing, drawersMax: 0, ignoreFiles: true, include: [], only };
     if (only === undefined && values.quiet !== true)
       for (const { root, wing: other, files } of filedElsewhere(dir, values.wing, placeOf(config)))
-        out.notice(`${plural(files, "file")} of ${root} are in wing ${other} already, and this files them again here`);
+        out.notice(`${plural(files, "file")} of ${root} are in wing ${other} already and stay there`);
     const code = await mineDocuments({ command: "mempalace-docs", values, config, out, options });
     if (only !== undefined && code === 0 && !out.isJson)
       out.notice(out.spelled(`about this file: palace mine why ${quoted(given)}`));

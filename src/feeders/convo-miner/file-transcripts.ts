@@ -12,6 +12,7 @@ import { type IsMined, minedFinder, whenAdopted } from "../mined.ts";
 import { isAsNoted, notedRecords, ofName, readJson, readNotes, writeNotes } from "../notes.ts";
 import { type FeedDeps, fileEach } from "../run.ts";
 import type { Caller } from "../send.ts";
+import { filedExchanges, isWhole } from "./copied.ts";
 import { fileTranscript, settle, wouldFile } from "./file.ts";
 import { type Entry, type Notes, notesFile, type NotesPlace } from "./notes.ts";
 import type { MineOptions, MineReport, Run, TranscriptFile } from "./run.ts";
@@ -54,6 +55,7 @@ export async function feedTranscripts(deps: TranscriptsDeps): Promise<MineReport
     known,
     sessions,
     slackNames,
+    exchanges: filedExchanges(notes.files, records),
     report,
     watch,
     signal,
@@ -61,7 +63,7 @@ export async function feedTranscripts(deps: TranscriptsDeps): Promise<MineReport
   const changed: TranscriptFile[] = [];
   for (const transcript of files) {
     const entry = ofName(notes.files, transcript.sourceFile);
-    if (!options.force && entry !== undefined && isUnchanged(transcript, entry, records.get(transcript.sourceFile)))
+    if (!options.force && entry !== undefined && isUnchanged(transcript, entry, records))
       settle(run, transcript, entry);
     else if (!options.force && isMined(transcript)) report.unchanged += 1;
     else changed.push(transcript);
@@ -85,8 +87,9 @@ export async function feedTranscripts(deps: TranscriptsDeps): Promise<MineReport
 }
 
 /** True when size and time are as noted and the palace still holds what was noted. It does not read the file. */
-function isUnchanged(file: TranscriptFile, entry: Entry, record: FilingRecord | undefined): boolean {
-  return isAsNoted(file, entry) && (entry.refused !== undefined || record?.sha256 === entry.sha256);
+function isUnchanged(file: TranscriptFile, entry: Entry, records: ReadonlyMap<string, FilingRecord>): boolean {
+  const isHeld = entry.refused !== undefined || records.get(file.sourceFile)?.sha256 === entry.sha256;
+  return isAsNoted(file, entry) && isHeld && isWhole(entry, records);
 }
 
 type Asked = { sources: Map<string, FilingRecord>; sessions: Map<string, string[]>; isMined: IsMined };

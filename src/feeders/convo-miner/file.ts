@@ -13,6 +13,7 @@ import { inodeOf } from "../inode.ts";
 import { countRefused, countUnread } from "../run.ts";
 import { type Caller, send } from "../send.ts";
 import { chunkConversation } from "./chunk.ts";
+import { copiedFrom, digestsOf, isWhole } from "./copied.ts";
 import { extractMemories, type Memory } from "./general.ts";
 import { type Entry, readCheckpoint, writeCheckpoint } from "./notes.ts";
 import { type Reading, readTranscript, RESUME_SIZE_MIN_BYTES } from "./read.ts";
@@ -37,19 +38,33 @@ export async function fileTranscript(run: Run, caller: Caller, file: TranscriptF
     return settle(run, file, prepared);
   }
   const { entry, reading, transcript } = prepared;
-  if (!prepared.isNew) return settle(run, file, { ...entry, drawers: run.records.get(file.sourceFile)?.drawers ?? 0 });
+  if (!prepared.isNew) {
+    const { exchanges, without } = run.notes.files[file.sourceFile] ?? {};
+    const drawers = run.records.get(file.sourceFile)?.drawers ?? 0;
+    return settle(run, file, { ...entry, drawers, ...(exchanges && { exchanges }), ...(without && { without }) });
+  }
   const { extract, filing } = run.options;
   const { size } = filing.cut;
-  const pieces =
+  const whole =
     extract === "general"
       ? piecesOf(extractMemories(transcript.text, size))
       : { texts: chunkConversation(transcript.text, size, filing.transcriptMin) };
+  const times = timesOf(transcript.text, transcript.times, whole.texts);
+  const { pieces, ...copied } = withoutCopies(run, file, { ...whole, ...(times && { times }) }, entry.hashes.length);
   const { texts } = pieces;
+  if (texts.length === 0 && copied.without !== undefined)
+    return settle(run, file, { ...entry, ...copied, refused: `all of it is in ${copied.without.join(", ")}` });
+  const before = run.exchanges.get(file.sourceFile);
+  if (copied.exchanges !== undefined) run.exchanges.set(file.sourceFile, copied.exchanges);
   const sent = await sendParts(run, caller, file, prepared, pieces);
-  if (sent === undefined) return undefined;
+  if (sent === undefined) {
+    if (before === undefined) run.exchanges.delete(file.sourceFile);
+    else run.exchanges.set(file.sourceFile, before);
+    return undefined;
+  }
   writeCheckpoint(run.notesDir, file.path, reading.checkpoint);
   for (const hash of entry.hashes) run.known.set(hash, file.sourceFile);
-  run.notes.files[file.sourceFile] = { ...entry, drawers: texts.length };
+  run.notes.files[file.sourceFile] = { ...entry, ...copied, drawers: texts.length };
   run.report.filed += 1;
   run.report.drawers += sent.drawers;
   run.report.kept += sent.unchanged;
@@ -118,7 +133,9 @@ function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused:
     drawers: 0,
     hashes,
   };
-  const isNew = run.options.force || run.records.get(file.sourceFile)?.sha256 !== entry.sha256;
+  const noted = run.notes.files[file.sourceFile];
+  const isHeld = noted === undefined || isWhole(noted, run.records);
+  const isNew = run.options.force || !isHeld || run.records.get(file.sourceFile)?.sha256 !== entry.sha256;
   return { entry, reading, transcript: joined(fresh), hashes, isNew };
 }
 
@@ -132,7 +149,31 @@ function joined(conversations: readonly Conversation[]): Conversation {
   return { text: conversations.map(({ text }) => text).join(GAP), times };
 }
 
-type Pieces = { texts: readonly string[]; rooms?: readonly string[] };
+type Pieces = {
+  texts: readonly string[];
+  rooms?: readonly string[];
+  /** When each of the texts was said, if the transcript tells that. */
+  times?: readonly (string | null)[];
+};
+
+/** Leaves out the first exchanges if other sources hold them. A file of several conversations is filed as it is. */
+function withoutCopies(
+  { options, exchanges }: Run,
+  { sourceFile }: TranscriptFile,
+  pieces: Pieces,
+  conversations: number,
+): { pieces: Pieces } & Pick<Entry, "exchanges" | "without"> {
+  const digests = digestsOf(pieces.texts, pieces.times);
+  const [first = ""] = digests;
+  if (options.extract !== "exchange" || conversations !== 1 || first === "") return { pieces };
+  const { count, sources } = copiedFrom(digests, sourceFile, exchanges);
+  const [texts, times] = [pieces.texts.slice(count), pieces.times?.slice(count)];
+  return {
+    pieces: { texts, ...(times && { times }) },
+    exchanges: { first, held: digests.slice(count) },
+    ...(count > 0 && { without: sources }),
+  };
+}
 
 /** A memory's type is its room. */
 function piecesOf(memories: readonly Memory[]): Pieces {
@@ -147,11 +188,10 @@ async function sendParts(
   caller: Caller,
   file: TranscriptFile,
   { entry, reading, transcript, hashes }: Prepared,
-  { texts, rooms }: Pieces,
+  { texts, rooms, times }: Pieces,
 ): Promise<Sent | undefined> {
   const sent: Sent = { drawers: 0, unchanged: 0 };
   const room = roomOf(transcript.text);
-  const times = timesOf(transcript.text, transcript.times, texts);
   const sourceDirIno = inodeOf(dirname(file.path));
   const common = {
     wing: run.options.wing,

@@ -11,8 +11,11 @@ import { readRecord } from "../../base/parse-json.ts";
 import type { NotedSource } from "../notes.ts";
 import type { Checkpoint } from "./read.ts";
 
-/** `hashes`: SHA-256 of each conversation in it. */
-export type Entry = NotedSource & { hashes: string[] };
+/** Digests of a source's first exchange, and of the exchanges that are filed with it. */
+export type Exchanges = { first: string; held: readonly string[] };
+
+/** `hashes`: SHA-256 of each conversation in it. `exchanges`: of one conversation. `without`: sources that hold its beginning. */
+export type Entry = NotedSource & { hashes: string[]; exchanges?: Exchanges; without?: readonly string[] };
 
 export type Notes = { schema: 1; files: Record<string, Entry> };
 

@@ -6,7 +6,7 @@ import type { FilingSettings } from "../../config/filing.ts";
 import type { ExtractMode } from "../../protocol/filing.ts";
 import type { FilingRecord } from "../../protocol/spec.ts";
 import type { FeedDeps, RunReport } from "../run.ts";
-import type { Notes } from "./notes.ts";
+import type { Exchanges, Notes } from "./notes.ts";
 import type { SlackNames } from "./slack.ts";
 
 /** A transcript on disk and the name it is filed under. */
@@ -51,6 +51,8 @@ export type Run = Omit<FeedDeps, "caller"> & {
   sessions: ReadonlyMap<string, readonly string[]>;
   /** SHA-256 of a conversation → the source that holds it. */
   known: Map<string, string>;
+  /** Exchanges that each source holds. */
+  exchanges: Map<string, Exchanges>;
   /** The people of the Slack export that a file is of; undefined if it is of none. */
   slackNames: (path: string) => SlackNames | undefined;
   report: MineReport;

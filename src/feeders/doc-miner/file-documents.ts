@@ -19,6 +19,7 @@ import { rebuildLinks } from "./links.ts";
 import { recordsByPath, type Plan, planFeed } from "./plan.ts";
 import { wingOfFolder } from "../../base/project-names.ts";
 import { type Project, readProject } from "./project.ts";
+import { leaveToOthers } from "./nested.ts";
 import { readRegistry } from "./registry.ts";
 import type { FeedOptions, FeedReport, Run } from "./run.ts";
 import { surveyProject } from "./survey.ts";
@@ -63,6 +64,7 @@ export async function feedDocuments({ options, connect, watch, signal }: Documen
   if (caller !== undefined && stage.isInPlace) await whenAdopted(caller, signal, (line) => watch.notice(line));
   const { records, isMined } =
     caller === undefined ? recordsOfNotes(stage, noted) : await askRecords(stage, front, caller);
+  if (front.isStaged && !options.force && options.only === undefined) await leaveToOthers(survey, place, noted, caller);
   const plan = planFeed({ survey, manifest: noted, records, isMined, rules, force: options.force });
   if (!front.removes || options.only !== undefined) plan.gone = [];
   assertNotVanished(plan, survey.documents.length, options);
@@ -70,9 +72,7 @@ export async function feedDocuments({ options, connect, watch, signal }: Documen
   const report: FeedReport = {
     wing: project.wing,
     files: survey.documents.length,
-    filed: 0,
-    unchanged: 0,
-    removed: 0,
+    ...{ filed: 0, unchanged: 0, removed: 0 },
     skipped: survey.skipped,
     drawers: 0,
     dryRun: options.dryRun,

@@ -161,7 +161,11 @@ async function fileCommit(run: Run, found: Found): Promise<number | undefined> {
       ...{ wing, room: ROOM, sourceFile: found.sourceFile, content: text, addedBy: options.agent, languages },
       // The source's name is a digest of the commit; a second digest would say no more.
       ...{ sha256: found.sourceFile, mtime: Number.isFinite(mtime) ? mtime : 0 },
-      ...(Number.isFinite(mtime) && { contentDate: found.authoredAt.slice(0, 10), contentDateSource: "mtime" }),
+      ...(Number.isFinite(mtime) && {
+        contentDate: found.authoredAt.slice(0, 10),
+        contentDateSource: "mtime",
+        authoredAt: found.authoredAt,
+      }),
       cut: text.length > DRAWER_LENGTH_MAX ? cut : { size: DRAWER_LENGTH_MAX, overlap: 0, sizeMin: 0 },
       ...(knownNames.length > 0 && { knownNames }),
       ...(halls !== undefined && { halls }),

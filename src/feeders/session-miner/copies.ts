@@ -1,24 +1,37 @@
 /**
- * Finds the turns that a session of Claude Code has copied from another. A fork and a resumed session begin with the messages of the
- * other, under the same ids. The staged transcript of the other tells what it is filed with. Used by file-sessions.ts.
+ * Finds the turns that a session of Claude Code or pi has copied from another. A fork and a resumed session begin with the messages of
+ * the other, under the same ids. The staged transcript of the other tells what it is filed with. Used by file-sessions.ts.
  */
 import { readText } from "../notes.ts";
 import { parseJson } from "../../base/parse-json.ts";
 import { fieldsOf, textOf } from "../fields.ts";
-import type { Session } from "./session.ts";
+import type { Session, SessionHead } from "./session.ts";
 import { stagedPath, type StageNotes } from "./staging-area.ts";
 
-type Place = { home: string; notes: StageNotes; ids: ReadonlySet<string> };
+type Place = {
+  home: string;
+  notes: StageNotes;
+  heads: ReadonlyMap<string, SessionHead>;
+  /** Reads the session that may have given up a branch since it was staged. */
+  reread?: (head: SessionHead) => Session | undefined;
+};
 
 /** Returns the session that holds each copied turn, by the turn's id. `own` is the session's own id in the notes. */
-export function copiesIn({ turns }: Session, own: string, { home, notes, ids }: Place): ReadonlyMap<string, string> {
+export function copiesIn(
+  { turns }: Session,
+  own: string,
+  { home, notes, heads, reread }: Place,
+): ReadonlyMap<string, string> {
   const copies = new Map<string, string>();
   const first = turns[0]?.id ?? "";
   if (first === "") return copies;
   for (const [other, { first: begun, wing, file }] of Object.entries(notes.sessions)) {
-    if (begun !== first || other === own || file === "" || !ids.has(other)) continue;
+    const head = heads.get(other);
+    if (begun !== first || other === own || file === "" || head === undefined) continue;
     const held = idsIn(readText(stagedPath(home, wing, file)) ?? "");
-    for (const { id } of turns) if (!copies.has(id) && (held.has(id) || held.has(`${id}-0`))) copies.set(id, other);
+    const kept = reread && new Set(reread(head)?.turns.map(({ id }) => id));
+    for (const { id } of turns)
+      if (!copies.has(id) && (held.has(id) || held.has(`${id}-0`)) && kept?.has(id) !== false) copies.set(id, other);
   }
   return copies;
 }

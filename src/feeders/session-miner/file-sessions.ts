@@ -46,8 +46,8 @@ export type SessionReport = Omit<MineReport, "wing" | "files"> & {
 type Ready = { name: string; wing: string; file: TranscriptFile; isPending: boolean };
 
 type Run = SessionDeps & {
-  /** Ids of all existing sessions. */
-  ids: ReadonlySet<string>;
+  /** All existing sessions, by their ids. */
+  heads: ReadonlyMap<string, SessionHead>;
   home: string;
   notes: stage.StageNotes;
   wingOf: (directory: string) => Promise<string>;
@@ -71,7 +71,7 @@ export async function feedSessions(deps: SessionDeps): Promise<SessionReport> {
     ...generationsOf(heads),
   };
   const wingOf = wing === undefined ? wingFinder(deps.watch) : async (): Promise<string> => wing;
-  const run: Run = { ...deps, ids: new Set(all.map(({ id }) => id)), home, notes, wingOf, report };
+  const run: Run = { ...deps, heads: new Map(all.map((head) => [head.id, head])), home, notes, wingOf, report };
   const ready: Ready[] = [];
   try {
     for (const head of heads) {
@@ -114,10 +114,10 @@ function choose(heads: readonly SessionHead[], { sessions, sinceMs }: SessionOpt
 
 /** Writes the session's transcript if it changed. Undefined when there is nothing to file of it. */
 async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> {
-  const { options, source, ids, home, notes, wingOf, report } = run;
+  const { options, source, heads, home, notes, wingOf, report } = run;
   const noted = ofName(notes.sessions, head.id);
   // When a session is gone, its forks alone hold what they were filed without.
-  const isWhole = noted?.without?.every((id) => ids.has(id)) ?? true;
+  const isWhole = noted?.without?.every((id) => heads.has(id) && isAsRead(heads.get(id), noted.read?.[id])) ?? true;
   if (noted?.version === head.version && isWhole && !options.force) {
     if (noted.messages < options.minMessages) {
       report.tooShort += 1;
@@ -130,7 +130,8 @@ async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> 
   const whole = source.read(head);
   if (whole === undefined) return undefined;
   // A session of pi may give up a branch that its fork goes on with; a file of Claude Code only grows.
-  const copies = options.harness === "claude-code" ? copiesIn(whole, head.id, run) : whole.copies;
+  const reread = options.harness === "pi" ? { reread: (one: SessionHead) => source.read(one) } : {};
+  const copies = options.harness === "opencode" ? whole.copies : copiesIn(whole, head.id, { ...run, ...reread });
   const { session, without } = withoutFiled(whole, copies, notes);
   const lastMs = whole.turns.at(-1)?.atMs;
   const first = whole.turns[0]?.id;
@@ -139,6 +140,7 @@ async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> 
   const entry: stage.Staged = {
     ...{ version: head.version, messages, wing: "", file: "" },
     ...(without.length > 0 && { without }),
+    ...(without.length > 0 && options.harness === "pi" && { read: versionsOf(without, heads) }),
     ...(lastMs !== undefined && { lastMs }),
     ...(first !== undefined && { first }),
   };
@@ -156,6 +158,14 @@ async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> 
   stage.stageTranscript(path, transcribe(session), session.updatedMs);
   notes.sessions[head.id] = { ...entry, wing, file };
   return staged(home, { wing, file });
+}
+
+function isAsRead(head: SessionHead | undefined, version: string | undefined): boolean {
+  return version === undefined || head?.version === version;
+}
+
+function versionsOf(ids: readonly string[], heads: ReadonlyMap<string, SessionHead>): Record<string, string> {
+  return Object.fromEntries(ids.map((id) => [id, heads.get(id)?.version ?? ""]));
 }
 
 /**

@@ -24,6 +24,8 @@ export type Staged = {
   first?: string;
   /** Sessions that it is a fork of; its transcript leaves out the turns that they were staged with. */
   without?: readonly string[];
+  /** Versions of those sessions, if they may give up what they hold. */
+  read?: Readonly<Record<string, string>>;
 };
 
 export type StageNotes = { schema: 1; sessions: Record<string, Staged> };

@@ -29,7 +29,7 @@ export type PlaceFilter = { wing?: string; room?: string; wings?: readonly strin
 /** A place, and further conditions on a drawer's metadata. */
 export type DrawerFilter = PlaceFilter & {
   sourceFile?: string;
-  /** Bounds of `filed_at`, `[since, before)`, in upstream's own form; compared as text, in local time. */
+  /** Bounds of the time at which it was said, else filed, `[since, before)`, in the form of `filed_at`: local time, compared as text. */
   since?: string;
   before?: string;
 };

@@ -12,7 +12,8 @@ export type Scored = { row: number; score: number };
  * for a query without one.
  * `names`: share of the query's words that its source's path, its wing and its room hold, by their rarity in the texts and
  * among the names, 0…1; 0 for a small share. `file`: 1 if the query names its source's file, less if many files have that name,
- * else 0. `meaning`: cosine of its static vector with the query's, −1…1, NaN while it has none.
+ * else 0. `meaning`: cosine of its static vector with the query's, −1…1, NaN while it has none. `isAside`: its file is a changelog, a
+ * licence or the like, and the query asks for something else.
  */
 export type LexicalParts = {
   drawer: number;
@@ -23,6 +24,7 @@ export type LexicalParts = {
   names: number;
   file: number;
   meaning: number;
+  isAside?: true;
 };
 
 /** A row with its score and the parts of it. */

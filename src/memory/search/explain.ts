@@ -3,7 +3,7 @@
  */
 import { round } from "../text/text.ts";
 import { confidenceOf } from "./confidence.ts";
-import { PART_WEIGHTS, type Ranked, type RankMode, WEIGHTS } from "./fusion.ts";
+import { ASIDE_FACTOR, PART_WEIGHTS, type Ranked, type RankMode, WEIGHTS } from "./fusion.ts";
 
 /** A factor that changed a score after it was computed, and the reason. */
 export type Adjustment = { factor: number; reason: string };
@@ -35,6 +35,7 @@ export function explainScore(
     names_held: round(words.names, 3),
     // Lifts the best drawer of a file that the question names.
     file_score: round(fileScore, 4),
+    ...(words.isAside === true && { side_file_factor: ASIDE_FACTOR }),
     // The user's own words weigh more than the assistant's.
     ...(speakerFactor !== undefined && { assistant_factor: speakerFactor }),
     bm25: {

@@ -42,6 +42,9 @@ export const PART_WEIGHTS = { pairs: 0.3, source: 0.3, identifiers: 0.2, names: 
 /** A file that the question names is lifted so far above the best score. */
 const FILE_MARGIN = 0.1;
 
+/** Factor on the score of a changelog and the like, for a question about something else. Source: docs/lab/figures.md, kinds of files. */
+export const ASIDE_FACTOR = 0.87;
+
 /** A drawer without any of the question's words and with a smaller static cosine has nothing to do with it. */
 const MEANING_MIN = 0.15;
 
@@ -63,8 +66,8 @@ export function fuse(candidates: readonly Candidate[], mode: RankMode): Ranked[]
       const near = estimated(candidate, lexicalShare);
       const { identifiers, names } = candidate.words;
       const named = mode === "vector" ? 0 : PART_WEIGHTS.identifiers * identifiers + PART_WEIGHTS.names * names;
-      const score =
-        weights.cosine * near.cosine + weights.meaning * near.meaning + weights.words * lexicalShare + named;
+      const sum = weights.cosine * near.cosine + weights.meaning * near.meaning + weights.words * lexicalShare + named;
+      const score = mode !== "vector" && candidate.words.isAside === true ? sum * ASIDE_FACTOR : sum;
       return { ...candidate, lexicalShare, near, score, fileScore: 0 };
     })
     .sort(byScore);

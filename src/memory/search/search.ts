@@ -25,6 +25,7 @@ import { byScore, fuse, type Ranked, type RankMode } from "./fusion.ts";
 import { rerank, type Reranked } from "./rerank.ts";
 import { retrieve } from "./retrieve.ts";
 import { weighSpeakers } from "./speakers.ts";
+import { tableHeaderOf } from "./table-header.ts";
 
 export type SearchDependencies = {
   reader: Pick<
@@ -197,12 +198,14 @@ function notesOn(
   { explain, neighbors }: SearchRequest,
 ): Record<string, unknown> {
   const copies = alsoIn(drawer, duplicates);
+  const header = tableHeaderOf(reader, drawer);
   return {
     ...(isWeakMatch(ranked, drawer.text.length) && { weak: true }),
     ...(stale.length > 0 && { outdated: stale.map(({ fact, ended }) => ({ fact, ended })) }),
     ...(copies.length > 0 && { also_in: copies }),
     ...(duplicates.length > 0 && { near_duplicates: duplicates.slice(0, COPIES_NAMED_MAX).map(({ id }) => id) }),
     ...(exchange.length > 0 && { same_exchange: exchange.slice(0, COPIES_NAMED_MAX).map(({ id }) => id) }),
+    ...(header !== undefined && { table_header: header }),
     ...(neighbors > 0 && { neighbors: neighborsOf(reader, drawer, neighbors) }),
     ...(explain && { explain: explainScore(ranked, adjustments, mode) }),
   };

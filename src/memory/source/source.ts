@@ -84,6 +84,7 @@ function drawersOf(
   const optional: Metadata = {
     ...optionalText(params, "contentDate", "content_date"),
     ...optionalText(params, "contentDateSource", "content_date_source"),
+    ...optionalText(params, "authoredAt", "authored_at"),
     ...optionalText(params, "sourceDirIno", "source_dir_ino"),
   };
   const hallOf = hallFinder(halls);

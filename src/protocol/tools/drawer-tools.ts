@@ -4,8 +4,8 @@ import { ANNOUNCED, BROKER, integer, number, oneOf, page, ROOM, text, texts, too
 const IDS = texts("Ids of drawers, 500 at most");
 
 const WINDOW = {
-  since: text("Only filed on or after this ISO date or time"),
-  before: text("Only filed before this ISO date or time"),
+  since: text("Only said (or filed, if that is unknown) on or after this ISO date or time"),
+  before: text("Only said (or filed) before this ISO date or time"),
 };
 
 export const DRAWER_TOOLS = {
@@ -133,8 +133,7 @@ export const DRAWER_TOOLS = {
   list_drawers: tool(ANNOUNCED, "Page through drawers, oldest first.", {
     wing: WING,
     room: ROOM,
-    since: text("Only filed on or after this ISO date or time"),
-    before: text("Only filed before this ISO date or time"),
+    ...WINDOW,
     ...page("Drawers", 20, 100),
   }),
   update_drawer: tool(WRITE, "Change a drawer's text or place; what is not given stays.", {

@@ -145,6 +145,31 @@ test("two projects that share a wing do not touch each other's documents", async
   expect((await drawersOf(palace, "shared")).size).toBe(3);
 });
 
+test("a document stays with the folder that filed it first when the folder around it is mined", async () => {
+  await using palace = createTestPalace();
+  const root = createProject(palace, "shop", ["README.md", "docs/guide.md", "docs/more.md"]);
+  expect(await feed(palace, [join(root, "docs")])).toMatchObject({ wing: "docs", filed: 2 });
+  const dry = await feed(palace, [root, "--dry-run"]);
+  expect(dry.wouldFile).toEqual(["README.md"]);
+  const first = await feed(palace, [root]);
+  expect(first).toMatchObject({ wing: "shop", filed: 1, removed: 0 });
+  expect(first.skipped.map(({ file, reason }) => [file, reason])).toEqual(
+    ["docs/guide.md", "docs/more.md"].map((file) => [file, `filed from ${join(root, "docs")}, in the wing "docs"`]),
+  );
+  expect(await feed(palace, [join(root, "docs")])).toMatchObject({ filed: 0, unchanged: 2 });
+  put(root, "docs/guide.md", "# Guide\n\nWater the ferns on Mondays and on Thursdays, and never on Sundays.\n");
+  expect((await feed(palace, [root])).skipped[0]?.reason).toMatch(
+    /changed since: palace mine docs .*docs --wing docs$/,
+  );
+  expect(await feed(palace, [join(root, "docs")])).toMatchObject({ filed: 1, unchanged: 1 });
+  // A document that left the palace is filed from here.
+  const client = await palace.client();
+  await client.call("source.remove", { wing: "docs", sourceFile: stagedIn(palace, "docs/more.md") });
+  client.close();
+  expect(await feed(palace, [root])).toMatchObject({ filed: 1 });
+  expect([(await drawersOf(palace, "docs")).size, (await drawersOf(palace, "shop")).size]).toEqual([1, 2]);
+});
+
 test("the same project from another home directory counts as the same project", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "both", ["a.md", "b.md"]);

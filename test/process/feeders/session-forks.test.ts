@@ -1,8 +1,9 @@
-/** Tests forks in opencode. A copied message is filed exactly once, with the fork if no other session has it. */
-import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
+/** Tests forks in opencode, Claude Code and pi. A copied message is filed exactly once, with the fork if no other session has it. */
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
+import type { MineReport } from "../../../src/feeders/convo-miner/run.ts";
 import type { SessionReport } from "../../../src/feeders/session-miner/file-sessions.ts";
 import { createOpencodeDatabase, type OpencodeDatabase, user } from "../../helpers/opencode-database.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
@@ -135,4 +136,93 @@ test("sessions of Claude Code that begin like another are filed without the shar
   write("second", ...shared, "quillworts", "whisk");
   expect(await run()).toMatchObject({ filed: 1, wings: ["app"] });
   expect(["ferns", "whisk"].map((word) => times(palace, word))).toEqual([1, 1]);
+});
+
+test("a fork in pi is filed without what its session holds, and with it once that session gave up the branch", async () => {
+  await using palace = createTestPalace();
+  const root = join(palace.home, ".pi/agent/sessions/--home-u-app--");
+  mkdirSync(root, { recursive: true });
+  let written = 0;
+  /** Each word is an entry below the one before it; the last is where the session is. */
+  const write = (session: string, ...said: string[]): void => {
+    const head = {
+      type: "session",
+      version: 3,
+      id: session,
+      timestamp: new Date(dayMs).toISOString(),
+      cwd: "/home/u/app",
+    };
+    const lines = said.map((text, at) => {
+      const [id, parent = null] = text.split(" < ");
+      const before = said[at - 1]?.split(" < ")[0];
+      const parentId = parent ?? (before === undefined ? null : `e-${before}`);
+      const timestamp = new Date(dayMs + at * 1000).toISOString();
+      return { type: "message", id: `e-${id}`, parentId, timestamp, message: { role: "user", content: id } };
+    });
+    const file = join(root, `2026_${session}.jsonl`);
+    writeFileSync(file, [head, ...lines].map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const time = Date.now() / 1000 + 60 * ++written;
+    utimesSync(file, time, time);
+  };
+  const run = (): Promise<SessionReport> => feed(palace, "--from", "pi", "--min-messages", "1");
+  const counts = (...words: string[]): number[] => words.map((word) => times(palace, word));
+  write("one", "ferns", "mosses", "lichens");
+  write("two", "ferns", "mosses", "lichens", "horsetails");
+  expect(await run()).toMatchObject({ sessions: 2, filed: 2 });
+  expect(counts("ferns", "mosses", "lichens", "horsetails")).toEqual([1, 1, 1, 1]);
+  expect(await run()).toMatchObject({ filed: 0, unchanged: 2 });
+  write("one", "ferns", "mosses", "lichens", "bracken");
+  expect(await run()).toMatchObject({ filed: 1, unchanged: 1 });
+  expect(counts("ferns", "lichens", "horsetails", "bracken")).toEqual([1, 1, 1, 1]);
+
+  // The first session goes on from its first message: of the fork's past, it keeps that one alone.
+  write("one", "ferns", "mosses", "lichens", "bracken", "quillworts < e-ferns");
+  await run();
+  expect(counts("ferns", "mosses", "lichens", "horsetails", "quillworts")).toEqual([1, 1, 1, 1, 1]);
+});
+
+test("transcripts that begin as another are mined without that, and with it once the other is gone from the palace", async () => {
+  await using palace = createTestPalace();
+  const root = join(palace.home, "talks");
+  mkdirSync(root, { recursive: true });
+  const write = (session: string, ...said: string[]): void => {
+    const lines = said.flatMap((text, at) => {
+      const timestamp = new Date(dayMs + at * 60_000).toISOString();
+      const line = (type: string, content: string): object => {
+        const ids = { uuid: `${type}-${text}`, parentUuid: null, sessionId: session, timestamp };
+        return { ...ids, type, message: { role: type, content } };
+      };
+      return [line("user", `Where do the ${text} grow, and in which soil?`), line("assistant", "In the shade.")];
+    });
+    writeFileSync(join(root, `${session}.jsonl`), lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  };
+  const run = async (): Promise<MineReport> => {
+    const { stdout, stderr } = await palace.run("palace", ["mine", "convos", root, "--wing", "talks", "--json"]);
+    expect(stdout, stderr).not.toBe("");
+    return JSON.parse(stdout) as MineReport;
+  };
+  const counts = (...words: string[]): number[] => words.map((word) => times(palace, word));
+  write("a", "ferns", "mosses", "lichens");
+  write("b", "ferns", "mosses", "lichens", "horsetails");
+  write("c", "ferns", "mosses");
+  expect(await run()).toMatchObject({
+    filed: 2,
+    skipped: [{ reason: expect.stringMatching(/all of it is in .*a\.jsonl/) }],
+  });
+  expect(counts("ferns", "mosses", "lichens", "horsetails")).toEqual([1, 1, 1, 1]);
+  expect(await run()).toMatchObject({ filed: 0 });
+  write("a", "ferns", "mosses", "lichens", "bracken");
+  write("b", "ferns", "mosses", "lichens", "horsetails", "quillworts");
+  // Equal words at another time are filed.
+  write("d", "sundews", "ferns");
+  expect(await run()).toMatchObject({ filed: 3 });
+  expect(counts("ferns", "lichens", "horsetails", "bracken", "quillworts")).toEqual([2, 1, 1, 1, 1]);
+
+  const client = await palace.client();
+  await client.call("source.remove", { wing: "talks", sourceFile: join(root, "a.jsonl") });
+  client.close();
+  rmSync(join(root, "a.jsonl"));
+  expect((await run()).filed).toBeGreaterThan(0);
+  await run();
+  expect(counts("mosses", "lichens", "horsetails", "bracken")).toEqual([1, 1, 1, 0]);
 });

@@ -15,6 +15,7 @@ import { documentLength, FtsTable, prepareRanking } from "./fts-table.ts";
 import { shareHeld } from "./identifiers.ts";
 import { type Named, nameCounter, NameIndex } from "./names.ts";
 import { pickWords } from "./pick-words.ts";
+import { asksForSideFiles, isSideFile } from "./side-files.ts";
 import { readPhrase } from "./phrase.ts";
 import {
   matchAllForms,
@@ -281,8 +282,10 @@ export class LexicalSearch {
             vector,
             texts.map(({ row }) => row),
           );
+    const sources = new Set(asksForSideFiles(parsed.query) ? [] : texts.map(({ sourceFile }) => sourceFile));
+    const aside = new Set([...sources].filter((name) => !files.has(name) && isSideFile(name)));
     const scores = new Map(
-      texts.map(({ row, source, text, sourceFile }, at) => [
+      texts.map(({ row, source, text, sourceFile }, at): [number, LexicalParts] => [
         row,
         {
           ...NOTHING,
@@ -295,6 +298,7 @@ export class LexicalSearch {
             parsed.identifiers,
             `${text}\n${sourceFile.slice(0, sourceFile.lastIndexOf("/") + 1)}`,
           ),
+          ...(aside.has(sourceFile) && { isAside: true }),
         },
       ]),
     );

@@ -224,7 +224,7 @@ export class SqliteUndo implements UndoTx {
     return kind === "drawer" ? drawerDigest(drawerIn(image)) : digest(image);
   }
 
-  /** Writers after the first undone write. A foreign MemPalace is not among them, because it writes no journal. */
+  /** Returns the name of an agent that wrote after the first undone write. A foreign MemPalace writes no journal and is not found. */
   #otherWriter({ kind, id, firstSeq }: History, { agent, sinceMs, untilMs }: Window): string {
     const other = this.#database
       .prepare<[string, string, number, string, number, number], string>(

@@ -4,7 +4,7 @@
  */
 import type { DrawerFilter } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
-import { FILED_AT } from "../schema/filed-index.ts";
+import { SAID_AT } from "../schema/said-index.ts";
 
 /**
  * Finds a room in any wing through the index of (wing, room): an index of rooms alone would cost every write a page.
@@ -28,9 +28,32 @@ export function condition(filter: DrawerFilter): Condition {
   if (room !== undefined) (parts.push(wing === undefined ? IN_ROOM : "room = ?"), values.push(room));
   if (sourceFile !== undefined) (parts.push("source_file = ? AND source_file <> ''"), values.push(sourceFile));
   // A drawer of unknown age is in no time window.
-  if (since !== undefined) (parts.push(`${FILED_AT} >= ?`), values.push(since));
-  if (before !== undefined) (parts.push(`${FILED_AT} < ?`), values.push(before));
+  for (const [bound, comparison] of [[since, ">="] as const, [before, "<"] as const]) {
+    if (bound === undefined) continue;
+    const moment = momentCondition(bound, comparison);
+    parts.push(...moment.parts);
+    values.push(...moment.values);
+  }
   return { where: parts.length === 0 ? "" : `WHERE ${parts.join(" AND ")}`, values };
+}
+
+/**
+ * Compares a bound, which is local time, with moments in local time and in UTC. The index is searched from the earlier of both bounds,
+ * or up to the later one.
+ */
+function momentCondition(local: string, comparison: ">=" | "<"): { parts: string[]; values: string[] } {
+  const utc = utcOf(local);
+  if (utc === local) return { parts: [`${SAID_AT} ${comparison} ?`], values: [local] };
+  const outer = utc < local === (comparison === ">=") ? utc : local;
+  const exact = `CASE WHEN ${SAID_AT} GLOB '*Z' THEN ${SAID_AT} ${comparison} ? ELSE ${SAID_AT} ${comparison} ? END`;
+  return { parts: [`${SAID_AT} ${comparison} ?`, exact], values: [outer, utc, local] };
+}
+
+/** Returns the bound in UTC, without Z; midnight is the date alone, as in local bounds. */
+function utcOf(local: string): string {
+  const date = new Date(local.length === 10 ? `${local}T00:00:00` : local);
+  const utc = Number.isNaN(date.getTime()) ? local : date.toISOString().slice(0, -1);
+  return utc.endsWith(".000") ? utc.slice(0, utc.endsWith("T00:00:00.000") ? 10 : -4) : utc;
 }
 
 export function isWindow({ since, before }: DrawerFilter): boolean {
@@ -42,7 +65,7 @@ export function windowIndex(database: LedgerDatabase, filter: DrawerFilter): str
   if (!isWindow(filter)) return "";
   if (filter.sourceFile !== undefined) return "INDEXED BY drawer_source";
   const { wing = null, room = null, wings } = filter;
-  if (wing === null && room === null && wings === undefined) return "INDEXED BY drawer_filed";
+  if (wing === null && room === null && wings === undefined) return "INDEXED BY drawer_said";
   const { here, everywhere } = database
     .prepare<(string | null)[], { here: number | null; everywhere: number | null }>(
       `SELECT sum(drawers) FILTER (WHERE coalesce(?, wing) = wing AND coalesce(?, room) = room
@@ -53,5 +76,5 @@ export function windowIndex(database: LedgerDatabase, filter: DrawerFilter): str
     here: 0,
     everywhere: 0,
   };
-  return (here ?? 0) * READ_COST < (everywhere ?? 0) ? "INDEXED BY drawer_place" : "INDEXED BY drawer_filed";
+  return (here ?? 0) * READ_COST < (everywhere ?? 0) ? "INDEXED BY drawer_place" : "INDEXED BY drawer_said";
 }

@@ -9,19 +9,19 @@
 import { CARRIED_SCHEMA } from "./roampal-graph-schema.ts";
 import { CLOSET_SCHEMA } from "./closet-schema.ts";
 import { CONVERSATION_SCHEMA } from "./conversation-schema.ts";
-import { FILED_SCHEMA } from "./filed-index.ts";
 import { FORM_SCHEMA } from "./form-schema.ts";
 import { GRAPH_SCHEMA } from "./graph-schema.ts";
 import { HYGIENE_SCHEMA } from "./hygiene-schema.ts";
 import { IMPORTED_SCHEMA } from "./imported-schema.ts";
 import { PARENT_SCHEMA } from "./slice-index.ts";
 import { QUESTION_SCHEMA } from "./question-schema.ts";
+import { SAID_SCHEMA } from "./said-index.ts";
 import { SCORED_SCHEMA } from "./scored-schema.ts";
 import { STANDING_SCHEMA } from "./standing-schema.ts";
 import { STATIC_BY_ROW, STATIC_SCHEMA } from "./static-schema.ts";
 
 /** Stored as SQLite's `user_version`; a higher one than ours is refused. */
-export const SCHEMA_VERSION = 18;
+export const SCHEMA_VERSION = 19;
 
 /** "palc" as SQLite's application_id: tells a ledger from any other SQLite file. */
 export const APPLICATION_ID = 0x70616c63;
@@ -84,7 +84,7 @@ ${DRAWER_INSERT}`,
   // Version 5 adds forgetting and undo.
   4: HYGIENE_SCHEMA,
   // Version 6 adds the index of moments.
-  5: FILED_SCHEMA,
+  5: SAID_SCHEMA,
   // Version 7 adds documents in parts.
   6: PART_SCHEMA,
   // Version 8 adds the time that a client claims, beside the time of arrival.
@@ -109,6 +109,8 @@ ${DRAWER_INSERT}`,
   16: FORM_SCHEMA,
   // Version 18 files static vectors by row.
   17: STATIC_BY_ROW,
+  // Version 19 lists drawers by the time at which they were said.
+  18: SAID_SCHEMA,
 };
 
 export const SCHEMA = `
@@ -218,4 +220,4 @@ END;
 CREATE TRIGGER drawer_change AFTER UPDATE ON drawer WHEN EXISTS (SELECT 1 FROM vector WHERE row = new.row) BEGIN
   INSERT OR REPLACE INTO outbox (id, at_ms) VALUES (new.id, ${NOW_MS});
 END;
-${GRAPH_SCHEMA}${CLOSET_SCHEMA}${HYGIENE_SCHEMA}${FILED_SCHEMA}${PART_SCHEMA}${CLAIM_SCHEMA}${PARENT_SCHEMA}${STANDING_SCHEMA}${CONVERSATION_SCHEMA}${SCORED_SCHEMA}${QUESTION_SCHEMA}${CARRIED_SCHEMA}${IMPORTED_SCHEMA}${STATIC_SCHEMA}${FORM_SCHEMA}`;
+${GRAPH_SCHEMA}${CLOSET_SCHEMA}${HYGIENE_SCHEMA}${SAID_SCHEMA}${PART_SCHEMA}${CLAIM_SCHEMA}${PARENT_SCHEMA}${STANDING_SCHEMA}${CONVERSATION_SCHEMA}${SCORED_SCHEMA}${QUESTION_SCHEMA}${CARRIED_SCHEMA}${IMPORTED_SCHEMA}${STATIC_SCHEMA}${FORM_SCHEMA}`;

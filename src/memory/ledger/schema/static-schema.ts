@@ -17,7 +17,7 @@ END;
 
 /** Version 16's table had a number of its own for each code, which made a write longer. */
 export const STATIC_BY_ROW = `
-DROP TRIGGER static_gone;
+DROP TRIGGER IF EXISTS static_gone;
 ALTER TABLE static_code RENAME TO static_code_16;
 ${STATIC_SCHEMA}
 INSERT INTO static_code SELECT row, code, scale FROM static_code_16 ORDER BY row;

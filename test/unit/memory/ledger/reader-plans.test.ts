@@ -214,8 +214,8 @@ test("indexing the words of one source needs no scan, so thousands of new source
 test("a time window is read from its index alone, unless its place is small compared with the palace", () => {
   const planOf = (filter: DrawerFilter): string =>
     plansOf(() => reader.listDrawers(filter, 20, 0)).find((plan) => plan.includes("json_group_array")) ?? "";
-  expect(planOf({ since: "2026-01-05" })).toContain("USING COVERING INDEX drawer_filed");
-  expect(planOf({ since: "2026-01-05", wing: "w1" })).toContain("USING COVERING INDEX drawer_filed");
+  expect(planOf({ since: "2026-01-05" })).toContain("USING COVERING INDEX drawer_said");
+  expect(planOf({ since: "2026-01-05", wing: "w1" })).toContain("USING COVERING INDEX drawer_said");
   const smallest = reader.places().toSorted((a, b) => a.drawers - b.drawers)[0];
   const { wing = "", room = "" } = smallest ?? {};
   expect(planOf({ since: "2026-01-01", wing, room })).toContain("USING INDEX drawer_place");

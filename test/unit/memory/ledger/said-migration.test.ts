@@ -1,6 +1,7 @@
 /**
- * Opening a ledger of schema version 5 adds its index of times and changes nothing else. A kill leaves version 5 or 6, never a mixture.
- * Lists by time return the same drawers as before.
+ * A ledger of schema version 5, or of version 17 with its index of filing times, gets the index of times when it is opened. Its
+ * other content stays the same, and a kill during the migration leaves version 5 or 6, never a mixture. Lists by time return the
+ * same drawers as before.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -25,7 +26,7 @@ beforeEach(() => {
   old.pragma("journal_mode = WAL");
   old.pragma(`application_id = ${APPLICATION_ID}`);
   old.exec(SCHEMA);
-  old.exec("DROP INDEX drawer_filed");
+  old.exec("DROP INDEX drawer_said");
   const insert = old.prepare(
     "INSERT INTO drawer (id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, 'r', '', 'a text', '', ?)",
   );
@@ -45,30 +46,43 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 function contents(): { version: unknown; indexes: unknown[]; drawers: unknown[] } {
   const ledger = new Database(file, { readonly: true });
   const version = ledger.pragma("user_version", { simple: true });
-  const indexes = ledger.prepare("SELECT name FROM sqlite_schema WHERE name = 'drawer_filed'").pluck().all();
+  const indexes = ledger
+    .prepare("SELECT name FROM sqlite_schema WHERE name IN ('drawer_filed', 'drawer_said')")
+    .pluck()
+    .all();
   const drawers = ledger.prepare("SELECT * FROM drawer ORDER BY row").all();
   expect(ledger.pragma("integrity_check", { simple: true })).toBe("ok");
   ledger.close();
   return { version, indexes, drawers };
 }
 
-test("a ledger of version 5 gets the index, keeps every drawer as it is, and lists windows of time from it", () => {
-  const before = contents();
-  expect(before).toMatchObject({ version: 5, indexes: [] });
-  openForWriting(file).close();
-  openForWriting(file).close();
-  const after = contents();
-  expect(after).toEqual({ version: SCHEMA_VERSION, indexes: ["drawer_filed"], drawers: before.drawers });
+test.each([
+  [5, ""],
+  [17, "CREATE INDEX drawer_filed ON drawer (json_extract(metadata, '$.filed_at'), wing, room)"],
+])(
+  "a ledger of version %i gets the index, keeps every drawer as it is, and lists windows of time from it",
+  (version, index) => {
+    const old = new Database(file);
+    old.exec(index);
+    old.pragma(`user_version = ${version}`);
+    old.close();
+    const before = contents();
+    expect(before.version).toBe(version);
+    openForWriting(file).close();
+    openForWriting(file).close();
+    const after = contents();
+    expect(after).toEqual({ version: SCHEMA_VERSION, indexes: ["drawer_said"], drawers: before.drawers });
 
-  const reader = new SqliteLedgerReader(file);
-  const { total, drawers } = reader.listDrawers({ since: "2026-01-11", before: "2026-01-12" }, 100, 0);
-  // A day has 24 hours, and each tenth drawer has no time: the day has rows 241 to 264 without 241, 251 and 261.
-  expect(total).toBe(21);
-  expect(drawers.map(({ row }) => row)).toEqual(
-    Array.from({ length: 24 }, (_, hour) => 241 + hour).filter((row) => row % 10 !== 1),
-  );
-  reader.close();
-});
+    const reader = new SqliteLedgerReader(file);
+    const { total, drawers } = reader.listDrawers({ since: "2026-01-11", before: "2026-01-12" }, 100, 0);
+    // A day has 24 hours, and each tenth drawer has no time: the rows 241 to 264 without 241, 251 and 261.
+    expect(total).toBe(21);
+    expect(drawers.map(({ row }) => row)).toEqual(
+      Array.from({ length: 24 }, (_, hour) => 241 + hour).filter((row) => row % 10 !== 1),
+    );
+    reader.close();
+  },
+);
 
 test("after a kill during the indexing the next process finishes the migration", async () => {
   const before = contents();
@@ -78,10 +92,10 @@ test("after a kill during the indexing the next process finishes the migration",
   writeFileSync(
     script,
     `import Database from ${require};
-     const { FILED_SCHEMA } = await import(${JSON.stringify(import.meta.resolve("../../../../src/memory/ledger/schema/filed-index.ts"))});
+     const { SAID_SCHEMA } = await import(${JSON.stringify(import.meta.resolve("../../../../src/memory/ledger/schema/said-index.ts"))});
      const ledger = new Database(process.argv[2]);
      ledger.exec("PRAGMA cache_size = 10; BEGIN IMMEDIATE");
-     ledger.exec(FILED_SCHEMA);
+     ledger.exec(SAID_SCHEMA);
      process.send("made");
      setInterval(() => {}, 1000);`,
   );
@@ -91,7 +105,7 @@ test("after a kill during the indexing the next process finishes the migration",
   await once(half, "exit");
   expect(contents()).toEqual(before);
   openForWriting(file).close();
-  expect(contents()).toEqual({ version: SCHEMA_VERSION, indexes: ["drawer_filed"], drawers: before.drawers });
+  expect(contents()).toEqual({ version: SCHEMA_VERSION, indexes: ["drawer_said"], drawers: before.drawers });
 });
 
 test("a drawer whose time changes is found by its new time", () => {

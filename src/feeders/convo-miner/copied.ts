@@ -1,0 +1,47 @@
+/**
+ * Finds the exchanges with which a transcript begins as another one does: forked and resumed sessions copy them, with their times. They
+ * are filed once. An exchange without a time is never taken for a copy: two talks may both begin with a greeting. Used by file.ts.
+ */
+import { createHash } from "node:crypto";
+import type { FilingRecord } from "../../protocol/spec.ts";
+import type { Entry, Exchanges } from "./notes.ts";
+
+/** Returns a digest for each drawer's text and time; "" for one without a time. */
+export function digestsOf(texts: readonly string[], times: readonly (string | null)[] | undefined): string[] {
+  return texts.map((text, at) => {
+    const time = times?.[at] ?? null;
+    return time === null ? "" : createHash("sha256").update(`${time}\n${text}`).digest("base64url").slice(0, 16);
+  });
+}
+
+/** Returns how many of the first drawers other sources hold, and the names of those. */
+export function copiedFrom(
+  digests: readonly string[],
+  own: string,
+  filed: ReadonlyMap<string, Exchanges>,
+): { count: number; sources: string[] } {
+  const [first = ""] = digests;
+  if (first === "") return { count: 0, sources: [] };
+  const holding = new Map<string, string>();
+  for (const [name, other] of filed)
+    if (name !== own && other.first === first) for (const digest of other.held) holding.set(digest, name);
+  const end = digests.findIndex((digest) => !holding.has(digest));
+  const count = end < 0 ? digests.length : end;
+  return { count, sources: [...new Set(digests.slice(0, count).map((digest) => holding.get(digest) ?? ""))] };
+}
+
+/** Returns what earlier runs have filed and the palace still has. */
+export function filedExchanges(
+  files: Readonly<Record<string, Entry>>,
+  records: ReadonlyMap<string, FilingRecord>,
+): Map<string, Exchanges> {
+  const filed = new Map<string, Exchanges>();
+  for (const [name, { sha256, exchanges }] of Object.entries(files))
+    if (exchanges !== undefined && sha256 !== "" && records.get(name)?.sha256 === sha256) filed.set(name, exchanges);
+  return filed;
+}
+
+/** True while the palace has the sources that hold the transcript's beginning. */
+export function isWhole({ without = [] }: Entry, records: ReadonlyMap<string, FilingRecord>): boolean {
+  return without.every((name) => (records.get(name)?.drawers ?? 0) > 0);
+}

@@ -1,0 +1,45 @@
+/**
+ * Tells changelogs, licences, lockfiles and generated files from the text that a project is explained by. They are long, repeat the
+ * project's terms, and seldom answer a question: search weighs them less unless the question is about such a file. Pure; used by
+ * lexical-search.ts. Source: docs/lab/figures.md, kinds of files.
+ */
+
+/** A folder and a file, in lower case, with hyphens for `_` and blanks. */
+const SIDE_FILE = new RegExp(
+  [
+    String.raw`/change-?logs?(?:[-.][^/]*)?$`,
+    String.raw`/(?:changes|history|news|releases?|whats-?new)(?:-v?\d[^/]*)?(?:\.(?:md|mdx|markdown|rst|txt|adoc|org|html?))?$`,
+    String.raw`release-?notes?(?:[-.][^/]*)?$`,
+    String.raw`^(?:change-?logs?|releases|release-?notes|whats-?new)/`,
+    String.raw`/(?:licen[cs]es?|copying|notice|third-party-(?:licen[cs]es|notices?))(?:[-.][^/]*)?$`,
+    String.raw`/(?:(?:package|composer)-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|go\.sum|[^/]+\.lock)$`,
+    String.raw`\.min\.(?:js|css)$|\.(?:js|css)\.map$|[-.]generated\.[^/]+$|\.pb\.[^/]+$|-pb2\.py$`,
+  ].join("|"),
+);
+
+/** Words of a question about such a file, or about releases. */
+const ASKS = new RegExp(
+  [
+    String.raw`\b(?:change-?logs?|changes|history|news|releas\w+|what'?s new|licen[cs]\w+|copyright|lock-?files?|generated)\b`,
+    String.raw`\bversions?\b|\bbreaking\b|\bdeprecat\w+|\bsince when\b|\bno longer\b|\bv\d+\b|\b\d+\.\d+`,
+    String.raw`\bwhen (?:was|were|did|is|has|have)\b.*\b(?:add|introduc|chang|remov|drop|renam|fix)\w*`,
+  ].join("|"),
+  "i",
+);
+
+/** Returns true for a changelog, a licence, a lockfile and a generated file, told by its name and its folder's. */
+export function isSideFile(sourceFile: string): boolean {
+  const path = `//${sourceFile.replaceAll("\\", "/")}`;
+  const folder = path.lastIndexOf("/", path.lastIndexOf("/") - 1);
+  return SIDE_FILE.test(
+    path
+      .slice(folder + 1)
+      .toLowerCase()
+      .replaceAll(/[_ ]/g, "-"),
+  );
+}
+
+/** Returns true if the question asks for what such files tell. */
+export function asksForSideFiles(query: string): boolean {
+  return ASKS.test(query);
+}
