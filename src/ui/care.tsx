@@ -15,11 +15,12 @@ export function Care({ news, role }: { news: News | undefined; role: Role }) {
   const jobs = useLoaded(() => call("job.list", {}), []);
   const status = useLoaded(() => call("palace.status", {}), []);
   const isRunning = jobs.value?.jobs.some(({ state }) => state === "running") ?? false;
+  // Each look begins after the one before it has answered: under load an answer takes longer than the interval.
   useEffect(() => {
     if (!isRunning) return;
-    const timer = setInterval(jobs.again, PROGRESS_MS);
-    return () => clearInterval(timer);
-  }, [isRunning]);
+    const timer = setTimeout(jobs.again, PROGRESS_MS);
+    return () => clearTimeout(timer);
+  }, [jobs.value, jobs.error]);
   return (
     <>
       <h1>Care</h1>
