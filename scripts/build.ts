@@ -8,6 +8,7 @@ import { createRequire } from "node:module";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type InputOptions, type Plugin, rolldown } from "rolldown";
+import { build as buildPage } from "vite";
 import type { RunOptions } from "./main.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -65,6 +66,7 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
     for (const file of globSync("**/*.{js,cjs,d.ts}", { cwd: fresh })) if (!kept.has(file)) rmSync(join(fresh, file));
     for (const data of globSync("src/memory/index/static/*.{q4,f16,txt}", { cwd: root }))
       cpSync(join(root, data), join(fresh, relative("src", data)));
+    await bundlePage(join(fresh, "ui"));
     cpSync(join(root, "src/agents/skills"), join(fresh, "agents/skills"), { recursive: true });
     // npm packs no package-lock.json. An image built from the package needs the same dependencies (src/devbox/folder.ts).
     cpSync(join(root, "package-lock.json"), join(fresh, "package-lock.data.json"));
@@ -97,6 +99,19 @@ async function bundleAll(fresh: string): Promise<Set<string>> {
   }
   for (const file of declarations(fresh)) kept.add(file);
   return kept;
+}
+
+/** Builds the page of `palace ui` with all that it needs: its browser may load nothing from elsewhere. */
+async function bundlePage(outDir: string): Promise<void> {
+  await buildPage({
+    configFile: false,
+    root: join(root, "src/ui"),
+    base: "/ui/",
+    logLevel: "warn",
+    oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+    // The policy of the page refuses files inside of files.
+    build: { outDir, emptyOutDir: true, assetsInlineLimit: 0, modulePreload: false, target: "es2022" },
+  });
 }
 
 /** Returns the declarations that other programs see: those of the exports, and those that they import. */

@@ -5,7 +5,7 @@
  */
 import type { PalaceError } from "../base/errors.ts";
 import type { Capabilities, Implementation } from "../protocol/modern.ts";
-import type { EngineReport, Health, RpcResponse, StatusReport } from "../protocol/spec.ts";
+import type { EngineReport, Health, Role, RpcResponse, StatusReport, UiLink } from "../protocol/spec.ts";
 import type { Peer } from "./peer.ts";
 
 /** Sends a peer a message that it did not request. */
@@ -52,8 +52,12 @@ export type Engine = {
   abandon(): Promise<void>;
 };
 
+/** Makes a link to the page for a peer, with its role or a lesser one. */
+export type PageLink = (peer: Peer, role: Role | undefined) => Promise<UiLink>;
+
 /** Parts of the broker that an engine needs. */
 export type EngineHost = {
   status: () => StatusReport;
   stop: () => void;
+  pageLink: PageLink;
 };

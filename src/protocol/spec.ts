@@ -177,6 +177,9 @@ export type JobReport = {
   error: ({ message: string } & WireErrorData) | null;
 };
 
+/** A link that opens the page once. Its secret is behind the `#`, and browsers do not send that part to a server. */
+export type UiLink = { url: string; role: Role; expiresAtMs: number };
+
 /** Our own methods on the stream. Writes take an idempotency key in `_meta`, as `tools/call` does. */
 export type Methods = {
   "palace.status": { params: Record<string, never>; result: StatusReport };
@@ -378,6 +381,8 @@ export type Methods = {
   "memory.importPreview": { params: ImportPart; result: MergeReport & { importer: string } };
   /** Merges a part of another memory. Only admins may call it. The journal stores only its digest. */
   "memory.import": { params: ImportPart; result: MergeReport };
+  /** Opens the page on the loopback of the broker's machine and makes a link to it: for the asker's role, or a lesser `role`. */
+  "ui.link": { params: { role?: Role }; result: UiLink };
   "broker.stop": { params: Record<string, never>; result: { stopping: true } };
 };
 

@@ -12,8 +12,8 @@ export type OutcomeDoorReport = { port: number; isLocal: boolean } & (
   | { state: "shut"; why: string; hint: string }
 );
 
-/** Door of a peer; an SSH bridge ends at the gate. */
-export type DoorName = Door["kind"] | "gate";
+/** Door of a peer; an SSH bridge ends at the gate, and `ui` is the page in a browser. */
+export type DoorName = Door["kind"] | "gate" | "ui";
 
 /** Engine of the palace: the builtin one, or an MCP server that is the broker's child. */
 export type EngineReport =

@@ -61,7 +61,7 @@ test("a synonym leads to a verb of the table, and runs only a verb that reads or
 test.each(
   Object.entries({
     add: ["remember", "note", "create", "new", "save", "write"],
-    ls: ["list", "memories", "wings", "browse", "web", "ui"],
+    ls: ["list", "memories", "wings", "browse"],
     show: ["get", "view", "cat", "open", "read"],
     search: ["find", "query", "recall", "ask", "grep"],
     history: ["log", "audit", "undo"],
@@ -70,7 +70,7 @@ test.each(
     mine: ["ingest", "index", "sync"],
     up: ["setup", "init"],
     install: ["connect", "wire", "login", "agents"],
-    status: ["ps", "info", "jobs"],
+    status: ["ps", "info", "jobs", "web", "page"],
     doctor: ["health", "check"],
     backup: ["snapshot", "restore", "verify"],
   }).flatMap(([verb, words]) => words.map((word) => [word, verb])),

@@ -106,6 +106,17 @@ test("the rooms of memory import only downwards, and memory's README says so", (
   expect(readme).toContain(MEMORY_ROOMS.map((rooms) => rooms.join(", ")).join(" → "));
 });
 
+test("the page imports nothing of ours but types", () => {
+  const page = files.filter(({ path }) => path.startsWith("src/ui/"));
+  const wrong = page.flatMap((file) =>
+    importsOf(file)
+      .filter(({ specifier, typesOnly }) => specifier.startsWith("../") && !typesOnly)
+      .map(({ specifier }) => `${file.path}: "${specifier}"`),
+  );
+  expect(page.length).toBeGreaterThan(5);
+  expect(wrong).toEqual([]);
+});
+
 test("no file imports an entry point", () => {
   const wrong = files
     .filter(({ path }) => !path.startsWith("src/bin/"))

@@ -102,6 +102,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       ],
     },
   ),
+  // The page in a browser: a client of the doors like any other. It knows the shapes of messages and nothing else.
+  ui: room(["protocol"]),
   // The executables. They pass process.env to the configuration and load one command.
   bin: room([...FOUNDATION, "wire", "wire/client", "config", "broker", "cli"]),
 };

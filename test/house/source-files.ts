@@ -6,10 +6,11 @@ export const ROOT = join(import.meta.dirname, "../..");
 
 export type SourceFile = { path: string; text: string };
 
-/** Returns every file below a folder of the repository whose name has the ending. Paths are relative to the root. */
-export function sourceFiles(folder: string, ending = ".ts"): SourceFile[] {
+/** Returns every file below a folder of the repository whose name has one of the endings. Paths are relative to the root. */
+export function sourceFiles(folder: string, ...endings: string[]): SourceFile[] {
+  const wanted = endings.length === 0 ? [".ts", ".tsx"] : endings;
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
+    .filter((entry) => entry.isFile() && wanted.some((ending) => entry.name.endsWith(ending)))
     .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1))
     .sort()
     .map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }));

@@ -3,7 +3,7 @@
 /** Greatest number of lines of a wing's TypeScript. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
   base: 2_231,
-  protocol: 2_706,
+  protocol: 2_711,
   config: 1_577,
   wire: 4_199,
   memory: 19_961,
@@ -12,8 +12,9 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   feeders: 9_238,
   devbox: 2_657,
   learning: 5_172,
-  broker: 9_430,
-  cli: 13_132,
+  broker: 9_829,
+  cli: 13_219,
+  ui: 2_123,
 };
 
 /** Files that other wings may import, without `.ts`. `base`, `protocol` and `config` are open as a whole. */

@@ -125,6 +125,7 @@ test("our own methods are these", () => {
     "outcome.exportGraph": true,
     "memory.importPreview": true,
     "memory.import": true,
+    "ui.link": true,
     "broker.stop": true,
   } satisfies Record<MethodName, true>;
   expect(keysOf("Methods")).toEqual(Object.keys(methods));

@@ -76,6 +76,7 @@ const UNSUPPORTED: Readonly<Partial<Record<string, string>>> = {
   "closet.compress": "palace stop, mempalace compress, palace start",
   "link.rebuild": MINE_INSTEAD(),
   "message.add": MINE_INSTEAD(),
+  "ui.link": "MEMPALACE_ENGINE=builtin palace restart",
 } satisfies Partial<Record<MethodName, string>>;
 
 function MINE_INSTEAD(): string {

@@ -30,7 +30,7 @@ import type { LedgerReader } from "../../memory/port/ledger.ts";
 import type { MemoryReader } from "../../memory/port/memory.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../base/errors.ts";
 import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
-import type { MethodName, SearchMode } from "../../protocol/spec.ts";
+import { type MethodName, type Role, ROLES, type SearchMode } from "../../protocol/spec.ts";
 import { readJobRequest } from "../palace/maintenance.ts";
 import { peerFields } from "../peer.ts";
 import { filesFor } from "../file-access.ts";
@@ -196,6 +196,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     return (await submit(dependencies, "outcome.importGraph", journalled, call, entries)).value;
   },
   "outcome.exportGraph": read(({ reads }, { params }) => graphPage(reads.reader, stringOf(params, "after"))),
+  "ui.link": ({ pageLink }, { peer, params }) => pageLink(peer, roleIn(params)),
   "broker.stop": ({ stop }) => {
     stop();
     return { stopping: true };
@@ -260,6 +261,13 @@ function stringOf(params: Record<string, unknown>, key: string): string {
   const value = params[key];
   if (typeof value === "string") return value;
   throw new PalaceError("PROTOCOL_BAD_PARAMS", `${key} must be a string`, BAD_PARAMS_HINT);
+}
+
+/** Errors: PROTOCOL_BAD_PARAMS. */
+function roleIn({ role }: Call["params"]): Role | undefined {
+  const found = ROLES.find((one) => one === role);
+  if (role === undefined || found !== undefined) return found;
+  throw new PalaceError("PROTOCOL_BAD_PARAMS", `role is none of ${ROLES.join(", ")}`, "leave it out for your own");
 }
 
 function searchMode(value: unknown): SearchMode {

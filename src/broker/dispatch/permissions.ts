@@ -63,6 +63,8 @@ const METHOD_ROLES: Readonly<Record<MethodName, Role>> = {
   "palace.wakeUp": "reader",
   "source.list": "reader",
   "turn.scored": "reader",
+  // The page gets the role of who asks for it.
+  "ui.link": "reader",
 };
 
 export function roleFor(method: string): Role {
@@ -89,6 +91,8 @@ export function assertAllowed({ role, agent, door }: Peer, needed: Role): void {
       `${agent} came over a bridge, whose role is ${role}, which may not do that`,
       `on the broker's machine: ${agent.startsWith("palace ") ? agent : "palace --help"}`,
     );
+  if (door === "ui")
+    throw new PalaceError("BROKER_DENIED", `this page was opened as ${role}, which may not do that`, "palace ui");
   throw new PalaceError(
     "BROKER_DENIED",
     `the token of ${agent} has the role ${role}, which may not do that`,

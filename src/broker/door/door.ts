@@ -32,6 +32,8 @@ import { REVOKED_CHECK_MS } from "./tokens.ts";
 
 /** Beginning of the paths of Roampal's HTTP API. */
 export const API_PATHS = "/api/";
+/** How the paths of the page begin. */
+export const PAGE_PATHS = "/ui/";
 
 /** Paths of Roampal's hooks. */
 const HOOK_PATHS = "/api/hooks/";
@@ -73,7 +75,9 @@ export type DoorOptions = {
       }
     | ({
         kind: "tcp";
-        guard: Guard;
+        guard: Pick<Guard, "admit" | "challenge" | "isValid">;
+        /** The page's door has a name of its own. */
+        name?: "ui";
         /** Socket that gets the port's connections if another process holds the port. */
         forwarded?: string;
       } & TcpAddress);
@@ -82,7 +86,7 @@ export type DoorOptions = {
   /** Shared by all doors. */
   held: Held;
   starts: Starts;
-  /** Answers by path. The route of `API_PATHS` serves every other path below it. */
+  /** Answers by path. The routes `/api/*` and `/ui/*` serve every other path below them. */
   routes: ReadonlyMap<string, Route>;
   /** Called when a peer connects, sends a request or disconnects. */
   onPeers: () => void;
@@ -160,6 +164,12 @@ export class OpenDoor {
     return this.#streams.size + this.#requests;
   }
 
+  /** The port of a TCP door; 0 for others. */
+  get port(): number {
+    const address = this.#listener.address();
+    return typeof address === "object" && address !== null ? address.port : 0;
+  }
+
   /** Accepts no more connections, answers running requests, then ends the streams. */
   async close(): Promise<void> {
     clearInterval(this.#revoked);
@@ -213,7 +223,16 @@ export class OpenDoor {
     const { id: tokenId, name, role } = admission.token;
     const full = this.#places.admit(request.socket, { key: tokenId, name: `the token ${name}`, isOwner: false });
     if (full !== undefined) return full;
-    const peer: Peer = { id, agent: `${name}:${claimed}`, door: "tcp", role, uid: -1, pid: 0, ...asked, reading };
+    const peer: Peer = {
+      id,
+      agent: `${name}:${claimed}`,
+      door: at.name ?? at.kind,
+      role,
+      uid: -1,
+      pid: 0,
+      ...asked,
+      reading,
+    };
     return { peer, headers: admission.headers, tokenId };
   }
 
@@ -309,7 +328,8 @@ export class OpenDoor {
       return void response.writeHead(status, { ...headers, "content-type": type }).end(body);
     }
     for (const [name, value] of Object.entries(admitted.headers)) response.setHeader(name, value);
-    const route = routes.get(path) ?? (path.startsWith(API_PATHS) ? routes.get(API_PATHS) : undefined);
+    const prefix = [API_PATHS, PAGE_PATHS].find((one) => path.startsWith(one));
+    const route = routes.get(path) ?? (prefix === undefined ? undefined : routes.get(`${prefix}*`));
     if (route === undefined) {
       await skipBody(request, REFUSED_MAX_MS);
       return void response.writeHead(404, { "content-type": "text/plain" }).end("not found\n");
@@ -318,7 +338,7 @@ export class OpenDoor {
     await route(request, response, admitted.peer);
   }
 
-  #cutRevoked(guard: Guard): void {
+  #cutRevoked(guard: Pick<Guard, "isValid">): void {
     for (const { socket, tokenId } of this.#streams.values())
       if (tokenId !== undefined && !guard.isValid(tokenId)) socket.destroy();
   }

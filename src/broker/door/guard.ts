@@ -162,12 +162,13 @@ function oneOf(hosts: readonly string[]): (host: string) => boolean {
 
 const WANTED = { "www-authenticate": "Bearer, Palace" };
 
-function refusal(status: number, why: string, headers: Record<string, string> = {}): Refusal {
+/** Refuses with a status and one line of text. */
+export function refusal(status: number, why: string, headers: Record<string, string> = {}): Refusal {
   return { ok: false, status, why, headers };
 }
 
 /** Returns the `Host` without its port, an IPv6 address without brackets. */
-function hostName(header: string | undefined): string | undefined {
+export function hostName(header: string | undefined): string | undefined {
   return /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+))(?::\d{1,5})?$/
     .exec(header ?? "")
     ?.slice(1)

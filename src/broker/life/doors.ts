@@ -9,15 +9,22 @@ import { Guard } from "../door/guard.ts";
 import { recallAddress, rememberAddress, resolveListenHost } from "../door/listen.ts";
 import { Starts } from "../door/starts.ts";
 import { TokenBook } from "../door/tokens.ts";
+import type { StatusReport } from "../../protocol/spec.ts";
+import { Page } from "../page/page.ts";
 import { OUTCOME_HOST, OutcomeDoor } from "./outcome-door.ts";
 
-export type DoorsOptions = Omit<DoorOptions, "at" | "onPeers" | "starts"> & { config: Config };
+export type DoorsOptions = Omit<DoorOptions, "at" | "onPeers" | "starts"> & {
+  config: Config;
+  status: () => StatusReport;
+};
 
 export class Doors {
   readonly #options: DoorsOptions;
   readonly #open: OpenDoor[] = [];
   readonly #starts = new Starts();
   readonly #outcome: OutcomeDoor | undefined;
+  /** The page in the owner's browser. */
+  readonly page: Page;
   /** Doors that are published to clients. */
   readonly published: Door[] = [];
   /** Time of the last connection, request or disconnection. */
@@ -25,7 +32,12 @@ export class Doors {
 
   constructor(options: DoorsOptions) {
     this.#options = options;
-    const { config, log } = options;
+    const { config, log, dispatch, held, status } = options;
+    this.page = new Page({
+      ...{ dispatch, held, status, onUsed: () => void (this.lastUsedMs = performance.now()) },
+      open: (guard, routes) =>
+        openDoor({ ...this.#doorAt({ kind: "tcp", name: "ui", host: "127.0.0.1", port: 0, guard }), routes }),
+    });
     const port = outcomePort(config);
     if (port === undefined) return;
     const tokens = tokenBook(config, log);
@@ -39,7 +51,7 @@ export class Doors {
   }
 
   peers(): number {
-    return this.#open.reduce((total, door) => total + door.peers, this.#outcome?.peers ?? 0);
+    return this.#open.reduce((total, door) => total + door.peers, (this.#outcome?.peers ?? 0) + this.page.peers);
   }
 
   /** True without a TCP door. Only then the broker may exit when idle: clients of a TCP door could not start the next broker. */
@@ -68,7 +80,7 @@ export class Doors {
   }
 
   async close(): Promise<void> {
-    const doors = this.#outcome === undefined ? this.#open : [...this.#open, this.#outcome];
+    const doors = [...this.#open, this.page, ...(this.#outcome === undefined ? [] : [this.#outcome])];
     await Promise.all(doors.map((door) => door.close()));
   }
 
@@ -77,8 +89,10 @@ export class Doors {
   }
 
   #doorAt(at: DoorOptions["at"]): DoorOptions {
-    const { config: _config, ...options } = this.#options;
-    return { ...options, at, starts: this.#starts, onPeers: () => void (this.lastUsedMs = performance.now()) };
+    const { config: _config, status: _status, ...options } = this.#options;
+    // A bridge ends at the sockets: the page is there for a relay on the other side (cli/verbs/ui.ts).
+    const routes = at.kind === "unix" ? new Map([...options.routes, this.page.route()]) : options.routes;
+    return { ...options, routes, at, starts: this.#starts, onPeers: () => void (this.lastUsedMs = performance.now()) };
   }
 }
 

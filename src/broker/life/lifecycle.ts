@@ -16,7 +16,7 @@ import { startBuiltinEngine } from "../builtin/engine.ts";
 import { startChildEngine } from "../child/engine.ts";
 import { Metrics } from "../dispatch/metrics.ts";
 import { Held } from "../door/held.ts";
-import type { Engine } from "../engine.ts";
+import type { Engine, EngineHost } from "../engine.ts";
 import type { MinerCommand } from "../mine/job.ts";
 import { publish, unpublish } from "./broker-file.ts";
 import { Doors } from "./doors.ts";
@@ -104,7 +104,7 @@ class Broker {
       status: () => this.#status(),
     });
     this.#doors = new Doors({
-      ...{ config, log, dispatch, routes, held },
+      ...{ config, log, dispatch, routes, held, status: () => this.#status() },
       instanceHeader: [INSTANCE_HEADER, this.#instanceId],
       onLeft: (peerId) => this.#engine.leave(peerId),
     });
@@ -170,7 +170,11 @@ class Broker {
 
   #startEngine(engineConfig: EngineConfig, metrics: Metrics): Engine {
     const { config, log, miner } = this.#options;
-    const host = { status: () => this.#status(), stop: () => this.#end("stop") };
+    const host: EngineHost = {
+      status: () => this.#status(),
+      stop: () => this.#end("stop"),
+      pageLink: (peer, role) => this.#doors.page.link(peer, role),
+    };
     if (engineConfig.kind === "command")
       return startChildEngine({ ...{ config: engineConfig, home: config.paths.home, log, metrics }, ...host });
     const onFatal = ({ code }: { code: string }): void => this.#end(code, true);

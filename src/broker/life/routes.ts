@@ -54,7 +54,7 @@ export function createRoutes({
       },
     ],
     [
-      API_PATHS,
+      `${API_PATHS}*`,
       async (request, response, peer) => {
         outcomeApi ??= import("../outcome-api/api.ts").then(({ createOutcomeApi }) =>
           createOutcomeApi({ dispatch: engine.dispatch, held, health: ({ door }) => health(door), status, ...options }),

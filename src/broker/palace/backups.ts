@@ -80,7 +80,8 @@ export function readBackupRequest(params: Record<string, unknown>, { door }: Pic
   for (const path of [file, goesTo])
     if (path !== null && (typeof path !== "string" || !isAbsolute(path)))
       throw new PalaceError("PROTOCOL_BAD_PARAMS", "file must be an absolute path", BAD_PARAMS_HINT);
-  if (door !== "unix")
+  // A page with the role admin was opened through that socket (page/page.ts).
+  if (door !== "unix" && door !== "ui")
     throw new PalaceError(
       "BROKER_DENIED",
       "a backup is made on the broker's machine, through its socket",

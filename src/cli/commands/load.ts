@@ -53,6 +53,7 @@ export const LOADERS: Readonly<Record<CommandName | OldName | keyof typeof ALSO,
   task: () => import("../coordination/task.ts"),
   token: () => import("../verbs/token.ts"),
   tools: () => import("../verbs/tools.ts"),
+  ui: () => import("../verbs/ui.ts"),
   undo: () => import("../verbs/undo.ts"),
   uninstall: async () => ({ verb: (await import("../verbs/install.ts")).remove }),
   up: () => import("../verbs/up.ts"),
@@ -65,7 +66,13 @@ export const SUB_LOADERS: Readonly<Partial<Record<CommandName, Readonly<Record<s
 
 function subLoaders(): Record<string, Record<string, Load>> {
   const loaders: Record<string, Record<string, Load>> = {};
-  const calls = { ...OLD_NAMES, gate: "palace bridge gate", logs: "palace status logs", model: "palace config model" };
+  const calls = {
+    ...OLD_NAMES,
+    gate: "palace bridge gate",
+    logs: "palace status logs",
+    ui: "palace status ui",
+    model: "palace config model",
+  };
   for (const [old, call] of Object.entries(calls)) {
     const [, verb = "", sub = ""] = call.split(" ");
     if (/^[a-z]/.test(sub)) (loaders[verb] ??= {})[sub] = LOADERS[old as keyof typeof calls];

@@ -39,7 +39,7 @@ export const SYNONYMS: Readonly<Record<string, Synonym>> = Object.fromEntries([
   ...suggested("palace install all", "connect wire login"),
   ...suggested("palace mine PATH", "sync"),
   ...suggested("palace events watch", "watch"),
-  ...suggested("palace ls", "web ui gui"),
+  ...suggested("palace status ui", "web gui dashboard browser page"),
   ...suggested("palace devbox shell", "shell box docker"),
   ...suggested("palace start", "run serve"),
   ...suggested("palace stop", "kill quit"),

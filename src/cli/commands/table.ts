@@ -160,6 +160,7 @@ export const COMMANDS = {
       model: "get: add the model MiniLM to the search",
       jobs: "long work of the broker: list, cancel",
       spool: "writes that wait for a broker: list, show, replay",
+      ui: "a page in your browser: see, search, change, take back",
     },
   },
   doctor: { group: "care", does: "check everything, and say what to do", example: "palace doctor --fix" },
@@ -254,6 +255,7 @@ export const ALSO = {
   logs: "the log of the broker",
   model: "get: add the model MiniLM to the search",
   restart: "stop the broker and start it again",
+  ui: "a page in your browser: see, search, change, take back",
 } as const;
 
 /** Every word that may follow `palace`. */

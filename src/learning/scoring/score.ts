@@ -44,7 +44,7 @@ export function scoreMemories(tx: MemoryTx, call: WriteCall): ScoreResult {
     const drawer = findShown(tx, id);
     if (drawer !== undefined) judged.set(drawer.id, { drawer, outcome: one });
   }
-  const isPerson = call.peer.agent === PERSON;
+  const isPerson = call.peer.agent === PERSON || call.peer.door === "ui";
   // A person's score corrects the standing, whatever was scored in a conversation.
   const conversation = isPerson
     ? undefined

@@ -105,6 +105,7 @@ test.each([
   ["book.remove", `{"title":${WILD}}`, BAD_PARAMS],
   ["outcome.why", `{"id":${WILD}}`, BAD_PARAMS],
   ["turn.scored", `{"conversation":${WILD}}`, BAD_PARAMS],
+  ["ui.link", `{"role":${WILD}}`, BAD_PARAMS],
   ["turn.end", `{"conversation":"a","user":"x","assistant":"y","metadata":[${WILD}]}`, BAD_PARAMS],
   ["turn.owed", `{"conversation":${WILD}}`, BAD_PARAMS],
   ["turn.judge", `{"conversation":${WILD},"exchange":"e","sinceMs":1,"outcome":"worked"}`, BAD_PARAMS],

@@ -35,6 +35,7 @@ function start(): Promise<PalaceError> {
     ...{ config, metrics: new Metrics(), log: SILENT_LOG, onFatal: fatal.resolve },
     status: () => ({}) as StatusReport,
     stop: () => {},
+    pageLink: () => Promise.reject(new Error("no page")),
     miner: { command: process.execPath, args: [], env: {} },
     ending: new Promise(() => {}),
   });

@@ -71,6 +71,7 @@ test("a cancelled request gets no answer, and other requests of the same peer ge
     mines: {} as never,
     status: () => ({}) as never,
     stop: () => {},
+    pageLink: () => Promise.reject(new Error("no page")),
     openedRoots: [],
     linkRules: () => ({ hallwayMin: undefined, topicsMin: undefined }),
     redact: "recall",

@@ -1,0 +1,193 @@
+/**
+ * The page in the owner's browser: a door of its own on this machine's loopback, opened when somebody asks for a link and closed when
+ * nobody has used it for a while. It serves the page's files, a sign-in, JSON-RPC through the same dispatch as every client, and news.
+ * Made by life/doors.ts.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { isRecord } from "../../base/is-record.ts";
+import { PalaceError } from "../../base/errors.ts";
+import type { Role, StatusReport, UiLink } from "../../protocol/spec.ts";
+import { readBody } from "../door/body.ts";
+import { type OpenDoor, PAGE_PATHS, type Route } from "../door/door.ts";
+import type { Held } from "../door/held.ts";
+import type { Dispatch } from "../engine.ts";
+import type { Peer } from "../peer.ts";
+import { fileRoutes, SAFE_HEADERS } from "./files.ts";
+import { Sessions } from "./sessions.ts";
+
+export type PageOptions = {
+  /** Opens the door. Errors: CONFIG_BAD_VALUE. */
+  open: (guard: Sessions, routes: ReadonlyMap<string, Route>) => Promise<OpenDoor>;
+  dispatch: Dispatch;
+  held: Held;
+  status: () => StatusReport;
+  /** Called when the page is used. */
+  onUsed: () => void;
+};
+
+/** An unused door closes after this time, and ends its sessions. */
+const UNUSED_MAX_MS = 15 * 60_000;
+const LOOK_MS = 60_000;
+/** Interval of the news, ms. */
+const NEWS_MS = 1_000;
+/** A line without news keeps a connection from being taken for dead. */
+const STILL_HERE_TICKS = 15;
+/** Unread news of one reader, bytes: beyond it the reader is cut off. */
+const UNREAD_NEWS_MAX = 256 * 1024;
+const HINT = "load the page again";
+const RANK: Readonly<Record<Role, number>> = { reader: 0, agent: 1, admin: 2 };
+
+export class Page {
+  readonly #options: PageOptions;
+  readonly #sessions = new Sessions();
+  readonly #readers = new Set<ServerResponse>();
+  #routes = new Map<string, Route>();
+  #door: Promise<OpenDoor> | undefined;
+  #openDoor: OpenDoor | undefined;
+  #unused: NodeJS.Timeout | undefined;
+  #ticker: NodeJS.Timeout | undefined;
+  #usedMs = 0;
+  #ticks = 0;
+  #last = "";
+
+  constructor(options: PageOptions) {
+    this.#options = options;
+  }
+
+  get peers(): number {
+    return this.#openDoor?.peers ?? 0;
+  }
+
+  /**
+   * Makes a link for a peer: its role, or a lesser one that it asks for. A page of an admin may have files written on this machine, so
+   * that the peer must have come through the owner's socket. Errors: STORE_UNAVAILABLE, CONFIG_BAD_VALUE.
+   */
+  async link({ role: own, door: from }: Pick<Peer, "role" | "door">, wanted?: Role): Promise<UiLink> {
+    const role = own === "admin" && from !== "unix" ? "agent" : own;
+    const asked = wanted ?? role;
+    this.#use();
+    const door = await (this.#door ??= this.#open());
+    const granted = RANK[asked] < RANK[role] ? asked : role;
+    const { token, expiresAtMs } = this.#sessions.addLink(granted);
+    return { url: `http://127.0.0.1:${door.port}/ui/#${token}`, role: granted, expiresAtMs };
+  }
+
+  /** The page on a socket of the broker, at which every request says with its session whose it is. */
+  route(): [prefix: string, route: Route] {
+    const serve: Route = async (request, response, { role: _role, ...peer }) => {
+      const path = (request.url ?? "").split("?", 1)[0] ?? "";
+      const admission = this.#sessions.admit(request, path);
+      if (!admission.ok) return sendJson(response, admission.status, { error: admission.why });
+      const { name, role } = admission.token;
+      const route = this.#routes.get(path);
+      if (route === undefined) return sendJson(response, 404, { error: "there is no such page" });
+      await route(request, response, { ...peer, role, agent: `${name}:${peer.agent}`, door: "ui" });
+    };
+    return [`${PAGE_PATHS}*`, serve];
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#unused);
+    clearInterval(this.#ticker);
+    this.#sessions.clear();
+    for (const reader of this.#readers) reader.end();
+    const door = await this.#door?.catch(() => undefined);
+    [this.#door, this.#openDoor] = [undefined, undefined];
+    await door?.close();
+  }
+
+  async #open(): Promise<OpenDoor> {
+    try {
+      const routes = (this.#routes = fileRoutes());
+      routes.set("/ui/session", (request, response, peer) => this.#signIn(request, response, peer));
+      routes.set("/ui/rpc", (request, response, peer) => this.#call(request, response, peer));
+      routes.set("/ui/events", (_request, response) => this.#tellNews(response));
+      this.#openDoor = await this.#options.open(this.#sessions, routes);
+    } catch (error) {
+      this.#door = undefined;
+      throw error;
+    }
+    this.#unused = setInterval(() => this.#closeUnused(), LOOK_MS).unref();
+    return this.#openDoor;
+  }
+
+  #use(): void {
+    this.#usedMs = performance.now();
+    this.#options.onUsed();
+  }
+
+  #closeUnused(): void {
+    if (this.#readers.size === 0 && performance.now() - this.#usedMs > UNUSED_MAX_MS) void this.close();
+  }
+
+  async #signIn(request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void> {
+    const message = await this.#read(request, response, peer);
+    if (message === undefined) return;
+    const token = isRecord(message) ? message["token"] : undefined;
+    const session = typeof token === "string" ? this.#sessions.exchange(token) : undefined;
+    if (session === undefined) sendJson(response, 401, { error: "this link was used or is too old: type palace ui" });
+    else sendJson(response, 200, session);
+  }
+
+  async #call(request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void> {
+    const message = await this.#read(request, response, peer);
+    if (message === undefined) return;
+    const sizeBytes = Number(request.headers["content-length"] ?? 0);
+    sendJson(response, 200, (await this.#options.dispatch(peer, message, sizeBytes)) ?? {});
+  }
+
+  /** Returns the message; undefined when the request was refused. */
+  async #read(request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<unknown> {
+    this.#use();
+    // A form of another site cannot send this type.
+    if (request.method !== "POST" || request.headers["content-type"] !== "application/json")
+      return void response.writeHead(415, { ...SAFE_HEADERS, "content-length": 0, connection: "close" }).end();
+    const body = await readBody(request, HINT, { peer, unfinished: this.#options.held.unfinished });
+    if (body === undefined) return undefined;
+    if ("message" in body && body.message !== undefined) return body.message;
+    const error =
+      "error" in body ? body.error : new PalaceError("PROTOCOL_BAD_FRAME", "the request has no message", HINT);
+    response.setHeader("connection", "close");
+    return void sendJson(response, "status" in body ? body.status : 400, { error: error.message });
+  }
+
+  /** Sends server-sent events until the reader leaves. `change`: parts of `palace.status` that changed. */
+  async #tellNews(response: ServerResponse): Promise<void> {
+    this.#use();
+    response.writeHead(200, { ...SAFE_HEADERS, "content-type": "text/event-stream" });
+    response.write(`event: change\ndata: ${this.#news()}\n\n`);
+    this.#readers.add(response);
+    this.#ticker ??= setInterval(() => this.#tick(), NEWS_MS).unref();
+    const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+    response.once("close", leave).once("finish", leave);
+    await left;
+    this.#readers.delete(response);
+    this.#use();
+    if (this.#readers.size > 0) return;
+    clearInterval(this.#ticker);
+    this.#ticker = undefined;
+  }
+
+  #tick(): void {
+    const news = this.#news();
+    this.#ticks += 1;
+    const isNew = news !== this.#last;
+    this.#last = news;
+    if (!isNew && this.#ticks % STILL_HERE_TICKS !== 0) return;
+    for (const reader of this.#readers) {
+      if (reader.writableLength > UNREAD_NEWS_MAX) reader.destroy();
+      else reader.write(isNew ? `event: change\ndata: ${news}\n\n` : ":\n\n");
+    }
+  }
+
+  #news(): string {
+    const { state, drawers, wings, ledgerSizeBytes, peers, queue, search, driver } = this.#options.status();
+    return JSON.stringify({ state, drawers, wings, ledgerSizeBytes, peers, queue, search, driver });
+  }
+}
+
+function sendJson(response: ServerResponse, code: number, value: unknown): void {
+  const body = JSON.stringify(value);
+  const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+  response.writeHead(code, { ...SAFE_HEADERS, ...headers }).end(body);
+}

@@ -1,0 +1,85 @@
+/**
+ * Keeps the links that open the page once, and the sessions that they become. Both are hashes in the memory of this process. The door of
+ * the page asks `admit` before it answers. Made by page.ts.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { Role } from "../../protocol/spec.ts";
+import { type Admission, hostName, refusal } from "../door/guard.ts";
+import { isLoopback } from "../door/listen.ts";
+
+/** Time in which a link has to be opened, ms. */
+export const LINK_MAX_MS = 60_000;
+/** Links and sessions that are remembered; beyond this the oldest is dropped. */
+const KEPT_MAX = 100;
+/** Paths that need a session. */
+const CLOSED = ["/ui/rpc", "/ui/events"];
+
+type Session = { id: string; role: Role };
+
+export class Sessions {
+  readonly #now: () => number;
+  readonly #links = new Map<string, { role: Role; expiresAtMs: number }>();
+  readonly #sessions = new Map<string, Session>();
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
+
+  /** Makes a token that `exchange` takes once. */
+  addLink(role: Role): { token: string; expiresAtMs: number } {
+    const token = randomBytes(32).toString("base64url");
+    const expiresAtMs = this.#now() + LINK_MAX_MS;
+    keep(this.#links, hash(token), { role, expiresAtMs });
+    return { token, expiresAtMs };
+  }
+
+  /** Turns a link's token into a session. Undefined: the token is unknown, used or too old. */
+  exchange(token: string): { bearer: string; role: Role } | undefined {
+    const link = this.#links.get(hash(token));
+    this.#links.delete(hash(token));
+    if (link === undefined || link.expiresAtMs < this.#now()) return undefined;
+    const bearer = randomBytes(32).toString("base64url");
+    keep(this.#sessions, hash(bearer), { id: randomBytes(6).toString("hex"), role: link.role });
+    return { bearer, role: link.role };
+  }
+
+  clear(): void {
+    this.#links.clear();
+    this.#sessions.clear();
+  }
+
+  /** Admits the page's own requests. Everybody may load its files, which hold nothing of the memory. */
+  admit({ headers }: IncomingMessage, path: string): Admission {
+    const { host, origin, authorization } = headers;
+    // A page of another site may have its own name point at this address.
+    if (!isLoopback(hostName(host) ?? "")) return refusal(421, "the page is at 127.0.0.1 only");
+    if (origin !== undefined && origin !== `http://${host ?? ""}`)
+      return refusal(403, "pages of another origin may not call a palace");
+    if (!path.startsWith("/ui")) return refusal(404, "the page is at /ui/");
+    if (!CLOSED.includes(path)) return { ok: true, token: { id: "files", name: "ui", role: "reader" }, headers: {} };
+    const bearer = /^Bearer (\S+)$/.exec(authorization ?? "")?.[1];
+    const session = bearer === undefined ? undefined : this.#sessions.get(hash(bearer));
+    if (session === undefined) return refusal(401, "the session is over: type palace ui");
+    return { ok: true, token: { ...session, name: "ui" }, headers: {} };
+  }
+
+  /** The door asks for a proof's nonce; the page proves nothing that way. */
+  challenge(): string {
+    return "none";
+  }
+
+  isValid(id: string): boolean {
+    return this.#sessions.values().some((session) => session.id === id);
+  }
+}
+
+function keep<T>(map: Map<string, T>, key: string, value: T): void {
+  const [oldest] = map.keys();
+  if (map.size >= KEPT_MAX && oldest !== undefined) map.delete(oldest);
+  map.set(key, value);
+}
+
+function hash(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex");
+}

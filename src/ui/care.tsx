@@ -1,0 +1,128 @@
+/** The broker itself: its health, long work with progress, a backup, doors and settings. */
+import type { Role } from "../protocol/spec.ts";
+import type { JobReport, StatusReport } from "../protocol/spec.ts";
+import { useEffect, useState } from "preact/hooks";
+import { call, CallError, type News } from "./client.ts";
+import { announce } from "./done.tsx";
+import { Health } from "./home.tsx";
+import { Action, Failure, Heading, type Loaded, useLoaded } from "./parts.tsx";
+import { bytes, plain, plural, time } from "./words.ts";
+
+/** Interval at which the progress of a running job is asked for, ms. */
+const PROGRESS_MS = 700;
+
+export function Care({ news, role }: { news: News | undefined; role: Role }) {
+  const jobs = useLoaded(() => call("job.list", {}), []);
+  const status = useLoaded(() => call("palace.status", {}), []);
+  const isRunning = jobs.value?.jobs.some(({ state }) => state === "running") ?? false;
+  // Each look begins after the one before it has answered: under load an answer takes longer than the interval.
+  useEffect(() => {
+    if (!isRunning) return;
+    const timer = setTimeout(jobs.again, PROGRESS_MS);
+    return () => clearTimeout(timer);
+  }, [jobs.value, jobs.error]);
+  return (
+    <>
+      <h1>Care</h1>
+      <div class="columns">
+        <div>
+          <JobList jobs={jobs} isOwner={role === "admin"} />
+          {role === "admin" ? <Backup onStarted={jobs.again} isBusy={isRunning} /> : null}
+        </div>
+        <div>
+          <Health news={news} />
+          <Failure error={status.error} />
+          {status.value === undefined ? null : <Broker status={status.value} />}
+        </div>
+      </div>
+    </>
+  );
+}
+
+function JobList({ jobs, isOwner }: { jobs: Loaded<{ jobs: JobReport[] }>; isOwner: boolean }) {
+  const all = jobs.value?.jobs.toReversed() ?? [];
+  return (
+    <section>
+      <Heading aside="since the broker started">Long work</Heading>
+      <Failure error={jobs.error} />
+      {jobs.value !== undefined && all.length === 0 ? <p class="quiet">None runs, and none has run.</p> : null}
+      <ul class="rows jobs">
+        {all.map((job) => (
+          <li key={job.id} data-job={job.state}>
+            <div>
+              <strong>{job.kind}</strong> {job.state}
+              <small>{[time(job.startedAtMs), progressOf(job)].filter((part) => part !== "").join(" · ")}</small>
+              {job.state === "running" && job.total > 0 ? (
+                <progress value={job.done} max={job.total} aria-label={job.kind} />
+              ) : null}
+              {job.error === null || job.state === "cancelled" ? null : (
+                <Failure error={new CallError(job.error.message, job.error.code, job.error.hint)} />
+              )}
+            </div>
+            {job.state !== "running" || !isOwner ? null : (
+              <Action run={() => call("job.cancel", { id: job.id }).then(jobs.again)}>Cancel</Action>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function progressOf({ state, step, done, total, result }: JobReport): string {
+  if (state === "running") return total > 0 ? `${plain(step)} ${done} of ${total}` : plain(step);
+  const file = result?.["file"];
+  const size = result?.["bytes"];
+  if (typeof file !== "string") return "";
+  return typeof size === "number" ? `${plain(file)}, ${bytes(size)}` : plain(file);
+}
+
+function Backup({ onStarted, isBusy }: { onStarted: () => void; isBusy: boolean }) {
+  const [file, setFile] = useState("");
+  const start = async () => {
+    if (!file.startsWith("/"))
+      throw new CallError("A backup needs a whole path on the broker's machine: /folder/file.tar");
+    await call("job.start", { kind: "backup", file, replace: false, goesTo: null, encrypted: false });
+    announce({ says: "The backup has begun." });
+    onStarted();
+  };
+  return (
+    <section>
+      <Heading aside="one file of everything">Backup</Heading>
+      <label>
+        File on the broker's machine
+        <input value={file} placeholder="/folder/palace.tar" onInput={(event) => setFile(event.currentTarget.value)} />
+      </label>
+      <div class="buttons">
+        {isBusy ? <span class="quiet">One job at a time.</span> : <Action run={start}>Back up</Action>}
+      </div>
+    </section>
+  );
+}
+
+function Broker({ status }: { status: StatusReport }) {
+  const { version, home, doors, settings = [], startedAtMs, closets, graph, topology } = status;
+  const rows: [name: string, value: string][] = [
+    ["Version", version],
+    ["Started", time(startedAtMs)],
+    ["Memory", home],
+    ["Place", topology],
+    ...doors.map((door): [string, string] => ["Door", door.kind === "unix" ? door.path : `${door.host}:${door.port}`]),
+    ["Facts", plural(graph.facts, "fact")],
+    ["Closets", plural(closets.count, "closet")],
+    ...settings.map(({ key, value }): [string, string] => [key, value]),
+  ];
+  return (
+    <section>
+      <Heading>Broker</Heading>
+      <dl class="facts">
+        {rows.map(([name, value]) => (
+          <div key={`${name} ${value}`}>
+            <dt>{name}</dt>
+            <dd>{plain(value)}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}

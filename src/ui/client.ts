@@ -1,0 +1,151 @@
+/** The page's way to the broker: the sign-in, calls of methods and tools, and news. Knows no view. */
+import type { MethodName, Methods, Role, StatusReport } from "../protocol/spec.ts";
+
+/** Parts of the status that the broker sends after each change. */
+export type News = Pick<StatusReport, "state" | "drawers" | "wings" | "peers" | "queue" | "search" | "driver"> & {
+  ledgerSizeBytes: number;
+};
+
+export type Session = { bearer: string; role: Role };
+
+/** An error that the broker explains. `code` is empty when no broker answered. */
+export class CallError extends Error {
+  readonly code: string;
+  readonly hint: string;
+  constructor(message: string, code = "", hint = "") {
+    super(message);
+    this.code = code;
+    this.hint = hint;
+  }
+}
+
+const KEPT = "palace-session";
+const SIGNED_OUT = "signed out";
+/** Methods of ours that write: a key of its own makes each call count once. */
+const WRITES: readonly MethodName[] = ["memory.undo", "memory.forget", "outcome.score"];
+const AGAIN_MS = 2_000;
+const ENDED = "The broker does not answer. Type: palace ui";
+
+let session: Session | undefined;
+let lastId = 0;
+
+/**
+ * Takes the link's token out of the address and turns it into a session. The session is in this tab's own storage: a cookie of
+ * 127.0.0.1 would go to every port of this machine. Undefined: the user has to ask for a link.
+ */
+export async function signIn(): Promise<Session | undefined> {
+  const token = /^#([A-Za-z0-9_-]{43})$/.exec(location.hash)?.[1];
+  if (token === undefined) return (session = storedSession());
+  history.replaceState(null, "", "/ui/#/");
+  const response = await post("/ui/session", { token });
+  if (!response.ok) return (session = storedSession());
+  session = sessionIn(await response.json());
+  sessionStorage.setItem(KEPT, JSON.stringify(session));
+  return session;
+}
+
+function storedSession(): Session | undefined {
+  const kept = sessionStorage.getItem(KEPT);
+  return kept === null ? undefined : sessionIn(JSON.parse(kept));
+}
+
+function sessionIn(value: unknown): Session | undefined {
+  const { bearer, role } = isRecord(value) ? value : {};
+  const isRole = role === "admin" || role === "agent" || role === "reader";
+  return typeof bearer === "string" && isRole ? { bearer, role } : undefined;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The broker sends all of a status, or none. */
+function isNews(value: unknown): value is News {
+  return isRecord(value) && isRecord(value["queue"]) && isRecord(value["search"]) && isRecord(value["driver"]);
+}
+
+/** Calls `listener` when the session has ended. */
+export function onSignedOut(listener: () => void): void {
+  addEventListener(SIGNED_OUT, listener);
+}
+
+/** Calls one of our own methods. Errors: CallError. */
+export function call<M extends MethodName>(method: M, params: Methods[M]["params"]): Promise<Methods[M]["result"]> {
+  return ask(method, WRITES.includes(method) ? { ...params, _meta: newKey() } : params);
+}
+
+/** Calls a tool as an agent does; a write is done once. Errors: CallError, also for a tool that says it failed. */
+export async function callTool(name: string, given: Record<string, unknown>): Promise<Record<string, unknown>> {
+  const params = { name: `mempalace_${name}`, arguments: given, _meta: newKey() };
+  const { content } = await ask<{ content: { text: string }[] }>("tools/call", params);
+  const result: unknown = JSON.parse(content[0]?.text ?? "{}");
+  if (!isRecord(result)) throw new CallError("The broker's answer cannot be read.");
+  const { success, error } = result;
+  if (success === false || error !== undefined) throw new CallError(String(error ?? "It was refused."));
+  return result;
+}
+
+async function ask<T>(method: string, params: unknown): Promise<T> {
+  const response = await post("/ui/rpc", { jsonrpc: "2.0", id: ++lastId, method, params });
+  const answer = (await response.json().catch(() => ({}))) as Answer<T>;
+  if (answer.result !== undefined) return answer.result;
+  const { message = `The broker answered ${response.status}.`, data } = answer.error ?? {};
+  throw new CallError(message, data?.code, data?.hint);
+}
+
+type Answer<T> = { result?: T; error?: { message: string; data?: { code: string; hint: string } } };
+
+async function post(path: string, body: unknown): Promise<Response> {
+  const headers = { "content-type": "application/json", ...credentials() };
+  try {
+    const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
+    if (response.status === 401) signOut();
+    return response;
+  } catch {
+    throw new CallError(ENDED);
+  }
+}
+
+function credentials(): Record<string, string> {
+  return { "palace-agent": "page", ...(session !== undefined && { authorization: `Bearer ${session.bearer}` }) };
+}
+
+function newKey(): { "palace/idempotencyKey": string } {
+  return { "palace/idempotencyKey": crypto.randomUUID() };
+}
+
+function signOut(): void {
+  session = undefined;
+  sessionStorage.removeItem(KEPT);
+  dispatchEvent(new Event(SIGNED_OUT));
+}
+
+/** Reads news until the page is left, and connects again after an end. EventSource could not send the session. */
+export async function listen(onNews: (news: News | undefined) => void): Promise<void> {
+  while (session !== undefined) {
+    try {
+      const response = await fetch("/ui/events", { headers: credentials() });
+      if (response.status === 401) signOut();
+      else if (response.body !== null) await readEvents(response.body, onNews);
+    } catch {
+      // The broker has ended or restarts.
+    }
+    onNews(undefined);
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+  }
+}
+
+async function readEvents(body: ReadableStream<Uint8Array>, onNews: (news: News) => void): Promise<void> {
+  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
+  for (let text = ""; ;) {
+    const { done, value = "" } = await reader.read();
+    if (done) return;
+    const events = (text + value).split("\n\n");
+    text = events.pop() ?? "";
+    for (const event of events) {
+      const data = /^data: (.*)$/m.exec(event)?.[1];
+      const news: unknown = data === undefined ? undefined : JSON.parse(data);
+      if (isNews(news)) onNews(news);
+    }
+  }
+}

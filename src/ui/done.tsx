@@ -1,0 +1,50 @@
+/** The line that says what was just done, with the way back. Views announce; the page shows the newest. */
+import { useEffect, useState } from "preact/hooks";
+import { call } from "./client.ts";
+import { Action } from "./parts.tsx";
+import { plural } from "./words.ts";
+
+type Done = { says: string; undo?: { sinceMs: number; untilMs: number } };
+
+/** The name under which the broker's journal has the page's writes. */
+export const OURS = "ui:page";
+const EVENT = "palace-done";
+
+/** Does a write and announces it. `canUndo`: the role may take it back, and the write is one that can be. */
+export async function doneWith<T>(says: string, canUndo: boolean, write: () => Promise<T>): Promise<T> {
+  const sinceMs = Date.now();
+  const result = await write();
+  announce({ says, ...(canUndo && { undo: { sinceMs, untilMs: Date.now() } }) });
+  return result;
+}
+
+export function announce(detail: Done): void {
+  dispatchEvent(new CustomEvent(EVENT, { detail }));
+}
+
+export function LastDone() {
+  const [done, setDone] = useState<Done>();
+  useEffect(() => {
+    const hear = (event: Event) => setDone((event as CustomEvent<Done>).detail);
+    addEventListener(EVENT, hear);
+    return () => removeEventListener(EVENT, hear);
+  }, []);
+  const undo = async () => {
+    if (done?.undo === undefined) return;
+    const { removed, restored, reverted, refused } = await call("memory.undo", { agent: OURS, ...done.undo });
+    const left = refused === 0 ? "" : `; ${plural(refused, "change")} of others since then stayed`;
+    announce({ says: `Taken back: ${plural(removed + restored + reverted, "change")}${left}.` });
+  };
+  return (
+    <div class="done" role="status">
+      {done === undefined ? null : (
+        <p>
+          {done.says} {done.undo === undefined ? null : <Action run={undo}>Undo</Action>}
+          <button type="button" aria-label="Close this line" onClick={() => setDone(undefined)}>
+            ×
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,161 @@
+/** Small parts that the views share: loading, errors, dialogs, long lists. */
+import type { ComponentChildren } from "preact";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { CallError } from "./client.ts";
+
+export type Loaded<T> = { value?: T; error?: Error; again: () => void };
+
+/** Loads when one of the inputs changes; until then the last value stays. */
+export function useLoaded<T>(load: () => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
+  const [state, setState] = useState<{ value?: T; error?: Error }>({});
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    let isWanted = true;
+    load().then(
+      (value) => isWanted && setState({ value }),
+      (error: unknown) => isWanted && setState((last) => ({ ...last, error: error as Error })),
+    );
+    return () => void (isWanted = false);
+  }, [...inputs, round]);
+  return { ...state, again: useCallback(() => setRound((last) => last + 1), []) };
+}
+
+/** Returns the value as it changes, at most once in that time: a mine writes a thousand times a second. */
+export function useSlowly<T>(value: T, everyMs: number): T {
+  const [shown, setShown] = useState(value);
+  const changedMs = useRef(0);
+  useEffect(() => {
+    const change = () => {
+      changedMs.current = performance.now();
+      setShown(value);
+    };
+    const waitMs = changedMs.current === 0 ? 0 : changedMs.current + everyMs - performance.now();
+    const timer = setTimeout(change, Math.max(waitMs, 0));
+    return () => clearTimeout(timer);
+  }, [value]);
+  return shown;
+}
+
+export function Failure({ error }: { error: Error | undefined }) {
+  if (error === undefined) return null;
+  const hint = error instanceof CallError ? error.hint : "";
+  return (
+    <p class="failure" role="alert">
+      {error.message}
+      {hint === "" ? null : <code>{hint}</code>}
+    </p>
+  );
+}
+
+export function Heading({ children, aside }: { children: ComponentChildren; aside?: ComponentChildren }) {
+  return (
+    <header class="heading">
+      <h2>{children}</h2>
+      {aside === undefined ? null : <span class="quiet">{aside}</span>}
+    </header>
+  );
+}
+
+type DialogProps = { title: string; onClose: () => void; children: ComponentChildren };
+
+/** Asks over the page; the browser keeps the focus in it, and Escape closes it. */
+export function Dialog({ title, onClose, children }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => element.current?.showModal(), []);
+  return (
+    <dialog ref={element} aria-label={title} onClose={onClose}>
+      <h2>{title}</h2>
+      {children}
+    </dialog>
+  );
+}
+
+type ActionProps = { run: () => Promise<unknown>; kind?: "main" | "danger"; children: ComponentChildren };
+
+/** A button that waits for what it does, and shows why it failed. */
+export function Action({ run, kind, children }: ActionProps) {
+  const [isRunning, setRunning] = useState(false);
+  const [error, setError] = useState<Error>();
+  const click = async () => {
+    setRunning(true);
+    setError(undefined);
+    await run().catch(setError);
+    setRunning(false);
+  };
+  return (
+    <>
+      <button type="button" class={kind} disabled={isRunning} onClick={() => void click()}>
+        {children}
+      </button>
+      <Failure error={error} />
+    </>
+  );
+}
+
+const PAGE = 100;
+const PAGES_KEPT = 20;
+const ROWS_AROUND = 8;
+
+type ListProps<T> = {
+  label: string;
+  rowHeight: number;
+  /** Loads one page. */
+  load: (offset: number, limit: number) => Promise<{ rows: T[]; total: number }>;
+  row: (item: T) => ComponentChildren;
+  /** Loads the rows in sight again when one of these changes. Another list needs another `key`. */
+  inputs: readonly unknown[];
+};
+
+/** A list of any length: it has only the rows in sight, and asks for the pages that these are on. */
+export function LongList<T>({ label, rowHeight, load, row, inputs }: ListProps<T>) {
+  const [pages, setPages] = useState(new Map<number, T[]>());
+  const [total, setTotal] = useState<number>();
+  const [error, setError] = useState<Error>();
+  const [from, setFrom] = useState(0);
+  const box = useRef<HTMLDivElement>(null);
+  const wanted = useRef(new Set<number>());
+  const height = box.current?.clientHeight ?? 600;
+  const first = Math.max(from - ROWS_AROUND, 0);
+  const last = Math.min(first + Math.ceil(height / rowHeight) + 2 * ROWS_AROUND, total ?? 1);
+
+  useEffect(() => {
+    wanted.current.clear();
+  }, inputs);
+  useEffect(() => {
+    for (const page of new Set([Math.floor(first / PAGE), Math.floor(Math.max(last - 1, 0) / PAGE)])) {
+      if (wanted.current.has(page)) continue;
+      wanted.current.add(page);
+      load(page * PAGE, PAGE).then(({ rows, total: all }) => {
+        setTotal(all);
+        setError(undefined);
+        setPages((known) => new Map([...[...known].slice(1 - PAGES_KEPT), [page, rows]]));
+        for (const old of wanted.current) if (wanted.current.size > PAGES_KEPT) wanted.current.delete(old);
+      }, setError);
+    }
+  }, [first, last, ...inputs]);
+
+  const shown = Array.from({ length: Math.max(last - first, 0) }, (_, at) => first + at);
+  const top = (at: number) => ({ top: `${at * rowHeight}px`, height: `${rowHeight}px` });
+  return (
+    <div
+      class="long"
+      style={total === undefined ? {} : { height: `min(70vh, ${Math.max(total, 1) * rowHeight + 2}px)` }}
+      ref={box}
+      tabIndex={0}
+      onScroll={(event) => setFrom(Math.floor(event.currentTarget.scrollTop / rowHeight))}
+    >
+      <Failure error={error} />
+      {total === 0 ? <p class="quiet pad">Nothing here yet.</p> : null}
+      <ul aria-label={label} style={{ height: `${(total ?? 0) * rowHeight}px` }}>
+        {shown.map((at) => {
+          const item = pages.get(Math.floor(at / PAGE))?.[at % PAGE];
+          return (
+            <li key={at} style={top(at)} aria-setsize={total ?? -1} aria-posinset={at + 1}>
+              {item === undefined ? <span class="quiet">…</span> : row(item)}
+            </li>
+          );
+        })}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,79 @@
+/** Numbers, times and texts as people read them. Pure. */
+
+const UNITS = ["B", "kB", "MB", "GB", "TB"];
+/** Characters that turn the direction of text around them. */
+const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const WORD = /[\p{L}\p{N}]+/gu;
+const STEM_MIN = 3;
+/** Lines without a word, too. */
+const BLANK_LINES = /\n(?:[^\p{L}\p{N}\n]*\n)+/gu;
+const TITLE_WITHIN = 2_000;
+
+export function count(number: number): string {
+  return number.toLocaleString("en");
+}
+
+export function plural(number: number, word: string): string {
+  return `${count(number)} ${word}${number === 1 ? "" : "s"}`;
+}
+
+export function bytes(size: number): string {
+  const power = size < 1000 ? 0 : Math.min(Math.floor(Math.log10(size) / 3), UNITS.length - 1);
+  return `${(size / 1000 ** power).toFixed(power === 0 ? 0 : 1)} ${UNITS[power] ?? ""}`;
+}
+
+export function time(at: number | string | undefined): string {
+  const date = new Date(at ?? "");
+  if (Number.isNaN(date.getTime())) return "";
+  const isToday = date.toDateString() === new Date().toDateString();
+  const clock = date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  return isToday ? `today ${clock}` : `${date.toLocaleDateString("en-GB", { dateStyle: "medium" })} ${clock}`;
+}
+
+export function startOfToday(): number {
+  return new Date().setHours(0, 0, 0, 0);
+}
+
+/** Makes characters visible that would turn the text around them. */
+export function plain(text: string): string {
+  return text.replaceAll(TURNING, (one) => `⟨U+${one.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+}
+
+/** Returns the first heading or sentence: a slice of a document may begin within a word. */
+export function title(text: string): string {
+  const lines = text.slice(0, TITLE_WITHIN).split("\n");
+  const saying = lines.filter((one) => /[\p{L}\p{N}]/u.test(one));
+  const line = saying.find((one) => /^#+ /.test(one) || one.trim().split(" ").length > 2) ?? saying[0] ?? text;
+  return plain(line.replace(/^[#>*\-\s]+/, "").slice(0, 160)) || "(empty)";
+}
+
+export type Piece = { text: string; isMatch: boolean };
+
+/** Cuts a text into pieces; those that begin as a word of the question does are matches. */
+export function marked(text: string, question: string): Piece[] {
+  const stems = [...question.toLowerCase().matchAll(WORD)]
+    .map(([word]) => (word.length > STEM_MIN + 2 ? word.slice(0, -2) : word))
+    .filter((stem) => stem.length >= STEM_MIN);
+  const pieces: Piece[] = [];
+  let from = 0;
+  for (const { 0: word, index } of text.matchAll(WORD)) {
+    if (!stems.some((stem) => word.toLowerCase().startsWith(stem))) continue;
+    if (index > from) pieces.push({ text: text.slice(from, index), isMatch: false });
+    pieces.push({ text: word, isMatch: true });
+    from = index + word.length;
+  }
+  return from < text.length ? [...pieces, { text: text.slice(from), isMatch: false }] : pieces;
+}
+
+/** Returns the part of a text with the most matches, at most `size` characters. */
+export function passage(text: string, question: string, size = 360): string {
+  if (text.length <= size) return text.trim().replaceAll(BLANK_LINES, "\n");
+  let [best, most] = [0, -1];
+  for (let from = 0; from < Math.min(text.length, 100_000); from += size / 2) {
+    const matches = marked(text.slice(from, from + size), question).filter(({ isMatch }) => isMatch).length;
+    if (matches > most) [best, most] = [from, matches];
+  }
+  const cut = text.slice(best, best + size);
+  const lines = cut.trim().replaceAll(BLANK_LINES, "\n");
+  return `${best > 0 ? "… " : ""}${lines}${best + size < text.length ? " …" : ""}`;
+}

@@ -1,0 +1,69 @@
+/** The system's Chromium, for tests of the page. Debian's package `chromium` has it. The tests download nothing. */
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import type { TestPalace } from "./palace.ts";
+
+/** Other tests may share the cores. */
+const WAIT_MAX_MS = 120_000;
+const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+
+export async function openBrowser(): Promise<Browser> {
+  const executablePath = PLACES.find((path) => existsSync(path));
+  if (executablePath === undefined) throw new Error("the tests of the page need Chromium: apt-get install chromium");
+  // No name resolves and no address but the loopback is reached: the page is offline.
+  const args = ["--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"];
+  return chromium.launch({ executablePath, args });
+}
+
+export type SeenPage = Page & {
+  /** Errors, breaches of the policy and requests to other hosts. */
+  complaints: string[];
+};
+
+/** Asks for a link as `palace ui` does. */
+export async function linkTo(palace: TestPalace, role = "admin"): Promise<string> {
+  const { code, stdout, stderr } = await palace.run("palace", ["ui", "--json", "--role", role]);
+  if (code !== 0) throw new Error(stderr);
+  return (JSON.parse(stdout) as { url: string }).url;
+}
+
+/** Opens the page with a link of that role. */
+export async function openPage(
+  browser: Browser,
+  palace: TestPalace,
+  { role = "admin", ...options }: BrowserContextOptions & { role?: string } = {},
+): Promise<SeenPage> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  page.setDefaultTimeout(WAIT_MAX_MS);
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("dialog", (dialog) => {
+    complaints.push(`a script asked: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on("request", (request) => {
+    if (!/^(http:\/\/127\.0\.0\.1:|data:)/.test(request.url())) complaints.push(`asked for ${request.url()}`);
+  });
+  await page.goto(await linkTo(palace, role));
+  await page.waitForSelector("main h1");
+  return Object.assign(page, { complaints });
+}
+
+/** Returns serious findings of axe, and a page wider than its window. Needs a context with `bypassCSP`. */
+export async function seriousFindings(page: Page): Promise<string[]> {
+  await page.evaluate(readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8"));
+  const found = (await page.evaluate("axe.run().then(({ violations }) => violations)")) as Violation[];
+  const serious = found.filter(({ impact }) => impact === "serious" || impact === "critical");
+  const width = Number(await page.evaluate("document.documentElement.scrollWidth - innerWidth"));
+  return [
+    ...serious.map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ""}`),
+    ...(width > 0 ? [`the page is ${width} pixels too wide`] : []),
+  ];
+}
+
+type Violation = { id: string; impact: string; nodes: { html: string }[] };

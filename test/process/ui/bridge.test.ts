@@ -1,0 +1,29 @@
+/** The page over an SSH bridge: `palace ui` on one machine shows the memory of another one. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { expect, test } from "vitest";
+import { pair } from "../../helpers/bridge-pair.ts";
+import { openBrowser } from "../../helpers/browser.ts";
+
+test("over a bridge the page is passed on, with the bridge's role, until the command ends", async () => {
+  await using all = await pair();
+  expect((await all.setup()).code).toBe(0);
+  await all.host.run("palace", ["add", "a note of the host"]);
+  const command = [all.box.executable("palace"), "ui", "--no-open"];
+  const child = spawn(process.execPath, command, { env: all.box.env, stdio: ["ignore", "pipe", "inherit"] });
+  const [url] = (await once(createInterface(child.stdout), "line")) as [string];
+  const browser = await openBrowser();
+  try {
+    const page = await browser.newPage();
+    await page.goto(url);
+    await page.getByText("a note of the host").waitFor();
+    await page.getByText("live, as agent").waitFor();
+    expect(await page.getByRole("link", { name: "History" }).count()).toBe(0);
+  } finally {
+    await browser.close();
+    child.kill("SIGINT");
+  }
+  await once(child, "close");
+  await expect(fetch(new URL("/ui/", url))).rejects.toThrow("fetch failed");
+});

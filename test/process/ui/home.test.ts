@@ -1,0 +1,171 @@
+/** The page of `palace ui`: who gets in, what is served, and whether its numbers are those of the commands. */
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { connectClient } from "../../../src/wire/client/client.ts";
+import { loadConfig } from "../../../src/config/config.ts";
+import { linkTo, openBrowser, openPage, type SeenPage, seriousFindings } from "../../helpers/browser.ts";
+import { freePort } from "../../helpers/free-port.ts";
+import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
+
+const GZIPPED_MAX = 250 * 1024;
+const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'";
+
+let browser: Browser;
+beforeAll(async () => void (browser = await openBrowser()));
+afterAll(() => browser.close());
+
+async function json<T>(palace: TestPalace, ...args: string[]): Promise<T> {
+  const { code, stdout, stderr } = await palace.run("palace", [...args, "--json"]);
+  expect(code, stderr).toBe(0);
+  return JSON.parse(stdout) as T;
+}
+
+async function filled(): Promise<TestPalace> {
+  const palace = createTestPalace();
+  await palace.startBroker();
+  const client = await palace.client();
+  const places = [
+    ["shop", "orders", 7],
+    ["shop", "stock", 3],
+    ["blog", "ideas", 4],
+  ] as const;
+  for (const [wing, room, drawers] of places)
+    for (let at = 0; at < drawers; at++)
+      await client.callTool("mempalace_add_drawer", { wing, room, content: `${room} ${at}: the pump hums at night` });
+  client.close();
+  return palace;
+}
+
+/** Returns the number that the page shows under that name. */
+async function number(page: SeenPage, name: string): Promise<number> {
+  const text = await page.locator(`[data-number="${name}"]`).innerText();
+  return Number(/[\d,]+/.exec(text)?.[0].replaceAll(",", "") ?? NaN);
+}
+
+test("each number of the first view is the one that its command prints, and stays so while others write", async () => {
+  await using palace = await filled();
+  const page = await openPage(browser, palace);
+  const same = async (): Promise<void> => {
+    const status = await json<{ drawers: number; wings: number; queue: { acknowledged: number } }>(palace, "status");
+    const { entries } = await json<{ entries: unknown[] }>(palace, "history", "--limit", "500");
+    await expect.poll(() => number(page, "drawers")).toBe(status.drawers);
+    expect(await number(page, "wings")).toBe(status.wings);
+    expect(await number(page, "rooms")).toBe(3);
+    await expect.poll(() => number(page, "acknowledged")).toBe(status.queue.acknowledged);
+    await expect.poll(() => number(page, "today")).toBe(entries.length);
+  };
+  await same();
+  await palace.run("palace", ["add", "a late note"]);
+  await expect.poll(() => page.getByText("a late note").count()).toBe(1);
+  expect((await json<{ drawers: number }>(palace, "status")).drawers).toBe(15);
+  await expect.poll(() => number(page, "drawers")).toBe(15);
+
+  const wings = await json<{ wings: Record<string, number> }>(palace, "ls");
+  for (const [wing, drawers] of Object.entries(wings.wings))
+    expect(await page.getByRole("link", { name: `${wing} ${drawers} drawer` }).count(), wing).toBe(1);
+  await page.getByRole("link", { name: "shop 10 drawers" }).click();
+  await expect.poll(() => number(page, "here")).toBe(10);
+  await page.getByRole("link", { name: "stock 3 drawers" }).click();
+  await expect.poll(() => number(page, "here")).toBe(3);
+  await expect.poll(() => page.getByRole("list", { name: "Drawers" }).getByRole("link").count()).toBe(3);
+  expect(page.complaints).toEqual([]);
+});
+
+test("a link opens the page once, and nobody reads the memory without one", async () => {
+  await using palace = await filled();
+  const url = await linkTo(palace);
+  const { origin, hash } = new URL(url);
+  const ask = (path: string, init: RequestInit = {}): Promise<Response> =>
+    fetch(`${origin}${path}`, { ...init, headers: { "content-type": "application/json", ...init.headers } });
+  const body = JSON.stringify({ token: hash.slice(1) });
+  const first = await ask("/ui/session", { method: "POST", body });
+  expect(await first.json()).toMatchObject({ role: "admin" });
+  expect((await ask("/ui/session", { method: "POST", body })).status).toBe(401);
+  const rpc = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "palace.status", params: {} });
+  expect((await ask("/ui/rpc", { method: "POST", body: rpc })).status).toBe(401);
+  expect((await ask("/ui/events")).status).toBe(401);
+  for (const path of ["/mcp", "/health", "/metrics", "/api/health"]) expect((await ask(path)).status, path).toBe(404);
+
+  const page = await ask("/ui/");
+  expect(page.headers.get("content-security-policy")).toContain(POLICY);
+  expect(page.headers.get("access-control-allow-origin")).toBeNull();
+  expect(page.headers.get("x-content-type-options")).toBe("nosniff");
+  const foreign = { origin: "http://evil.example" };
+  expect((await ask("/ui/session", { method: "POST", body, headers: foreign })).status).toBe(403);
+});
+
+test("a name that was rebound to this machine is refused", async () => {
+  await using palace = await filled();
+  const { port } = new URL(await linkTo(palace));
+  const { request } = await import("node:http");
+  const status = await new Promise((resolve) =>
+    request({ port, host: "127.0.0.1", path: "/ui/", headers: { host: "evil.example" } }, ({ statusCode }) =>
+      resolve(statusCode),
+    ).end(),
+  );
+  expect(status).toBe(421);
+});
+
+test("a reader's page is told who may do more", async () => {
+  await using palace = await filled();
+  const { origin, hash } = new URL(await linkTo(palace, "reader"));
+  const headers = { "content-type": "application/json" };
+  const body = JSON.stringify({ token: hash.slice(1) });
+  const session = (await (await fetch(`${origin}/ui/session`, { method: "POST", headers, body })).json()) as object;
+  const { bearer = "" } = session as { bearer?: string };
+  const call = async (method: string, params: object): Promise<unknown> => {
+    const message = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+    const own = { ...headers, authorization: `Bearer ${bearer}` };
+    return (await fetch(`${origin}/ui/rpc`, { method: "POST", headers: own, body: message })).json();
+  };
+  expect(await call("palace.status", {})).toMatchObject({ result: { drawers: 14 } });
+  for (const method of ["memory.audit", "memory.undo", "broker.stop", "job.start"])
+    expect(await call(method, {}), method).toMatchObject({ error: { data: { code: "BROKER_DENIED" } } });
+  const note = { name: "mempalace_add_drawer", arguments: { wing: "w", room: "r", content: "no" } };
+  expect(await call("tools/call", note)).toMatchObject({ error: { data: { code: "BROKER_DENIED" } } });
+});
+
+test("an admin's token opens a page of an agent, which writes no files on this machine", async () => {
+  const port = await freePort();
+  await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
+  await palace.startBroker();
+  const { token } = await json<{ token: string }>(palace, "token", "add", "chief", "--role", "admin");
+  const env = {
+    HOME: `${palace.home}/elsewhere`,
+    MEMPALACE_BROKER: `http://127.0.0.1:${port}`,
+    MEMPALACE_TOKEN: token,
+  };
+  const client = await connectClient({ config: loadConfig(env), agent: "visitor", start: "never" });
+  expect(await client.call("ui.link", {})).toMatchObject({ role: "agent" });
+  expect(await client.call("ui.link", { role: "reader" })).toMatchObject({ role: "reader" });
+  client.close();
+  const shown = await palace.run("palace", ["ui"], { env });
+  expect(shown.stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/ui\/#/);
+  expect(shown.stderr).toContain("ssh -N -L");
+});
+
+test("axe finds nothing serious in the first views, at 360 pixels, in light and dark", async () => {
+  await using palace = await filled();
+  for (const colorScheme of ["light", "dark"] as const) {
+    const options = { colorScheme, viewport: { width: 360, height: 740 }, bypassCSP: true };
+    const page = await openPage(browser, palace, options);
+    await page.waitForSelector(".map a");
+    expect(await seriousFindings(page), "home").toEqual([]);
+    for (const view of ["#/place?wing=shop", "#/place?wing=shop&room=stock"]) {
+      await page.evaluate(`location.hash = ${JSON.stringify(view)}`);
+      await page.waitForSelector("h1.place [data-number]");
+      expect(await seriousFindings(page), view).toEqual([]);
+    }
+    await page.context().close();
+  }
+});
+
+test("the page's files have at most 250 kB, zipped", () => {
+  const files = globSync("dist/ui/**/*.{html,js,css,svg}", { cwd: ROOT });
+  expect(files.length).toBeGreaterThan(2);
+  const size = files.reduce((sum, file) => sum + gzipSync(readFileSync(join(ROOT, file))).length, 0);
+  expect(size).toBeLessThanOrEqual(GZIPPED_MAX);
+});

@@ -1,0 +1,139 @@
+/** Facts, diary, long work and long lists in the page. */
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openBrowser, openPage, type SeenPage, seriousFindings } from "../../helpers/browser.ts";
+import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+
+let browser: Browser;
+beforeAll(async () => void (browser = await openBrowser()));
+afterAll(() => browser.close());
+
+async function started(): Promise<TestPalace> {
+  const palace = createTestPalace();
+  await palace.startBroker();
+  return palace;
+}
+
+async function json<T>(palace: TestPalace, ...args: string[]): Promise<T> {
+  const { code, stdout, stderr } = await palace.run("palace", args);
+  expect(code, stderr + stdout).toBe(0);
+  return JSON.parse(stdout) as T;
+}
+
+async function visit(page: SeenPage, view: string): Promise<void> {
+  await page.evaluate(`location.hash = ${JSON.stringify(view)}`);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+}
+
+/** Moves the slider to a day, as a hand does. */
+async function slideTo(page: SeenPage, day: string): Promise<void> {
+  const set = (input: unknown, value: number): void => {
+    Object.assign(input as object, { value: String(value) });
+    (input as { dispatchEvent(event: Event): void }).dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  await page.locator("input[type=range]").evaluate(set, Date.parse(day));
+}
+
+test("facts are those of the tools, and the slider shows what held on a day", async () => {
+  await using palace = await started();
+  const client = await palace.client();
+  const facts = [
+    { subject: "Ann", predicate: "works_at", object: "Acme", valid_from: "2024-01-01", valid_to: "2025-06-01" },
+    { subject: "Ann", predicate: "works_at", object: "Beta", valid_from: "2025-06-01" },
+    { subject: "Ann", predicate: "lives_in", object: "Bonn" },
+    { subject: "Ann", predicate: "lives_in", object: "Rome" },
+  ];
+  for (const fact of facts) await client.callTool("mempalace_kg_add", fact);
+  client.close();
+  const page = await openPage(browser, palace);
+  await visit(page, "#/facts");
+  const { triples } = await json<{ triples: number }>(palace, "call", "kg_stats");
+  await expect.poll(() => page.locator("[data-number=facts]").allInnerTexts()).toEqual([`${triples} facts`]);
+  await page.getByRole("list", { name: "Facts" }).getByRole("link", { name: "Ann" }).first().click();
+  await expect.poll(() => page.locator(".fact").count()).toBe(4);
+  expect(await page.getByText("another value holds, too").count()).toBe(2);
+  expect(await page.locator(".fact.ended").innerText()).toContain("Acme");
+  await slideTo(page, "2024-12-24");
+  await expect.poll(() => page.locator(".fact", { hasText: "works at" }).allInnerTexts()).toHaveLength(1);
+  expect(await page.locator(".fact", { hasText: "works at" }).innerText()).toContain("Acme");
+  await page.getByRole("button", { name: "All times" }).click();
+  await expect.poll(() => page.locator(".fact").count()).toBe(4);
+  expect(page.complaints).toEqual([]);
+});
+
+test("a diary entry of any agent is in the diary", async () => {
+  await using palace = await started();
+  const client = await palace.client();
+  for (const agent of ["Claude", "pi"])
+    await client.callTool("mempalace_diary_write", { agent_name: agent, entry: `${agent} fixed the queue.` });
+  client.close();
+  const page = await openPage(browser, palace);
+  await visit(page, "#/diary");
+  const entries = page.getByRole("list", { name: "Diary entries" }).getByRole("link");
+  await expect.poll(() => entries.count()).toBe(2);
+  expect(await entries.first().innerText()).toContain("pi fixed the queue.");
+  expect(page.complaints).toEqual([]);
+});
+
+test("a backup is started by a click, and is listed as its command has it", async () => {
+  await using palace = await started();
+  await palace.run("palace", ["add", "a note"]);
+  const page = await openPage(browser, palace);
+  await visit(page, "#/care");
+  const file = join(palace.home, "backup.tar");
+  await page.getByLabel("File on the broker's machine").fill(file);
+  await page.getByRole("button", { name: "Back up" }).click();
+  await page.locator("[data-job=done]", { hasText: "backup" }).waitFor();
+  expect(statSync(file).size).toBeGreaterThan(1_000);
+  expect((await palace.run("palace", ["backup", "verify", file])).code).toBe(0);
+
+  const { jobs } = await json<{ jobs: { kind: string; state: string }[] }>(palace, "jobs", "--json");
+  expect(jobs.map(({ kind, state }) => `${kind} ${state}`)).toEqual(["backup done"]);
+  expect(page.complaints).toEqual([]);
+});
+
+test("a list of many drawers has only the rows in sight, and asks for pages of a hundred", async () => {
+  await using palace = await started();
+  const client = await palace.client();
+  const add = (at: number) =>
+    client.callTool("mempalace_add_drawer", { wing: "many", room: "rows", content: `row number ${at} of many` });
+  for (let from = 0; from < 1_000; from += 100)
+    await Promise.all(Array.from({ length: 100 }, (_, at) => add(from + at)));
+  client.close();
+  const page = await openPage(browser, palace);
+  const limits: number[] = [];
+  page.on("request", (request) => {
+    const body = request.postData() ?? "";
+    if (body.includes('"drawer.list"')) limits.push(Number(/"limit":(\d+)/.exec(body)?.[1]));
+  });
+  await visit(page, "#/place?wing=many&room=rows");
+  const list = page.getByRole("list", { name: "Drawers" });
+  await expect.poll(() => list.getByRole("link").count()).toBeGreaterThan(5);
+  await page.locator(".long").evaluate((box) => void Object.assign(box, { scrollTop: 1e9 }));
+  await list.getByText("row number 0 of many").waitFor();
+  expect(await list.getByRole("listitem").count()).toBeLessThan(60);
+  const last = list.getByRole("listitem").last();
+  expect([await last.getAttribute("aria-posinset"), await last.getAttribute("aria-setsize")]).toEqual(["1000", "1000"]);
+  expect(Math.max(...limits)).toBe(100);
+  expect(page.complaints).toEqual([]);
+});
+
+test("axe finds nothing serious in facts, diary and care", async () => {
+  await using palace = await started();
+  const client = await palace.client();
+  await client.callTool("mempalace_kg_add", { subject: "Ann", predicate: "works_at", object: "Acme" });
+  await client.callTool("mempalace_diary_write", { agent_name: "pi", entry: "An entry." });
+  client.close();
+  for (const colorScheme of ["light", "dark"] as const) {
+    const options = { colorScheme, viewport: { width: 360, height: 740 }, bypassCSP: true };
+    const page = await openPage(browser, palace, options);
+    for (const view of ["#/facts", "#/facts?entity=Ann", "#/diary", "#/care"]) {
+      await visit(page, view);
+      await page.locator(".fact, .line, .facts").first().waitFor();
+      expect(await seriousFindings(page), view).toEqual([]);
+    }
+    await page.context().close();
+  }
+});

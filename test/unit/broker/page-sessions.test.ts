@@ -1,0 +1,52 @@
+/** Links and sessions of the page: what each admits, and for how long. */
+import { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
+import { expect, test } from "vitest";
+import { LINK_MAX_MS, Sessions } from "../../../src/broker/page/sessions.ts";
+
+const HOST = "127.0.0.1:4711";
+
+function request(headers: Record<string, string>): IncomingMessage {
+  return Object.assign(new IncomingMessage(new Socket()), { headers: { host: HOST, ...headers } });
+}
+
+test("a link is good once, and for a minute", () => {
+  let nowMs = 0;
+  const sessions = new Sessions(() => nowMs);
+  const { token, expiresAtMs } = sessions.addLink("reader");
+  expect(expiresAtMs).toBe(LINK_MAX_MS);
+  expect(sessions.exchange(`${token}x`)).toBeUndefined();
+  expect(sessions.exchange(token)?.role).toBe("reader");
+  expect(sessions.exchange(token)).toBeUndefined();
+  const late = sessions.addLink("admin");
+  nowMs = LINK_MAX_MS + 1;
+  expect(sessions.exchange(late.token)).toBeUndefined();
+});
+
+test("a session has the role of its link, until all are cleared", () => {
+  const sessions = new Sessions();
+  const { bearer = "" } = sessions.exchange(sessions.addLink("agent").token) ?? {};
+  const own = request({ authorization: `Bearer ${bearer}` });
+  expect(sessions.admit(own, "/ui/rpc")).toMatchObject({ ok: true, token: { name: "ui", role: "agent" } });
+  sessions.clear();
+  expect(sessions.admit(own, "/ui/rpc")).toMatchObject({ ok: false, status: 401 });
+});
+
+test.each([
+  [421, { host: "evil.example" }],
+  [421, { host: "" }],
+  [403, { origin: "http://evil.example" }],
+  [403, { origin: "null" }],
+  [403, { origin: "http://127.0.0.1:80" }],
+  [401, { authorization: "Bearer x" }],
+  [401, {}],
+])("a call is refused with %d for %j", (status, headers) => {
+  expect(new Sessions().admit(request(headers), "/ui/rpc")).toMatchObject({ ok: false, status });
+});
+
+test("the oldest links make way for new ones", () => {
+  const sessions = new Sessions();
+  const first = sessions.addLink("admin");
+  for (let count = 0; count < 100; count++) sessions.addLink("reader");
+  expect(sessions.exchange(first.token)).toBeUndefined();
+});
