@@ -8,7 +8,7 @@ const line = (type: string, content: unknown, more: object = {}): string =>
 const lastExchange = (transcript: string, lastAnswer: string) => read(transcript, lastAnswer, []);
 const text = (words: string): object => ({ type: "text", text: words });
 
-test("the exchange is the user's last message and all texts of the agent after it", () => {
+test("the exchange is the user's last message and all agent texts after that message", () => {
   const transcript = [
     `half of a line"}`,
     line("user", "first question"),
@@ -24,7 +24,7 @@ test("the exchange is the user's last message and all texts of the agent after i
   });
 });
 
-test("an answer that the transcript lacks comes from the host", () => {
+test("the host supplies an answer that is missing from the transcript", () => {
   expect(lastExchange(line("user", "how?"), " So. ")).toMatchObject({ user: "how?", assistant: "So." });
   expect(lastExchange("", "So.")).toMatchObject({ user: "", assistant: "So." });
 });
@@ -67,7 +67,7 @@ const ran = (id: string, command: string, exit: number): string[] => [
 const signals = (...lines: string[]): unknown =>
   lastExchange([line("user", "how?"), ...lines, line("assistant", [text("So.")])].join("\n"), "").signals;
 
-test("a transcript is incomplete while the result of a tool of this turn is missing", () => {
+test("a transcript is incomplete until this turn's tools have their results", () => {
   const isWhole = (...lines: string[]): boolean =>
     lastExchange([line("user", "how?"), ...lines].join("\n"), "So.").isWhole;
   const [use = "", answer = ""] = ran("a", "npm test", 1);
@@ -76,7 +76,7 @@ test("a transcript is incomplete while the result of a tool of this turn is miss
   expect(isWhole(use, result("a", {}, { backgroundTaskId: "b1" })), "the command goes on in the background").toBe(true);
 });
 
-test("exit codes of the turn's commands become signals, in the order of use", () => {
+test("the exit codes of a turn's commands become signals in the order of use", () => {
   expect(signals(...ran("a", "npm test", 1), ...ran("b", "npm test", 0))).toEqual(["tests-passed"]);
   expect(signals(...ran("a", "npm test", 1))).toEqual(["tests-failed"]);
   expect(signals(...ran("a", "cd app && npm test", 1))).toEqual(["tests-failed"]);

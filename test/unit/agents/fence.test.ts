@@ -31,7 +31,7 @@ describe("fence", () => {
     ["half a character", "a\ud800b"],
   ])("%s stays inside", (_what, text) => assertFenced(fence(text, MAX), MAX));
 
-  test("look-alikes of brackets and invisible characters are replaced or removed, in any Unicode plane", () => {
+  test("replaces look-alikes of brackets and removes invisible characters", () => {
     const brackets = "<＜﹤ᐸ˂≺❮⟨〈〈❬❰⧼≮ >＞﹥ᐳ˃≻❯⟩〉〉❭❱⧽≯";
     expect(fence(brackets, MAX).split("\n")[2]).toBe(`| ${"‹".repeat(14)} >${"›".repeat(13)}`);
     const unseen = [0x180b, 0x180e, 0xfe00, 0xfe0f, 0xfff9, 0xfffb, 0x1d173, 0x1d17a, 0xe0100, 0xe01ef, 0xe0fff, 0x34f];
@@ -53,7 +53,7 @@ describe("fence", () => {
     ]);
   });
 
-  test("a notice before the text says that it is data and not instructions", () => {
+  test("a notice before the text says that the text is data and not instructions", () => {
     expect(fence("x", MAX).split("\n")[1]).toMatch(/data.*no instructions/);
   });
 
@@ -61,7 +61,7 @@ describe("fence", () => {
     expect(fence(text, MAX)).toBe("");
   });
 
-  test("a text that is too long is cut close to the limit, with a note that says so", () => {
+  test("cuts a long text close to the limit and adds a note", () => {
     for (const unit of ["word ", "ß", "漢", "😀", "line\n"]) {
       const text = fence(unit.repeat(MAX), MAX);
       assertFenced(text, MAX);
@@ -70,7 +70,7 @@ describe("fence", () => {
     }
   });
 
-  test("random text stays inside within any limit, and each fence has the same bytes", () => {
+  test("random texts stay inside the fence and within the limit", () => {
     const random = seededRandom(20_261_124);
     const pieces = [
       "<",

@@ -9,7 +9,7 @@ import { spoolExchange, worthWaiting } from "../../../src/agents/late-turn.ts";
 import { type ErrorCode, PalaceError } from "../../../src/base/errors.ts";
 import type { RpcRequest } from "../../../src/protocol/spec.ts";
 
-test("a turn is spooled if the broker is away, busy or full, but not if the broker refuses it", () => {
+test("spools a turn if the broker is away, busy or full, and fails if the broker refuses the turn", () => {
   const error = (code: ErrorCode): PalaceError => new PalaceError(code, "no", "");
   for (const code of ["TRANSPORT_REFUSED", "BROKER_STOPPED", "BROKER_BUSY", "STORE_DISK_FULL"] as const)
     expect(worthWaiting(error(code)).code).toBe(code);
@@ -18,7 +18,7 @@ test("a turn is spooled if the broker is away, busy or full, but not if the brok
   expect(() => worthWaiting(new TypeError("odd"))).toThrow("odd");
 });
 
-test("a turn is spooled verbatim, under its key and with its time", () => {
+test("spools a turn verbatim with its key and its time", () => {
   const home = mkdtempSync(join(tmpdir(), "late-"));
   const config = loadConfig({ HOME: home });
   const turn = { conversation: "pi/1", cwd: "/home/ada/fern" };

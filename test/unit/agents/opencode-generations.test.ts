@@ -73,7 +73,7 @@ async function begunAndTold(host: SecondHost): Promise<string> {
   throw new Error("no session got its text in time");
 }
 
-test("opencode 2: a session gets the wake-up text once, identical in each request, and known memories before the message", async () => {
+test("opencode 2: each request of a session has the same wake-up text, and the memories come before the message", async () => {
   const host = await loaded();
   const id = await begunAndTold(host);
   const first = await host.request(id);
@@ -90,7 +90,7 @@ test("opencode 2: a session gets the wake-up text once, identical in each reques
   await host.unload();
 });
 
-test("opencode 2: after the agent ends, the turn is stored with its signals and the session is filed", async () => {
+test("opencode 2: when the agent ends, the plugin stores the turn with its signals and files the session", async () => {
   const host = await loaded();
   host.create("ses_a");
   await host.prompt("ses_a", "how?");
@@ -114,7 +114,7 @@ test("opencode 2: after the agent ends, the turn is stored with its signals and 
   await host.unload();
 });
 
-test("opencode 2: before a compaction the session is filed, and the summary says where to find it", async () => {
+test("opencode 2: before a compaction the plugin files the session and adds a hint on search to the summary", async () => {
   const host = await loaded();
   const id = await begunAndTold(host);
   const filed = async (times: number): Promise<void> =>
@@ -132,7 +132,7 @@ test("opencode 2: before a compaction the session is filed, and the summary says
   await filed(2);
 });
 
-test("opencode 2: a resumed session gets the stored wake-up text, and a subagent gets none", async () => {
+test("opencode 2: a resumed session gets the stored wake-up text, and a subagent gets no wake-up text", async () => {
   const host = await loaded();
   host.sessions.set("ses_old", { messages: [{ id: "m", type: "user", text: "once" }] });
   await host.prompt("ses_old", "again");
@@ -149,7 +149,7 @@ test("opencode 2: a resumed session gets the stored wake-up text, and a subagent
   await host.unload();
 });
 
-test("opencode 2: the plugin works without a palace command, and also if opencode refuses its hooks", async () => {
+test("opencode 2: the plugin survives a missing palace command and a refused hook", async () => {
   vi.stubEnv("MEMPALACE_HOOK_COMMAND", join(home, "none"));
   const host = await loaded();
   await host.prompt("ses_unknown", "how?");
@@ -165,7 +165,7 @@ test("opencode 2: the plugin works without a palace command, and also if opencod
 /** Context that opencode 1.18.33 passes to `setup`, without `session`, `event` and `app`. */
 const FIRST_CONTEXT = { options: {}, agent: {}, aisdk: {}, catalog: {}, command: {}, plugin: { add: () => {} } };
 
-test("opencode 1.18.33 accepts the default export and calls both functions, but only `server` acts", async () => {
+test("opencode 1.18.33 accepts the default export, and only the function `server` acts", async () => {
   // Its 1.x loader wants a record with `server`, a string `id` for a file, and no `tui`.
   expect(plugin).toMatchObject({ id: expect.stringMatching(/\S/), server: expect.any(Function) });
   expect(plugin).not.toHaveProperty("tui");
@@ -185,7 +185,7 @@ test("opencode 1.18.33 accepts the default export and calls both functions, but 
   expect(hook).not.toHaveBeenCalled();
 });
 
-test("a host with both generations in one process gets one plugin", async () => {
+test("a process that loads both generations of opencode gets one plugin", async () => {
   const host = new SecondHost("/projects/ferns");
   await host.load(plugin);
   const hooks = (await plugin.server({ client: { session: { get: () => Promise.resolve({}) } } })) as Hooks;

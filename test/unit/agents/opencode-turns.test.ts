@@ -4,7 +4,7 @@ import { type Message, type Part, textOf, Turns } from "../../../src/agents/open
 
 const part = (more: object): { type: string; sessionID: string } => ({ type: "text", sessionID: "s", ...more });
 
-test("a turn ends once, with the user's words and the final text of each part of the answer", () => {
+test("a turn ends once and has the user's words and the final text of each answer part", () => {
   const turns = new Turns([]);
   turns.begin("s", "m1", "how?");
   turns.answer(part({ id: "p0", messageID: "m1", text: "how?" }));
@@ -19,7 +19,7 @@ test("a turn ends once, with the user's words and the final text of each part of
   expect(turns.end("s")).toBeUndefined();
 });
 
-test("an interrupted answer does not end a turn, but the next answer does", () => {
+test("an interrupted answer does not end a turn", () => {
   const turns = new Turns([]);
   turns.begin("s", "m1", "how?");
   turns.answer(part({ id: "p1", messageID: "m2", text: "I lo" }));
@@ -30,7 +30,7 @@ test("an interrupted answer does not end a turn, but the next answer does", () =
   expect(turns.end("s")).toEqual({ user: "again?", assistant: "So.", signals: [] });
 });
 
-test("the plugin puts its text before the message in a copy, and leaves the host's message unchanged", () => {
+test("the plugin puts its text before the message in a copy of the host's message", () => {
   const turns = new Turns([]);
   turns.tell("s", "m1", { scoring: "SCORE", context: "KNOWN" });
   const messages: Message[] = [
@@ -47,7 +47,7 @@ test("the plugin puts its text before the message in a copy, and leaves the host
   expect(textOf(later[0]?.parts ?? [])).toBe("KNOWN\n\nhow?");
 });
 
-test("after a compaction the plugin adds a repeated text once, and adds nothing for an empty answer", () => {
+test("after a compaction the plugin adds a repeated text once and adds no empty text", () => {
   const turns = new Turns([]);
   const told = (): string[] =>
     turns
@@ -93,7 +93,7 @@ test("exit codes of the turn's commands become signals", () => {
   expect(signals(tool("a", "git revert HEAD", done(0)))).toEqual(["reverted"]);
 });
 
-test("a tool of another session, or one that is running or was interrupted, gives no signal", () => {
+test("gives no signal for a running tool, an interrupted tool or a tool of another session", () => {
   expect(signals(tool("a", "npm test", { status: "running" }))).toEqual([]);
   expect(signals(tool("a", "npm test", { status: "error", metadata: { interrupted: true } }))).toEqual([]);
   expect(signals(tool("a", "npm test", done(null)))).toEqual([]);
@@ -101,7 +101,7 @@ test("a tool of another session, or one that is running or was interrupted, give
   expect(signals({ ...tool("a", "npm test", done(1)), tool: "webfetch" })).toEqual([]);
 });
 
-test("messages that the user removed give one signal at the end of the next turn", () => {
+test("removed messages give one signal at the end of the next turn", () => {
   const turns = new Turns([]);
   const turn = (): unknown => {
     turns.begin("s", "m1", "how?");

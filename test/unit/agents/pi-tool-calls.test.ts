@@ -16,7 +16,7 @@ const ended = (toolCallId: string, text: string, isError: boolean): PiRunMessage
 });
 const signals = (...messages: PiRunMessage[]): unknown => signalsOf(stepsIn(messages), []);
 
-test("exit codes of the run's commands become signals", () => {
+test("the exit codes of a run's commands become signals", () => {
   const failed = ended("a", "1 failed\n\nCommand exited with code 1", true);
   expect(signals(called("a", "npm test"), failed)).toEqual(["tests-failed"]);
   expect(signals(called("a", "cd app && npm test"), failed)).toEqual(["tests-failed"]);
@@ -32,7 +32,7 @@ test("exit codes of the run's commands become signals", () => {
   ).toEqual([]);
 });
 
-test("a command that was interrupted, refused or timed out, or whose output only looks like an exit code, gives no signal", () => {
+test("gives no signal for an interrupted, refused or timed-out command or a false exit code in the output", () => {
   for (const text of [
     "Command aborted",
     "Command timed out after 5 seconds. The shell exited with code 1",

@@ -72,7 +72,7 @@ const TESTS = [
   "npm \\\n  test",
 ];
 
-test.each(TESTS)("%j runs tests, and the exit code comes from them", (line) => {
+test.each(TESTS)("%j runs tests and exits with the exit code of the tests", (line) => {
   expect(toldBy(line, 0)).toEqual({ tests: "passed", hasFailed: false, hasReverted: false });
   expect(toldBy(line, 1)).toEqual({ tests: "failed", hasFailed: false, hasReverted: false });
   // Not found, killed, timed out: such an exit code says nothing about the tests.
@@ -91,7 +91,7 @@ const UNCLEAR = [
   "set -o pipefail; npm test | tail || exit 0",
 ];
 
-test.each(UNCLEAR)("%j runs tests, and the exit code does not come from them", (line) => {
+test.each(UNCLEAR)("%j runs tests and does not exit with the exit code of the tests", (line) => {
   for (const exit of [0, 1]) expect(toldBy(line, exit)).toMatchObject({ tests: "unclear", hasFailed: false });
 });
 
@@ -100,7 +100,7 @@ test.each([
   ...["cd nowhere && npm test", "(cd app && npm test)", "set -e; cd app; npm test", "source env.sh && npm test"],
   ...["npm test > no/where/log", "npm test < given", "set -o pipefail; npm test | head -1", "set -u; npm test $X"],
   ...["npm test ${X:?}", "mkdir x/y && npm test", "set -o pipefail; cat given | npm test", "npm test && tee a/b"],
-])("%j passes only if its tests pass, but may fail for another reason", (line) => {
+])("%j with 0 means passed tests, and with 1 says nothing certain about the tests", (line) => {
   expect([toldBy(line, 0).tests, toldBy(line, 1).tests]).toEqual(["passed", "unclear"]);
 });
 
@@ -117,7 +117,7 @@ test.each([
   ["echo go && cd app 2>/dev/null && npm test", "go\n", "unclear"],
   ["npm test && cd app 2>/dev/null", "1 passing\n", "unclear"],
   ["cd app && npm run build && npm test", "1 error\n", "unclear"],
-] as const)("after %j prints %j its tests count as %s", (line, output, tests) => {
+] as const)("if %j exits with 1 and prints %j, its tests count as %s", (line, output, tests) => {
   expect(toldBy(line, 1, output).tests).toBe(tests);
 });
 
@@ -166,7 +166,7 @@ test.each([
   ["test -f x", 1, false],
   ["! npm run build", 1, false],
   ["cat <<EOF\nnpm test\nEOF", 1, false],
-] as const)("%j with %d counts as failed: %s", (line, exit, hasFailed) => {
+] as const)("%j with exit code %d counts as a failed command: %s", (line, exit, hasFailed) => {
   expect(toldBy(line, exit)).toMatchObject({ tests: undefined, hasFailed });
 });
 
@@ -188,7 +188,7 @@ test.each([
   ["git reset --hard origin/main", false],
   ["git diff --quiet || git checkout .", false],
   ["echo git checkout .", false],
-] as const)("%j reverts work: %s", (line, hasReverted) => {
+] as const)("%j counts as a revert: %s", (line, hasReverted) => {
   expect(toldBy(line, 0).hasReverted).toBe(hasReverted);
   expect(toldBy(line, 128).hasReverted).toBe(false);
 });
@@ -206,7 +206,7 @@ test.each([
   expect(toldBy(line, 1)).toEqual({ tests: undefined, hasFailed: false, hasReverted: false });
 });
 
-test("a line of any length is read in linear time", () => {
+test("reads a command line in linear time", () => {
   for (const part of ["a ", "'", '"\\', "((", "&&", "| ", "> ", "2>&1 ", "x=1 ", "time ", "npm exec ", "\\\n", "#\n"]) {
     for (const times of [199, 50_000])
       expect(

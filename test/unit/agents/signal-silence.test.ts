@@ -88,7 +88,7 @@ test.each([
     "./scripts/test --help",
     "./scripts/test --list",
   ],
-])("%j with 0 does not count as passed tests", (line) => {
+])("%j with exit code 0 does not count as passed tests", (line) => {
   const told = toldBy(line, 0);
   expect(told).toMatchObject(SAYS_NOTHING);
   expect(told.tests ?? "unclear").toBe("unclear");
@@ -139,7 +139,7 @@ test.each([
     ["jest --listTests", 1],
     ["pushd x && pytest", 1],
   ] as const),
-])("%j with %d counts neither as failed tests nor as a failed command", (line, exit) => {
+])("%j with exit code %d counts neither as failed tests nor as a failed command", (line, exit) => {
   const told = toldBy(line, exit);
   expect(told).toMatchObject(SAYS_NOTHING);
   expect(told.tests ?? "unclear").toBe("unclear");
@@ -162,7 +162,7 @@ test.each([
   ["jest config", 1],
   ["pytest c --strict-markers --ignore=x", 1],
   ["jest --testPathIgnorePatterns y", 1],
-] as const)("%j with %d counts as failed tests", (line, exit) => {
+] as const)("%j with exit code %d counts as failed tests", (line, exit) => {
   expect(toldBy(line, exit).tests).toBe("failed");
   expect(toldBy(line, 0).tests).toBe("passed");
 });
@@ -319,7 +319,7 @@ test.each([
     ["rg x || rg y", 1],
     ["rpm -q x", 1],
   ] as const),
-])("%j with %d does not count as a failed command", (line, exit) => {
+])("%j with exit code %d does not count as a failed command", (line, exit) => {
   expect(toldBy(line, exit)).toEqual({ tests: undefined, ...SAYS_NOTHING });
 });
 
@@ -334,11 +334,11 @@ test.each([
   ["./test.js", 1],
   ["python test.py", 1],
   ["node test.js", 1],
-] as const)("%j with %d counts as a failed command", (line, exit) => {
+] as const)("%j with exit code %d counts as a failed command", (line, exit) => {
   expect(toldBy(line, exit)).toMatchObject({ tests: undefined, hasFailed: true });
 });
 
-test("a line of any length is read quickly, whatever its text", () => {
+test("reads long lines of any text within half a second", () => {
   for (const part of [
     "-A",
     " -a-B.c_d",

@@ -6,13 +6,13 @@ const ran = (command: string, exit = 0): Step => ({ kind: "ran", command, exit, 
 const EDITED: Step = { kind: "edited" };
 const signalsOf = (steps: readonly Step[], named: readonly string[] = []): unknown => read(steps, named);
 
-test("the last test run decides, whatever ran before or after it", () => {
+test("the last test run of a turn decides the signal", () => {
   expect(signalsOf([ran("npm test", 1), EDITED, ran("npm test"), ran("git status")])).toEqual(["tests-passed"]);
   expect(signalsOf([ran("npm test"), EDITED, ran("vitest run", 1)])).toEqual(["tests-failed"]);
   expect(signalsOf([ran("npm test"), EDITED, ran("npm test | tail", 0)])).toEqual([]);
 });
 
-test("only the last command can count as failed, and failed tests do not also count as a failed command", () => {
+test("only the last command of a turn can count as a failed command", () => {
   expect(signalsOf([ran("npm run build", 1), ran("ls")])).toEqual([]);
   expect(signalsOf([ran("npm test"), ran("git push", 1)])).toEqual(["tests-passed", "command-failed"]);
   expect(signalsOf([])).toEqual([]);
@@ -31,12 +31,12 @@ test.each([
   ["just", [], ["command-failed"]],
   ["echo just check", [], ["command-failed"]],
   ["npm test", ["tests-passed"], ["tests-failed"]],
-])("%j is judged by the commands that the user calls tests", (line, passed, failed) => {
+])("reads %j with the user's list of test commands", (line, passed, failed) => {
   const named = ["just  check", "./ci/all", "uv run check"];
   expect([signalsOf([ran(line)], named), signalsOf([ran(line, 1)], named)]).toEqual([passed, failed]);
 });
 
-test("a revert before any edit of this turn refers to the earlier turn, and after an edit gives no signal", () => {
+test("a revert gives a signal only before the first edit of the turn", () => {
   expect(signalsOf([ran("git status"), ran("git checkout .")])).toEqual(["reverted"]);
   expect(signalsOf([EDITED, ran("npm test", 1), ran("git checkout .")])).toEqual(["tests-failed"]);
 });
@@ -51,6 +51,6 @@ test.each([
   ["apply_patch", {}, 0, EDITED],
   ["Read", { command: "ls" }, 0, undefined],
   [5, { command: "ls" }, 0, undefined],
-])("the tool %j with %j ends with the signal %j", (tool, input, exit, step) => {
+])("reads a call of the tool %j with %j and exit code %j", (tool, input, exit, step) => {
   expect(stepOf(tool, input, exit === undefined ? undefined : { exit, output: "" })).toEqual(step);
 });

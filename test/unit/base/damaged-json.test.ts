@@ -29,7 +29,7 @@ function put(name: string, text: string): string {
   return file;
 }
 
-test.each(OTHERS)("hook_settings does not overwrite MemPalace's config.json that contains %j", (text) => {
+test.each(OTHERS)("hook_settings refuses to overwrite a config.json with the content %j", (text) => {
   const file = put("config.json", text);
   const store = createSettingsStore(folder);
   expect(() => store.setHooks({ silent_save: false })).toThrow(
@@ -39,7 +39,7 @@ test.each(OTHERS)("hook_settings does not overwrite MemPalace's config.json that
   expect(store.hooks()).toEqual({ silent_save: true, desktop_toast: false });
 });
 
-test.each(OTHERS)("a file of marks, a list or a note that contains %j counts as empty", (text) => {
+test.each(OTHERS)("a mark, list or note file with the content %j counts as empty", (text) => {
   put("failed", text);
   expect(readFailed({ stateDir: folder } as never)).toBeUndefined();
   put("backups.json", text);
@@ -49,7 +49,7 @@ test.each(OTHERS)("a file of marks, a list or a note that contains %j counts as 
   expect(formatLine(text)).toBe(text);
 });
 
-test("a list or a note with an entry of another shape counts as empty", () => {
+test("a list or note file with a wrong entry counts as empty", () => {
   put("backups.json", '{"backups":[null],"schedule":null}');
   expect(readList(folder)).toEqual({ backups: [], schedule: null });
   expect(
@@ -63,12 +63,12 @@ test("a list or a note with an entry of another shape counts as empty", () => {
   expect(readManifest(findStage(options))).toBeUndefined();
 });
 
-test.each(OTHERS)("a container's answer %j is a typed error", (text) => {
+test.each(OTHERS)("the answer %j of a container causes a typed error", (text) => {
   expect(() => parseCounts(text)).toThrow(expect.objectContaining({ code: "STORE_UNAVAILABLE" }));
   expect(() => parseTree(text)).toThrow(expect.objectContaining({ code: "STORE_UNAVAILABLE" }));
 });
 
-test.each([...OTHERS, '{"home":{}}'])("a copy whose snapshot.json contains %j is not restored", async (text) => {
+test.each([...OTHERS, '{"home":{}}'])("a restore refuses a copy with the snapshot.json %j", async (text) => {
   put("snapshot.json", text);
   put("home.tar", "");
   await expect(restoreHome({} as never, folder, [])).rejects.toThrow(
@@ -76,12 +76,12 @@ test.each([...OTHERS, '{"home":{}}'])("a copy whose snapshot.json contains %j is
   );
 });
 
-test("an engine's answer that is not JSON is a typed error", () => {
+test("an engine's answer that is not JSON causes a typed error", () => {
   const answer = { content: [{ type: "text", text: "nope" }] };
   expect(() => toolValue("add_drawer", answer)).toThrow(expect.objectContaining({ code: "PROTOCOL_BAD_FRAME" }));
 });
 
-test.each(["01", "-01", "-00"])("a request that is too long and has the invalid id %s counts as having no id", (id) => {
+test.each(["01", "-01", "-00"])("the invalid id %s of a too long request counts as no id", (id) => {
   const head = Buffer.from(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{`);
   expect(idOfUnread(head, Buffer.from("x"))).toBeNull();
 });

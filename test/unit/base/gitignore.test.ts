@@ -36,50 +36,46 @@ const ROUNDS = 600;
 const SEED = 20_261_123;
 
 // Starts hundreds of git processes, which take long beside other suites.
-test(
-  "for hundreds of seeded rule files over a real tree we ignore exactly the files that git ignores",
-  { timeout: 300_000 },
-  () => {
-    const folder = mkdtempSync(join(tmpdir(), "gitignore-"));
-    try {
-      const random = seededRandom(SEED);
-      const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
-      const paths = [
-        ...new Set(
-          Array.from({ length: 80 }, () =>
-            Array.from({ length: 1 + Math.floor(random() * 4) }, () => pick(NAMES)).join("/"),
-          ),
+test("ignores exactly the files that git ignores, for hundreds of seeded rule files", { timeout: 300_000 }, () => {
+  const folder = mkdtempSync(join(tmpdir(), "gitignore-"));
+  try {
+    const random = seededRandom(SEED);
+    const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+    const paths = [
+      ...new Set(
+        Array.from({ length: 80 }, () =>
+          Array.from({ length: 1 + Math.floor(random() * 4) }, () => pick(NAMES)).join("/"),
         ),
-      ];
-      // Keeps every path either a file or a folder in all trees.
-      const files = paths.filter((path) => !paths.some((other) => other.startsWith(`${path}/`)));
-      for (const file of files) {
-        mkdirSync(join(folder, dirname(file)), { recursive: true });
-        writeFileSync(join(folder, file), "");
-      }
-      execFileSync("git", ["init", "-q"], { cwd: folder });
-      let ignored = 0;
-      for (let round = 0; round < ROUNDS; round++) {
-        const lines = Array.from({ length: 1 + Math.floor(random() * 4) }, () =>
-          Array.from({ length: 1 + Math.floor(random() * 5) }, () => pick(ATOMS)).join(""),
-        );
-        // Git 2.39 matches two asterisks beside other characters unpredictably. Its manual says that they count as one.
-        if (lines.some((line) => /[^/!]\*\*|\*\*[^/]/.test(line.replaceAll(/\*{3,}/g, "**")))) continue;
-        writeFileSync(join(folder, ".gitignore"), lines.join("\n"));
-        const theirs = gitIgnored(folder, files);
-        const rules = new Gitignore(lines.join("\n"));
-        const ours = files.filter((file) => rules.test(file)?.ignored);
-        expect(ours, JSON.stringify(lines)).toEqual(theirs);
-        ignored += theirs.length;
-      }
-      expect(ignored).toBeGreaterThan(ROUNDS);
-    } finally {
-      rmSync(folder, { recursive: true });
+      ),
+    ];
+    // Keeps every path either a file or a folder in all trees.
+    const files = paths.filter((path) => !paths.some((other) => other.startsWith(`${path}/`)));
+    for (const file of files) {
+      mkdirSync(join(folder, dirname(file)), { recursive: true });
+      writeFileSync(join(folder, file), "");
     }
-  },
-);
+    execFileSync("git", ["init", "-q"], { cwd: folder });
+    let ignored = 0;
+    for (let round = 0; round < ROUNDS; round++) {
+      const lines = Array.from({ length: 1 + Math.floor(random() * 4) }, () =>
+        Array.from({ length: 1 + Math.floor(random() * 5) }, () => pick(ATOMS)).join(""),
+      );
+      // Git 2.39 matches two asterisks beside other characters unpredictably. Its manual says that they count as one.
+      if (lines.some((line) => /[^/!]\*\*|\*\*[^/]/.test(line.replaceAll(/\*{3,}/g, "**")))) continue;
+      writeFileSync(join(folder, ".gitignore"), lines.join("\n"));
+      const theirs = gitIgnored(folder, files);
+      const rules = new Gitignore(lines.join("\n"));
+      const ours = files.filter((file) => rules.test(file)?.ignored);
+      expect(ours, JSON.stringify(lines)).toEqual(theirs);
+      ignored += theirs.length;
+    }
+    expect(ignored).toBeGreaterThan(ROUNDS);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
 
-test("character classes match the same bytes as git's, whatever their names and spelling", () => {
+test("a character class matches the same bytes as in git", () => {
   const folder = mkdtempSync(join(tmpdir(), "gitignore-"));
   try {
     execFileSync("git", ["init", "-q"], { cwd: folder });
@@ -143,7 +139,7 @@ function gitIgnored(folder: string, files: readonly string[]): string[] {
   }
 }
 
-test("patterns on which other matchers backtrack for ever are decided in a bounded number of steps", () => {
+test("patterns that make other matchers backtrack for ever are decided in a bounded number of steps", () => {
   const deep = Array.from({ length: 70 }, () => "a").join("/");
   const sixTimes = new Gitignore(`${"a/**/".repeat(6)}b`);
   expect(sixTimes.test(`${deep}/c`)?.ignored).toBe(false);
@@ -182,7 +178,7 @@ test.each([
   expect(cpuTimeOf(() => new Gitignore(textOf(20_000))) / small).toBeLessThan(50);
 });
 
-test("matching a class takes as long as matching a byte, however long the class is", () => {
+test("matching a long character class takes as long as matching a short one", () => {
   const name = `${"x".repeat(254)}y`;
   const [short, long] = [1, 100_000].map((n) => new Gitignore(`*[${"ab".repeat(n)}]z`)) as [Gitignore, Gitignore];
   const took = (rules: Gitignore): number => cpuTimeOf(() => Array.from({ length: 100 }, () => rules.test(name)));
@@ -190,7 +186,7 @@ test("matching a class takes as long as matching a byte, however long the class 
   expect(took(long) / Math.max(took(short), 1)).toBeLessThan(20);
 });
 
-test("a file that is read in chunks gives the same rules", async () => {
+test("reading a file in chunks gives the same rules", async () => {
   const text = "\uFEFFa\n!b\r\n\n# c\n/d/e";
   let pauses = 0;
   const rules = await Gitignore.read(text, async () => void (pauses += 1));

@@ -7,7 +7,7 @@ import { hasCoherentLocks, mountOf, parseMountInfo } from "../../../src/base/mou
 
 const line = (point: string, type: string): string => `36 35 98:0 / ${point} rw,noatime shared:1 - ${type} source rw`;
 
-test("the longest mount point wins, then the later one; names may contain spaces", () => {
+test("a path belongs to its longest mount point, and to the later of two equal ones", () => {
   const folder = mkdtempSync(join(tmpdir(), "mount-"));
   try {
     mkdirSync(join(folder, "a b/c"), { recursive: true });
@@ -27,7 +27,7 @@ test("the longest mount point wins, then the later one; names may contain spaces
   }
 });
 
-test("locks count as shared on a kernel's own file systems, but not on shared folders", () => {
+test("locks count as reliable on the kernel's file systems and as unreliable on shared folders", () => {
   for (const type of ["ext4", "overlay", "tmpfs", "nfs4"]) expect(hasCoherentLocks({ type, point: "/" })).toBe(true);
   for (const type of ["fuse.grpcfuse", "virtiofs", "9p", "fuse", "vboxsf", "cifs", "fakeowner"])
     expect(hasCoherentLocks({ type, point: "/" }), type).toBe(false);

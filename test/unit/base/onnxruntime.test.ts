@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { ARCHIVES, fetchRuntime, importRuntime } from "../../../src/base/onnxruntime.ts";
 import { ROOT } from "../../../scripts/main.ts";
 
-test("the archives to fetch are those in the lockfile", () => {
+test("the table of archives equals the lockfile", () => {
   const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
     packages: Record<string, { version: string; integrity: string }>;
   };
@@ -17,7 +17,7 @@ test("the archives to fetch are those in the lockfile", () => {
   expect(ARCHIVES).toEqual(Object.fromEntries(locked));
 });
 
-test("a registry that does not answer is a typed error, and no file stays, not even the draft of a killed fetch", async () => {
+test("a registry that does not answer causes a typed error and leaves no file", async () => {
   const cache = mkdtempSync(join(tmpdir(), "runtime-"));
   const env = { ...process.env, npm_config_registry: "http://127.0.0.1:9", npm_config_fetch_retries: "0", HOME: cache };
   const killed = join(cache, "models/.draft-killed");
@@ -32,7 +32,7 @@ test("a registry that does not answer is a typed error, and no file stays, not e
   rmSync(cache, { recursive: true });
 });
 
-test("a library that does not load is a typed error", () => {
+test("a library that does not load causes a typed error", () => {
   expect(() => importRuntime(join(ROOT, "missing.js"))).toThrow(
     expect.objectContaining({ code: "STORE_UNAVAILABLE", message: expect.stringContaining("does not load") as string }),
   );

@@ -13,7 +13,7 @@ let root: string;
 beforeEach(() => (root = realpathSync(mkdtempSync(join(tmpdir(), "files-power-")))));
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-test("after a power cut a small file is the old or the new one, and the new one once its write returned, with two syncs", () => {
+test("after a power cut a small file has its old or its new text, and a finished write survives", () => {
   const file = join(root, "note.json");
   writeFileAtomic(file, "the old text");
   let isWritten = false;
@@ -29,7 +29,7 @@ test("after a power cut a small file is the old or the new one, and the new one 
   expect(disk.syncs).toBe(2);
 });
 
-test("tokens, a stop and a ledger's mark survive a power cut, even in a new folder", () => {
+test("tokens, a stop and a ledger's mark survive a power cut in a new folder", () => {
   const at = (folder: string) => ({
     tokens: join(folder, "a/home/tokens.json"),
     marks: { stateDir: join(folder, "b/state"), tag: "tag", ledgerFile: "/gone/ledger.sqlite3" },
@@ -55,7 +55,7 @@ test("tokens, a stop and a ledger's mark survive a power cut, even in a new fold
   disk.cut();
 });
 
-test("once a broker has its lock, the palace's folder and its parents survive a power cut", () => {
+test("the palace's folder survives a power cut after the broker got its lock", () => {
   let isLocked = false;
   using disk = new PowerCut(root, {
     look: (folder) => {

@@ -32,13 +32,13 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-test("a repository has its folder's name, with any separators", () => {
+test("a repository has its folder's name as a slug", () => {
   expect(namesOf(makeRepository("My Shop"))).toEqual(["my_shop"]);
   expect(namesOf(makeRepository("my-shop"))).toEqual(["my_shop"]);
   expect(namesOf(join(home, "my-shop/docs"))).toEqual(["my_shop", "docs"]);
 });
 
-test("a worktree has its project's name, whether it is inside the project, beside it, or from a bare repository", () => {
+test("a worktree anywhere has the name of its project", () => {
   const shop = makeRepository("boat-shop", "git@example.org:team/boat-shop.git");
   git(shop, "worktree", "add", "--quiet", join(shop, ".claude/worktrees/fix-cart"));
   git(shop, "worktree", "add", "--quiet", join(home, "feature"));
@@ -58,14 +58,14 @@ test.each([
   "example.org:my-shop.git",
   "/srv/git/my-shop/.git",
   "C:\\git\\my-shop",
-])("a clone that was moved still has its remote's name: %s", (remote) => {
+])("a moved clone keeps the name of its remote: %s", (remote) => {
   const folder = makeRepository("clone", remote);
   renameSync(folder, join(home, "moved-clone"));
   expect(namesOf(join(home, "moved-clone"))).toEqual(["my_shop", "moved_clone"]);
   rmSync(join(home, "moved-clone"), { recursive: true });
 });
 
-test("origin comes before other remotes, and a remote without a name is skipped", () => {
+test("a project is named after origin, or else after its first remote", () => {
   const folder = makeRepository("fork", "git@example.org:me/anchor.git");
   writeFileSync(
     join(folder, ".git/config"),
@@ -80,7 +80,7 @@ test("origin comes before other remotes, and a remote without a name is skipped"
   }
 });
 
-test("a submodule is its own project", () => {
+test("a submodule has a name of its own", () => {
   const inner = makeRepository("rope");
   const outer = makeRepository("ship");
   git(outer, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", inner, "parts/rope-part");
@@ -95,7 +95,7 @@ test("the wing in mempalace.yaml comes before all other names", () => {
   }
 });
 
-test("a plain folder has its own name; a home folder and the folders above it have none", () => {
+test("a plain folder has its own name, and a home folder has no name", () => {
   mkdirSync(join(home, "notes"));
   expect(namesOf(join(home, "notes"))).toEqual(["notes"]);
   expect(namesOf(join(home, "gone"))).toEqual(["gone"]);
@@ -109,7 +109,7 @@ test("a plain folder has its own name; a home folder and the folders above it ha
   rmSync(`${home}-link`);
 });
 
-test("odd files in place of git's never fail and never block", () => {
+test("odd files in place of git's files cause no error and do not block", () => {
   const folder = makeRepository("odd", "git@example.org:team/oak.git");
   rmSync(join(folder, ".git/config"));
   execFileSync("mkfifo", [join(folder, ".git/config"), join(folder, "mempalace.yaml")]);

@@ -16,7 +16,7 @@ function entry(name: string, more: string): URL {
   return pathToFileURL(file);
 }
 
-test("a call to a thread that ended fails with the thread's name, and so does the next call", async () => {
+test("every call to an ended thread fails with the thread's name", async () => {
   const thread = await startThread(entry("ledger-thread.mjs", "process.exit(3)"), {});
   const ended = { code: "STORE_UNAVAILABLE", message: "the ledger thread ended" };
   await expect(thread.call("any")).rejects.toMatchObject(ended);
@@ -24,7 +24,7 @@ test("a call to a thread that ended fails with the thread's name, and so does th
   await thread.close();
 });
 
-test("calls beyond a busy thread's limit are refused with the thread's name", async () => {
+test("a busy thread refuses calls beyond its limit with its name", async () => {
   const thread = await startThread(entry("graph-thread.mjs", ""), {});
   const waiting = Array.from({ length: 4_096 }, () => thread.call("any").catch(() => "ended"));
   const refused = { code: "STORE_UNAVAILABLE", message: "too many calls wait for the graph thread" };
@@ -33,25 +33,22 @@ test("calls beyond a busy thread's limit are refused with the thread's name", as
   expect(new Set(await Promise.all(waiting))).toEqual(new Set(["ended"]));
 });
 
-test.each(["SQLITE_FULL", "ENOSPC", "EDQUOT"])(
-  "a thread whose disk is full (%s) reports it with a hint",
-  async (code) => {
-    const file = join(folder, `${code}.mjs`);
-    const source = new URL("../../../src/base/thread.ts", import.meta.url).href;
-    const failing = `() => { throw Object.assign(new Error("no space"), { code: "${code}" }); }`;
-    writeFileSync(file, `import { serveThread } from "${source}"; await serveThread(() => ({ write: ${failing} }));`);
-    const thread = await startThread<{ write: () => void }>(pathToFileURL(file), {});
-    const full = {
-      code: "STORE_DISK_FULL",
-      message: "the disk is full: no space",
-      hint: expect.stringContaining("space") as string,
-    };
-    await expect(thread.call("write")).rejects.toMatchObject(full);
-    await thread.close();
-  },
-);
+test.each(["SQLITE_FULL", "ENOSPC", "EDQUOT"])("a thread reports a full disk (%s) with a hint", async (code) => {
+  const file = join(folder, `${code}.mjs`);
+  const source = new URL("../../../src/base/thread.ts", import.meta.url).href;
+  const failing = `() => { throw Object.assign(new Error("no space"), { code: "${code}" }); }`;
+  writeFileSync(file, `import { serveThread } from "${source}"; await serveThread(() => ({ write: ${failing} }));`);
+  const thread = await startThread<{ write: () => void }>(pathToFileURL(file), {});
+  const full = {
+    code: "STORE_DISK_FULL",
+    message: "the disk is full: no space",
+    hint: expect.stringContaining("space") as string,
+  };
+  await expect(thread.call("write")).rejects.toMatchObject(full);
+  await thread.close();
+});
 
-test("a thread keeps few young objects in memory, however many it makes", async () => {
+test("a thread that makes many objects keeps its young heap small", async () => {
   const answer = `
     let kept = [];
     for (let turn = 0; turn < 30; turn++) kept = Array.from({ length: 200_000 }, (_, at) => ({ at, turn }));

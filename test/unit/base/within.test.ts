@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 
-test("waiting with a negative time ends without a warning", () => {
+test("a wait with a negative time limit ends without a warning", () => {
   const program = `
     import { within } from "${new URL("../../../src/base/time-limit.ts", import.meta.url).href}";
     process.on("warning", (warning) => console.log(warning.name));

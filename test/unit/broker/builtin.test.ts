@@ -48,7 +48,7 @@ async function call(name: string, values: object): Promise<Record<string, unknow
   return JSON.parse(answer.result.content[0].text) as Record<string, unknown>;
 }
 
-test("the first call waits until an existing palace is adopted, and fails with the reason if that is impossible", async () => {
+test("the first call fails with the reason if the broker cannot adopt the palace", async () => {
   const { palaceDir } = config.paths;
   mkdirSync(palaceDir, { recursive: true });
   // This palace lacks a table that Chroma makes.
@@ -58,7 +58,7 @@ test("the first call waits until an existing palace is adopted, and fails with t
   expect(error).toMatch(/cannot be adopted: .* has lost tables/);
 });
 
-test("deleting the log of agents' events ends the broker, even if the broker writes no event", async () => {
+test("an idle broker ends when the log of agents' events is deleted", async () => {
   const ended = start();
   const event = { type: "note", stream: "project/p", room: "status", from_agent: "ada", body: "here" };
   await call("mempalace_event_append", event);

@@ -38,7 +38,7 @@ function heldQueue(): { queue: WriteQueue; committed: string[]; release: () => v
   };
 }
 
-test("a cancelled write is skipped while it waits, and done if its commit has begun", async () => {
+test("the queue skips a cancelled write that waits, and finishes a cancelled write that has begun", async () => {
   const { queue, committed, release } = heldQueue();
   const call = (key: string): WriteCall =>
     ({ key, isRepeatable: true, method: "add_drawer", params: {}, peer, requestId: key, atMs: 1 }) as WriteCall;
@@ -59,7 +59,7 @@ test("a cancelled write is skipped while it waits, and done if its commit has be
   expect(queue.depth).toBe(0);
 });
 
-test("a cancelled request gets no answer, and other requests of the same peer get theirs", async () => {
+test("a cancelled request gets no answer, and the peer's other requests get their answers", async () => {
   const { queue, committed, release } = heldQueue();
   const never = new Promise<never>(() => {});
   const dependencies: MethodsDependencies = {

@@ -38,16 +38,16 @@ test.each([
   ["a newer revision", "2025-11-25", SPOKEN],
   ["an unknown revision", "2025-01-01", SPOKEN],
   ["no revision", undefined, "2024-11-05"],
-])("a client that asks for %s gets a revision that the child speaks too", async (_what, asked, got) => {
+])("a client that asks for %s gets a revision that the child also speaks", async (_what, asked, got) => {
   expect(await initialize(asked)).toMatchObject({ result: { protocolVersion: got } });
 });
 
-test("a child that connects to its own broker is refused, because the engine command is wrong", async () => {
+test("the broker refuses a child that connects to the broker itself", async () => {
   expect(await initialize(SPOKEN, CHILD_PID)).toMatchObject({
     error: { message: "the engine's command is a client of this very broker", data: { code: "CONFIG_BAD_VALUE" } },
   });
 });
 
-test("a client with an unknown process id does not count as the child", async () => {
+test("the broker admits a client with an unknown process id", async () => {
   expect(await initialize(SPOKEN, 0, 0)).toMatchObject({ result: { protocolVersion: SPOKEN } });
 });

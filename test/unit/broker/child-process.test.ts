@@ -12,7 +12,7 @@ let folder: string;
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "child-"))));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test("a child that ends when its stdin closes is not killed", async () => {
+test("the broker does not kill a child that ends when its stdin closes", async () => {
   const ready = Promise.withResolvers<void>();
   let end = "";
   const argv = ["sh", "-c", "echo '{}'; cat > /dev/null; exit 3"] as const;

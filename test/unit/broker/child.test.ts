@@ -15,7 +15,7 @@ import { ToolBook } from "../../../src/broker/child/tools.ts";
 import { SILENT_LOG } from "../../../src/base/log.ts";
 import { PalaceError } from "../../../src/base/errors.ts";
 
-test("a tool counts as reading only if its annotations say so, or if it is an old MemPalace read tool without annotations", () => {
+test("a tool counts as reading if its annotations or the list of old MemPalace read tools say so", () => {
   const book = new ToolBook();
   const isWrite = (name: unknown): boolean => book.isWrite("tools/call", { name });
   expect(isWrite("mempalace_search")).toBe(true);
@@ -36,7 +36,7 @@ test("a tool counts as reading only if its annotations say so, or if it is an ol
   );
 });
 
-test("results and lost calls are remembered by key, refusals and failures are not, and old keys are dropped", async () => {
+test("remembers results and lost calls by key, and forgets refusals, failures and old keys", async () => {
   const replays = new Replays<string>();
   const doubt = new PalaceError("ENGINE_CALL_LOST", "gone", "");
   const refusal = new PalaceError("BROKER_SHUTTING_DOWN", "no", "");
@@ -56,7 +56,7 @@ test("results and lost calls are remembered by key, refusals and failures are no
   expect(replays.find("key 900", { name: "a" })).toBeUndefined();
 });
 
-test("a killed writer's unfinished transaction is rolled back, so that a reader can open the database", async () => {
+test("rolls back a killed writer's transaction so that a reader can open the database", async () => {
   const folder = mkdtempSync(join(tmpdir(), "palace-journal-"));
   const file = join(folder, "chroma.sqlite3");
   try {

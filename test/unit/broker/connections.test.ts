@@ -22,7 +22,7 @@ function open(): Socket & { isOpen: boolean } {
 }
 const peer = (key: string, isOwner = false) => ({ key, name: key, isOwner });
 
-test("a new connection closes the oldest one without a proof, but never an admitted one", () => {
+test("a new connection closes the oldest unproven connection and no admitted connection", () => {
   const places = new Places(SILENT_LOG);
   const admitted = open();
   places.arrive(admitted);
@@ -33,7 +33,7 @@ test("a new connection closes the oldest one without a proof, but never an admit
   expect(admitted.isOpen).toBe(true);
 });
 
-test("a connection has 10 s to prove who it is, and 2 s while many others have not", async () => {
+test("a connection has 10 s for its proof, and 2 s while many connections are unproven", async () => {
   const places = new Places(SILENT_LOG);
   const alone = open();
   places.arrive(alone);
@@ -50,7 +50,7 @@ test("a connection has 10 s to prove who it is, and 2 s while many others have n
   expect(many.filter(({ isOpen }) => isOpen)).toHaveLength(UNPROVEN_MAX / 4);
 });
 
-test("one peer has a maximum, all peers share one that reserves places for the owner, and closing frees a place", () => {
+test("a peer and all peers together have a maximum of connections, with places reserved for the owner", () => {
   const places = new Places(SILENT_LOG);
   const join = (key: string, isOwner = false): [Socket, string | undefined] => {
     const socket = open();
@@ -77,7 +77,7 @@ test("one peer has a maximum, all peers share one that reserves places for the o
   expect(places.admit(again, peer("a"))).toBeUndefined();
 });
 
-test("when too many bytes are buffered, the connections that waited longest are closed until the rest fits", async () => {
+test("closes the connections that waited longest until the buffered bytes fit", async () => {
   const cut: string[] = [];
   const bytes = new HeldBytes(100, 1_000, () => {});
   const holder = (name: string): Holder => ({ about: { name }, cut: () => cut.push(name) });
@@ -100,7 +100,7 @@ test("when too many bytes are buffered, the connections that waited longest are 
   expect([bytes.isOver, cut]).toEqual([false, ["a", "b"]]);
 });
 
-test("waiting time starts at a connection's last progress, and a connection without buffered bytes stays open", async () => {
+test("a connection's waiting time starts at its last progress", async () => {
   const cut: unknown[] = [];
   const bytes = new HeldBytes(100, 1_000, (about) => cut.push(about));
   const holder = (name: string): Holder => ({ about: { name }, cut: () => {} });
@@ -120,7 +120,7 @@ test("waiting time starts at a connection's last progress, and a connection with
   expect(bytes.isOver).toBe(false);
 });
 
-test("requests beyond 32 in a turn start in the next turn, and streams take turns", async () => {
+test("starts at most 32 requests in a turn, and streams take turns", async () => {
   const starts = new Starts();
   const started: string[] = [];
   const stream = (name: string, count: number) => {

@@ -47,7 +47,7 @@ async function numberOf(agent: Agent): Promise<number> {
   return Number(await text(response));
 }
 
-test("a connection keeps its number for all its requests, another one gets a new number, and each closing is reported once", async () => {
+test("each connection has its own number, and its closing is reported once", async () => {
   const [one, two] = [new Agent({ keepAlive: true, maxSockets: 1 }), new Agent({ keepAlive: true, maxSockets: 1 })];
   const [first, again, other] = [await numberOf(one), await numberOf(one), await numberOf(two)];
   expect([again, other]).toEqual([first, first + 1]);

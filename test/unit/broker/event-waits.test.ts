@@ -31,7 +31,7 @@ function watched(promise: Promise<boolean>): { ended: unknown } {
   return state;
 }
 
-test("a commit of this broker wakes a wait at once, unless it came before the wait's mark", async () => {
+test("a commit after a wait's mark wakes the wait at once", async () => {
   using wait = waits.begin(1, 10_000, never);
   waits.wake();
   const state = watched(wait.change(wait.mark()));
@@ -45,7 +45,7 @@ test("a commit of this broker wakes a wait at once, unless it came before the wa
   expect(await wait.change(mark)).toBe(true);
 });
 
-test("the broker sees another process's commit within 250 ms, also after a failed look, and looks only while somebody waits", async () => {
+test("a wait sees a commit of another process within 250 ms, and without waits the broker does not look", async () => {
   const wait = waits.begin(1, 10_000, never);
   await vi.advanceTimersByTimeAsync(300);
   const state = watched(wait.change(wait.mark()));
@@ -61,7 +61,7 @@ test("the broker sees another process's commit within 250 ms, also after a faile
   expect(looks).toBe(before);
 });
 
-test("a wait whose time is over looks once more for new events and then ends without one", async () => {
+test("a wait looks for events once more after its time is over", async () => {
   using wait = waits.begin(1, 1_000, never);
   // The first look reads the version and counts as a change.
   await vi.advanceTimersByTimeAsync(300);
@@ -78,7 +78,7 @@ test("a wait whose time is over looks once more for new events and then ends wit
   expect([await other.change(mark), await other.change(other.mark())]).toEqual([true, false]);
 });
 
-test("a wait ends with its caller, its peer or the broker, and no wait begins after the broker's end", async () => {
+test("a wait ends with its caller, its peer or the broker", async () => {
   const controller = new AbortController();
   using a = waits.begin(1, 10_000, controller.signal);
   using b = waits.begin(2, 10_000, never);
@@ -94,7 +94,7 @@ test("a wait ends with its caller, its peer or the broker, and no wait begins af
   expect(() => waits.begin(4, 1, never)).toThrow(expect.objectContaining({ code: "BROKER_SHUTTING_DOWN" }));
 });
 
-test("each peer has a limit of waits, and so have all peers together", () => {
+test("a peer and all peers together have a maximum of waits", () => {
   const begin = (peer: number) => waits.begin(peer, 10_000, never);
   const busy = expect.objectContaining({ code: "BROKER_BUSY" }) as Error;
   const own = Array.from({ length: EVENT_WAITS_PEER_MAX }, () => begin(0));

@@ -6,7 +6,7 @@ const make = (): FairQueue<string> => new FairQueue({ depth: 6, depthPeer: 4, si
 const drain = (lanes: FairQueue<string>): (string | undefined)[] =>
   Array.from({ length: lanes.depth }, () => lanes.shift()?.item);
 
-test("peers take turns, and each peer's own items keep their order", () => {
+test("peers take turns, and the items of a peer keep their order", () => {
   const lanes = make();
   for (const item of ["a1", "a2", "a3"]) lanes.push(1, item, 1);
   lanes.push(2, "b1", 1);
@@ -15,7 +15,7 @@ test("peers take turns, and each peer's own items keep their order", () => {
   expect(lanes.shift()).toBeUndefined();
 });
 
-test("a full lane, a full queue or too many bytes answer BROKER_BUSY with a retry time, and queued items stay", () => {
+test("a full lane, a full queue and too many bytes are refused with BROKER_BUSY and a retry time", () => {
   const lanes = make();
   const busy = expect.objectContaining({ code: "BROKER_BUSY", retryAfterMs: 100 }) as Error;
   for (let index = 0; index < 4; index++) lanes.push(1, `a${index}`, 1);
@@ -30,7 +30,7 @@ test("a full lane, a full queue or too many bytes answer BROKER_BUSY with a retr
   expect(lanes.depth).toBe(1);
 });
 
-test("a removed item no longer counts, and the others keep taking turns", () => {
+test("a removed item frees its place, and the peers keep taking turns", () => {
   const lanes = make();
   for (const [peer, item] of [
     [1, "a1"],

@@ -34,34 +34,31 @@ const ask = (headers: Record<string, string>, remoteAddress = "192.0.2.1") =>
   guard.admit({ headers, socket: { remoteAddress } } as unknown as IncomingMessage, "/rpc");
 const bearer = (): Record<string, string> => ({ authorization: `Bearer ${token}` });
 
-test.skipIf(!canTellOwners())(
-  "on the owner's paths the owner's own program needs no token, but another user's program does",
-  async () => {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    const client = connect(port, "127.0.0.1");
-    const [socket] = (await once(server, "connection")) as [Socket];
-    const book = new TokenBook(join(folder, "none.json"), () => {});
-    const admitted = (path: string, headers = {}): boolean => {
-      const own = new Guard(book, "loopback", { own: { host: "127.0.0.1", port, paths: "/api/" } });
-      return own.admit({ headers: { host: "localhost", ...headers }, socket } as unknown as IncomingMessage, path).ok;
-    };
-    expect([admitted("/api/x"), admitted("/rpc"), admitted("/api/x", { "sec-fetch-site": "none" })]).toEqual([
-      true,
-      false,
-      false,
-    ]);
-    const uid = process.getuid?.() ?? 0;
-    vi.spyOn(process, "getuid").mockReturnValue(uid + 1);
-    expect(admitted("/api/x")).toBe(false);
-    client.destroy();
-    server.close();
-  },
-);
+test.skipIf(!canTellOwners())("on the owner's paths only other users' programs need a token", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const client = connect(port, "127.0.0.1");
+  const [socket] = (await once(server, "connection")) as [Socket];
+  const book = new TokenBook(join(folder, "none.json"), () => {});
+  const admitted = (path: string, headers = {}): boolean => {
+    const own = new Guard(book, "loopback", { own: { host: "127.0.0.1", port, paths: "/api/" } });
+    return own.admit({ headers: { host: "localhost", ...headers }, socket } as unknown as IncomingMessage, path).ok;
+  };
+  expect([admitted("/api/x"), admitted("/rpc"), admitted("/api/x", { "sec-fetch-site": "none" })]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  const uid = process.getuid?.() ?? 0;
+  vi.spyOn(process, "getuid").mockReturnValue(uid + 1);
+  expect(admitted("/api/x")).toBe(false);
+  client.destroy();
+  server.close();
+});
 
 test.each(["evil.example", "palace.example.evil.example", "", "localhost:80:80"])(
-  "a request for the host %j is refused for its host name, even with a valid token",
+  "refuses the host %j of a request with a valid token",
   (host) => {
     const refused = { ok: false, status: 421, why: "this broker has no such host name" };
     expect(ask({ ...bearer(), host })).toMatchObject(refused);
@@ -69,7 +66,7 @@ test.each(["evil.example", "palace.example.evil.example", "", "localhost:80:80"]
 );
 
 test.each(["https://evil.example", "http://palace.example.evil.example", "null", "file://palace.example"])(
-  "a page from %s is refused for its origin, even with a valid token",
+  "refuses a page from %s with a valid token",
   (origin) => {
     const refused = { ok: false, status: 403, why: "pages of another origin may not call a palace" };
     expect(ask({ ...bearer(), host: "palace.example:7780", origin })).toMatchObject(refused);
@@ -83,12 +80,12 @@ test.each([
   "host.docker.internal:1",
   "192.168.1.2",
   "[::1]:7780",
-])("a request for %s with a valid token is admitted, also from its own page", (host) => {
+])("admits a request for %s with a valid token, also from a page of that host", (host) => {
   expect(ask({ ...bearer(), host })).toMatchObject({ ok: true, token: { name: "box" } });
   expect(ask({ ...bearer(), host, origin: `http://${host}` })).toMatchObject({ ok: true });
 });
 
-test("an address gets reasons for ten failures a minute, then only a retry time; a valid token is still admitted", () => {
+test("after ten failures in a minute an address gets only a retry time, and a valid token still works", () => {
   const host = "palace.example";
   const wanted = { status: 401, why: "a token is needed", headers: { "www-authenticate": "Bearer, Palace" } };
   for (let failure = 1; failure <= 10; failure++) expect(ask({ host })).toMatchObject(wanted);
@@ -104,7 +101,7 @@ test("an address gets reasons for ten failures a minute, then only a retry time;
   expect(ask({ host })).toMatchObject(wanted);
 });
 
-test("failures of 10,000 other addresses push out the oldest address, which then gets reasons again", () => {
+test("the guard forgets an address after failures of 10,000 newer addresses", () => {
   const host = "palace.example";
   for (let failure = 0; failure < 10; failure++) ask({ host });
   expect(ask({ host })).toMatchObject({ status: 429 });
@@ -112,7 +109,7 @@ test("failures of 10,000 other addresses push out the oldest address, which then
   expect(ask({ host })).toMatchObject({ status: 401 });
 });
 
-test("a proof is admitted once, and needs the nonce of its own connection and the right token", () => {
+test("admits a proof once, and only with the right token and the connection's nonce", () => {
   const request = { headers: {}, socket: { remoteAddress: "192.0.2.1" } } as unknown as IncomingMessage;
   const id = tokenId(token) ?? "";
   const prove = (secret: string, serverNonce: string) => {
@@ -131,7 +128,7 @@ test("a proof is admitted once, and needs the nonce of its own connection and th
   expect(prove(token, nonce)).toMatchObject({ ok: false, status: 401 });
 });
 
-test("a request without a readable proof is refused, also after the connection got a nonce", () => {
+test("refuses a request without a readable proof", () => {
   const request = { headers: {}, socket: { remoteAddress: "192.0.2.1" } } as unknown as IncomingMessage;
   for (const authorization of ["Palace nonsense", undefined]) {
     guard.challenge(request);
@@ -140,7 +137,7 @@ test("a request without a readable proof is refused, also after the connection g
   }
 });
 
-test("listening on an address that other machines reach needs a token, listening on the loopback does not", () => {
+test("listening on a public address needs a token, and on the loopback needs no token", () => {
   const open = (host: string, tokens: number) => () => requireToken({ host, port: 7780 }, tokens);
   expect(open("192.0.2.1", 0)).toThrow(/can be reached from elsewhere/);
   for (const allowed of [open("192.0.2.1", 1), open("127.0.0.1", 0), open("::1", 0)]) expect(allowed).not.toThrow();

@@ -4,7 +4,7 @@ import { Jobs } from "../../../src/broker/palace/jobs.ts";
 import { readJobRequest } from "../../../src/broker/palace/maintenance.ts";
 import { SILENT_LOG } from "../../../src/base/log.ts";
 
-test("a job whose thread does not answer never blocks the list of jobs or the broker's end for ever", async () => {
+test("a job without an answer does not block the list of jobs or the broker's end", async () => {
   const jobs = new Jobs(SILENT_LOG);
   let isCancelled = false;
   const never = new Promise<never>(() => {});
@@ -18,7 +18,7 @@ test("a job whose thread does not answer never blocks the list of jobs or the br
   expect(isCancelled).toBe(true);
 });
 
-test("the broker's end waits for a job that ends in time", async () => {
+test("an ending broker waits for a job that ends in time", async () => {
   const jobs = new Jobs(SILENT_LOG);
   const { promise, resolve } = Promise.withResolvers<Record<string, never>>();
   jobs.start("repair", {}, () => ({
@@ -30,15 +30,12 @@ test("the broker's end waits for a job that ends in time", async () => {
   expect(await jobs.list()).toMatchObject([{ state: "done" }]);
 });
 
-test.each([5, false, { path: "/chroma" }])(
-  "an export with chroma = %j is refused, because chroma must be a path",
-  (chroma) => {
-    const asked = { kind: "export", dir: "/out", chroma };
-    expect(() => readJobRequest(asked, { door: "unix" })).toThrow(/^chroma must be a path$/);
-  },
-);
+test.each([5, false, { path: "/chroma" }])("an export refuses chroma = %j, which is not a path", (chroma) => {
+  const asked = { kind: "export", dir: "/out", chroma };
+  expect(() => readJobRequest(asked, { door: "unix" })).toThrow(/^chroma must be a path$/);
+});
 
-test.each(["/bin/chroma", null])("an export with chroma = %j is accepted", (chroma) => {
+test.each(["/bin/chroma", null])("an export accepts chroma = %j", (chroma) => {
   const asked = { kind: "export", dir: "/out", chroma };
   expect(readJobRequest(asked, { door: "unix" })).toEqual({ ...asked, partial: false });
 });

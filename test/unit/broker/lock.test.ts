@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test("a second broker gets the holder's name, and gets the lock after its release", () => {
+test("a second broker gets the holder's name, and after the release gets the lock", () => {
   const first = takeLock(file, false) as LifetimeLock;
   expect(first.isHeld()).toBe(true);
   expect(takeLock(file, true)).toEqual({ heldBy: `broker ${process.pid}` });
@@ -24,7 +24,7 @@ test("a second broker gets the holder's name, and gets the lock after its releas
   second.release();
 });
 
-test("the lock file says whether its broker was started on demand, and such a broker gives way", () => {
+test("the lock file says whether its broker was started on demand and gives way", () => {
   (takeLock(file, true) as LifetimeLock).release();
   expect(isHeldOnDemand(file)).toBe(true);
   (takeLock(file, false) as LifetimeLock).release();
@@ -33,7 +33,7 @@ test("the lock file says whether its broker was started on demand, and such a br
   expect([makesWay("broker 7, started on demand"), makesWay("broker 7")]).toEqual([true, false]);
 });
 
-test("a lock whose file was removed or replaced counts as lost", () => {
+test("a lock counts as lost after its file was removed or replaced", () => {
   const lock = takeLock(file, false) as LifetimeLock;
   renameSync(file, `${file}.old`);
   expect(lock.isHeld()).toBe(false);
@@ -44,7 +44,7 @@ test("a lock whose file was removed or replaced counts as lost", () => {
   lock.release();
 });
 
-test("a holder without a written name is shown as another broker, and a folder that cannot be made is an error", () => {
+test("an unnamed holder is shown as another broker, and a folder that cannot be made causes an error", () => {
   const lock = takeLock(file, false) as LifetimeLock;
   writeFileSync(file, "");
   expect(takeLock(file, false)).toEqual({ heldBy: "another broker" });

@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 test.each([
-  ["in files builds them", "files", true],
+  ["in files builds the files", "files", true],
   ["on a server builds no files", "chroma", false],
   ["nowhere builds no files", "none", false],
 ])("a repair of a public palace %s", async (_where, driver, isBuilt) => {

@@ -37,7 +37,7 @@ async function pass(ms: number, part: number): Promise<void> {
   }
 }
 
-test("memory is returned once after heavy work, and again after the next heavy work", async () => {
+test("the broker returns memory to the system once after each heavy work", async () => {
   await pass(MINUTE_MS, 1);
   expect(releases).toBe(0);
   await pass(10 * MINUTE_MS, 0.001);
@@ -48,7 +48,7 @@ test("memory is returned once after heavy work, and again after the next heavy w
   expect(releases).toBe(2);
 });
 
-test("after an agent's usual work no memory is returned, so the next search finds its pages in memory", async () => {
+test("the broker keeps its memory after an agent's usual work", async () => {
   for (let turn = 0; turn < 8; turn++) {
     await pass(STEP_MS, 1);
     await pass(MINUTE_MS, 0.001);
@@ -56,7 +56,7 @@ test("after an agent's usual work no memory is returned, so the next search find
   expect(releases).toBe(0);
 });
 
-test("memory that grew by 96 MiB is returned once after light work, and not during work", async () => {
+test("after light work the broker returns memory that has grown by 96 MiB", async () => {
   await pass(MINUTE_MS, 0.001);
   residentBytes = 195 * MIB;
   await pass(MINUTE_MS, 0.001);
@@ -72,7 +72,7 @@ test("memory that grew by 96 MiB is returned once after light work, and not duri
   expect(releases).toBe(2);
 });
 
-test("a closed palace returns no memory", async () => {
+test("after its close the broker returns no memory", async () => {
   await pass(MINUTE_MS, 1);
   end();
   await pass(MINUTE_MS, 0);

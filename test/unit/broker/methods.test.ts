@@ -15,7 +15,7 @@ const unnamed = (): Peer => ({
   ...{ id: 1, agent: UNNAMED_AGENT, door: "unix", role: "admin", uid: 0, pid: 1, tools: "full" },
 });
 
-test("a request of MCP 2026-07-28 names its connection after the client in its _meta", async () => {
+test("a connection takes its name from the client in the _meta of an MCP 2026-07-28 request", async () => {
   const peer = unnamed();
   const envelope = {
     [VERSION_META]: MODERN_MCP_VERSION,
@@ -26,7 +26,7 @@ test("a request of MCP 2026-07-28 names its connection after the client in its _
   expect(peer.agent).toBe("codex");
 });
 
-test("a connection keeps no answered request in memory", async () => {
+test("a connection keeps no request in memory after the answer", async () => {
   const peer = unnamed();
   const ping = (id: number): Promise<unknown> => dispatch(peer, { jsonrpc: "2.0", id, method: "ping" }, 10);
   await ping(0);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { Metrics } from "../../../src/broker/dispatch/metrics.ts";
 import type { StatusReport } from "../../../src/protocol/spec.ts";
 
-test("each method has one line per outcome, and its time in seconds", () => {
+test("the metrics have a line for each method and outcome, and each method's time in seconds", () => {
   const metrics = new Metrics();
   metrics.count("ping", 250, true);
   metrics.count("ping", 500, true);

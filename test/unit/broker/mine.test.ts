@@ -67,7 +67,7 @@ test("no argument of the tool becomes an option of the miner", () => {
   expect(line).toContain("--include-ignored=--json");
 });
 
-test("an agent on another machine may mine only opened folders, and no link out of them", async () => {
+test("an agent on another machine can mine only opened folders", async () => {
   const jobs = jobsOf(DOCUMENT, 30_000, [join(root, "open")]);
   const ask = async (source: string, peer = ELSEWHERE, mode = "projects"): Promise<unknown> => {
     const answer = (await jobs.mine({ source, mode }, peer, never, quiet)) as {
@@ -88,7 +88,7 @@ test("an agent on another machine may mine only opened folders, and no link out 
   expect(await ask("~/open/project", HERE)).toBe(true);
 });
 
-test("a long mine answers with its progress, and a repeated call returns its result once", async () => {
+test("a long mine answers with its progress, and a later call returns the result", async () => {
   const go = join(root, "go");
   const script = `${step(1)}; const t = setInterval(() => {
     if (require("fs").existsSync(${JSON.stringify(go)})) { clearInterval(t); ${step(2)}; ${DOCUMENT}; } }, 20)`;
@@ -106,7 +106,7 @@ test("a long mine answers with its progress, and a repeated call returns its res
   await jobs.close();
 });
 
-test("a mine ends when its call is cancelled, and when the broker ends", async () => {
+test("a mine ends with its call or with the broker", async () => {
   const jobs = jobsOf(`${step(1)}; process.on("SIGTERM", () => process.exit(130)); setInterval(() => {}, 1000)`);
   const controller = new AbortController();
   const begun = Promise.withResolvers<void>();
@@ -121,7 +121,7 @@ test("a mine ends when its call is cancelled, and when the broker ends", async (
   expect(await again).toMatchObject({ success: false, error_class: "Interrupted" });
 });
 
-test("a miner that dies or prints an error is a failure, with the error's text", async () => {
+test("the answer has the error's text after the miner died or printed an error", async () => {
   const one = jobsOf(`console.error("no such thing"); process.exit(3)`);
   expect(await one.mine({ source: root }, HERE, never, quiet)).toMatchObject({
     success: false,
@@ -138,7 +138,7 @@ test("a miner that dies or prints an error is a failure, with the error's text",
   });
 });
 
-test("a path that is too long is refused in linear time and is not resolved", () => {
+test("refuses a too long path in linear time", () => {
   const took = (times: number, peer: Peer): number => {
     const source = `${root}/${"a/a/../".repeat(times)}`;
     const request = readRequest({ source }) as MineRequest;
@@ -154,7 +154,7 @@ test("a path that is too long is refused in linear time and is not resolved", ()
   }
 });
 
-test("a peer on another machine sees opened files, but neither closed ones nor those behind a link out", () => {
+test("a peer on another machine sees only files in opened folders", () => {
   const files = openSourceFiles(join(root, "staging"));
   writeFileSync(join(root, "closed/secret.txt"), "x");
   const seen = (peer: Peer, name: string) => filesFor(peer, files, [join(root, "open")]).state(join(root, name));
@@ -165,7 +165,7 @@ test("a peer on another machine sees opened files, but neither closed ones nor t
   expect(seen(HERE, "closed/secret.txt")).toBe("file");
 });
 
-test("a peer on another machine gets no other information about a closed folder", () => {
+test("a peer on another machine learns no project name or ignore rule of a closed folder", () => {
   for (const folder of ["open", "closed"]) {
     mkdirSync(join(root, folder, "project"), { recursive: true });
     writeFileSync(join(root, folder, "project/mempalace.yaml"), "wing: w\nrooms: []\n");

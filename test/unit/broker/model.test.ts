@@ -13,8 +13,8 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 test.each([
   ["names the folder that the user has set", true, /^model-dir .*mine holds no model .*; no model on this machine/],
-  ["names no folder where the user has set none", false, /^no model on this machine/],
-])("a broker that is offline and finds no model %s", async (_what, isSet, detail) => {
+  ["names no folder if the user has set no folder", false, /^no model on this machine/],
+])("without a model on the machine an offline broker %s", async (_what, isSet, detail) => {
   const [dir, cacheDir] = [isSet ? join(folder, "mine") : undefined, join(folder, "cache")];
   const config = { dir, cacheDir, rerankDir: undefined, url: undefined, offline: true, userHome: folder };
   const model = new Model({ config, recorded: () => undefined, onReady: () => {}, log: SILENT_LOG });

@@ -17,16 +17,16 @@ test.each<[ErrorCode, number]>([
   ["STORE_DISK_FULL", 503],
   ["PALACE_GONE", 503],
   ["ENGINE_UNSUPPORTED", 503],
-])("%s is %i, with what to do", (code, status) => {
+])("the error %s becomes the HTTP status %i with the hint in its detail", (code, status) => {
   expect(refusalOf(asRpc(code, "do that"))).toMatchObject({ status, detail: "it is so: do that", headers: {} });
 });
 
-test("a full queue says when to try again, and the answer leaves out a hint about commands", () => {
+test("the answer to a full queue says when to try again", () => {
   expect(refusalOf(asRpc("BROKER_BUSY", "", { retryAfterMs: 1_200 })).headers).toEqual({ "retry-after": "2" });
   expect(refusalOf(asRpc("PROTOCOL_BAD_PARAMS", BAD_PARAMS_HINT)).detail).toBe("it is so");
 });
 
-test("an internal error is 500, with its message as the detail", () => {
+test("an internal error becomes 500 with its message as the detail", () => {
   const data = { error_class: "Error", message: "no such table" };
   const refusal = refusalOf({ code: -32_000, message: "Internal tool error", data });
   expect(refusal).toMatchObject({ status: 500, detail: "no such table" });

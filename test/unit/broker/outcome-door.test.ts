@@ -26,20 +26,20 @@ async function reported(status: number, headers: Record<string, string>, body: u
 }
 
 test.each([
-  ["Roampal's", 200, {}, { memory_initialized: true }, "a Roampal server, which is not us"],
+  ["Roampal", 200, {}, { memory_initialized: true }, "a Roampal server, which is not us"],
   [
-    "another broker's",
+    "another broker",
     ...[200, {}, { service: "palace-devbox", pid: 7, data_path: "/p", memory_initialized: true }],
     'a palace broker of another memory (pid 7, "/p")',
   ],
   [
-    "another broker's, for those with a token,",
+    "another broker that asks for a token",
     ...[401, { "www-authenticate": "Bearer, Palace" }, null],
     "a palace broker of another memory, which asks for a token",
   ],
-  ["any other server's", 404, {}, [], "an HTTP server that is not us (GET /api/health: 404)"],
+  ["any other server", 404, {}, [], "an HTTP server that is not us (GET /api/health: 404)"],
 ] as [string, number, Record<string, string>, unknown, string][])(
-  "a port that is %s is reported as taken by that server",
+  "reports the owner of a taken port: %s",
   async (_whose, status, headers, body, why) => {
     expect(await reported(status, headers, body)).toMatchObject({ state: "shut", why });
   },

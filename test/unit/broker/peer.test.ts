@@ -4,7 +4,7 @@ import { mcpRevision, nameAfter, type Peer, toolProfile } from "../../../src/bro
 import { TOOL_PROFILES, UNNAMED_AGENT } from "../../../src/protocol/spec.ts";
 import { MCP_VERSIONS } from "../../../src/protocol/version.ts";
 
-test("a known tool profile is used, and an unknown one means the full profile", () => {
+test("an unknown tool profile means the full profile", () => {
   for (const profile of TOOL_PROFILES) expect(toolProfile(profile)).toBe(profile);
   for (const other of ["all", "", undefined, 7]) expect(toolProfile(other)).toBe("full");
 });
@@ -14,7 +14,7 @@ test("an unknown MCP revision is undefined", () => {
   expect(mcpRevision("2020-01-01")).toBeUndefined();
 });
 
-test("a connection without a name gets its client's name after its token's, and a named one keeps its name", () => {
+test("a connection without an agent name gets the names of its token and client", () => {
   const named = (agent: string, client: unknown): string => {
     const peer = { agent } as Peer;
     nameAfter(peer, client);

@@ -57,7 +57,7 @@ test("one request runs at a time, and peers take turns", async () => {
   expect(queue.answeredWrites).toBe(1);
 });
 
-test("a read whose server died is repeated once, before all others, and a write is not repeated", async () => {
+test("after the server died the queue repeats a read once and fails a write", async () => {
   const [read, next] = [submit("read"), submit("next")];
   begun[0]?.reject(lost);
   await pass();
@@ -73,14 +73,14 @@ test("a read whose server died is repeated once, before all others, and a write 
   expect(methods()).toEqual(["read", "read", "next", "write"]);
 });
 
-test("a request that takes too long makes the supervisor replace the server", async () => {
+test("the supervisor replaces the server after a request took too long", async () => {
   const slow = submit("slow");
   begun[0]?.reject(new PalaceError("ENGINE_TIMEOUT", "too long", ""));
   expect(await slow).toBe("ENGINE_TIMEOUT");
   expect(supervisor.replace).toHaveBeenCalledOnce();
 });
 
-test("without a server a request starts it and waits half a minute; after the server failed, a request is refused at once", async () => {
+test("a request starts a missing server and waits up to half a minute for it", async () => {
   const { session } = supervisor;
   supervisor.session = undefined;
   supervisor.lastError = new PalaceError("ENGINE_UNAVAILABLE", "no python", "");
@@ -100,7 +100,7 @@ test("without a server a request starts it and waits half a minute; after the se
   expect(() => queue.submit(call("never"), 1)).toThrow("gone");
 });
 
-test("a call is cancelled by its peer's id, and so are all calls of a peer that leaves; a running write is not", async () => {
+test("cancels a call, or all calls of a peer that leaves, except a running write", async () => {
   const running = submit("running", { isWrite: true });
   const [mine, other] = [submit("mine"), submit("mine", { peerId: 2 })];
   queue.cancel(1, "mine");
@@ -116,7 +116,7 @@ test("a call is cancelled by its peer's id, and so are all calls of a peer that 
   expect(await other).toBe("read");
 });
 
-test("a draining queue refuses waiting requests and waits for the running one", async () => {
+test("a draining queue refuses waiting requests and finishes the running request", async () => {
   const [running, waiting] = [submit("running"), submit("waiting")];
   let isOver = false;
   const drained = queue.drain().then(() => (isOver = true));

@@ -56,7 +56,7 @@ function start(): void {
   });
 }
 
-test("the next backup is made one interval after the newest one, and the one after it an interval later", async () => {
+test("makes each backup one interval after the previous backup", async () => {
   const nowMs = Date.now();
   for (const minutes of [150, 10])
     make(
@@ -71,7 +71,7 @@ test("the next backup is made one interval after the newest one, and the one aft
   expect(readdirSync(dir)).toHaveLength(4);
 });
 
-test("a folder without a backup gets one at once", async () => {
+test("makes the first backup in a folder at once", async () => {
   start();
   await vi.advanceTimersByTimeAsync(MINUTE_MS);
   expect(madeAtMs).toHaveLength(1);

@@ -11,7 +11,7 @@ const pair = (clientPort: number): Connection => ({
   server: { address: "127.0.0.1", port: 27_182 },
 });
 
-test("only the row of the client's end of an established connection counts", () => {
+test("reads the owner from the client's row of an established connection", () => {
   const table =
     HEAD +
     row("0100007F:6A2E", "00000000:0000", "0A", 7) +
@@ -24,7 +24,7 @@ test("only the row of the client's end of an established connection counts", () 
   expect(ownerIn(table, pair(50_002), true)).toBeUndefined();
 });
 
-test("an IPv6 socket with an IPv4 address, and the other byte order, can be read too", () => {
+test("reads IPv4 addresses of IPv6 sockets in both byte orders", () => {
   const client = "0000000000000000FFFF00000100007F:C350";
   const server = "0000000000000000FFFF00000100007F:6A2E";
   expect(ownerIn(HEAD + row(client, server, "01", 1000), pair(50_000), true)).toBe(1000);

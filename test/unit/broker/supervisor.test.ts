@@ -41,12 +41,12 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("the broker reads a child's tools from its list of tools", () => {
+test("the broker reads the tools of a child from the child's tool list", () => {
   expect(supervisor.introduction?.tools.map(({ name }) => name)).toContain("add");
   expect(tools.has("add")).toBe(true);
 });
 
-test("a new child replaces one that ended by itself", async () => {
+test("a new child replaces a child that ended by itself", async () => {
   process.kill(supervisor.pid ?? 0, "SIGKILL");
   await vi.waitFor(() => expect(supervisor.report()).toMatchObject({ state: "ready", generation: 2 }), PATIENCE);
 });

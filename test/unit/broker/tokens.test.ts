@@ -40,7 +40,7 @@ test("a token is valid until it expires or is revoked", () => {
   expect(broken).not.toHaveBeenCalled();
 });
 
-test("a damaged token file admits nobody and stays unchanged", () => {
+test("with a damaged token file the broker admits nobody and leaves the file unchanged", () => {
   const book = new TokenBook(file, () => {});
   const { record } = addToken(file, { name: "a", role: "agent" });
   expect(book.find(record.id)).toBeDefined();
@@ -70,7 +70,7 @@ test("a second token with the same name is refused", () => {
   expect(readTokens(file).map(({ role }) => role)).toEqual(["agent"]);
 });
 
-test("a proof is valid only for its token, its path and its two nonces", () => {
+test("a proof is valid only for its token, path and nonces", () => {
   const { id, token } = makeToken();
   const keys = keysOf(token);
   const context = { path: "/mcp", id, clientNonce: makeNonce(), serverNonce: makeNonce() };
@@ -89,7 +89,7 @@ test("a proof is valid only for its token, its path and its two nonces", () => {
   expect(serverProof(keys, context)).not.toBe(serverProof(keys, { ...context, serverNonce: makeNonce() }));
 });
 
-test("a text that is not exactly a token has no id and is refused", () => {
+test("refuses a text that is not exactly a token", () => {
   const { id, token } = makeToken();
   expect(tokenId(token)).toBe(id);
   expect(isToken(keysOf(token), token)).toBe(true);

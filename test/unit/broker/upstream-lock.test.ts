@@ -25,7 +25,7 @@ function keep(palaceDir: string, onChange = (): void => {}): UpstreamLock {
   return lock;
 }
 
-it("is the file that upstream names after the palace's path", () => {
+it("has the file name that upstream derives from the palace's path", () => {
   mkdirSync(join(home, ".mempalace"));
   // Source: palace.md, appendix of test vectors.
   expect(keep("/data/palace").status()).toEqual({
@@ -34,7 +34,7 @@ it("is the file that upstream names after the palace's path", () => {
   });
 });
 
-it("is the same file through a link to the palace, even before the palace's folder exists", () => {
+it("is the same file through a link to the palace", () => {
   mkdirSync(join(home, ".mempalace"));
   symlinkSync(join(home, "real"), join(home, "link"));
   const byLink = keep(join(home, "link/palace")).status().detail;
@@ -45,7 +45,7 @@ it("is the same file through a link to the palace, even before the palace's fold
   expect(byLink).toMatch(/mine_palace_[0-9a-f]{16}\.lock$/);
 });
 
-it("keeps byte 0 and writes its holder from byte 1, in the form that upstream quotes", () => {
+it("keeps byte 0 and writes its holder from byte 1 in upstream's form", () => {
   mkdirSync(locksDir, { recursive: true });
   const file = join(locksDir, "mine_palace_9a994364b7c26031.lock");
   writeFileSync(
@@ -57,7 +57,7 @@ it("keeps byte 0 and writes its holder from byte 1, in the form that upstream qu
   expect(lock.formerHolder()).toMatch(/^PID 77 \(\/usr\/bin\/mempalace mine/);
 });
 
-it("makes no file in a HOME without MemPalace until there is a palace that MemPalace could open", async () => {
+it("makes no file in a HOME without MemPalace before a palace exists", async () => {
   const palaceDir = join(home, "elsewhere/palace");
   mkdirSync(palaceDir, { recursive: true });
   const lock = keep(palaceDir);
@@ -68,7 +68,7 @@ it("makes no file in a HOME without MemPalace until there is a palace that MemPa
   await expect.poll(() => lock.status().state, { timeout: 10_000 }).toBe("held");
 });
 
-it("is taken as soon as it is free, and reports both states", async () => {
+it("waits for the lock of another broker and takes the lock after its release", async () => {
   mkdirSync(join(home, ".mempalace"));
   const first = keep("/data/palace");
   let changes = 0;
@@ -79,7 +79,7 @@ it("is taken as soon as it is free, and reports both states", async () => {
   expect(changes).toBe(2);
 });
 
-it("is taken again after its file was removed, because a lock on a removed file excludes nobody", async () => {
+it("takes the lock again after the lock file was removed", async () => {
   mkdirSync(join(home, ".mempalace"));
   const lock = keep("/data/palace");
   const file = lock.status().detail;
@@ -88,7 +88,7 @@ it("is taken again after its file was removed, because a lock on a removed file 
   expect(keep("/data/palace").status().state).toBe("waiting");
 });
 
-it("is skipped if its folder cannot be made", () => {
+it("works without the lock if the lock folder cannot be made", () => {
   writeFileSync(join(home, ".mempalace"), "a file where the folder should be");
   const lock = keep("/data/palace");
   const detail = `no MemPalace can write from here, because ${locksDir} cannot be made`;

@@ -28,7 +28,7 @@ const start = (options: Partial<WarmUpOptions> = {}): void => {
   });
 };
 
-test("it searches a few dozen times for words of the palace, and then stops", async () => {
+test("it stops after a few dozen searches for words of the palace", async () => {
   start();
   expect(asked).toEqual([]);
   await vi.advanceTimersByTimeAsync(LONG_MS);
@@ -39,7 +39,7 @@ test("it searches a few dozen times for words of the palace, and then stops", as
   expect(asked.length).toBeLessThan(100);
 });
 
-test("it searches once for each of many texts, with words of its second half, because texts often begin alike", async () => {
+test("it searches once for each text with words of the text's second half", async () => {
   const texts = Array.from({ length: 60 }, (_, at) => `${"heading ".repeat(30)}${`w${at} `.repeat(30)}`.trim());
   start({ texts: () => texts });
   await vi.advanceTimersByTimeAsync(LONG_MS);
@@ -65,7 +65,7 @@ test("it waits while the broker is busy, and gives up after some minutes", async
   expect(asked).toEqual([]);
 });
 
-test("it does not search an empty palace, and stops after a failed search", async () => {
+test("it skips an empty palace and stops after a failed search", async () => {
   start({ texts: () => [] });
   await vi.advanceTimersByTimeAsync(LONG_MS);
   expect(asked).toEqual([]);
@@ -75,7 +75,7 @@ test("it does not search an empty palace, and stops after a failed search", asyn
   expect(failures).toBe(1);
 });
 
-test("after its end it searches no more", async () => {
+test("it does not search after its end", async () => {
   start();
   await vi.advanceTimersByTimeAsync(2_000);
   const before = asked.length;

@@ -16,6 +16,6 @@ test.each([
   ["x1", "x1", true],
   ["patterns_0000", "patterns_0000000b", true],
   ["patterns", "patterns_0000000b", false],
-])("%s, for %s: %s", (given, id, isEnough) => {
+])("whether the user typed enough with %s to erase drawer %s: %s", (given, id, isEnough) => {
   expect(isEnoughToErase(given, id)).toBe(isEnough);
 });

@@ -27,7 +27,7 @@ afterEach(() => {
 const edit = (editor: string): Promise<string> =>
   editText("before", { EDITOR: editor }, out, (edited) => Promise.resolve(edited));
 
-test("an editor that removes its file is an error that says so, and no file is left", async () => {
+test("an editor that removes its file causes an error and leaves no file", async () => {
   await expect(edit("rm")).rejects.toMatchObject({
     code: "CONFIG_USAGE",
     message: "the editor removed the file; nothing was changed",
@@ -35,14 +35,14 @@ test("an editor that removes its file is an error that says so, and no file is l
   expect([readdirSync(folder), notices]).toEqual([[], []]);
 });
 
-test("a text that is not UTF-8 is refused, and its file stays byte for byte", async () => {
+test("refuses a text that is not UTF-8 and keeps its file", async () => {
   await expect(edit("printf 'caf\\351' | tee >/dev/null")).rejects.toMatchObject({ code: "CONFIG_USAGE" });
   const [, file = ""] = /^your text is kept in (\S+)$/.exec(notices[0] ?? "") ?? [];
   expect(existsSync(file)).toBe(true);
   expect(readFileSync(file).toString("latin1")).toBe("café");
 });
 
-test("text from stdin keeps its byte order mark, and is refused if it is not UTF-8", async () => {
+test("keeps a byte order mark in text from stdin, and refuses text that is not UTF-8", async () => {
   const given = (bytes: Buffer): Promise<string> => readUtf8(Readable.from([bytes]));
   expect(await given(Buffer.from("\uFEFFcafé"))).toBe("\uFEFFcafé");
   await expect(given(Buffer.from("café", "latin1"))).rejects.toMatchObject({

@@ -8,7 +8,7 @@ import { createLog } from "../../../src/base/log.ts";
 
 const SIZE_MAX = 200_000;
 
-test("a process that never ends keeps two log files of limited size, whatever it logs", () => {
+test("a process keeps at most two log files of limited size", () => {
   const folder = mkdtempSync(join(tmpdir(), "log-"));
   try {
     const log = createLog(logFile(join(folder, "broker.log"), SIZE_MAX), "info");

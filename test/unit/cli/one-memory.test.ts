@@ -18,11 +18,8 @@ const config = (more: Record<string, string> = {}): Config => loadConfig({ HOME:
 
 test.each([
   ["a ledger", ({ paths }: Config) => paths.ledgerFile],
-  [
-    "a palace of MemPalace's that nobody has adopted yet",
-    ({ paths }: Config) => join(paths.palaceDir, "chroma.sqlite3"),
-  ],
-])("agents on this machine keep %s, and the output says how to join the stack's memory", async (_what, fileOf) => {
+  ["a MemPalace palace that no broker has adopted", ({ paths }: Config) => join(paths.palaceDir, "chroma.sqlite3")],
+])("with %s the agents on this machine do not join the stack, and the hint says how to join", async (_what, fileOf) => {
   const file = fileOf(config());
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, "");
@@ -35,7 +32,7 @@ test.each([
   expect(joined).toHaveProperty("hint", expect.stringMatching(`palace import ${dirname(file)}$`));
 });
 
-test("a configured broker, or a bridge to another machine, stays in use", async () => {
+test("keeps using a configured broker or a bridge to another machine", async () => {
   const named = await joinStack(config({ MEMPALACE_BROKER: "http://far.test:7780" }), "box-broker-1", {});
   expect(named).toMatchObject({ state: "apart", why: expect.stringContaining("http://far.test:7780") });
   const far = { schema: 1, target: "you@far.test", host: "far.test", port: 22, user: "you", hostKey: "", kind: "gate" };
@@ -54,7 +51,7 @@ test("a bridge into the stack's own container counts as joined", async () => {
   expect(await joinStack(config(), "other-broker-1", {})).toMatchObject({ state: "apart" });
 });
 
-test("docker gets the engine that the environment names", () => {
+test("docker uses the engine that the environment names", () => {
   expect(dockerOptions({ DOCKER_HOST: "unix:///run/it.sock", DOCKER_CONTEXT: "other" })).toEqual([
     "--host",
     "unix:///run/it.sock",

@@ -15,14 +15,14 @@ function marked(text: string, query: string): string[] {
   return lines.flat().flatMap(({ text: piece, isMatch }) => (isMatch ? [piece] : []));
 }
 
-test("the passage surrounds the matching words, and its lines fit the terminal", () => {
+test("the passage surrounds the matching words and fits the terminal", () => {
   const lines = shown(TEXT, "how do we roll back a server");
   expect(lines.join(" ")).toContain("roll the servers back by hand");
   expect(lines).toHaveLength(3);
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(60);
 });
 
-test("only words that the index matches are marked: by stem and without accents", () => {
+test("marks the words that the index matches, with other endings and accents", () => {
   expect(marked(TEXT, "how do we roll back a server?")).toEqual(["roll", "servers", "back"]);
   expect(marked("(Café), cafe's and cafeteria", "cafés")).toEqual(["Café", "cafe"]);
 });
@@ -55,13 +55,13 @@ test("code and tables keep their lines and their relative indentation", () => {
   expect(shown(table, "key")).toEqual(["|---|---|", "| key | 1 |", "| door | 2 |"]);
 });
 
-test("without a matching word the passage is the beginning of the text, and a short text is shown in full", () => {
+test("without a matching word shows the beginning of the text", () => {
   expect(shown(TEXT, "unrelated")[0]).toBe("# Deploying");
   expect(shown("the garage code is 4711", "open the parking door")).toEqual(["the garage code is 4711"]);
   expect(shown("", "anything")).toEqual([]);
 });
 
-test("the heading above the passage is named, even if it is before the drawer, unless the passage shows it", () => {
+test("names the heading above a passage, unless the passage shows the heading", () => {
   const far = `# Deploying\n\n## On Fridays\n\n${FILLER} We roll the servers back.`;
   expect(passageOf(far, "servers", SIZE).heading).toBe("On Fridays");
   expect(passageOf("## On Fridays\n\nroll the servers back", "servers", SIZE).heading).toBeUndefined();
@@ -72,7 +72,7 @@ test("the heading above the passage is named, even if it is before the drawer, u
 const FENCED =
   "## Install\n\n```bash\npi install https://x.example # raw\n# URLs work too\n```\n\nThe words that match.";
 
-test("a comment in a code fence never counts as a heading, whether the fence begins in the drawer or before it", () => {
+test("a comment in a code fence does not count as a heading", () => {
   expect(passageOf(FENCED, "match", { ...SIZE, rows: 1 }).heading).toBe("Install");
   const slice = FENCED.slice(FENCED.indexOf("# raw"));
   expect(passageOf(slice, "match", { ...SIZE, rows: 1, isFromStart: false }).heading).toBeUndefined();
@@ -90,7 +90,7 @@ test("a heading counts only in markdown, at the beginning of a line", () => {
   expect(passageOf(matter, "match", { ...SIZE, rows: 1 }).heading).toBeUndefined();
 });
 
-test("the line number is that of the line with most of the question's words", () => {
+test("gives the number of the line with the most words of the question", () => {
   const document = {
     text: "# Ovens\n\nAn oven is hot.\n\n## Care\n\nThe seal of the oven door is replaced by Ada.\n",
     at: 0,
@@ -99,7 +99,7 @@ test("the line number is that of the line with most of the question's words", ()
   expect(passage.line).toBe(7);
 });
 
-test("the line number counts in the whole document, and is unknown without the document", () => {
+test("counts line numbers in the whole document", () => {
   const document = { text: `intro\n\n${FENCED}\n`, at: 7 };
   expect(passageOf(FENCED, "match", { ...SIZE, document })).toMatchObject({ line: 10, heading: "Install" });
   const slice = FENCED.slice(20);
@@ -107,7 +107,7 @@ test("the line number counts in the whole document, and is unknown without the d
   expect(passageOf(FENCED, "match", SIZE).line).toBeUndefined();
 });
 
-test("a word wider than the terminal is cut into lines, and loses its control characters", () => {
+test("cuts a word into lines if it is wider than the terminal", () => {
   const lines = shown(`\u001B[2J${"x".repeat(500)}`, "y", { columns: 40 });
   expect(lines.every((line) => line.length <= 40 && !line.includes("\u001B"))).toBe(true);
 });

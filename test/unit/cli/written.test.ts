@@ -19,7 +19,7 @@ test("the description of a write begins with its place and file", () => {
   expect(inWords({}, sourceOf)).toBe("");
 });
 
-test("for copies that a restore kept, the hint gives the command that deletes them", () => {
+test("the hint for copies from a restore gives the command that deletes the copies", () => {
   const folder = "/home/me/my palace/before-restore-2026";
   const kept = ["ledger.sqlite3", "palace/chroma.sqlite3"].map(
     (name) => ({ path: `${folder}/${name}`, what: "backup" }) as const,

@@ -5,7 +5,7 @@ import { loadConfig } from "../../../src/config/config.ts";
 const parse = (text: string, more: Record<string, string> = {}) =>
   loadConfig({ HOME: "/home/u", MEMPALACE_ENGINE: text, ...more }).engine;
 
-test("builtin, words separated by blanks, and a JSON array are accepted", () => {
+test("accepts builtin, a command with blanks, and a command as a JSON array", () => {
   expect(loadConfig({ HOME: "/home/u" }).engine).toBeUndefined();
   expect(parse("builtin")).toEqual({ kind: "builtin" });
   expect(parse("command: mempalace-mcp  --palace /x ")).toMatchObject({
@@ -24,7 +24,7 @@ test("builtin, words separated by blanks, and a JSON array are accepted", () => 
   });
 });
 
-test("the child gets our environment without the setting, plus the palace if only an argument named it", () => {
+test("the child gets the broker's environment without the engine setting", () => {
   const config = loadConfig({ HOME: "/home/u", MEMPALACE_ENGINE: "command:x", OTHER: "1" }, { palace: "/p" });
   expect(config.engine).toMatchObject({ env: { HOME: "/home/u", OTHER: "1", MEMPALACE_PALACE_PATH: "/p" } });
   expect((config.engine as { env: object }).env).not.toHaveProperty("MEMPALACE_ENGINE");
@@ -41,10 +41,10 @@ test.each([
   "command:[1]",
   "command:[]",
   `command:["a`,
-])("%s is refused", (text) => {
+])("refuses the engine %s", (text) => {
   expect(() => parse(text)).toThrow(expect.objectContaining({ code: "CONFIG_BAD_VALUE" }) as Error);
 });
 
-test.each(["0", "-1", "soon", "1e9"])("a time-out of %s is refused", (seconds) => {
+test.each(["0", "-1", "soon", "1e9"])("refuses a time-out of %s", (seconds) => {
   expect(() => parse("command:x", { MEMPALACE_ENGINE_TIMEOUT_SECONDS: seconds })).toThrow("not a number of seconds");
 });

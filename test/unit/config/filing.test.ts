@@ -24,17 +24,17 @@ const USUAL: FilingSettings = {
   ...{ languages: ["en"], ignored: [] },
 };
 
-test("without a file, or with an empty object in it, the defaults apply; any other content is reported", () => {
+test("the defaults apply without a file, and an unusable file is reported", () => {
   expect(loadConfig({ HOME: join(home, "nobody") }).filing()).toEqual(USUAL);
   expect(filing({})).toEqual(USUAL);
   for (const content of ["", "{", "[]", "null", '"x"'])
     expect(filing(content)).toEqual({ ...USUAL, ignored: [expect.stringMatching(/^config.json is not used: /)] });
 });
 
-test("a byte order mark is skipped", () =>
+test("skips a byte order mark", () =>
   expect(filing('\uFEFF{"chunk_size": 400}').cut).toEqual({ size: 400, overlap: 100, sizeMin: 50 }));
 
-test("the file is read again for each mine", () => {
+test("reads the file again for each mine", () => {
   const config = loadConfig({ HOME: home });
   expect(config.filing().cut.size).toBe(800);
   filing({ chunk_size: 500 });
@@ -42,27 +42,37 @@ test("the file is read again for each mine", () => {
 });
 
 test.each([
-  ["as they stand", { chunk_size: 10, chunk_overlap: 5, min_chunk_size: 10 }, [10, 5, 10], 0],
-  ["as Python reads numbers", { chunk_size: " 1_000 ", chunk_overlap: 7.9, min_chunk_size: "+3" }, [1000, 7, 3], 0],
-  ["nothing of what is none", { chunk_size: 0, chunk_overlap: "1.5", min_chunk_size: [] }, [800, 100, 50], 3],
-  ["no more overlap than half", { chunk_size: 101, chunk_overlap: 51 }, [101, 50, 50], 1],
-  ["a usual minimum where it fits", { chunk_size: 60, min_chunk_size: 61 }, [60, 30, 50], 1],
-  ["a minimum of the size where it does not", { chunk_size: 40 }, [40, 20, 40], 0],
-  ["no more than there is", { chunk_size: 1e9, chunk_overlap: 1e9 }, [100_000, 100, 50], 2],
-])("sizes apply: %s", (_, content, [size, overlap, sizeMin], told) => {
+  ["valid sizes are used unchanged", { chunk_size: 10, chunk_overlap: 5, min_chunk_size: 10 }, [10, 5, 10], 0],
+  [
+    "a size in Python's number format is accepted",
+    { chunk_size: " 1_000 ", chunk_overlap: 7.9, min_chunk_size: "+3" },
+    [1000, 7, 3],
+    0,
+  ],
+  [
+    "an invalid size is replaced by the default",
+    { chunk_size: 0, chunk_overlap: "1.5", min_chunk_size: [] },
+    [800, 100, 50],
+    3,
+  ],
+  ["the overlap is at most half of the size", { chunk_size: 101, chunk_overlap: 51 }, [101, 50, 50], 1],
+  ["an invalid minimum is replaced by the default", { chunk_size: 60, min_chunk_size: 61 }, [60, 30, 50], 1],
+  ["the default minimum is at most the size", { chunk_size: 40 }, [40, 20, 40], 0],
+  ["a huge size is reduced to the limit", { chunk_size: 1e9, chunk_overlap: 1e9 }, [100_000, 100, 50], 2],
+])("%s", (_, content, [size, overlap, sizeMin], told) => {
   const { cut, ignored } = filing(content);
   expect(cut).toEqual({ size, overlap, sizeMin });
   expect(ignored).toHaveLength(told);
 });
 
-test("a transcript has its own minimum until a valid one is set", () => {
+test("a transcript has its own minimum size until the user sets a valid minimum", () => {
   for (const given of [undefined, null, true, "x", -1, 801])
     expect(filing({ min_chunk_size: given }).transcriptMin).toBe(undefined);
   expect(filing({ min_chunk_size: "0" }).transcriptMin).toBe(0);
   expect(filing({ min_chunk_size: 5, chunk_size: 4 }).transcriptMin).toBe(undefined);
 });
 
-test("keywords of halls keep their order; an unusable keyword is dropped and reported", () => {
+test("keeps the order of hall keywords and reports unusable keywords", () => {
   expect(filing({ hall_keywords: { b: ["x", "Y"], a: [], c: "yz" } })).toMatchObject({
     halls: [
       ["b", ["x", "Y"]],
@@ -85,7 +95,7 @@ test("keywords of halls keep their order; an unusable keyword is dropped and rep
   expect(many.halls?.map(([, words]) => words.length)).toEqual([2_000, 0]);
 });
 
-test("minimum counts come from the environment, then from the file, and are at least one", () => {
+test("reads minimum counts from the environment before the file", () => {
   const names = { MEMPALACE_KG_HALLWAY_MIN_COUNT: "5", MEMPALACE_TOPIC_TUNNEL_MIN_COUNT: "6" };
   const file = { hallway_min_count: 3, topic_tunnel_min_count: "4" };
   expect(filing(file)).toMatchObject({ hallwayMin: 3, topicsMin: 4, ignored: [] });
@@ -106,7 +116,7 @@ test("minimum counts come from the environment, then from the file, and are at l
   });
 });
 
-test("languages come from the environment under either name, then from the file, and are English by default", () => {
+test("reads languages from the environment before the file, with English as the default", () => {
   expect(filing({ entity_languages: ["de", "en"] }).languages).toEqual(["de", "en"]);
   expect(filing({ entity_languages: "de" }).languages).toEqual(["en"]);
   expect(filing({ entity_languages: [] }).languages).toEqual(["en"]);

@@ -24,7 +24,7 @@ function load(content: unknown, env: Env = {}): Config {
   return loadConfig({ HOME: home, ...env });
 }
 
-test("a secret from the environment goes only to an address from the environment", () => {
+test("sends a secret from the environment only to an address from the environment", () => {
   const env = { HOME: home, MEMPALACE_JUDGE_KEY: "sk-mine", MEMPALACE_CHROMA_TOKEN: "chroma-secret" };
   const foreign = {
     "judge-url": "http://evil.example/v1",
@@ -39,7 +39,7 @@ test("a secret from the environment goes only to an address from the environment
   expect(readHarness(harnessEnv(named)).judge).toMatchObject({ url: "http://mine/v1", key: "sk-mine" });
 });
 
-test("comments, trailing commas, a byte order mark and values written as text are accepted", () => {
+test("accepts comments, trailing commas, a byte order mark and values as text", () => {
   const config = load(`\uFEFF// mine
   {
     "model-dir": "~/m,} //x", /* "offline": true, */
@@ -78,7 +78,7 @@ test.each([
   ["offline", 7],
   ["chroma-url", "http://me:secret@host"],
   ["mine-roots", ["/a", 1]],
-])("%s cannot be %j: a broker refuses it by file and key, and other programs ignore it", (key, value) => {
+])("the value of %s cannot be %j: a broker refuses it, and other programs ignore it", (key, value) => {
   const { settings } = load({ [key]: value, "log-level": "warn" });
   expect(settings.faults).toMatchObject([
     { kind: "value", key, hint: expect.stringContaining(`palace config set ${key}`) },
@@ -88,7 +88,7 @@ test.each([
   expect(settings.told().map((one) => one.key)).toEqual(["log-level"]);
 });
 
-test("an unknown key causes a warning with its name, and a secret in the file is not read", () => {
+test("warns of an unknown key and does not read a secret from the file", () => {
   const config = load({ "of-a-newer-version": 1, token: "t0p", $schema: "x" });
   expect(config.settings.faults).toMatchObject([
     { kind: "unknown", key: "of-a-newer-version", message: expect.stringContaining(file) },
@@ -98,14 +98,11 @@ test("an unknown key causes a warning with its name, and a secret in the file is
   expect(config.token()).toBeUndefined();
 });
 
-test.each(["[]", "{", '"x"', '{"offline" true}'])(
-  "a file with %s in it is refused as a whole, and the error names the file",
-  (text) => {
-    const { settings } = load(text);
-    expect(settings.faults).toMatchObject([{ kind: "file", message: expect.stringContaining(file) }]);
-    expect(() => assertSettings(settings)).toThrow(file);
-  },
-);
+test.each(["[]", "{", '"x"', '{"offline" true}'])("refuses a file with %s and names the file", (text) => {
+  const { settings } = load(text);
+  expect(settings.faults).toMatchObject([{ kind: "file", message: expect.stringContaining(file) }]);
+  expect(() => assertSettings(settings)).toThrow(file);
+});
 
 test("an empty or missing file sets no value", () => {
   expect(load("").settings).toMatchObject({ faults: [], file: { isThere: true } });
@@ -113,13 +110,13 @@ test("an empty or missing file sets no value", () => {
   expect(loadConfig({ HOME: home }).settings).toMatchObject({ faults: [], file: { isThere: false } });
 });
 
-test("a door in the file is separate from one in the environment, and off closes a remembered door", () => {
+test("keeps the doors of the file apart from the doors of the environment", () => {
   const { listen, lastingDoors } = load({ listen: "tcp://127.0.0.1:7780", "outcome-port": "off" });
   expect(listen).toBeUndefined();
   expect(lastingDoors).toEqual({ listen: { host: "127.0.0.1", port: 7780 }, outcomePort: "off" });
 });
 
-test("extensions and hooks read the settings file of their palace", () => {
+test("extensions and hooks read their palace's settings file", () => {
   load({
     outcomes: true,
     "wake-up": false,
@@ -140,7 +137,7 @@ test("extensions and hooks read the settings file of their palace", () => {
   expect(readHarness({ MEMPALACE_TEST_COMMANDS: " just check ,, ./ci," }).testCommands).toEqual(["just check", "./ci"]);
 });
 
-test("a value of each kind survives being written as text and as its variable", () => {
+test("a value of each kind stays the same as text and as an environment variable", () => {
   const samples = [
     600,
     20,

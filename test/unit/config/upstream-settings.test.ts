@@ -18,7 +18,7 @@ const palaceDir = (env: Record<string, string> = {}): string => loadConfig({ HOM
 const usual = (): string => join(home, ".mempalace/palace");
 
 describe("palace_path", () => {
-  test("names the place of the palace, even before it exists; the memory stays at home", () => {
+  test("moves the palace's folder and keeps the memory at home", () => {
     for (const path of [join(home, "disk/palace"), "~/disk/palace"]) {
       mkdirSync(join(home, "disk"), { recursive: true });
       settings({ palace_path: path });
@@ -32,17 +32,17 @@ describe("palace_path", () => {
   });
 
   test.each([
-    ["of another machine", { palace_path: "/nowhere/of/ours/palace" }],
-    ["that hangs on the working directory", { palace_path: "palace" }],
-    ["that is none", { palace_path: 7 }],
-    ["in a file that is none", "{"],
-    ["that is not given", {}],
-  ])("%s is ignored", (_, content) => {
+    ["a path of another machine", { palace_path: "/nowhere/of/ours/palace" }],
+    ["a relative path", { palace_path: "palace" }],
+    ["a number", { palace_path: 7 }],
+    ["a path in a file of invalid JSON", "{"],
+    ["a missing path", {}],
+  ])("ignores %s", (_, content) => {
     settings(content);
     expect(palaceDir()).toBe(usual());
   });
 
-  test("is overruled by an argument's folder, by a variable, and by our own home", () => {
+  test("yields to a folder from an argument or a variable", () => {
     settings({ palace_path: join(home, "moved") });
     expect(palaceDir()).toBe(join(home, "moved"));
     for (const name of ["MEMPALACE_PALACE_PATH", "MEMPALACE_PALACE", "MEMPAL_PALACE_PATH"])

@@ -28,7 +28,7 @@ const afterBuild = (error: string): string =>
 test.each([
   ["npm error code SELF_SIGNED_CERT_IN_CHAIN"],
   ["curl: (60) SSL certificate problem: unable to get local issuer certificate"],
-])("after a refused certificate in a build the hint explains the proxy: %s", (heard) => {
+])("the hint after a refused certificate in a build explains the proxy: %s", (heard) => {
   const error = composeFailed("an image could not be built", build(heard), place);
   expect(error.hint).toContain("EXTRA_CA_CERTS=/path");
   expect(error.message).toContain(heard);
@@ -54,17 +54,14 @@ test.each([
     "failed to solve: node:24",
     /^add the proxy's certificate to the engine's machine/,
   ],
-])(
-  "the hint for any other failure uses its own last error, never the text of our Dockerfile (%#)",
-  (said, shown, hint) => {
-    const error = composeFailed("the stack did not become healthy", said, place);
-    expect(error).toMatchObject({ code: "BROKER_START_FAILED", hint: expect.stringMatching(hint) });
-    expect(error.message).toContain(shown);
-    expect(`${error.message} ${error.hint}`).not.toMatch(/inspects TLS|npm ci/);
-  },
-);
+])("the hint after another failure uses the last error and not the Dockerfile's text (%#)", (said, shown, hint) => {
+  const error = composeFailed("the stack did not become healthy", said, place);
+  expect(error).toMatchObject({ code: "BROKER_START_FAILED", hint: expect.stringMatching(hint) });
+  expect(error.message).toContain(shown);
+  expect(`${error.message} ${error.hint}`).not.toMatch(/inspects TLS|npm ci/);
+});
 
-test("on a terminal, where compose already showed its error, the hint points to the lines above", () => {
+test("without a captured error the message points to the lines above", () => {
   expect(lastError("")).toEqual([]);
   expect(composeFailed("the stack did not end", "", place).message).toBe(
     "the stack did not end; the lines above say why",
@@ -79,7 +76,7 @@ test.each([
   ["failed to read /stack/.env: line 12: unterminated quoted value 'x", "/stack/.env, line 12"],
   ["failed to read /stack/.env.devbox: unterminated quoted value 'x", "/stack/.env.devbox"],
   ['time="1" level=warning msg="old"\ninvalid project name', "/stack/.env"],
-])("for settings that compose refuses the hint names their file and line: %s", (said, where) => {
+])("the hint for settings that compose refuses names the file and line: %s", (said, where) => {
   const error = refusedSettings(said, place.root);
   expect(error).toMatchObject({ code: "CONFIG_BAD_VALUE", hint: `look into ${where}` });
   expect(error.message).toContain(said.split("\n").at(-1));

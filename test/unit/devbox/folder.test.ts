@@ -16,7 +16,7 @@ test("the folder of a clone is the clone", () => {
   expect(stackFolder(ROOT, folder, true)).toBe(ROOT);
 });
 
-test("a package is copied beside our state for each build: complete, with its lock, and with the user's settings kept", () => {
+test("each build copies the whole package and keeps the user's settings", () => {
   const root = join(folder, "package");
   const put = (name: string, content = name): void => {
     mkdirSync(dirname(join(root, name)), { recursive: true });

@@ -22,20 +22,20 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-test("a worktree needs the folder that its repository's worktrees share, at the path in its .git", () => {
+test("mounts the shared git folder of a worktree at the path in its .git file", () => {
   const common = join(root, "main/.git");
   expect(gitFolderOf(join(root, "feature"))).toEqual({ source: common, target: common });
   expect(gitVariables({ source: common, target: common })).toEqual({ DEVBOX_GIT_DIR: common, DEVBOX_GIT_TARGET: "" });
 });
 
-test("a worktree with a relative .git needs that folder at the same path relative to /workspace", () => {
+test("mounts the git folder of a worktree with a relative .git relative to /workspace", () => {
   const folder = join(root, "relative");
   git("worktree", "add", "--quiet", folder);
   writeFileSync(join(folder, ".git"), "gitdir: ../main/.git/worktrees/relative\n");
   expect(gitFolderOf(folder)).toEqual({ source: join(root, "main/.git"), target: "/main/.git" });
 });
 
-test("a folder that git did not make for this workspace is not mounted, whatever its .git names", () => {
+test("does not mount a folder that git did not make for this workspace", () => {
   const folder = join(root, "hostile");
   mkdirSync(folder);
   const own = join(root, "home/worktrees/x");
@@ -57,14 +57,14 @@ test("a folder that git did not make for this workspace is not mounted, whatever
   expect(gitObstacle(folder)).toContain("so it is not mounted");
 });
 
-test("a repository, a folder without git and a broken link need no folder", () => {
+test("mounts no git folder for a repository, a folder without git or a broken link", () => {
   const broken = join(root, "broken");
   mkdirSync(broken);
   writeFileSync(join(broken, ".git"), "gitdir: /nowhere/.git/worktrees/x\n");
   expect([join(root, "main"), root, broken].map(gitFolderOf)).toEqual([undefined, undefined, undefined]);
 });
 
-test("a submodule, or a repository with a colon in its path, gets a note that git does not work in the devbox", () => {
+test("notes that git does not work in the devbox for a submodule or a path with a colon", () => {
   git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", join(root, "main"), "sub");
   expect(gitFolderOf(join(root, "main/sub"))).toBeUndefined();
   expect(gitObstacle(join(root, "main/sub"))).toContain("is a submodule");
@@ -74,7 +74,7 @@ test("a submodule, or a repository with a colon in its path, gets a note that gi
   expect(gitObstacle(join(root, "far"))).toContain("colon");
 });
 
-test("a workspace without such a folder removes the previous one from .env and changes no other line", () => {
+test("a workspace without a git folder removes only the previous git folder from .env", () => {
   keepGitFolder(root, undefined);
   expect(hasSetting(root, "DEVBOX_GIT_DIR")).toBe(false);
   writeSettings(root, { DEVBOX_GIT_DIR: "/a/.git" });
@@ -82,7 +82,7 @@ test("a workspace without such a folder removes the previous one from .env and c
   expect(writeSettings(root, { DEVBOX_GIT_DIR: "" })).toBe(false);
 });
 
-test("the host's identity is the one that git uses in the workspace", async () => {
+test("passes on the identity that git uses in the workspace", async () => {
   writeFileSync(join(root, "work.inc"), "[user]\nemail = ada@work.example\n");
   const more = `[includeIf "gitdir:${root}/main/"]\npath = ${root}/work.inc\n`;
   writeFileSync(join(root, ".gitconfig"), `[user]\nname = Ada\nemail = ada@example.org\n${more}`);

@@ -19,7 +19,7 @@ import { revisionIn } from "../../../src/devbox/status.ts";
 const ROOT_FILE = import.meta.filename;
 const counts = { schema: 9, seq: 5, mark: "k", drawers: 3, facts: 2, diary: 1, digest: "d" };
 
-test("a memory counts as changed if a drawer or text is lost or the journal ends earlier, but not after new writes", () => {
+test("a memory counts as changed after lost drawers, texts or writes, but not after new writes", () => {
   expect(countsDiffer(counts, { ...counts, schema: 10 })).toBeUndefined();
   expect(countsDiffer(counts, { ...counts, seq: 6, drawers: 4, digest: "e" })).toBeUndefined();
   expect(countsDiffer(counts, { ...counts, drawers: 2 })).toBe("there are 2 drawers, and there were 3");
@@ -28,26 +28,26 @@ test("a memory counts as changed if a drawer or text is lost or the journal ends
   expect(countsDiffer(counts, { ...counts, seq: 6, mark: "other" })).toContain("write 5");
 });
 
-test("a restore asks before it replaces drawers, facts or an uncountable memory, but not in a new stack", () => {
+test("a restore asks before it replaces a memory that is not empty", () => {
   expect(describeReplaced({ drawers: 0, facts: 0 })).toBeUndefined();
   expect(describeReplaced({ drawers: 1, facts: 0 })).toBe("1 drawer and 0 facts");
   expect(describeReplaced({ drawers: 0, facts: 2 })).toBe("0 drawers and 2 facts");
   expect(describeReplaced(null)).toContain("cannot be counted");
 });
 
-test("a home counts as changed by missing or changed files, but not by new ones or those that palace install makes", () => {
+test("a home counts as changed after a user's file is changed or missing", () => {
   const before = { entries: { a: "file 644 1", b: "link a", c: "file 644 2" }, ours: [] };
   const after = { entries: { a: "file 600 1", d: "folder 755" }, ours: ["c"] };
   expect(treeDiffers(before, after)).toEqual(["a", "b"]);
 });
 
-test("a recreate loses files in a container, except at mount points and those that the engine made", () => {
+test("lists the files that a recreate would delete from a container", () => {
   const changes = ["/etc", "/etc/hosts", "/usr/sbin/docker-init", "/home", "/home/developer", "/opt", "/opt/tool"];
   const given = [...changes.map((Path) => ({ Path, Kind: 0 })), { Path: "/gone", Kind: 2 }];
   expect(lostFiles(given, ["/home/developer"])).toEqual(["/opt/tool"]);
 });
 
-test("an agent is recognised by its program or by the script that Node runs, not by other arguments", () => {
+test("recognises an agent by its program or by the script that Node runs", () => {
   const names = ["claude", "pi"];
   expect(programOf("/opt/agents/bin/claude --resume", names)).toBe("claude");
   expect(programOf("node /opt/agents/bin/pi", names)).toBe("pi");
@@ -55,13 +55,13 @@ test("an agent is recognised by its program or by the script that Node runs, not
   expect(programOf("/usr/bin/pip install", names)).toBeUndefined();
 });
 
-test("progress shows the last build step or the last container that compose mentioned", () => {
+test("progress shows the last build step or container in compose's output", () => {
   expect(atWhat("#7 [devbox 2/9] RUN apt-get update\n#7 0.2 fetching\n")).toBe("[devbox 2/9] RUN apt-get update");
   expect(atWhat("#7 [x 1/1] RUN y\n Container p-broker-1  Waiting\n")).toBe("Container p-broker-1  Waiting");
   expect(atWhat("")).toBe("working");
 });
 
-test("the compose files are those that a plain docker compose reads in that folder", () => {
+test("uses the files that a plain docker compose reads in the folder", () => {
   const root = mkdtempSync(join(tmpdir(), "palace-compose-"));
   const put = (name: string, text = ""): void => writeFileSync(join(root, name), text);
   const files = (env: Record<string, string> = {}): string[] =>
@@ -87,7 +87,7 @@ test("the compose files are those that a plain docker compose reads in that fold
   }
 });
 
-test("a missing certificate file is refused, and the error names the variable", () => {
+test("refuses a missing certificate file and names the variable", () => {
   const at = (env: Record<string, string>): (() => void) => {
     return () => assertCertificates({ certificates: "/nowhere/ca.pem" }, { root: "/nowhere", env });
   };
@@ -107,18 +107,18 @@ test("an image that plain docker compose built has no revision", () => {
   expect([{ [label]: "abc" }, { [label]: "unknown" }, {}, null].map(revisionIn)).toEqual(["abc", null, null, null]);
 });
 
-test("the engine's address comes from docker's context", () => {
+test("reads the engine's address from docker's context", () => {
   expect(addressOptions("unix:///run/docker.sock")).toEqual({ socketPath: "/run/docker.sock" });
   expect(addressOptions("tcp://10.0.0.1:2376")).toEqual({ host: "10.0.0.1", port: "2376", protocol: "https" });
   expect(addressOptions("ssh://me@box")).toEqual({ protocol: "ssh", host: "box", port: 22, username: "me" });
 });
 
-test("a registry's port does not count as a tag", () => {
+test("does not take a registry's port for a tag", () => {
   expect(split("localhost:5000/a/b")).toEqual({ repo: "localhost:5000/a/b", tag: "latest" });
   expect(split("a/b:1")).toEqual({ repo: "a/b", tag: "1" });
 });
 
-test("the state file reads back as written; a damaged one is refused and stays", () => {
+test("reads the state file as written, and refuses a damaged state file", () => {
   const state = mkdtempSync(join(tmpdir(), "palace-job-"));
   try {
     expect(readJob(state)).toBeUndefined();

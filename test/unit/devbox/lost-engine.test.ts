@@ -67,9 +67,9 @@ async function look(): Promise<unknown> {
 test.each([
   ["before its answer", { create: hangUp }],
   ["while it starts a container", { start: hangUp }],
-  ["within its answer", { wait: cutOff }],
-  ["before it is asked for the first time", undefined],
-])("an engine that is lost %s causes an error whose hint says how to finish the work", async (_, odd) => {
+  ["in the middle of its answer", { wait: cutOff }],
+  ["before the first request", undefined],
+])("if the engine ends %s, the hint says how to finish the work", async (_, odd) => {
   await serve(odd ?? {});
   if (odd === undefined) await new Promise((resolve) => server.close(resolve));
   const out = { notice: () => {}, spelled: (text: string) => text } as never;
@@ -84,7 +84,7 @@ test.each([
   });
 });
 
-test("a query whose answer is cut off fails with the same error", async () => {
+test("a query with an incomplete answer fails with the same error as a lost engine", async () => {
   await serve({ volume: cutOff });
   const work = watched({ out: {} } as never, "next", async () => {
     await hasVolume(await connectEngine(`unix://${socket()}`), "volume");
@@ -102,7 +102,7 @@ test("a refusal by the engine does not count as its loss", async () => {
   await expect(work).rejects.toMatchObject({ statusCode: 404 });
 });
 
-test("after compose lost the engine, the hint is to start Docker", async () => {
+test("after compose lost the engine the hint says to start Docker", async () => {
   await serve({});
   const said = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?";
   expect(composeFailed("the stack did not start", said, { root: "/stack", env: {} }).hint).toContain("start Docker");

@@ -16,18 +16,18 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const note = (...folders: string[]) => ({ folders, workspace: "", engine: "" });
 const claims = { root: here, project: "p", containers: [] as string[], note: undefined, hasVolumes: true };
 
-test("an unnoted stack that plain compose made belongs to whoever asks", () => {
+test("a stack of plain compose without a note belongs to any folder", () => {
   expect(otherOwner(claims)).toBeUndefined();
   expect(otherOwner({ ...claims, containers: [here] })).toBeUndefined();
 });
 
-test("a stack belongs to another folder if its containers do, or if our notes give its volumes to that folder", () => {
+test("a stack belongs to the folder of its containers or of its note", () => {
   expect(otherOwner({ ...claims, containers: [there] })).toBe(there);
   expect(otherOwner({ ...claims, note: note(there) })).toBe(there);
   expect(() => assertOurs({ ...claims, note: note(there) })).toThrow(/those of .*there; nothing was changed/);
 });
 
-test("another folder does not own a stack that has no volumes, that a deleted folder made, or that is shared on purpose", () => {
+test("a stack has no other owner if it has no volumes, is shared, or its folder was deleted", () => {
   expect(otherOwner({ ...claims, note: note(there), hasVolumes: false })).toBeUndefined();
   expect(
     otherOwner({ ...claims, note: note(join(folder, "gone")), containers: [join(folder, "gone")] }),

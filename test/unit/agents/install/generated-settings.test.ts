@@ -87,7 +87,7 @@ function isWithin(part: string, whole: string): boolean {
   return at === part.length;
 }
 
-test(`${TEXTS} generated texts keep every character when our entry is added, and lose only blanks when it is removed`, () => {
+test(`install keeps every character of ${TEXTS} generated texts, and uninstall removes only blanks from them`, () => {
   for (let seed = 1; seed <= TEXTS; seed += 1) {
     const { text, chance } = generated(seed);
     const want = chance.of([ENTRY, DEEP, HOOKS]);
@@ -110,7 +110,7 @@ test(`${TEXTS} generated texts keep every character when our entry is added, and
   }
 });
 
-test(`${FILES} generated files come back byte for byte, through links and with their modes; read-only files stay unchanged`, () => {
+test(`uninstall restores the bytes and modes of ${FILES} generated files, and install leaves read-only files unchanged`, () => {
   // Uses memory if the machine has /dev/shm, because each write is synced.
   const root = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "palace-settings-"));
   try {

@@ -49,7 +49,7 @@ function ship(): void {
   put("package/skills/recall/SKILL.md", "---\nname: recall\n---\n");
 }
 
-test("other hooks stay unchanged, beside ours and in the same list", () => {
+test("install adds our hooks to a list and keeps the user's hooks in that list", () => {
   const theirs = { matcher: "Bash", hooks: [{ type: "command", command: "./guard.sh" }] };
   put(".claude/settings.json", JSON.stringify({ hooks: { Stop: [theirs], Notification: [theirs] } }, null, 2));
   install("claude-code", parts, false);
@@ -63,7 +63,7 @@ test("other hooks stay unchanged, beside ours and in the same list", () => {
   });
 });
 
-test("if a user moved our hook into another group, uninstall removes only our hook from it", () => {
+test("uninstall removes only our hook from a group to which the user moved the hook", () => {
   install("claude-code", parts, false);
   const ours = { type: "command", command: "/old/scripts/palace hook claude-code", timeout: 99 };
   const theirs = { type: "command", command: "./say.sh" };
@@ -84,24 +84,21 @@ test.each([
   ['{ "permissions": { "allow": ["mcp__mempalace__*", "Read"] } }', ["mcp__mempalace__*", "Read"]],
   ['{ "permissions": { "ask": ["mcp__mempalace"] } }', undefined],
   ['{ "permissions": { "deny": ["mcp__mempalace__*"] } }', undefined],
-])(
-  "install allows our tools in addition to the user's rules %s, and uninstall removes only our rule",
-  (before, allow) => {
-    for (const hasChanged of [false, true]) {
-      put(".claude/settings.json", before);
-      install("claude-code", parts, false);
-      const { permissions } = parse(read(".claude/settings.json")) as { permissions: { allow?: string[] } };
-      expect(permissions.allow).toEqual(allow);
-      expect(wiringOf("claude-code", parts)).toBe("wired");
-      // The file changed after the install, so uninstall removes our parts and does not restore the original.
-      if (hasChanged) put(".claude/settings.json", `${read(".claude/settings.json")}\n`);
-      uninstall("claude-code", parts, false);
-      expect(read(".claude/settings.json").trimEnd()).toBe(before.trimEnd());
-    }
-  },
-);
+])("install adds our rule to the user's rules %s, and uninstall removes only our rule", (before, allow) => {
+  for (const hasChanged of [false, true]) {
+    put(".claude/settings.json", before);
+    install("claude-code", parts, false);
+    const { permissions } = parse(read(".claude/settings.json")) as { permissions: { allow?: string[] } };
+    expect(permissions.allow).toEqual(allow);
+    expect(wiringOf("claude-code", parts)).toBe("wired");
+    // The file changed after the install, so uninstall removes our parts and does not restore the original.
+    if (hasChanged) put(".claude/settings.json", `${read(".claude/settings.json")}\n`);
+    uninstall("claude-code", parts, false);
+    expect(read(".claude/settings.json").trimEnd()).toBe(before.trimEnd());
+  }
+});
 
-test("a user's rule that equals ours stays after uninstall", () => {
+test("uninstall keeps a user's rule that is identical to our rule", () => {
   const rule = '{ "permissions": { "allow": ["mcp__mempalace"] } }';
   put(".claude/settings.json", rule);
   install("claude-code", parts, false);
@@ -118,7 +115,7 @@ test("a user's rule that equals ours stays after uninstall", () => {
   expect(read(".claude/settings.json").trimEnd()).toBe(rule);
 });
 
-test("without a record, a rule counts as ours only if our hooks are there too", () => {
+test("without a record and without our hooks in the file, uninstall keeps a rule identical to our rule", () => {
   const rule = '{ "permissions": { "allow": ["mcp__mempalace"] } }';
   put(".claude/settings.json", rule);
   uninstall("claude-code", parts, false);
@@ -137,7 +134,7 @@ test("install corrects an old command in our entry and keeps the user's addition
   });
 });
 
-test("uninstall restores another server with our name, also in a file that was changed meanwhile", () => {
+test("uninstall restores a user's server with our name in a file that the user has changed", () => {
   const python = '{ "command": "python", "args": ["-m", "mempalace.mcp_server"] }';
   put("pi/mcp.json", `{ "mcpServers": {\n  "mempalace": ${python}\n} }\n`);
   install("pi", parts, false);
@@ -147,7 +144,7 @@ test("uninstall restores another server with our name, also in a file that was c
   expect(read("pi/mcp.json")).toBe(`{ "new": 1, "mcpServers": {\n  "mempalace": ${python}\n} }\n`);
 });
 
-test("uninstall removes only our entries from a changed file, and keeps the user's additions in a file that we made", () => {
+test("uninstall removes only our entries from a file and keeps the user's additions", () => {
   put(".claude.json", '{\n  // mine\n  "a": 1\n}\n');
   install("claude-code", parts, false);
   put(".claude.json", read(".claude.json").replace('"a": 1', '"a": 1, /* new */ "b": 2'));
@@ -157,7 +154,7 @@ test("uninstall removes only our entries from a changed file, and keeps the user
   expect(read(".claude/settings.json")).toBe('{\n  "model": "x"\n}\n');
 });
 
-test("without a record uninstall recognises our entries by their command and removes them", () => {
+test("without a record uninstall recognises our entries by their command", () => {
   install("claude-code", parts, false);
   rmSync(join(home, "state"), { recursive: true });
   uninstall("claude-code", parts, false);
@@ -167,7 +164,7 @@ test("without a record uninstall recognises our entries by their command and rem
   ]);
 });
 
-test("an unreadable file causes an error with line and column, and no file of the agent is changed", () => {
+test("an unreadable file causes an error with line and column before install changes any file", () => {
   for (const [content, where] of [
     ['{\n  "a": 1\n  "b": 2\n}', "line 3, column 3"],
     ["[1]", "line 1, column 1"],
@@ -188,7 +185,7 @@ test("an unreadable file causes an error with line and column, and no file of th
   }
 });
 
-test("install detects a file that it cannot write before it writes any other file", () => {
+test("install finds an unwritable file before it writes other files", () => {
   const file = put(".claude/settings.json", "{}");
   chmodSync(file, 0o444);
   const before = names();
@@ -206,7 +203,7 @@ test("if a write fails, install restores the agent's other files", () => {
   expect(wiringOf("claude-code", parts)).toBe("not wired");
 });
 
-test("install follows and keeps a symbolic link, even to a target that does not exist yet", () => {
+test("install keeps a symbolic link and creates a missing target", () => {
   put("dotfiles/claude.json", "{}");
   symlinkSync("dotfiles/claude.json", join(home, ".claude.json"));
   mkdirSync(join(home, "pi"));
@@ -221,7 +218,7 @@ test("install follows and keeps a symbolic link, even to a target that does not 
   expect(existsSync(join(home, "dotfiles/pi.json"))).toBe(false);
 });
 
-test("install makes one backup per content, and uninstall deletes it once the content is restored", () => {
+test("install backs up a file once, and uninstall restores the file and deletes the backup", () => {
   const backups = (): string[] => names().filter((name) => name.endsWith(".palace-backup"));
   put(".claude.json", '{"a":1}');
   install("claude-code", parts, false);
@@ -233,7 +230,7 @@ test("install makes one backup per content, and uninstall deletes it once the co
   expect(read(".claude.json")).toBe('{"a":1}');
 });
 
-test("shipped files are copied, updated, and finally removed with the folders that we made", () => {
+test("install copies and updates the shipped files, and uninstall removes them and their folders", () => {
   ship();
   const before = names();
   for (const agent of ["opencode", "pi", "claude-code"] as const) install(agent, parts, false);
@@ -251,7 +248,7 @@ test("shipped files are copied, updated, and finally removed with the folders th
   expect(names()).toEqual(names().filter((name) => before.includes(name) || name === "package/pi/palace.js"));
 });
 
-test("install leaves existing packages in opencode's folder alone, and our seed files after opencode changed them", () => {
+test("install and uninstall keep a package.json that the user or opencode wrote", () => {
   ship();
   put("opencode/package.json", '{"dependencies":{"mine":"1"}}');
   install("opencode", parts, false);
@@ -265,7 +262,7 @@ test("install leaves existing packages in opencode's folder alone, and our seed 
   expect(read("opencode/package.json")).toContain("1.18.33");
 });
 
-test("install keeps a user's file that has the name of ours beside it, and uninstall restores it", () => {
+test("install saves a user's file that has the name of our file, and uninstall restores the user's file", () => {
   ship();
   put("pi/extensions/palace.js", "mine\n");
   install("pi", parts, false);
@@ -281,7 +278,7 @@ test("install uses an existing opencode.jsonc instead of opencode.json", () => {
   expect(existsSync(join(home, "opencode/opencode.json"))).toBe(false);
 });
 
-test("an agent is found by its program or its folder, and its package tells its version", () => {
+test("finds an agent by its program or its folder, and reads its version from its package", () => {
   expect(findAgent("pi", parts.places)).toEqual({ program: undefined, version: undefined, hasFolder: false });
   put("lib/pi/package.json", '{"name":"@earendil-works/pi-coding-agent","version":"1.5.2"}');
   chmodSync(put("lib/pi/dist/cli.js", ""), 0o755);
@@ -292,7 +289,7 @@ test("an agent is found by its program or its folder, and its package tells its 
   expect(findAgent("claude-code", parts.places)).toMatchObject({ program: undefined, hasFolder: true });
 });
 
-test("without a record, MemPalace's own server and hooks with longer commands count as the user's and stay", () => {
+test("without a record uninstall keeps MemPalace's own server and hooks with longer commands", () => {
   const server = { command: "/opt/venv/bin/mempalace-mcp", args: ["--palace", "/data/p"], env: { A: "1" } };
   const theirs = JSON.stringify({ mcpServers: { mempalace: server } }, null, 2);
   const hook = (command: string) => [{ hooks: [{ type: "command", command }] }];
@@ -322,13 +319,13 @@ test.each([
   "/clone/scripts/palace hook claude-code",
   "/usr/bin/node /a/package/dist/bin/palace.js hook claude-code || :",
   "'/with a blank/node' '/with a blank/palace.js' hook claude-code || :",
-])("a hook of another palace install is recognised as ours: %s", (command) => {
+])("install replaces the hook of an earlier palace install: %s", (command) => {
   put(".claude/settings.json", JSON.stringify({ hooks: { Stop: [{ hooks: [{ type: "command", command }] }] } }));
   install("claude-code", parts, false);
   expect(JSON.parse(read(".claude/settings.json")).hooks.Stop).toHaveLength(1);
 });
 
-test("a second install fails while another is running, and changes no file", () => {
+test("a second install fails during a running install and changes no file", () => {
   const release = new InstallState(parts.stateDir).lock();
   expect(() => install("pi", parts, false)).toThrow("another palace install is at work");
   expect(names()).toEqual(names().filter((name) => !name.startsWith("pi")));

@@ -41,7 +41,7 @@ const read = (name: string): string => readFileSync(join(home, name), "utf8");
 const settings = (): Record<string, unknown> => JSON.parse(read(FILE).replaceAll(/^\s*\/\/.*$/gm, "")) as never;
 const noteOf = ({ changes }: Outcome): string | undefined => changes.find(({ kind }) => kind === "merge")?.note;
 
-test("opencode 2 gets an entry in its own form without the packages for 1.x, and uninstall removes all of it", () => {
+test("opencode 2 gets an entry in the form of 2 and no packages for 1.x", () => {
   useOpencode("2.2.6");
   put(FILE, THEIRS);
   expect(labelOf("opencode", parts.places)).toBe("opencode 2");
@@ -58,7 +58,7 @@ test("opencode 2 gets an entry in its own form without the packages for 1.x, and
   expect(read(FILE)).toBe(THEIRS.replace("// mine", "// still mine"));
 });
 
-test("uninstall deletes a file that we made for opencode 2, and keeps a user's empty object", () => {
+test("uninstall deletes a settings file that install made for opencode 2, and keeps a user's empty object", () => {
   useOpencode("2.0.0");
   install("opencode", parts, false);
   expect(JSON.parse(read("opencode/opencode.json"))).toMatchObject({ mcp: { servers: { mempalace: SECOND } } });
@@ -72,7 +72,7 @@ test("uninstall deletes a file that we made for opencode 2, and keeps a user's e
   expect(JSON.parse(read(FILE))).toEqual({ mcp: { servers: {} }, x: 2 });
 });
 
-test("an update to opencode 2 counts as drift, and an install moves the entry", () => {
+test("after an update to opencode 2 the entry counts as drifted, and install moves the entry", () => {
   for (const isEdited of [false, true]) {
     const theirs = '{\n  "mcp": {\n    "mine": { "type": "local", "command": ["x"] }\n  },\n  "n": 1\n}\n';
     put(FILE, theirs);
@@ -93,7 +93,7 @@ test("an update to opencode 2 counts as drift, and an install moves the entry", 
   }
 });
 
-test("uninstall removes the old entry after an update, and a downgrade to 1.x works", () => {
+test("uninstall removes the entry of 1.x after an update, and install moves the entry back after a downgrade", () => {
   put(FILE, '{ "n": 1 }\n');
   useOpencode("1.18.33");
   install("opencode", parts, false);
@@ -124,7 +124,7 @@ test("uninstall restores a user's server with our name", () => {
   expect(read(FILE)).toBe(own);
 });
 
-test("an unknown version gets the 1.x form and a note, unless the settings already have the form of 2", () => {
+test("an unknown version gets the form that its settings file has, or the form of 1.x and a note", () => {
   useOpencode(undefined);
   put(FILE, '{ "plugin": ["x"], "mcp": { "servers": { "type": "local", "command": ["named servers"] } } }\n');
   expect(opencodeGeneration(parts.places)).toBeUndefined();
@@ -147,7 +147,7 @@ test("an unknown version gets the 1.x form and a note, unless the settings alrea
   expect(() => install("opencode", parts, false)).toThrow("line 2");
 });
 
-test("install refuses an mcp or mcp.servers of another type, and writes no file", () => {
+test("install refuses an mcp or mcp.servers that is not an object", () => {
   useOpencode("2.2.6");
   for (const [text, name] of [
     ['{ "mcp": 1 }', "mcp is no object"],

@@ -34,7 +34,7 @@ const names = (): string[] =>
     .sort();
 const texts = (): string[] => names().map((name) => (name.endsWith(".json") ? `${name} ${read(name)}` : name));
 
-test("an install uses the full paths of its Node and its file, and counts as drifted when either changes", () => {
+test("an entry has the full paths of Node and of our file, and counts as drifted when a path changes", () => {
   const root = join(home, "lib/palace-devbox");
   put("nvm/v24/bin/node", "");
   put("brew/Cellar/node/bin/node", "");
@@ -66,7 +66,7 @@ test("an install uses the full paths of its Node and its file, and counts as dri
   expect(read(".claude/settings.json").match(/palace\.js hook/g)).toHaveLength(5);
 });
 
-test("uninstall of one profile names the others and leaves them wired, and the last one removes all our files", () => {
+test("uninstall from one profile names and keeps the other profiles, and uninstall from the last removes our files", () => {
   put("package/pi/palace.js", "export default 1;\n");
   put("package/skills/recall/SKILL.md", "---\nname: recall\n---\n");
   put(".claude.json", '{"a":1}');
@@ -91,7 +91,7 @@ test("uninstall of one profile names the others and leaves them wired, and the l
   expect(readdirSync(join(home, "state/install/originals"))).toEqual([]);
 });
 
-test("install finds pi's folder even if its variable has a tilde, which pi expands", () => {
+test("install expands a tilde in the variable of pi's folder, as pi does", () => {
   for (const [value, folder] of [
     ["~/work", "/h/work"],
     ["~", "/h"],

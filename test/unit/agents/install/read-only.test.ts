@@ -31,7 +31,7 @@ function generate(content: string): void {
   chmodSync(store, 0o555);
 }
 
-test("a dry run prints the lines for a generated file, and the agent counts as wired once the file has them", () => {
+test("a dry run prints the lines for a generated file, and a file with these lines counts as wired", () => {
   generate(SETTINGS);
   symlinkSync("../generation.json", join(home, ".claude/settings.json"));
   for (const attempt of [1, 2]) {
@@ -56,13 +56,13 @@ test("a dry run prints the lines for a generated file, and the agent counts as w
   expect(uninstall("claude-code", parts, true).blocked?.code).toBe("STORE_READ_ONLY");
 });
 
-test("for a plain read-only file the hint tells its owner how to make it writable", () => {
+test("the hint for a read-only file says how to make the file writable", () => {
   writeFileSync(join(home, ".claude/settings.json"), SETTINGS, { mode: 0o444 });
   const hint = `chmod u+w ${join(home, ".claude/settings.json")}`;
   expect(() => install("claude-code", parts, false)).toThrow(expect.objectContaining({ hint }));
 });
 
-test("install refuses a pipe in place of a settings file at once, and the search for rivals ignores it", () => {
+test("install refuses a pipe in place of a settings file, and the search for rivals ignores the pipe", () => {
   for (const agent of AGENTS) {
     const file = configFile(agent, parts.places);
     execFileSync("mkfifo", [file]);

@@ -196,7 +196,7 @@ const CASES: Case[] = [
 ];
 
 test.each(CASES)(
-  "$agent, $row: the report names the rival, its place and how to remove it",
+  "$agent, $row: the report names the rival's place and says how to remove the rival",
   ({ agent, files, found }) => {
     for (const [name, content] of Object.entries(files)) put(name, content);
     const rivals = rivalsOf(agent, parts, join(home, "project"));
@@ -206,12 +206,12 @@ test.each(CASES)(
   },
 );
 
-test("every row of the tables has a case here", () => {
+test("every row of the table of rivals has a case in this file", () => {
   const rows = AGENTS.flatMap((agent) => RIVALS[agent].map(({ name }) => `${agent}, ${name}`));
   expect(CASES.map(({ agent, row }) => `${agent}, ${row}`)).toEqual(rows);
 });
 
-test("our own entries do not count as rivals in any scope, and a server that the user rejected is ignored", () => {
+test("our entries and a server that the user rejected do not count as rivals", () => {
   const ours = { type: "stdio", command: "/clone/scripts/palace", args: ["shim"] };
   put(".claude.json", inProject({ mcpServers: { mempalace: ours }, disabledMcpjsonServers: ["mempalace"] }));
   put("project/.mcp.json", { mcpServers: { mempalace: PYTHON } });
@@ -223,7 +223,7 @@ test("our own entries do not count as rivals in any scope, and a server that the
   }
 });
 
-test("the command quotes a name with special characters", () => {
+test("the command that removes a rival quotes a name with special characters", () => {
   const name = "roampal $(touch x)";
   put(".claude.json", { mcpServers: { [name]: {} }, ...inProject({ mcpServers: { [name]: {} } }) });
   put(".claude/settings.json", { enabledPlugins: { "roampal;x@y": true } });
@@ -241,7 +241,7 @@ test("the command quotes a name with special characters", () => {
   ]);
 });
 
-test("an unreadable project path is ignored", () => {
+test("the search for rivals ignores an unreadable project path", () => {
   put(".claude.json", { projects: { [`/${"x".repeat(5_000)}`]: {}, "/a\u0000b": {} } });
   expect(rivalsOf("claude-code", parts, join(home, "project"))).toEqual([]);
 });
