@@ -109,7 +109,7 @@ describe.each([
       expect((await freshSession(agent)).split(FENCE)).toHaveLength(2);
     });
 
-    test("a resumed or forked session of pi does not show the memory again", async () => {
+    test("pi does not show the memory again in a resumed or forked session", async () => {
       const fences = async (...session: string[]): Promise<number> => {
         const { args, ...run } = runOf("pi", "Say hello", place.url);
         await place.run("pi", { ...run, args: [...session, ...args] });
@@ -122,7 +122,7 @@ describe.each([
       expect(await fences("--fork", id)).toBe(1);
     });
 
-    test.each(AGENTS)("%s shows its model a poisoned note inside one unbroken fence", async (agent) => {
+    test.each(AGENTS)("%s shows its model a note with hostile text inside one unbroken fence", async (agent) => {
       assertFenced(await freshSession(agent), POISON.mark);
     });
 
@@ -138,7 +138,7 @@ describe.each([
       ]);
     });
 
-    test("the broker is killed twice while every agent works: each call is answered and no memory is lost", async () => {
+    test("agents get every answer and lose no memory while the broker is killed twice", async () => {
       const wing = `killed ${randomUUID()}`;
       const texts = (agent: Agent): string[] => ["before", "between", "under way"].map((when) => `${agent} ${when}`);
       const asked = ask((agent) =>
@@ -182,7 +182,7 @@ describe.each([
     });
 
     if (open === inDevbox)
-      test("files of the home survive a recreate of the devbox, and its agents find what they wrote", async () => {
+      test("a recreated devbox keeps the files of its home, and its agents find their memories", async () => {
         const { box } = place;
         expect(box).toBeDefined();
         if (box === undefined) return;
@@ -207,7 +207,7 @@ describe.each([
       });
 
     if (open === inDevbox)
-      test("an agent in the devbox promotes a helpful memory; the user of this machine sees it, and a recreated devbox shows it", async () => {
+      test("this machine and a recreated devbox see a memory that an agent in the devbox promoted", async () => {
         const { box, palace } = place;
         const inTalk = async <T>(say: (talk: Talk) => Promise<T>): Promise<T> => {
           await using shim = await place.shim();
@@ -230,7 +230,7 @@ describe.each([
         });
       });
 
-    test.each(AGENTS)("the model of %s sees the server's own tools, each with its schema", async (agent) => {
+    test.each(AGENTS)("%s shows its model every tool of our server with its schema", async (agent) => {
       await using shim = await place.shim();
       type Listed = { tools: { name: string; description: string; inputSchema: object }[] };
       const { tools } = (await shim.request("tools/list", {})) as Listed;
@@ -253,7 +253,7 @@ describe.each([
 
     if (open === inDevbox)
       test.each(AGENTS)(
-        "the TUI of %s starts in a terminal and in the devbox's tmux, answers and ends",
+        "the TUI of %s starts, answers and ends in a terminal and in the devbox's tmux",
         async (agent) => {
           const { box } = place;
           expect(box).toBeDefined();

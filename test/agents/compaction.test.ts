@@ -125,7 +125,7 @@ async function compacted(agent: Agent, last: string): Promise<Session | undefine
 }
 
 test.each(AGENTS)(
-  "after a compaction %s is shown its memories again and the last exchange once, and is asked about that exchange",
+  "after a compaction %s sees its memories again and is asked about the last exchange",
   async (agent) => {
     for (let again = 1; ; again += 1) {
       const last = randomUUID();

@@ -63,7 +63,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await host?.[Symbol.asyncDispose]());
 
-test("a session that is compacted, continued and forked shows the memory once, and each of its messages is filed once", async () => {
+test("opencode shows the memory once in a compacted, continued and forked session, and files each message once", async () => {
   const session = await begin(() => post("/session", {}));
   const first = await told();
   expect(first).toHaveLength(1);

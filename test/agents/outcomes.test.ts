@@ -30,31 +30,28 @@ async function exchangeOf(mark: string): Promise<string> {
   return (await talk.exchangesOf(mark))[0] ?? "";
 }
 
-test.each(AGENTS)("%s is shown a memory, its answer is stored, and it is asked to score both", async (agent) => {
+test.each(AGENTS)("the broker shows %s a memory, stores the answer and asks for a score of both", async (agent) => {
   await expectPromoted(talk, agent, await learn(host, talk, agent));
 });
 
-test.each(AGENTS)(
-  "failed tests in a turn of %s count against the memories shown for it, although the agent scores nothing",
-  async (agent) => {
-    // Memories of other tests have the same words.
-    const mark = randomUUID();
-    const id = await talk.keep(agent, mark);
-    const tool = agent === "claude" ? "Bash" : "bash";
-    const command = JSON.stringify({ command: "node --test there-is-no-such.test.js", description: "Runs the tests" });
-    const told = async (): Promise<string> => (await host.palace("outcome", "why", id)).stdout;
-    const isTold = async (): Promise<boolean> => /failed by tests-failed, weight 0\.5/.test(await told());
-    // Claude Code gives the hook one second and writes its transcript afterwards, so a slow machine may need another turn.
-    for (let again = 1; again <= TURNS_MAX && !(await isTold()); again += 1) {
-      await talk.begin(agent, `Run the tests of ${WORDS[agent]}: ${mark}\n@@tool ${tool} ${command}`, id);
-      await vi.waitUntil(isTold, TOLD_MAX_MS).catch(() => {});
-    }
-    expect(await told()).toMatch(/failed by tests-failed, weight 0\.5/);
-    expect(await told()).toMatch(/uses\s+none/);
-  },
-);
+test.each(AGENTS)("failed tests in a turn of %s lower the scores of the memories shown in that turn", async (agent) => {
+  // Memories of other tests have the same words.
+  const mark = randomUUID();
+  const id = await talk.keep(agent, mark);
+  const tool = agent === "claude" ? "Bash" : "bash";
+  const command = JSON.stringify({ command: "node --test there-is-no-such.test.js", description: "Runs the tests" });
+  const told = async (): Promise<string> => (await host.palace("outcome", "why", id)).stdout;
+  const isTold = async (): Promise<boolean> => /failed by tests-failed, weight 0\.5/.test(await told());
+  // Claude Code gives the hook one second and writes its transcript afterwards, so a slow machine may need another turn.
+  for (let again = 1; again <= TURNS_MAX && !(await isTold()); again += 1) {
+    await talk.begin(agent, `Run the tests of ${WORDS[agent]}: ${mark}\n@@tool ${tool} ${command}`, id);
+    await vi.waitUntil(isTold, TOLD_MAX_MS).catch(() => {});
+  }
+  expect(await told()).toMatch(/failed by tests-failed, weight 0\.5/);
+  expect(await told()).toMatch(/uses\s+none/);
+});
 
-test.each(AGENTS)("%s is not asked about an interrupted answer", async (agent) => {
+test.each(AGENTS)("the broker does not ask %s about an interrupted answer", async (agent) => {
   for (let tries = 1; ; tries += 1) {
     const mark = randomUUID();
     const id = await talk.keep(agent, mark);
@@ -77,7 +74,7 @@ test.each(AGENTS)("%s is not asked about an interrupted answer", async (agent) =
   }
 });
 
-test.each(AGENTS)("a turn of %s ends normally when the broker answers nothing", async (agent) => {
+test.each(AGENTS)("a turn of %s ends normally if the broker does not answer", async (agent) => {
   const broker = await host.broker();
   await broker.signal("SIGSTOP");
   try {

@@ -98,7 +98,7 @@ async function expectOursAlone(agent: Agent): Promise<void> {
   expect(seen.tools.filter((name) => name.includes("other"))).toEqual([]);
 }
 
-test("Claude Code runs another mempalace of local scope, and Roampal's hook beside ours, until they are removed", async () => {
+test("Claude Code runs a local-scope server called mempalace instead of ours until the user removes it", async () => {
   const server = { type: "stdio", command: "node", args: [other], alwaysLoad: true };
   await type(`claude mcp add-json mempalace '${JSON.stringify(server)}'`);
   edit(".claude/settings.json", ({ hooks, ...rest }) => {
@@ -128,7 +128,7 @@ test.each([
   ["disableAllHooks", (text: string) => text.replace("{", '{ "disableAllHooks": true,'), "disableAllHooks"],
   ["a comment", (text: string) => text.replace("{", "{ // mine\n"), "a comment in a file"],
 ])(
-  "with %s in its settings Claude Code shows its model no memory, and `install status` reports it",
+  "`install status` reports that Claude Code shows its model no memory with %s in its settings",
   async (_, change, what) => {
     const file = join(home.palace.home, ".claude/settings.json");
     const before = readFileSync(file, "utf8");
@@ -142,7 +142,7 @@ test.each([
   },
 );
 
-test("Claude Code has none of our tools if the server is disabled, and runs a project's approved server", async () => {
+test("Claude Code drops our tools if the user disables our server or approves a project's server of the same name", async () => {
   const file = join(home.palace.home, ".claude.json");
   const before = readFileSync(file, "utf8");
   const project = home.within({}).cwd;
@@ -170,7 +170,7 @@ test("Claude Code has none of our tools if the server is disabled, and runs a pr
   await expectOursAlone("claude");
 });
 
-test("MemPalace's plugin runs its server beside ours, and a permission rule of the user removes our tools", async () => {
+test("`install status` names MemPalace's plugin and a permission rule that removes our tools", async () => {
   const market = { name: "mempalace", owner: { name: "x" } };
   const plugin = { name: "mempalace", source: "./plugin", description: "x" };
   put("market/.claude-plugin/marketplace.json", JSON.stringify({ ...market, plugins: [plugin] }));
@@ -194,7 +194,7 @@ test("MemPalace's plugin runs its server beside ours, and a permission rule of t
   writeFileSync(join(home.palace.home, ".claude/settings.json"), before);
 });
 
-test("pi shows its model both memories if the seed's bridge is beside ours", async () => {
+test("`install status` names a second mempalace extension of pi, and pi shows the tools of both", async () => {
   const tool = `{ name: "mempalace_other", label: "x", description: "x", parameters: { type: "object", properties: {} },
     execute: async () => ({ content: [{ type: "text", text: "x" }] }) }`;
   put(".pi/agent/extensions/mempalace.ts", `export default (pi) => pi.registerTool(${tool});\n`);
@@ -205,7 +205,7 @@ test("pi shows its model both memories if the seed's bridge is beside ours", asy
   await expectOursAlone("pi");
 });
 
-test("pi finds its folder if PI_CODING_AGENT_DIR begins with a tilde, and its model sees each of our tools once", async () => {
+test("pi expands a tilde in PI_CODING_AGENT_DIR and shows its model each of our tools once", async () => {
   cpSync(join(home.palace.home, ".pi/agent"), join(home.palace.home, ".pi-work"), { recursive: true });
   const run = runOf("pi", "Say hello", url);
   await home.start("pi", { ...run, env: { ...run.env, PI_CODING_AGENT_DIR: "~/.pi-work" } });
@@ -214,7 +214,7 @@ test("pi finds its folder if PI_CODING_AGENT_DIR begins with a tilde, and its mo
   expect(ours.map(({ name }) => name)).toEqual([ourTool("pi")]);
 });
 
-test("opencode shows its model the memory twice if plugin/ is beside plugins/, and prefers a project's server to ours", async () => {
+test("opencode shows the memory twice if our plugin is in plugin/ and in plugins/", async () => {
   const folder = join(home.palace.home, ".config/opencode");
   cpSync(join(folder, "plugins"), join(folder, "plugin"), { recursive: true });
   const server = { type: "local", command: ["node", other], enabled: true };

@@ -40,40 +40,43 @@ test.each([
   { agent: "opencode", how: "in the foreground", more: {} },
   { agent: "claude", how: "in the foreground", more: { run_in_background: false } },
   { agent: "claude", how: "in the background", more: { run_in_background: true } },
-] as const)("a subagent of $agent $how does not count as a turn of the conversation", async ({ agent, more }) => {
-  const [mark, asked, told] = [randomUUID(), randomUUID(), randomUUID()];
-  const id = await talk.keep(agent, mark);
-  const prompt = `${asked}: have ${WORDS[agent]} of ${mark} counted\n${delegate(agent, `${told}: count ${WORDS[agent]}`, more)}`;
-  const { session, sessions } = await talk.begin(agent, prompt, id);
-  const own = await requestsOf(told, asked);
-  expect(own.length).toBeGreaterThan(1);
-  for (const text of own) expect(text).not.toMatch(SAYS);
-  // The user has not answered since, so there is nothing to judge.
-  for (const texts of await host.requests(asked)) expect(texts.join("\n")).not.toContain("You answered:");
-  await vi.waitUntil(async () => (await talk.exchangesOf(asked)).length > 0, 60_000);
+] as const)(
+  "a turn of a $agent subagent $how does not count as a turn of the conversation",
+  async ({ agent, more }) => {
+    const [mark, asked, told] = [randomUUID(), randomUUID(), randomUUID()];
+    const id = await talk.keep(agent, mark);
+    const prompt = `${asked}: have ${WORDS[agent]} of ${mark} counted\n${delegate(agent, `${told}: count ${WORDS[agent]}`, more)}`;
+    const { session, sessions } = await talk.begin(agent, prompt, id);
+    const own = await requestsOf(told, asked);
+    expect(own.length).toBeGreaterThan(1);
+    for (const text of own) expect(text).not.toMatch(SAYS);
+    // The user has not answered since, so there is nothing to judge.
+    for (const texts of await host.requests(asked)) expect(texts.join("\n")).not.toContain("You answered:");
+    await vi.waitUntil(async () => (await talk.exchangesOf(asked)).length > 0, 60_000);
 
-  const thanked = randomUUID();
-  const scores = JSON.stringify({ outcome: "worked", memory_scores: { [id]: "worked" } });
-  await talk.say(agent, `${thanked}: thank you\n@@tool score_memories ${scores}`, session);
-  const text = await talk.shown(agent);
-  expect(text).toContain(`The user asked: "${asked}`);
-  expect(text).toContain(`"${id}": "___"`);
-  const all = await talk.exchangesOf(asked);
-  // A session that did not show the agent the memory may have an exchange, too.
-  expect(all.length, all.join("\n")).toBeLessThanOrEqual(sessions);
-  const kept = all.filter((line) => line.includes("1 uses"));
-  expect(kept, all.join("\n")).toEqual([expect.stringContaining("s:0.7, w:0.21, 1 uses")]);
-  // The stored answer contains the subagent's result and nothing else from it.
-  const exchange = await talk.ask("search_memory", { id: /\[id:(\w+)\]/.exec(kept[0] ?? "")?.[1] });
-  expect(exchange.slice(exchange.indexOf("Assistant:"))).toContain("Could not find 'there-is-no-such.test.js'");
-  expect(await talk.exchangesOf(told)).toEqual([]);
-  // The subagent's failed tests do not count for the conversation.
-  const why = (await host.palace("outcome", "why", id)).stdout;
-  expect(why).not.toContain("tests-failed");
-  expect(why.match(/shown in /g), why).toHaveLength(1);
-});
+    const thanked = randomUUID();
+    const scores = JSON.stringify({ outcome: "worked", memory_scores: { [id]: "worked" } });
+    await talk.say(agent, `${thanked}: thank you\n@@tool score_memories ${scores}`, session);
+    const text = await talk.shown(agent);
+    expect(text).toContain(`The user asked: "${asked}`);
+    expect(text).toContain(`"${id}": "___"`);
+    const all = await talk.exchangesOf(asked);
+    // A session that did not show the agent the memory may have an exchange, too.
+    expect(all.length, all.join("\n")).toBeLessThanOrEqual(sessions);
+    const kept = all.filter((line) => line.includes("1 uses"));
+    expect(kept, all.join("\n")).toEqual([expect.stringContaining("s:0.7, w:0.21, 1 uses")]);
+    // The stored answer contains the subagent's result and nothing else from it.
+    const exchange = await talk.ask("search_memory", { id: /\[id:(\w+)\]/.exec(kept[0] ?? "")?.[1] });
+    expect(exchange.slice(exchange.indexOf("Assistant:"))).toContain("Could not find 'there-is-no-such.test.js'");
+    expect(await talk.exchangesOf(told)).toEqual([]);
+    // The subagent's failed tests do not count for the conversation.
+    const why = (await host.palace("outcome", "why", id)).stdout;
+    expect(why).not.toContain("tests-failed");
+    expect(why.match(/shown in /g), why).toHaveLength(1);
+  },
+);
 
-test("a subagent that an earlier opencode process began can be continued, and none of it is stored as an exchange", async () => {
+test("opencode continues a subagent of an earlier process and stores none of its turns as an exchange", async () => {
   const agent = "opencode";
   const [asked, told, more] = [randomUUID(), randomUUID(), randomUUID()];
   const session = randomUUID();

@@ -14,12 +14,12 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 const missing = chromaMissing();
 if (missing !== undefined) process.stderr.write(`left out: the outbox over a real Chroma: ${missing}\n`);
 
-test("under CI the test of the outbox over a real Chroma must run", () => {
+test("CI runs the outbox test against a real Chroma", () => {
   if (process.env["CI"] === "true") expect(missing).toBeUndefined();
 });
 
 test.skipIf(missing)(
-  "after kills and freezes of Chroma, the palace has exactly the ledger's drawers",
+  "the palace has exactly the ledger's drawers after Chroma was killed and frozen",
   async () => {
     await using server = await startChroma();
     const random = seededRandom(7);

@@ -41,7 +41,7 @@ function many(count: number, from = 0): PalaceRecord[] {
 
 /** The cases. `make` gives an opened driver on an empty palace. */
 function holdsTheContract(make: () => Promise<Palace>): void {
-  test("opening twice changes nothing", async () => {
+  test("a second open changes nothing", async () => {
     const { driver } = await make();
     const target = driver.target;
     await driver.upsert([record("a", 0)]);
@@ -50,7 +50,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect(driver.target).toBe(target);
   });
 
-  test("writing a record again leaves one record with the newest text, vector and metadata", async () => {
+  test("a second write of a record leaves one record with the newest text, vector and metadata", async () => {
     const { driver, read } = await make();
     await driver.upsert([record("a", 0)]);
     await driver.upsert([record("a", 0)]);
@@ -60,7 +60,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect(await read("a")).toEqual({ text: "newer", metadata: { wing: "other", room: "r" }, vector });
   });
 
-  test("the last of two records with one id wins", async () => {
+  test("the later of two records with the same id wins", async () => {
     const { driver, read } = await make();
     await driver.upsert([
       record("a", 0, { wing: "w" }, "first"),
@@ -71,7 +71,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect(await read("a")).toMatchObject({ text: "last", metadata: { room: "r" } });
   });
 
-  test("metadata is replaced as a whole: keys that are not given again are removed", async () => {
+  test("new metadata replaces the old metadata as a whole", async () => {
     const { driver, read } = await make();
     await driver.upsert([record("a", 0, { wing: "w", room: "r", topic: "t", chunk_index: 3, live: true })]);
     await driver.upsert([record("a", 0, { wing: "w", added_by: "me" }), record("b", 1, { topic: "kept" })]);
@@ -97,7 +97,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect((await read("a"))?.metadata).toEqual(metadata);
   });
 
-  test("ids and texts of any script come back byte for byte, including control characters and an empty text", async () => {
+  test("the driver returns ids and texts of any script byte for byte", async () => {
     const { driver, read } = await make();
     const texts = ["", "ein Ö, 日本語, 👩‍👩‍👧, \u2028 and \u0000", "line\r\nfeeds\t", '\' " \\ {"json":1}'];
     const records = texts.map((text, i) => record(`drawer_日本_ü_${i}`, i, { wing: "wíng", room: text }, text));
@@ -107,7 +107,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect(await driver.count()).toBe(0);
   });
 
-  test("removing is idempotent and ignores ids it does not know", async () => {
+  test("a removal can be repeated and ignores unknown ids", async () => {
     const { driver } = await make();
     await driver.upsert(many(3));
     await driver.remove(["drawer_1", "unknown", "drawer_1"]);
@@ -117,7 +117,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect((await driver.ids(0, 10)).sort()).toEqual(["drawer_0", "drawer_2"]);
   });
 
-  test("a record that is removed and written again is new, without its old metadata", async () => {
+  test("a record written again after its removal has none of its old metadata", async () => {
     const { driver, read } = await make();
     await driver.upsert([record("a", 0, { wing: "w", topic: "old" })]);
     await driver.remove(["a"]);
@@ -125,7 +125,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect((await read("a"))?.metadata).toEqual({ wing: "w" });
   });
 
-  test("a list of 5,000 records is written in full, and the pages of ids show each exactly once", async () => {
+  test("the driver writes 5,000 records, and the pages of ids show each id exactly once", async () => {
     const { driver } = await make();
     const records = many(5_000);
     await driver.upsert(records);
@@ -141,7 +141,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect(new Set(seen)).toEqual(new Set(records.map(({ id }) => id)));
   }, 600_000);
 
-  test("a query returns cosines, best first, within a wing and room", async () => {
+  test("a query of a wing and room returns cosines, best first", async () => {
     const { driver } = await make();
     const near = record("near", 0, { wing: "w1", room: "r1" });
     near.vector[1] = 0.5;
@@ -164,14 +164,14 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect(await driver.query(asked, { wing: "nowhere" }, 10)).toEqual([]);
   });
 
-  test("an empty palace answers every query with an empty result", async () => {
+  test("a query of an empty palace returns an empty result", async () => {
     const { driver } = await make();
     expect(await driver.count()).toBe(0);
     expect(await driver.ids(0, 10)).toEqual([]);
     expect(await driver.query(record("q", 0).vector, {}, 5)).toEqual([]);
   });
 
-  test("a vector of another dimension is refused permanently, and no record of its list is written", async () => {
+  test("the driver refuses a list if one vector has the wrong dimension", async () => {
     const { driver } = await make();
     await driver.upsert([record("a", 0)]);
     const wrong = { ...record("b", 0), vector: new Float32Array([1, 2, 3]) };
@@ -179,13 +179,13 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect(await driver.ids(0, 10)).toEqual(["a"]);
   });
 
-  test("a number that is not finite is refused and not dropped from the metadata", async () => {
+  test("the driver refuses metadata with a number that is not finite", async () => {
     const { driver } = await make();
     const refused = driver.upsert([record("a", 0, { wing: "w", mtime: Number.NaN })]);
     await expect(refused).rejects.toMatchObject({ code: "CONFIG_BAD_VALUE" });
   });
 
-  test("a closed driver refuses calls and says that it is closed", async () => {
+  test("a closed driver refuses calls with an error that says it is closed", async () => {
     const { driver } = await make();
     await driver.close();
     await expect(driver.count()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
@@ -243,7 +243,7 @@ function chromaDriver(url: string, database: string, timeouts: Partial<ChromaTim
 const missing = chromaMissing();
 if (missing !== undefined) process.stderr.write(`left out: the Chroma half of the driver contract: ${missing}\n`);
 
-test("under CI the Chroma half of the contract must run", () => {
+test("CI runs the Chroma half of the contract", () => {
   if (process.env["CI"] === "true") expect(missing).toBeUndefined();
 });
 
@@ -284,7 +284,7 @@ describe.skipIf(missing)("chroma", () => {
     return { driver, read: (id) => readRow(database, id) };
   });
 
-  test("the driver creates the collection that upstream 3.11 would have created", async () => {
+  test("the driver creates the same collection as upstream 3.11", async () => {
     const database = await server.createDatabase();
     await chromaDriver(server.url, database).open();
     const [collection, ...others] = await collections(database);
@@ -299,7 +299,7 @@ describe.skipIf(missing)("chroma", () => {
     });
   });
 
-  test("a collection that another client created is used as it is", async () => {
+  test("the driver uses a collection of another client unchanged", async () => {
     const database = await server.createDatabase();
     const address = `${server.url}/api/v2/tenants/default_tenant/databases/${database}/collections`;
     const made = { name: "mempalace_drawers", metadata: { "hnsw:space": "cosine", "hnsw:sync_threshold": 50_000 } };
@@ -314,7 +314,7 @@ describe.skipIf(missing)("chroma", () => {
     expect(await collections(database)).toMatchObject([{ metadata: made.metadata }]);
   });
 
-  test("two drivers that open at once create one collection", async () => {
+  test("two drivers that open at the same time create one collection", async () => {
     const database = await server.createDatabase();
     const drivers = Array.from({ length: 4 }, () => chromaDriver(server.url, database));
     await Promise.all(drivers.map((driver) => driver.open()));
@@ -322,7 +322,7 @@ describe.skipIf(missing)("chroma", () => {
     expect(await collections(database)).toHaveLength(1);
   });
 
-  test("empty metadata is written as upstream writes it", async () => {
+  test("the driver writes empty metadata as upstream does", async () => {
     const database = await server.createDatabase();
     const driver = chromaDriver(server.url, database);
     await driver.open();
@@ -331,7 +331,7 @@ describe.skipIf(missing)("chroma", () => {
     expect((await readRow(database, "a"))?.metadata).toEqual({ _repaired_empty_meta: true });
   });
 
-  test("a lost collection is unavailable until the driver is opened again, and is then another target", async () => {
+  test("a lost collection is unavailable until the driver is opened again", async () => {
     const database = await server.createDatabase();
     const driver = chromaDriver(server.url, database);
     await driver.open();
@@ -345,7 +345,7 @@ describe.skipIf(missing)("chroma", () => {
     expect(await driver.count()).toBe(0);
   });
 
-  test("a database that does not exist is a wrong setting, and the hint names the setting", async () => {
+  test("the error about a missing database names the setting to change", async () => {
     const opening = chromaDriver(server.url, "no_such_database").open();
     await expect(opening).rejects.toMatchObject({
       code: "CONFIG_BAD_VALUE",
@@ -353,7 +353,7 @@ describe.skipIf(missing)("chroma", () => {
     });
   });
 
-  test("every acknowledged record is there after SIGKILL", async () => {
+  test("Chroma keeps every acknowledged record through SIGKILL", async () => {
     const database = await server.createDatabase();
     const driver = chromaDriver(server.url, database);
     await driver.open();
@@ -371,7 +371,7 @@ describe.skipIf(missing)("chroma", () => {
     expect(await driver.query(record("q", 0).vector, { wing: "w" }, 3)).toHaveLength(3);
   });
 
-  test("a frozen server is unavailable after the time-out, and the interrupted write never overwrites a later one", async () => {
+  test("a write to a frozen Chroma times out and never overwrites a later write", async () => {
     const database = await server.createDatabase();
     const driver = chromaDriver(server.url, database, { readMs: 1_000, writeMs: 1_000 });
     // A busy machine may need longer than the default.

@@ -124,12 +124,12 @@ describe.skipIf(missing !== undefined)(
   `MemPalace 3.11.0${missing === undefined ? "" : ` (left out: ${missing})`}`,
   () => {
     test(
-      "drawers that any version cut into slices are listed, read, changed and deleted as one drawer",
+      "a drawer in slices of any version is listed, read, changed and deleted as one drawer",
       { timeout: 180_000 },
       () => expectAnsweredAlike("3.11.0", MAKE, CALLS),
     );
 
-    test("a diary entry that an older version cut into slices is read as one entry", { timeout: 180_000 }, () =>
+    test("a diary entry in slices of an older version is read as one entry", { timeout: 180_000 }, () =>
       expectAnsweredAlike("3.11.0", OLDER, [
         ["list_drawers", {}],
         ["list_drawers", { wing: "wing_lily", room: "diary" }],

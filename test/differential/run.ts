@@ -61,7 +61,7 @@ function defineTests(version: MempalaceVersion): void {
     rmSync(home, { recursive: true, force: true });
   });
 
-  test(`${CALLS} seeded calls get the same answers`, async (context) => {
+  test(`${CALLS} seeded calls get the same answers from MemPalace and from us`, async (context) => {
     const client = await palace.client();
     const embedded = async (): Promise<void> => {
       while ((await client.call("palace.status", {})).search.pending > 0)
@@ -90,7 +90,7 @@ function defineTests(version: MempalaceVersion): void {
     expect(findings.length, `seed ${SEED}, ${took}; ${byTool(findings)}\n${shown.join("\n")}`).toBe(0);
   });
 
-  test("messages that are not a valid call get the same answers", async () => {
+  test("invalid messages get the same answers from MemPalace and from us", async () => {
     const findings: Finding[] = [];
     for (const [method, params] of oddRequests(version)) {
       const [a, b] = [await theirs.request(method, params), await ours.request(method, params)];
@@ -101,14 +101,14 @@ function defineTests(version: MempalaceVersion): void {
     expect(findings.map(describeFinding)).toEqual([]);
   });
 
-  test("the tools have the same names, parameters, required parameters and annotations", async () => {
+  test("our tools have the names, parameters and annotations of MemPalace's tools", async () => {
     const [a, b] = [toolTable(await theirs.tools()), toolTable(await ours.tools())];
     expect(Object.keys(a).filter((name) => !(name in b))).toEqual([]);
     for (const [name, theirTool] of Object.entries(a)) expectServes(name, theirTool, b[name] as ToolShape);
     expect(Object.keys(b).filter((name) => !Object.hasOwn(ROWS, name))).toEqual([]);
   });
 
-  test.skipIf(CALLS < 1500)("the run met every accepted difference", () => {
+  test.skipIf(CALLS < 1500)("the seeded calls meet every difference listed as accepted", () => {
     const listed = DIFFERENCES.filter(({ versions }) => versions.includes(version))
       .filter(({ byChance }) => byChance !== true)
       .map(({ name }) => name);

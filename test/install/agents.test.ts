@@ -20,7 +20,7 @@ describe("the coding agents", () => {
   afterAll(() => rmSync(scene, { recursive: true, force: true }));
   const log = (): void => {};
 
-  test("are installed once, without an agent that is left out", async () => {
+  test("the installer installs each agent once and skips excluded agents", async () => {
     const folder = join(scene, "once");
     const options = { folder, env: process.env, log, agents: ["pi"] as const };
     expect(await installAgents(options)).toBe(true);
@@ -31,7 +31,7 @@ describe("the coding agents", () => {
     expect(await installAgents(options)).toBe(false);
   });
 
-  test("whose install is killed keep their earlier state, and the next install leaves no other files", async () => {
+  test("a killed installer keeps the earlier state, and the next run leaves no other files", async () => {
     const folder = join(scene, "killed");
     mkdirSync(join(folder, "bin"), { recursive: true });
     writeFileSync(join(folder, "made-from"), "other pins");
@@ -47,7 +47,7 @@ describe("the coding agents", () => {
     expect(readdirSync(folder).sort()).toEqual(["bin", "made-from", "pi"]);
   });
 
-  test("with an unknown name are refused with a hint about what to type", async () => {
+  test("the installer refuses an unknown agent and names its help page", async () => {
     const done = await execa(process.execPath, [SCRIPT, "--without", "nobody"], { reject: false });
     expect(done).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("node scripts/agents.ts --help") });
     expect(AGENTS).toHaveLength(3);

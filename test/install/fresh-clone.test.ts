@@ -62,20 +62,20 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
 
   const entryIn = (summary: string): string => /every agent's MCP entry:\s+(.+)/.exec(summary)?.[1] ?? "";
 
-  test("the Node on PATH is really too old, and the proxy is the only way out", async () => {
+  test("the Node on PATH is too old, and only the proxy reaches the network", async () => {
     expect((await newcomer.run(["node", "--version"])).stdout).toMatch(/^v20\./);
     const { code } = await newcomer.run(["npm", "ping", "--fetch-retries=0"]);
     expect(code).not.toBe(0);
     expect(proxy.connections).toEqual([]);
   });
 
-  test("without a network scripts/up says so, and what to do", async () => {
+  test("scripts/up without a network names the cause and the next step", async () => {
     const { code, stdout, stderr } = await newcomer.run(["./scripts/up", "--native"]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(/error: npm could not fetch Node 24\nhint: npm does not reach its registry: .*HTTPS_PROXY/);
   });
 
-  test("behind the proxy scripts/up says how to name its certificates if nobody named them", async () => {
+  test("scripts/up names the setting for the proxy's certificates if it is missing", async () => {
     const { code, stderr } = await newcomer.run(["./scripts/up", "--native"], { HTTPS_PROXY: newcomer.proxyUrl });
     expect(code).toBe(1);
     expect(stderr).toMatch(/error: npm could not fetch Node 24\nhint: .* inspects TLS .*export NODE_EXTRA_CA_CERTS=/);
@@ -86,7 +86,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     expect(newcomer.filesOfHome(".npm")).toEqual([]);
   });
 
-  test("if npm's machine-wide settings name proxy and certificates, scripts/up brings Node, packages and the palace, and names the next step", async () => {
+  test("scripts/up installs Node, packages and the palace through the proxy of npm's machine-wide settings", async () => {
     writeFileSync(newcomer.machineSettings, `cafile=${proxy.caFile}\nhttps-proxy=${newcomer.proxyUrl}\n`);
     const { code, stdout, stderr } = await newcomer.run(["./scripts/up", "--native"]);
     expect(code, stderr).toBe(0);
@@ -119,13 +119,13 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
   };
   const page = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 
-  test("the tutorial shows what its reader sees", async () => {
+  test("the tutorial's commands print the output that the page shows", async () => {
     const typed = readTyped(page("docs/tutorial.md"), { to: "The devbox" });
     expect(typed.length).toBeGreaterThan(10);
     await typeAll(typed);
   });
 
-  test("every command that the README names for this machine works as written", async () => {
+  test("every command in the README for this machine works", async () => {
     // The tutorial has made a file with that name.
     rmSync(join(newcomer.home, "palace.tar"));
     for (const folder of ["project", ".claude", ".config/opencode", ".pi/agent"])
@@ -139,7 +139,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     expect(newcomer.filesOfHome(...PLACES, ...TYPED)).toEqual([]);
   });
 
-  test("the broker downloads its model through the proxy too", async () => {
+  test("the broker downloads its model through the proxy", async () => {
     const environment = {
       HTTPS_PROXY: newcomer.proxyUrl,
       NODE_EXTRA_CA_CERTS: proxy.caFile,
@@ -150,7 +150,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     await expect.poll(() => proxy.requests, { timeout: 120_000 }).toContain(`GET ${MODELS}/config.json`);
   });
 
-  test("without a network, build, broker, writes and search still work", async () => {
+  test("build, broker, writes and search work without a network", async () => {
     await proxy[Symbol.asyncDispose]();
     const stopped = await newcomer.run(["./scripts/palace", "stop"]);
     expect(stopped.code, stopped.stderr).toBe(0);

@@ -55,7 +55,7 @@ describe.skipIf(missing)("the packed package", () => {
     return { newcomer, proxy };
   };
 
-  test("the example of docs/how-to/programs.md runs in an empty project that has the packed package", async () => {
+  test("the example of docs/how-to/programs.md runs in an empty project with the packed package", async () => {
     const { newcomer, proxy } = await open();
     await using _newcomer = newcomer;
     await using _proxy = proxy;
@@ -81,7 +81,7 @@ describe.skipIf(missing)("the packed package", () => {
     expect((await newcomer.run([palace, "stop"])).code).toBe(0);
   });
 
-  test("is small, works, searches by words and meaning, and gets the model with one command", async () => {
+  test("the package is small, fetches its model with one command and searches by words and meaning", async () => {
     expect(megabytes(tarball)).toBeLessThan(PACKED_MAX_MB);
     const { newcomer, proxy } = await open();
     await using _newcomer = newcomer;

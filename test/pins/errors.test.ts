@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { ERROR_CODES, type ErrorCode, EXIT_CODES, PalaceError } from "../../src/base/errors.ts";
 import { RPC } from "../../src/protocol/spec.ts";
 
-test("the error codes are these", () => {
+test("the list of error codes is complete", () => {
   expect(Object.keys(ERROR_CODES)).toEqual([
     "CONFIG_BAD_VALUE",
     "CONFIG_PATH_TOO_LONG",
@@ -43,13 +43,13 @@ test("the error codes are these", () => {
   ]);
 });
 
-test("the exit codes of the families are these", () => {
+test("each error family has its exit code", () => {
   const families = { CONFIG: 2, TRANSPORT: 3, PROTOCOL: 4, BROKER: 5, PALACE: 6, STORE: 7, FEEDER: 8, ENGINE: 9 };
   expect(EXIT_CODES).toEqual(families);
   expect(new PalaceError("STORE_CORRUPT", "", "").exitCode).toBe(7);
 });
 
-test("the codes that are worth a retry are these", () => {
+test("the list of retryable error codes is complete", () => {
   const retryable = (Object.keys(ERROR_CODES) as ErrorCode[]).filter((code) => new PalaceError(code, "", "").retryable);
   expect(retryable).toEqual([
     "TRANSPORT_REFUSED",
@@ -63,12 +63,12 @@ test("the codes that are worth a retry are these", () => {
   ]);
 });
 
-test("an error on the wire has code, hint and whether to retry, but not its cause", () => {
+test("an error on the wire has code, hint and a retry flag, but not its cause", () => {
   const error = new PalaceError("BROKER_BUSY", "full", "wait", { retryAfterMs: 5, op: "admit", cause: new Error("x") });
   expect(error.toWire()).toEqual({ code: "BROKER_BUSY", hint: "wait", retryable: true, retryAfterMs: 5 });
 });
 
-test("the JSON-RPC numbers are these", () => {
+test("each error has its JSON-RPC number", () => {
   expect(RPC).toEqual({
     PARSE_ERROR: -32700,
     INVALID_REQUEST: -32600,

@@ -13,7 +13,7 @@ const manifest = JSON.parse(readFileSync(new URL("../../package.json", import.me
   engines: Record<string, string>;
 };
 
-test("the environment variables are these, so that no setup stops working", () => {
+test("the list of environment variables is complete", () => {
   expect(variableNames().sort()).toEqual(
     [
       "MEMPALACE_PATH",
@@ -103,7 +103,7 @@ test("the environment variables are these, so that no setup stops working", () =
   );
 });
 
-test("the keys of settings.json are these", () => {
+test("the list of keys in settings.json is complete", () => {
   expect(SETTINGS_FILE).toBe("settings.json");
   expect(SETTING_KEYS).toEqual([
     "model-dir",
@@ -151,7 +151,7 @@ test("the keys of settings.json are these", () => {
   ]);
 });
 
-test("the executables are these, and both names of the shim start one file", () => {
+test("the list of executables is complete, and both names of the shim start one file", () => {
   const { bin } = manifest;
   expect(Object.keys(bin).sort()).toEqual([
     "mempalace",
@@ -166,12 +166,12 @@ test("the executables are these, and both names of the shim start one file", () 
   expect(bin["mempalace-mcp"]).toBe(bin["mp-shim"]);
 });
 
-test("our settings and the tests start the files that npm links", () => {
+test("our settings and tests start the same files as npm's links", () => {
   const { "mempalace-mcp": _, ...bin } = manifest.bin;
   for (const [name, file] of Object.entries(bin)) expect(file, name).toBe(`./dist/bin/${builtFile(name)}`);
 });
 
-test("the package exports its client and its protocol, but nothing of the broker", () => {
+test("the package exports only its client and its protocol", () => {
   expect(manifest.name).toBe("palace-devbox");
   expect(manifest.engines["node"]).toBe(">=24");
   expect(manifest.exports).toEqual({

@@ -38,7 +38,7 @@ function keysOf(type: string): string[] {
   return [...body.matchAll(/^ {2}"?([\w.]+)"?\??:/gm)].map(([, key = ""]) => key);
 }
 
-test("broker.json has these keys", () => {
+test("the list of keys in broker.json is complete", () => {
   // The compiler checks the keys against the type, and this test against its text.
   const keys = {
     schema: true,
@@ -55,7 +55,7 @@ test("broker.json has these keys", () => {
   expect(keysOf("BrokerFile")).toEqual(Object.keys(keys));
 });
 
-test("/health has these keys", () => {
+test("the list of keys in /health is complete", () => {
   const keys = {
     status: true,
     instanceId: true,
@@ -71,7 +71,7 @@ test("/health has these keys", () => {
   expect(keysOf("Health")).toEqual(Object.keys(keys));
 });
 
-test("our own methods are these", () => {
+test("the list of our own methods is complete", () => {
   const methods = {
     "palace.status": true,
     "source.list": true,
@@ -142,7 +142,7 @@ function shapesOf(profile: ToolProfile): Record<string, string> {
   return Object.fromEntries(tools);
 }
 
-test("the tools of memory that learns from outcomes are Roampal's, with its parameters", () => {
+test("the outcome tools have Roampal's names and parameters", () => {
   expect(shapesOf("outcome")).toEqual({
     search_memory: "query, days_back, id, collections, limit, metadata, sort_by",
     add_to_memory_bank: "content*, tags, importance, confidence, always_inject",
@@ -154,7 +154,7 @@ test("the tools of memory that learns from outcomes are Roampal's, with its para
   });
 });
 
-test("the tools, their parameters and which of those are required (*) are these", () => {
+test("the list of tools with all and required (*) parameters is complete", () => {
   expect(shapesOf("full")).toEqual({
     mempalace_status: "",
     mempalace_list_wings: "",
@@ -215,7 +215,7 @@ test("the tools, their parameters and which of those are required (*) are these"
   });
 });
 
-test("the tools annotated as read-only are upstream's read tools", () => {
+test("exactly upstream's read tools are annotated as read-only", () => {
   const reading = toolsOf("full")
     .filter(({ annotations }) => annotations?.readOnlyHint === true)
     .map(({ name }) => name.slice(10));
@@ -235,7 +235,7 @@ function hinted(hints: Partial<Record<"readOnlyHint" | "destructiveHint" | "idem
     .map(({ name }) => name.replace("mempalace_", ""));
 }
 
-test("newer revisions get annotations of each tool: whether it reads, deletes, replaces, or may be repeated", () => {
+test("newer revisions of MCP annotate each tool as reading, deleting, replacing or repeatable", () => {
   const reading = TOOLS.filter(({ kind, role }) => kind === "read" && role === "reader").map(({ name }) => name);
   expect(hinted({ readOnlyHint: true, destructiveHint: false, idempotentHint: true })).toEqual(reading);
   expect(hinted({ readOnlyHint: false, destructiveHint: true, idempotentHint: true })).toEqual([
@@ -249,7 +249,7 @@ test("newer revisions get annotations of each tool: whether it reads, deletes, r
   expect(hinted({})).toEqual(TOOLS.map(({ name }) => name));
 });
 
-test("each revision of MCP gets only the tool fields that it defines", () => {
+test("each revision of MCP gets only its own tool fields", () => {
   const fieldsOf = (revision: McpVersion): string[] => Object.keys(toolsOf("full", revision)[1] ?? {});
   expect(fieldsOf("2024-11-05")).toEqual(["name", "description", "inputSchema", "annotations"]);
   expect(fieldsOf("2025-03-26")).toEqual(["name", "description", "inputSchema", "annotations"]);
@@ -265,7 +265,7 @@ test("each revision of MCP gets only the tool fields that it defines", () => {
   ]);
 });
 
-test("the version of MCP 2026-07-28, its addresses of resources and its names of prompts are these", () => {
+test("the constants of MCP 2026-07-28 are pinned: version, resource addresses and prompt names", () => {
   expect(MODERN_MCP_VERSION).toBe("2026-07-28");
   expect([...RESOURCES.map(({ uri }) => uri), ...RESOURCE_TEMPLATES.map(({ uriTemplate }) => uriTemplate)]).toEqual([
     ...["palace://wake-up", "palace://drawer/{drawer_id}"],
@@ -277,7 +277,7 @@ test("the version of MCP 2026-07-28, its addresses of resources and its names of
   ]);
 });
 
-test("headers, meta keys, the server's name and the versions spoken are these", () => {
+test("headers, meta keys, server name and protocol versions are pinned", () => {
   const metas = [IDEMPOTENCY_META, REPLAYED_META, WRITTEN_META];
   expect(metas).toEqual(["palace/idempotencyKey", "palace/replayed", "palace/writtenAtMs"]);
   expect([IDEMPOTENCY_HEADER, AGENT_HEADER, TOOLS_HEADER, PROJECT_HEADER, REFUSED_HEADER]).toEqual([

@@ -77,7 +77,7 @@ function change(method: string, params: Record<string, unknown>): void {
   expect(writer.commit([call]).outcomes[0]?.outcome.ok).toBe(true);
 }
 
-it("a change by others to an adopted drawer without a vector is adopted, and not overwritten when the model comes", () => {
+it("another program's change to an adopted drawer without a vector stays when the model comes", () => {
   write("a", "as it was");
   write("b", "b, as it was");
   write("gone", "deleted later");
@@ -108,7 +108,7 @@ it("a change by others to an adopted drawer without a vector is adopted, and not
   expect(look(7)).toMatchObject({ rows: [], removed: [] });
 });
 
-it("an adopted drawer that was changed or deleted here since keeps our state", () => {
+it("our change or deletion of an adopted drawer wins over another program's change", () => {
   for (const id of ["a", "b", "c"]) write(id, `${id}, as it was`);
   expect(adopt(0)).toBe(3);
   change("update_drawer", { drawer_id: "a", content: "changed here" });
@@ -124,7 +124,7 @@ it("an adopted drawer that was changed or deleted here since keeps our state", (
   expect(textOf("a")).toBe("changed after us");
 });
 
-it("drawers adopted before marks existed get their marks when both sides have the same text", () => {
+it("an adopted drawer without a mark gets one if ledger and palace have the same text", () => {
   write("a", "as it was");
   expect(adopt(0)).toBe(1);
   writer.putMeta("adopted:a", "");

@@ -27,7 +27,7 @@ async function behind(
 }
 
 test.each(["garbage", "null", "[", '{"id":1,"error":null}'])(
-  "after the line %s the client repeats the call on the next connection",
+  "the client repeats its call on a new connection after the line %s",
   async (line) => {
     let connections = 0;
     const serve = (socket: Socket): void => {
@@ -52,7 +52,7 @@ test.each(["garbage", "null", "[", '{"id":1,"error":null}'])(
   },
 );
 
-test.each(["-5", "1e3", "0x10"])("an answer of %s bytes is refused", async (length) => {
+test.each(["-5", "1e3", "0x10"])("the client refuses an answer of %s bytes", async (length) => {
   const serve = (socket: Socket): void =>
     void socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n${"x".repeat(2000)}`);
   await behind(serve, async (path) => {

@@ -27,14 +27,14 @@ test("a process exits with its code and runs its exit handlers", async () => {
   expect([code, stdout]).toEqual([7, "end 7"]);
 });
 
-test("a reader that starts late gets all of the output", async () => {
+test("a late reader gets all of the output", async () => {
   const pipe = `"$0" --input-type=module -e "$1" | (sleep 0.3; wc -c)`;
   const body = script(`process.stdout.write("x".repeat(${BYTES})); await leave(0);`);
   const child = spawn("sh", ["-c", pipe, process.execPath, body], { stdio: ["ignore", "pipe", "inherit"] });
   expect(Number(await text(child.stdout))).toBe(BYTES);
 });
 
-test("a reader that closed the pipe does not delay the exit", async () => {
+test("a closed pipe does not delay the exit", async () => {
   const pipe = `"$0" --input-type=module -e "$1" | head -c 10`;
   const body = script(
     `process.stdout.on("error", () => {}); process.stdout.write("x".repeat(${BYTES})); await leave(0);`,
@@ -43,7 +43,7 @@ test("a reader that closed the pipe does not delay the exit", async () => {
   expect(await text(child.stdout)).toBe("xxxxxxxxxx");
 });
 
-test("a thread that never ends does not delay the exit", async () => {
+test("an endless thread does not delay the exit", async () => {
   const { code } = await ending(`
     const { Worker } = await import("node:worker_threads");
     const hold = new Worker("const lock = new Int32Array(new SharedArrayBuffer(4)); Atomics.wait(lock, 0, 0);", { eval: true });

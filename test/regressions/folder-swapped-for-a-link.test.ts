@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { readDocument, surveyProject } from "../../src/feeders/doc-miner/survey.ts";
 
-it("a document in a folder that has become a symbolic link is not read", () => {
+it("the miner does not read a document in a folder that became a symbolic link", () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "palace-swap-")));
   try {
     const root = join(folder, "project");

@@ -17,7 +17,7 @@ const record = (id: string, width: number): PalaceRecord => ({
   vector: new Float32Array(width).fill(0.1),
 });
 
-it("a palace of another vector width is reported once, and none of our drawers is refused for good", async () => {
+it("our drawers wait for a palace with a different vector width, and the log reports it once", async () => {
   const palaceDir = mkdtempSync(join(tmpdir(), "palace-width-"));
   const lines: string[] = [];
   const log = createLog((line) => lines.push(line), "warn");

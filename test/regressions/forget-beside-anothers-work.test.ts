@@ -11,7 +11,7 @@ import { PalaceError } from "../../src/base/errors.ts";
 import { createPalace } from "../../src/mempalace/driver/files/create.ts";
 import { startErasure } from "../../src/mempalace/erase/erasure.ts";
 
-test("forget waits while another process works on a palace, and wipes the text when that process has ended", async () => {
+test("forget waits for another process on the palace and then wipes the text", async () => {
   const dir = mkdtempSync(join(tmpdir(), "palace-erase-"));
   createPalace(dir);
   const before = readFileSync(join(dir, "chroma.sqlite3"));

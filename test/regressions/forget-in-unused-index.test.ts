@@ -14,7 +14,7 @@ import { writeSegment } from "../helpers/hnsw-segment.ts";
 
 const SECRET = "zq7xk9unforgettable4w2v";
 
-test("forget wipes the unused room of an index, and its elements stay", () => {
+test("forget wipes the unused space of an index and keeps its elements", () => {
   const folder = mkdtempSync(join(tmpdir(), "palace-forget-"));
   try {
     const palace = new ChromaPalace(folder);

@@ -12,7 +12,7 @@ import { openSegment } from "../../src/mempalace/format/segment.ts";
 import { ChromaPalace } from "../helpers/chroma-palace.ts";
 import { writeSegment } from "../helpers/hnsw-segment.ts";
 
-test("an unchanged drawer keeps its vector in the index; the old vectors of deleted and re-embedded drawers are wiped", () => {
+test("forget wipes the old vectors of deleted and re-embedded drawers and keeps all others", () => {
   const folder = mkdtempSync(join(tmpdir(), "palace-forget-"));
   try {
     const palace = new ChromaPalace(folder);

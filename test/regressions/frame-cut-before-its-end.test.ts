@@ -5,7 +5,7 @@
 import { expect, test } from "vitest";
 import { FrameSplitter } from "../../src/wire/transport/frame.ts";
 
-test("a message whose line end arrives in its own packet is complete", () => {
+test("a message is complete if its line end arrives in a separate packet", () => {
   const splitter = new FrameSplitter();
   expect(splitter.push(Buffer.from('{"id":1}'))).toEqual([]);
   expect(splitter.push(Buffer.from("\n"))).toEqual([{ bytes: Buffer.from('{"id":1}') }]);

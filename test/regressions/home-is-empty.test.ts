@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT } from "../helpers/palace.ts";
 
-test("an empty HOME counts as not set: the home folder comes from the system's user database", () => {
+test("an empty HOME variable falls back to the home folder in the system's user database", () => {
   const program = `
     const { loadConfig } = await import("${join(ROOT, "src/config/config.ts")}");
     const { paths, sessions } = loadConfig({ HOME: "" });

@@ -14,7 +14,7 @@ const file = join(folder, "ledger.sqlite3");
 afterEach(() => rmSync(file, { force: true }));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-it("a file of one page without a table is refused with the next step, and stays unchanged", () => {
+it("the ledger refuses a file of one page without a table, names the next step and leaves the file unchanged", () => {
   const begun = new Database(file);
   begun.pragma("journal_mode = WAL");
   expect(begun.pragma("page_count", { simple: true })).toBe(1);
@@ -26,7 +26,7 @@ it("a file of one page without a table is refused with the next step, and stays 
   expect(readFileSync(file)).toEqual(before);
 });
 
-it("another program's database is also refused, and stays unchanged", () => {
+it("the ledger refuses another program's database and leaves it unchanged", () => {
   const theirs = new Database(file);
   theirs.exec("CREATE TABLE notes (text)");
   theirs.close();

@@ -12,7 +12,7 @@ import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 
 const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
 
-test("a ledger of version 1 is brought up to date, once, and every word is indexed once", () => {
+test("a ledger of version 1 is migrated once, with each word in the index once", () => {
   const folder = mkdtempSync(join(tmpdir(), "ledger-"));
   const file = join(folder, "ledger.sqlite3");
   try {

@@ -11,7 +11,7 @@ import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
 import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import type { WriteCall } from "../../src/memory/port/ledger.ts";
 
-it("a drawer that was deleted and added again is listed for the palace only with its vector", () => {
+it("the outbox sends a drawer that was deleted and added again only with its vector", () => {
   const folder = mkdtempSync(join(tmpdir(), "ledger-"));
   const file = join(folder, "ledger.sqlite3");
   const writer = new LedgerWriter(file, applyWrite);

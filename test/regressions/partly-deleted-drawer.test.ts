@@ -28,7 +28,7 @@ function openLedger(): { writer: LedgerWriter } & Disposable {
 
 const long = { wing: "w", room: "r", content: "abc ".repeat(500) };
 
-it("a drawer that lost a slice is filed again, and the rest of its group is filed too", () => {
+it("a drawer with a missing slice is filed again with the rest of its group", () => {
   using ledger = openLedger();
   const { writer } = ledger;
   const [first] = writer.commit([call("add_drawer", long)]).outcomes;
@@ -42,7 +42,7 @@ it("a drawer that lost a slice is filed again, and the rest of its group is file
   expect(outcomes[1]?.outcome).toMatchObject({ value: { success: true, chunks: 3 } });
 });
 
-it("a delete that found no drawer gives the same answer when it is repeated after the drawer was filed", () => {
+it("a repeated delete of a missing drawer gets the same answer although the drawer was filed meanwhile", () => {
   using ledger = openLedger();
   const { writer } = ledger;
   const note = { wing: "w", room: "r", content: "came later" };

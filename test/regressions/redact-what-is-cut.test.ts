@@ -19,9 +19,9 @@ const SECRETS: Readonly<Record<string, string>> = {
   address: `postgres://app:${MIXED.slice(0, 24)}@db.example/app`,
 };
 
-describe("a secret that a preview cut", () => {
+describe("a secret in a shortened preview", () => {
   for (const [name, secret] of Object.entries(SECRETS))
-    test(`${name} is masked wherever it is cut`, () => {
+    test(`${name} is masked at every cut position`, () => {
       for (let end = secret.indexOf(MIXED.slice(0, 8)) + 8; end <= secret.length; end++)
         for (const mark of ["...", "…", ""]) {
           const { text, kinds } = redact(`what we use is ${secret.slice(0, end)}${mark}`, "recall");
@@ -30,7 +30,7 @@ describe("a secret that a preview cut", () => {
         }
     });
 
-  test("text that is not a secret stays", () => {
+  test("text without a secret stays unchanged", () => {
     for (const text of [
       "see http://localhost:8080",
       "see http://localhost:27182...",

@@ -12,7 +12,7 @@ import { writeFileAtomic } from "../../src/base/atomic-file.ts";
 const why = process.getuid?.() === 0 && process.platform === "linux" ? undefined : "a small disk needs root on Linux";
 if (why !== undefined) console.log(`left out: short writes (${why})`);
 
-test.skipIf(why)("a file that does not fit is an error, and the old one stays unchanged", () => {
+test.skipIf(why)("a write that does not fit on the disk fails and leaves the old file unchanged", () => {
   const folder = mkdtempSync(join(tmpdir(), "short-"));
   execFileSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", folder]);
   try {

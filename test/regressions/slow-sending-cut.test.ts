@@ -27,7 +27,7 @@ function write(method: string, params: Record<string, unknown>, atMs: number): u
   return done?.outcome.ok === true ? done.outcome.value : done?.outcome.error.message;
 }
 
-test("the parts of one document are kept or deleted together", () => {
+test("a document's parts are all kept or all deleted", () => {
   const part = (from: number, content: string, atMs: number): unknown =>
     write("source.part", { sourceFile: "/f", sending: "one", from, content }, atMs);
   const [first, second] = ["the beginning of it. ".repeat(10), "and its end. ".repeat(10)];

@@ -11,7 +11,7 @@ import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
 import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import type { Drawer } from "../../src/memory/port/drawer.ts";
 
-it("two sources whose parts would share an id are both kept whole, and each is replaced separately", () => {
+it("two sources with colliding part ids both stay whole and are replaced separately", () => {
   const folder = mkdtempSync(join(tmpdir(), "ledger-"));
   const writer = new LedgerWriter(join(folder, "ledger.sqlite3"), applyWrite);
   const reader = new SqliteLedgerReader(join(folder, "ledger.sqlite3"));

@@ -12,7 +12,7 @@ import { keyFile } from "../../src/wire/bridge/settings.ts";
 
 const PAIRS_MAX = 20_000;
 
-test("a key pair that cannot be read is replaced, and a good one is kept", () => {
+test("an unreadable key pair is replaced, and a readable key pair stays", () => {
   const folder = mkdtempSync(join(tmpdir(), "palace-key-"));
   try {
     const paths = { bridgeDir: join(folder, "bridge"), bridgeSocketPath: "" };

@@ -19,7 +19,7 @@ const OVER: Clock = {
 };
 const TEXT = `The harbour master keeps the tables of the ${TIDES.join(" ")} tides in the blue cabinet.`;
 
-test("hits found with vectors stay when the search for more hits has no vector", async () => {
+test("a search keeps its hits by meaning if a later step has no vector", async () => {
   let questions = 0;
   const embed = (): Promise<Float32Array[]> =>
     (questions += 1) === 1
@@ -34,7 +34,7 @@ test("hits found with vectors stay when the search for more hits has no vector",
   expect(found).not.toHaveProperty("vector_disabled");
 });
 
-test("a query whose vector is late is answered only by words, and the answer says so", async () => {
+test("a search without its vector in time answers by words and says so", async () => {
   const embed = (): Promise<Float32Array[]> => new Promise(() => {});
   await using palace = await createSearchPalace(undefined, { embed, identity, close }, OVER);
   palace.file(TEXT);

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { startWarmUp } from "../../src/broker/palace/warm-up.ts";
 import { createLog } from "../../src/base/log.ts";
 
-test("if the busy check fails, the warm-up is skipped without an unhandled rejection", async () => {
+test("a failed busy check skips the warm-up without an unhandled rejection", async () => {
   const searches: string[] = [];
   const unhandled: unknown[] = [];
   const listen = (error: unknown): number => unhandled.push(error);

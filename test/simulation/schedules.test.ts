@@ -213,7 +213,7 @@ function callOf(agent: string, index: number, content: string, target: string | 
 const roomOf = (key: string): string => key.replaceAll(" ", "-");
 
 test(
-  `${ONLY === undefined ? COUNT : 1} schedules: no acknowledged write is lost or doubled, order is kept, every request is answered`,
+  `${ONLY === undefined ? COUNT : 1} schedules lose, double or reorder no acknowledged write and answer every request`,
   { timeout: 1_200_000 },
   async () => {
     // Uses memory if the machine has /dev/shm, because the spool syncs every file.

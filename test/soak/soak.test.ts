@@ -31,7 +31,7 @@ const ENV = { NODE_OPTIONS: "--max-semi-space-size=4 --max-old-space-size=256" }
 type Written = { present: Set<string>; deleted: Set<string> };
 
 test(
-  `${MINUTES} minutes of storms, kills and churn leave no process, memory or file behind and lose no write`,
+  `${MINUTES} minutes of storms, kills and churn lose no write and leave no process, memory or file`,
   { timeout: (MINUTES + 10) * 60_000 },
   async () => {
     await using palace = createTestPalace({ env: ENV });

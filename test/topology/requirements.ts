@@ -31,101 +31,99 @@ export const REQUIREMENTS: readonly Requirement[] = [
   {
     id: "storm",
     sentence:
-      "writes, moves, deletions and facts of twelve agents: each acknowledged one is there once, in its agent's order; graph and index agree",
+      "twelve agents write at once: the palace has every acknowledged change once and in order, and graph and index agree",
     topologies: TOPOLOGIES,
   },
   {
     id: "broker-killed",
-    sentence: "the same while the broker is killed three times",
+    sentence: "agents lose and double no acknowledged change while the broker is killed three times",
     topologies: TOPOLOGIES,
   },
   {
     id: "restarted",
-    sentence: "the same while the broker is stopped and started twice, as for an update",
+    sentence: "agents lose and double no acknowledged change while the broker is restarted twice, as for an update",
     topologies: TOPOLOGIES,
   },
   {
     id: "sshd-killed",
-    sentence: "the same while sshd and its sessions are killed; what was spooled arrives",
+    sentence: "agents lose and double no acknowledged change while sshd and its sessions are killed",
     topologies: OVER_SSH,
   },
   {
     id: "network-gone",
-    sentence: "the same while a container's network is taken away; what was spooled arrives",
+    sentence: "agents lose and double no acknowledged change while a container has no network",
     topologies: ["mixed-gate", "mixed-streamlocal", "mixed-tcp", "container-only-bridged"],
   },
   {
     id: "paused",
-    sentence: "the same while a container is frozen for 20 s",
+    sentence: "agents lose and double no acknowledged change while a container is frozen for 20 s",
     topologies: WITH_CONTAINERS,
   },
   {
     id: "recreated",
-    sentence: "a container is killed and made again on its volumes: what it had written or spooled is there",
+    sentence: "a container made again on its volumes after a kill has every written and spooled change",
     topologies: WITH_CONTAINERS,
   },
   {
     id: "twenty-at-once",
-    sentence: "twenty clients start at once with no broker: there is one broker, and all are connected",
+    sentence: "twenty clients that start at once without a broker start one broker and all connect",
     topologies: STARTED_BY_CLIENTS,
   },
   {
     id: "twenty-write",
-    sentence:
-      "twenty agents of all places write at once and the broker is killed: each acknowledged write is there once",
+    sentence: "twenty agents in all places lose and double no acknowledged write while the broker is killed",
     topologies: ["mixed-streamlocal", "container-only-compose"],
   },
   {
     id: "read-fails-fast",
-    sentence: "with no way to a broker a read is refused while the agent looks, a write is kept, both say why",
+    sentence: "without a way to the broker a read fails at once and a write is spooled, both with the reason",
     topologies: TOPOLOGIES,
   },
   {
     id: "stale-everything",
     sentence:
-      "socket, broker.json of another boot, recycled pid, lock file of a dead process, a clock stepped back: it starts",
+      "the broker starts despite a dead broker's socket, broker.json, recycled pid and lock file, and a clock set back",
     topologies: TOPOLOGIES,
   },
   {
     id: "hostile-places",
-    sentence: "a mount where chmod fails, a path longer than a socket's may be: it works through the runtime folder",
+    sentence: "a mount without chmod and a path too long for a socket work through the runtime folder",
     topologies: ["native-only"],
     shownBy: "test/process/life/hostile-places.test.ts",
   },
   {
     id: "foreign-mount",
-    sentence: "a palace on a mount whose locks do not cohere is never opened from there; its agents bridge, or spool",
+    sentence: "a container never opens a palace on a mount without shared locks, and bridges or spools instead",
     topologies: ["container-only-bridged"],
     shownBy: "test/topology/foreign-mount.test.ts",
   },
   {
     id: "alone-hands-over",
-    sentence: "alone, then a broker that is meant to stay appears: it takes over, never two writers, nothing lost",
+    sentence: "a lasting broker takes over from an agent's own broker without a second writer or a lost write",
     topologies: ["container-only-alone"],
   },
   {
     id: "host-takes-over",
-    sentence:
-      "alone, then a broker of the host comes to the same folder, and ends: it takes over and gives back, never two writers",
+    sentence: "a broker of the host takes over the container's folder and gives it back, without a second writer",
     topologies: ["container-only-alone"],
   },
   {
     id: "upstream-mines",
     sentence:
-      "a MemPalace 3.11 mines through a second mount path and under a second HOME, amid a storm: nothing lost, named",
+      "the palace loses no drawer to a MemPalace 3.11 that mines through a second mount and HOME, and names this writer",
     topologies: ["native-only"],
     shownBy: "test/process/write/foreign-writers.test.ts",
   },
   {
     id: "strangers",
     sentence:
-      "port squatter, wrong, revoked or expired token, writing reader, foreign origin: refused, logged, nothing leaked",
+      "the broker refuses and logs bad tokens, writing readers and foreign origins, and a port squatter gets no token",
     topologies: ["mixed-tcp"],
     shownBy: "test/process/doors/tcp-door.test.ts",
   },
   {
     id: "foreign-uid",
-    sentence: "another user of the machine is refused at the socket",
+    sentence: "the socket refuses another user of the machine",
     topologies: ["native-only"],
     shownBy: "test/process/doors/foreign-user.test.ts",
   },
@@ -136,32 +134,33 @@ export const REQUIREMENTS: readonly Requirement[] = [
   },
   {
     id: "full-disk",
-    sentence: "a full disk is a typed error, reads go on, writes go on when there is space again",
+    sentence: "a full disk gives a typed error, reads continue, and writes work again when there is space",
     topologies: ["native-only"],
     shownBy: "test/process/write/full-disk.test.ts",
   },
   {
     id: "spool",
-    sentence: "agents and brokers killed while writes are kept and delivered: each is there once, in order",
+    sentence: "every spooled write is delivered once and in order although agents and brokers are killed",
     topologies: ["native-only"],
     shownBy: "test/process/write/spool.test.ts",
   },
   {
     id: "spool-in-container",
-    sentence: "a container killed in the middle of keeping a write: the next on its volume delivers each, once",
+    sentence: "the next container delivers every write once after a container was killed while it spooled",
     topologies: ["mixed-tcp"],
     shownBy: "test/topology/spool-kill.test.ts",
   },
   {
     id: "life",
-    sentence: "idle exit while a client connects, stop while one starts: no lost write, no zombie, no start loop",
+    sentence:
+      "a broker that ends while clients connect or start loses no write, leaves no zombie and causes no start loop",
     topologies: ["native-only"],
     shownBy: "test/process/life/life-races.test.ts",
   },
   {
     id: "public-palace",
     sentence:
-      "after all of it MemPalace's own Chroma reads what the ledger holds, row by row and vector by vector; nothing was moved away as damaged",
+      "after all scenarios MemPalace's Chroma reads every row and vector of the ledger, and no file was moved away as damaged",
     topologies: TOPOLOGIES,
   },
 ];

@@ -23,7 +23,7 @@ const PLACE = /@(\d+)(?::(\w+))?@/g;
 
 for (const version of ROAMPAL_VERSIONS) {
   const missing = await roampalMissing(version);
-  const title = `Roampal ${version} answers requests and tools as we do`;
+  const title = `we answer requests and tool calls as Roampal ${version} does`;
   test.skipIf(missing !== undefined)(missing === undefined ? title : `${title} (${missing})`, () => agrees(version));
 }
 

@@ -33,7 +33,7 @@ for (const version of ROAMPAL_VERSIONS) {
       run,
     );
 
-  claim("hooks that are not admitted print nothing, end with success and kill nobody", async () => {
+  claim("hooks without permission print nothing, exit with 0 and end no process", async () => {
     await using palace = await withDoors(false);
     const before = await identity(palace);
     for (const prompt of ["How is the oven cleaned?", "And the fridge?"]) {
@@ -45,7 +45,7 @@ for (const version of ROAMPAL_VERSIONS) {
   });
 
   if (version === "0.6.0")
-    claim("hooks in the folder of an unknown profile find nothing, store nothing and get the reason", async () => {
+    claim("hooks in the folder of an unknown profile get the reason and read and store no memory", async () => {
       await using palace = await withDoors(false, LOCAL);
       const settings = join(palace.home, ".config/roampal");
       mkdirSync(settings, { recursive: true });
@@ -60,61 +60,55 @@ for (const version of ROAMPAL_VERSIONS) {
       expect(await identity(palace)).toEqual(before);
     });
 
-  claim(
-    "a hook that takes an error for a dead server does not harm the broker, and the port is ours again",
-    async () => {
-      await using palace = await withDoors(false, LOCAL);
-      const { instance, holders } = await identity(palace);
-      // The id is longer than we accept, so the hook gets an error.
-      await submit(version, palace, "s".repeat(300), "How is the oven cleaned?");
-      await vi.waitFor(async () => expect((await identity(palace)).instance).toBe(instance), {
-        timeout: 60_000,
-        interval: 100,
-      });
-      if (version === "0.3.6.1")
-        expect((await identity(palace)).holders, "the hook kills the process that has the port").not.toEqual(holders);
-      expect(await submit(version, palace, "s2", "How is the oven cleaned?")).toMatchObject({ code: 0 });
-    },
-  );
+  claim("the broker survives a hook that kills the port's process, and opens the port again", async () => {
+    await using palace = await withDoors(false, LOCAL);
+    const { instance, holders } = await identity(palace);
+    // The id is longer than we accept, so the hook gets an error.
+    await submit(version, palace, "s".repeat(300), "How is the oven cleaned?");
+    await vi.waitFor(async () => expect((await identity(palace)).instance).toBe(instance), {
+      timeout: 60_000,
+      interval: 100,
+    });
+    if (version === "0.3.6.1")
+      expect((await identity(palace)).holders, "the hook kills the process that has the port").not.toEqual(holders);
+    expect(await submit(version, palace, "s2", "How is the oven cleaned?")).toMatchObject({ code: 0 });
+  });
 
-  claim(
-    "hooks and the MCP server follow a conversation: it is kept, asked about, scored and found, each once",
-    async () => {
-      await using palace = await withDoors(false, LOCAL);
-      const first = "How is the oven cleaned?";
-      expect(await submit(version, palace, "s1", first)).toMatchObject({ code: 0 });
-      expect(await stop(version, palace, "s1", first, "With soda and patience.")).toMatchObject({ code: 0 });
-      const next = await submit(version, palace, "s1", "Thanks, that worked.");
-      expect(next).toMatchObject({ code: 0, stdout: expect.stringContaining("With soda and patience.") });
-      expect(next.stdout).toContain("score_memories");
-      const tool = await mcpServer(version, palace);
-      try {
-        const facts = version === "0.6.0" ? { facts: ["The oven is cleaned with soda."], noun_tags: ["oven"] } : {};
-        const summary = { exchange_summary: "The oven is cleaned with soda.", exchange_outcome: "worked" };
-        for (let times = 0; times < 2; times++)
-          expect(await tool("score_memories", { memory_scores: {}, ...summary, ...facts })).toContain("Scored");
-        const { collections } = await told(palace.door, "/api/stats");
-        expect(collections).toMatchObject({ working: { count: version === "0.6.0" ? 2 : 1 } });
-        expect(await tool("search_memory", { query: "oven soda" })).toContain("The oven is cleaned with soda.");
-        if (version === "0.6.0")
-          expect(await tool("search_memory", { query: "oven", type: "fact" })).toContain("Found 1 result");
-        const { results } = await told(palace.door, "/api/search", { query: "", collections: ["working"] });
-        const summaries = (results as Found[]).filter(({ metadata }) => metadata["memory_type"] !== "fact");
-        expect(summaries).toMatchObject([{ uses: 1, metadata: { exchange_outcome: "worked" } }]);
-        const added = await tool("add_to_memory_bank", {
-          ...{ content: "The user bakes on Sundays.", tags: ["identity"], noun_tags: ["user"] },
-        });
-        const id = /memory_bank_\w+/.exec(added)?.[0];
-        const named = version === "0.6.0" ? { id } : { old_content: "The user bakes on Sundays." };
-        const updated = await tool("update_memory", { ...named, new_content: "The user bakes on Mondays." });
-        expect(updated).toContain(id);
-        const { results: held } = await told(palace.door, "/api/search", { id });
-        expect(held).toMatchObject([{ content: "The user bakes on Mondays." }]);
-      } finally {
-        await tool.close();
-      }
-    },
-  );
+  claim("hooks and the MCP server store an exchange, ask about it, score it and find it once", async () => {
+    await using palace = await withDoors(false, LOCAL);
+    const first = "How is the oven cleaned?";
+    expect(await submit(version, palace, "s1", first)).toMatchObject({ code: 0 });
+    expect(await stop(version, palace, "s1", first, "With soda and patience.")).toMatchObject({ code: 0 });
+    const next = await submit(version, palace, "s1", "Thanks, that worked.");
+    expect(next).toMatchObject({ code: 0, stdout: expect.stringContaining("With soda and patience.") });
+    expect(next.stdout).toContain("score_memories");
+    const tool = await mcpServer(version, palace);
+    try {
+      const facts = version === "0.6.0" ? { facts: ["The oven is cleaned with soda."], noun_tags: ["oven"] } : {};
+      const summary = { exchange_summary: "The oven is cleaned with soda.", exchange_outcome: "worked" };
+      for (let times = 0; times < 2; times++)
+        expect(await tool("score_memories", { memory_scores: {}, ...summary, ...facts })).toContain("Scored");
+      const { collections } = await told(palace.door, "/api/stats");
+      expect(collections).toMatchObject({ working: { count: version === "0.6.0" ? 2 : 1 } });
+      expect(await tool("search_memory", { query: "oven soda" })).toContain("The oven is cleaned with soda.");
+      if (version === "0.6.0")
+        expect(await tool("search_memory", { query: "oven", type: "fact" })).toContain("Found 1 result");
+      const { results } = await told(palace.door, "/api/search", { query: "", collections: ["working"] });
+      const summaries = (results as Found[]).filter(({ metadata }) => metadata["memory_type"] !== "fact");
+      expect(summaries).toMatchObject([{ uses: 1, metadata: { exchange_outcome: "worked" } }]);
+      const added = await tool("add_to_memory_bank", {
+        ...{ content: "The user bakes on Sundays.", tags: ["identity"], noun_tags: ["user"] },
+      });
+      const id = /memory_bank_\w+/.exec(added)?.[0];
+      const named = version === "0.6.0" ? { id } : { old_content: "The user bakes on Sundays." };
+      const updated = await tool("update_memory", { ...named, new_content: "The user bakes on Mondays." });
+      expect(updated).toContain(id);
+      const { results: held } = await told(palace.door, "/api/search", { id });
+      expect(held).toMatchObject([{ content: "The user bakes on Mondays." }]);
+    } finally {
+      await tool.close();
+    }
+  });
 }
 
 type Found = { uses: number; metadata: Record<string, unknown> };

@@ -83,7 +83,7 @@ const withoutVectors = (held: Folder["held"]): unknown =>
 for (const version of ROAMPAL_VERSIONS) {
   const missing = await roampalMissing(version);
   test.skipIf(missing !== undefined)(
-    `a folder of Roampal ${version} is imported whole and exported again unchanged`,
+    `an import and an export keep a folder of Roampal ${version} unchanged`,
     { timeout: 240_000 },
     async () => {
       await using palace = createTestPalace();

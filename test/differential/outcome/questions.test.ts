@@ -111,7 +111,7 @@ function cases(): Cases {
 
 for (const version of ROAMPAL_VERSIONS) {
   const missing = await roampalMissing(version);
-  const title = `Roampal ${version} reads questions as we do`;
+  const title = `we read questions as Roampal ${version} does`;
   test.skipIf(missing !== undefined)(missing === undefined ? title : `${title} (${missing})`, () => agrees(version));
 }
 

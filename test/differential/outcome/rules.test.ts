@@ -146,7 +146,7 @@ function difference(ours: Step, theirs: Step, before: Step, version: RoampalVers
 
 for (const version of ROAMPAL_VERSIONS) {
   const missing = await roampalMissing(version);
-  const title = `Roampal ${version} scores, moves, ranks and cuts as we do`;
+  const title = `we score, move, rank and cut memories as Roampal ${version} does`;
   test.skipIf(missing !== undefined)(missing === undefined ? title : `${title} (${missing})`, () => agrees(version));
 }
 

@@ -50,24 +50,20 @@ const REFUSED: readonly (readonly [code: string, name: string, make: (dir: strin
   ],
 ];
 
-it(
-  "adopt refuses a folder that is not a palace or not any more, and leaves no file in it",
-  { timeout: TIMEOUT_MS },
-  async () => {
-    await using palace = createTestPalace();
-    for (const [code, name, make] of REFUSED) {
-      const dir = join(palace.home, name);
-      mkdirSync(dir);
-      await make(dir);
-      const before = readdirSync(dir);
-      const { stdout } = await palace.run("palace", ["adopt", dir, "--json"]);
-      const { error } = JSON.parse(stdout) as { error: { code: string; hint: string } };
-      expect([name, error.code]).toEqual([name, code]);
-      expect(error.hint, name).not.toBe("");
-      expect(readdirSync(dir), name).toEqual(before);
-    }
-  },
-);
+it("adopt refuses a folder without a usable palace and leaves no file in it", { timeout: TIMEOUT_MS }, async () => {
+  await using palace = createTestPalace();
+  for (const [code, name, make] of REFUSED) {
+    const dir = join(palace.home, name);
+    mkdirSync(dir);
+    await make(dir);
+    const before = readdirSync(dir);
+    const { stdout } = await palace.run("palace", ["adopt", dir, "--json"]);
+    const { error } = JSON.parse(stdout) as { error: { code: string; hint: string } };
+    expect([name, error.code]).toEqual([name, code]);
+    expect(error.hint, name).not.toBe("");
+    expect(readdirSync(dir), name).toEqual(before);
+  }
+});
 
 const TAKEN: readonly (readonly [name: string, sql: string])[] = [
   [
@@ -79,7 +75,7 @@ const TAKEN: readonly (readonly [name: string, sql: string])[] = [
      INSERT INTO segments (id, type, scope, collection)
        SELECT 'of another ' || scope, type, scope, '00000000-aaaa-0000-0000-000000000000' FROM segments`,
   ],
-  ["hot log", ""],
+  ["a hot log", ""],
 ];
 
 it.each(TAKEN)("adopt accepts a palace with %s", { timeout: TIMEOUT_MS }, async (_name, sql) => {

@@ -12,7 +12,7 @@ type Hits = { results: { source_path: string; source_file: string; also_in?: { s
 const SHARED =
   "The heron stands in the reeds at dawn, and nobody has told it that the lake was sold to the town last year.";
 
-test("answers name the user's file, filters and deletions accept that path, and `palace search` prints it relative to the project", async () => {
+test("search, filters and deletions use the path of the user's file", async () => {
   await using palace = createTestPalace();
   const [first, second] = ["one", "two"].map((name) => join(palace.home, name)) as [string, string];
   for (const [root, text] of [

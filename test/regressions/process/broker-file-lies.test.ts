@@ -20,7 +20,7 @@ test.each([
   ["digits for a socket", (port: number) => ({ kind: "unix", path: String(port) })],
   ["an address for a socket", (port: number) => ({ kind: "unix", path: { port, host: "127.0.0.1" } })],
   ["an unknown kind of door", (port: number) => ({ kind: "ssh", port, host: "127.0.0.1" })],
-])("%s is not dialled as TCP", async (_name, door) => {
+])("the client does not connect over TCP if broker.json has %s", async (_name, door) => {
   await using palace = createTestPalace({ env: { MEMPALACE_TOKEN: `pdx_abcdefgh_${"x".repeat(43)}` } });
   let dialled = 0;
   const trap = createServer((socket) => {
@@ -38,7 +38,7 @@ test.each([
   trap.close();
 });
 
-test("a file with a thousand doors and a file of megabytes are not tried", () => {
+test("the client ignores a broker.json with a thousand doors or of a megabyte", () => {
   const folder = mkdtempSync(join(tmpdir(), "palace-"));
   const file = join(folder, "broker.json");
   const text = (doors: number, padding: string): string =>
@@ -50,7 +50,7 @@ test("a file with a thousand doors and a file of megabytes are not tried", () =>
   rmSync(folder, { recursive: true });
 });
 
-test("a pipe in place of broker.json is ignored without waiting", () => {
+test("the client ignores a pipe in place of broker.json without waiting", () => {
   const folder = mkdtempSync(join(tmpdir(), "palace-"));
   const pipe = join(folder, "broker.json");
   execFileSync("mkfifo", [pipe]);

@@ -13,14 +13,14 @@ import { createTestPalace } from "../../helpers/palace.ts";
 
 const TIMEOUT_MS = 60_000;
 
-test("a client starts the broker of its own configuration", { timeout: TIMEOUT_MS }, async () => {
+test("a client starts the broker of its configuration", { timeout: TIMEOUT_MS }, async () => {
   await using palace = createTestPalace();
   const client = await palace.client();
   client.close();
   expect(existsSync(palace.config.paths.brokerFile)).toBe(true);
 });
 
-test("a broker that ends before it serves does not block the next start", { timeout: TIMEOUT_MS }, async () => {
+test("a broker that ends during its start does not block the next start", { timeout: TIMEOUT_MS }, async () => {
   await using palace = createTestPalace();
   const { paths } = palace.config;
   const take = (): boolean => takeStarting(paths, TIMEOUT_MS);

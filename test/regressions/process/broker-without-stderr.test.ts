@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("a broker keeps serving after the reader of its log has ended", async () => {
+test("a broker continues after the reader of its log has ended", async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_LOG_LEVEL: "debug" } });
   const broker = await palace.startBroker();
   broker.stderr?.destroy();

@@ -10,7 +10,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 
 const TIMEOUT_MS = 90_000;
 
-test("a copy of a folder in use is a separate memory", { timeout: TIMEOUT_MS }, async () => {
+test("a copy of a palace in use is a separate memory", { timeout: TIMEOUT_MS }, async () => {
   await using palace = createTestPalace();
   const { home, brokerFile } = palace.config.paths;
   await palace.startBroker();

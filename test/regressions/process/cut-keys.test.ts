@@ -11,7 +11,7 @@ const KEY = "ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA0";
 const PIECE = KEY.slice(0, 16);
 const TIMEOUT_MS = 60_000;
 
-test("wake-up does not cut a key in two", { timeout: TIMEOUT_MS }, async () => {
+test("wake-up never cuts a secret key in two", { timeout: TIMEOUT_MS }, async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();
@@ -28,7 +28,7 @@ test("wake-up does not cut a key in two", { timeout: TIMEOUT_MS }, async () => {
   expect(stdout).not.toContain(PIECE);
 });
 
-test("a hook's checkpoint does not cut a key in two", { timeout: TIMEOUT_MS }, async () => {
+test("a hook's checkpoint never cuts a secret key in two", { timeout: TIMEOUT_MS }, async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   mkdirSync(palace.config.paths.settingsDir, { recursive: true });

@@ -30,7 +30,7 @@ function input(dir: string): ExportInput {
 }
 
 test.each(["link/new", "link/palace", "link/../home/new", "home/..x/../new", "link"])(
-  "%s is refused, because it is the memory's own or a link",
+  "export refuses %s as a link or as a folder of the memory",
   async (place) => {
     const given = input(`${folder}/${place}`);
     symlinkSync(join(folder, "home"), join(folder, "link"));
@@ -39,20 +39,20 @@ test.each(["link/new", "link/palace", "link/../home/new", "home/..x/../new", "li
   },
 );
 
-test("a dangling link is refused and named as a link", async () => {
+test("export refuses a dangling link and calls it a link", async () => {
   symlinkSync("/nowhere/at/all", join(folder, "dangling"));
   await expect(exportPalace(input(join(folder, "dangling")), new Steps())).rejects.toMatchObject({
     message: expect.stringMatching(/is a symbolic link$/) as string,
   });
 });
 
-test("a slash at the end does not make another folder", async () => {
+test("export accepts a path with a slash at its end", async () => {
   expect(await exportPalace(input(`${folder}/out/new/`), new Steps())).toMatchObject({ drawers: 1 });
   expect(readdirSync(join(folder, "out"))).toEqual(["new"]);
 });
 
 test.skipIf(!existsSync("/proc/self"))(
-  "a place in which no folder can be made is refused, and no thread keeps running",
+  "export refuses a place where it cannot make a folder, and leaves no thread running",
   () => {
     const [exporter, steps] = ["mempalace/rebuild/export", "base/job-progress"].map((name) =>
       pathToFileURL(join(ROOT, `src/${name}.ts`)).toString(),

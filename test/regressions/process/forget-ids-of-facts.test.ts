@@ -11,7 +11,7 @@ const TIMEOUT_MS = 60_000;
 const TOKEN = `ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5`;
 
 for (const driver of ["none", "files"] as const)
-  test(`forget leaves no id of a forgotten fact, driver ${driver}`, { timeout: TIMEOUT_MS }, async () => {
+  test(`forget removes every id of a forgotten fact, driver ${driver}`, { timeout: TIMEOUT_MS }, async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: driver } });
     const broker = await palace.startBroker();
     const shim = await palace.shim();
@@ -43,7 +43,7 @@ for (const driver of ["none", "files"] as const)
     expect(stays.stdout).toContain("sits_at");
   });
 
-test("a secret is also masked in the id of its fact", { timeout: TIMEOUT_MS }, async () => {
+test("a secret is masked in the id of its fact too", { timeout: TIMEOUT_MS }, async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });
   await palace.startBroker();
   await using shim = await palace.shim();

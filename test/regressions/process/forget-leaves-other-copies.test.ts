@@ -9,7 +9,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 const SHARED = "The heron stands in the reeds at dawn, and nobody has told it that the lake was sold to the town.";
 type Hit = { drawer_id: string; source_path: string; also_in?: { drawer_id: string; source_path: string }[] };
 
-test("forgetting a drawer removes the staged copy of its source, but no other copy with the same words", async () => {
+test("forget removes the staged copy of a drawer's source, but no other copy with the same words", async () => {
   await using palace = createTestPalace();
   const project = join(palace.home, "project");
   mkdirSync(project);

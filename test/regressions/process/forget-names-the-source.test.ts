@@ -21,7 +21,7 @@ async function left(palace: TestPalace, ...selector: string[]): Promise<string[]
   return found.map(({ path, what }) => `${what} ${path.slice(palace.home.length + 1)}`).sort();
 }
 
-test("documents are named by their own paths, including office documents", { timeout: TIMEOUT_MS }, async () => {
+test("forget names documents, including office documents, by the user's paths", { timeout: TIMEOUT_MS }, async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });
   for (const folder of ["docs", "other/docs", "office"]) mkdirSync(join(palace.home, folder), { recursive: true });
   writeFileSync(join(palace.home, "docs/runbook.md"), `# Runbook\n\n${TEXT}\n`);
@@ -49,7 +49,7 @@ test("documents are named by their own paths, including office documents", { tim
 });
 
 test(
-  "opencode's database is named, and a repair's kept copy is named as a backup",
+  "forget names opencode's database, and calls the copy that a repair kept a backup",
   { timeout: TIMEOUT_MS },
   async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });

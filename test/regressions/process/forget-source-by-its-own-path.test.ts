@@ -9,7 +9,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 
 const TIMEOUT_MS = 60_000;
 
-test("forget --source accepts a document's own path, whichever feeder filed it", { timeout: TIMEOUT_MS }, async () => {
+test("forget --source accepts a document's path for every feeder", { timeout: TIMEOUT_MS }, async () => {
   await using palace = createTestPalace();
   const folder = join(palace.home, "notes");
   const file = join(folder, "tides.md");

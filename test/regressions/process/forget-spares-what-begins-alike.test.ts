@@ -10,7 +10,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 
 const TEMPLATE = `Weekly report of the platform team, in the form that was agreed upon in spring: ${"what was done, ".repeat(8)}`;
 
-it("forget removes a spooled write that contains the whole text, and keeps one with only the same beginning", async () => {
+it("forget removes a spooled write with the whole text and keeps a write with only the same beginning", async () => {
   await using palace = createTestPalace();
   const { spoolDir } = palace.config.paths;
   await palace.startBroker();

@@ -20,7 +20,7 @@ const TALK = [
 ] as const;
 
 test(
-  "a source is filed again if all its drawers were forgotten, otherwise only with --force",
+  "mining refiles a source if forget removed all its drawers, and otherwise needs --force",
   { timeout: TIMEOUT_MS },
   async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });

@@ -20,7 +20,7 @@ async function written(palace: TestPalace): Promise<void> {
   throw new Error("the palace was not written");
 }
 
-test("forgetting a drawer of a short document also removes the document from the journal", async () => {
+test("forget of a drawer also removes its short document from the journal", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();
@@ -41,7 +41,7 @@ test("forgetting a drawer of a short document also removes the document from the
   expect(filesHolding(palace.home, SECRET)).toEqual([]);
 });
 
-test("forgetting a source also removes its drawers that were deleted or changed before", async () => {
+test("forget of a source also removes the earlier states of its drawers", async () => {
   await using palace = createTestPalace();
   await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`), MEMPALACE_DRIVER: "files" });
   const client = await palace.client();

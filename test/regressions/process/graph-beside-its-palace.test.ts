@@ -24,7 +24,7 @@ function writeGraph(file: string, facts: readonly string[]): void {
   database.close();
 }
 
-test("doctor reports facts that MemPalace keeps in a file we do not read, until they are imported", async () => {
+test("doctor reports MemPalace facts in a file that we do not read, until they are imported", async () => {
   await using palace = createTestPalace();
   const { graphFile, palaceDir } = palace.config.paths;
   const other = join(palaceDir, "knowledge_graph.sqlite3");

@@ -12,7 +12,7 @@ import { mempalaceEnv, MEMPALACE_VERSIONS, mempalaceMissing, openMempalace } fro
 const LIMIT = { timeout: 120_000 };
 const GRAPH = "knowledge_graph.sqlite3";
 
-test("only --palace and MEMPALACE_PATH put the graph into the palace's folder, and a started process gets the same path", async () => {
+test("only --palace and MEMPALACE_PATH move the graph into the palace's folder, and child processes get the same path", async () => {
   await using palace = createTestPalace();
   const named = join(palace.home, "named");
   const graphOf = (env: Record<string, string>, argument?: string): string =>
@@ -32,41 +32,45 @@ test("only --palace and MEMPALACE_PATH put the graph into the palace's folder, a
 
 for (const version of MEMPALACE_VERSIONS) {
   const missing = await mempalaceMissing(version);
-  describe.skipIf(missing !== undefined)(`MemPalace ${version} and we have the same facts`, () => {
-    it.for(["argument", "variable", "config.json"] as const)("of a palace named by %s", LIMIT, async (way) => {
-      await using palace = createTestPalace();
-      mempalaceEnv(palace.home);
-      const folder = join(palace.home, "data/pal");
-      mkdirSync(folder, { recursive: true });
-      if (way === "config.json") {
-        mkdirSync(join(palace.home, ".mempalace"));
-        writeFileSync(join(palace.home, ".mempalace/config.json"), JSON.stringify({ palace_path: folder }));
-      }
-      const env: Record<string, string> = way === "variable" ? { MEMPALACE_PALACE_PATH: folder } : {};
-      const args = way === "argument" ? ["--palace", folder] : [];
-      const open = (): ReturnType<typeof openMempalace> =>
-        openMempalace(version, { home: palace.home, env, ...(way === "argument" && { palace: folder }) });
-      const ask = async (tool: string, values: object): Promise<string> => {
-        const { code, stdout, stderr } = await palace.run("palace", ["call", tool, JSON.stringify(values), ...args], {
-          env,
-        });
-        expect([code, stderr]).toEqual([0, ""]);
-        return stdout;
-      };
-      {
+  describe.skipIf(missing !== undefined)(`MemPalace ${version} and our memory`, () => {
+    it.for(["argument", "variable", "config.json"] as const)(
+      "share facts in a palace named by %s",
+      LIMIT,
+      async (way) => {
+        await using palace = createTestPalace();
+        mempalaceEnv(palace.home);
+        const folder = join(palace.home, "data/pal");
+        mkdirSync(folder, { recursive: true });
+        if (way === "config.json") {
+          mkdirSync(join(palace.home, ".mempalace"));
+          writeFileSync(join(palace.home, ".mempalace/config.json"), JSON.stringify({ palace_path: folder }));
+        }
+        const env: Record<string, string> = way === "variable" ? { MEMPALACE_PALACE_PATH: folder } : {};
+        const args = way === "argument" ? ["--palace", folder] : [];
+        const open = (): ReturnType<typeof openMempalace> =>
+          openMempalace(version, { home: palace.home, env, ...(way === "argument" && { palace: folder }) });
+        const ask = async (tool: string, values: object): Promise<string> => {
+          const { code, stdout, stderr } = await palace.run("palace", ["call", tool, JSON.stringify(values), ...args], {
+            env,
+          });
+          expect([code, stderr]).toEqual([0, ""]);
+          return stdout;
+        };
+        {
+          await using theirs = await open();
+          await theirs.call("add_drawer", { wing: "proj", room: "notes", content: "hello world" });
+          await theirs.call("kg_add", { subject: "Alice", predicate: "works at", object: "Acme" });
+        }
+        try {
+          expect(await ask("kg_query", { entity: "Alice" })).toContain("Acme");
+          await ask("kg_add", { subject: "Bob", predicate: "likes", object: "tea" });
+        } finally {
+          await palace.run("palace", ["stop", ...args], { env });
+        }
         await using theirs = await open();
-        await theirs.call("add_drawer", { wing: "proj", room: "notes", content: "hello world" });
-        await theirs.call("kg_add", { subject: "Alice", predicate: "works at", object: "Acme" });
-      }
-      try {
-        expect(await ask("kg_query", { entity: "Alice" })).toContain("Acme");
-        await ask("kg_add", { subject: "Bob", predicate: "likes", object: "tea" });
-      } finally {
-        await palace.run("palace", ["stop", ...args], { env });
-      }
-      await using theirs = await open();
-      expect(await theirs.call("kg_query", { entity: "Bob" })).toMatchObject({ count: 1 });
-      expect(await theirs.call("kg_query", { entity: "Alice" })).toMatchObject({ count: 1 });
-    });
+        expect(await theirs.call("kg_query", { entity: "Bob" })).toMatchObject({ count: 1 });
+        expect(await theirs.call("kg_query", { entity: "Alice" })).toMatchObject({ count: 1 });
+      },
+    );
   });
 }

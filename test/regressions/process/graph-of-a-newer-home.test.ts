@@ -12,7 +12,7 @@ import { mempalaceEnv, mempalaceMissing, openMempalace } from "../../helpers/pyt
 const VERSION = "3.11.0";
 const missing = await mempalaceMissing(VERSION);
 
-test("the graph of a home from MEMPALACE_CONFIG_DIR is in ~/.mempalace, unless only we use that home", async () => {
+test("a home in MEMPALACE_CONFIG_DIR keeps its graph in ~/.mempalace, unless only we use that home", async () => {
   await using palace = createTestPalace();
   const elsewhere = join(palace.home, "elsewhere");
   const graphOf = (env: Record<string, string>): string => resolvePaths({ ...palace.env, ...env }).graphFile;
@@ -22,8 +22,8 @@ test("the graph of a home from MEMPALACE_CONFIG_DIR is in ~/.mempalace, unless o
   expect(graphOf({ MEMPALACE_PATH: elsewhere })).toBe(join(elsewhere, "knowledge_graph.sqlite3"));
 });
 
-describe.skipIf(missing !== undefined)(`a new install of MemPalace ${VERSION}`, () => {
-  it("and our memory have each other's facts", { timeout: 90_000 }, async () => {
+describe.skipIf(missing !== undefined)(`a new install of MemPalace ${VERSION} and our memory`, () => {
+  it("have each other's facts", { timeout: 90_000 }, async () => {
     await using palace = createTestPalace();
     mempalaceEnv(palace.home);
     {

@@ -16,7 +16,7 @@ function leave(palace: TestPalace, name: string, ageS: number): string {
   return path;
 }
 
-test("the next run removes a killed feeder's temporary files, and keeps files that are just being written", async () => {
+test("the next feeder removes old temporary files of a killed feeder and keeps recent files", async () => {
   await using palace = createTestPalace();
   const file = join(palace.home, "opencode.db");
   const database = createOpencodeDatabase(file);
@@ -37,7 +37,7 @@ test.each([
   ["docs", "mempalace-docs/wing/a.md.123.tmp"],
   ["projects", "mempalace-projects/.manifest/wing/notes.json.123.tmp"],
   ["convos", "mempalace-convos/.checkpoint/notes.json.123.tmp"],
-])("palace mine %s removes the leftovers of a killed one", async (verb, name) => {
+])("palace mine %s removes the files that a killed run left behind", async (verb, name) => {
   await using palace = createTestPalace();
   const folder = join(palace.home, "project");
   mkdirSync(folder);

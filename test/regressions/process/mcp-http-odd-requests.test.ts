@@ -14,7 +14,7 @@ const long = `${ping.slice(0, -1)},"params":{"x":"${"x".repeat(5 * 1024 * 1024)}
 
 type Odd = { method?: string; host?: string; body?: string | Buffer };
 
-test("odd requests to /mcp get the error that fits them, never 500", async () => {
+test("an odd request to /mcp gets a fitting error and never status 500", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const ask = ({ method = "POST", host = "localhost", body = ping }: Odd): Promise<{ status: number; body: string }> =>

@@ -8,7 +8,7 @@ import { hasTerminal, typeIn } from "../../helpers/terminal.ts";
 
 const STEERING = "needle \u001B]0;title\u0007 \u001B[2J \u202E turned\r\nand a second line";
 
-test.skipIf(!hasTerminal)("control characters in filed text do not reach a terminal, but reach a pipe", async () => {
+test.skipIf(!hasTerminal)("control characters in filed text reach a pipe but no terminal", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { Spool } from "../../../src/wire/client/spool.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("while the broker is stopped a line that is not JSON is answered, and `palace start` delivers the spooled writes", async () => {
+test("the shim without a broker answers a line of garbage and spools the next write", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["stop"]);
   const shim = spawn(process.execPath, [palace.executable("mp-shim")], { env: palace.env });

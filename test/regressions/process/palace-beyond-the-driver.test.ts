@@ -14,7 +14,7 @@ const TOLD_MAX_MS = 60_000;
 const TIMEOUT_MS = 240_000;
 
 it(
-  "doctor names a palace file that the driver cannot use and the next step, and a repair rebuilds it from the ledger",
+  "doctor names a palace file that the driver cannot use, and repair rebuilds it from the ledger",
   { timeout: TIMEOUT_MS },
   async () => {
     await using palace = createTestPalace();

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { resolvePaths } from "../../../src/config/paths.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("the public palace's folder means the memory that owns it, whichever way it is named", async () => {
+test("the public palace's folder names its home's memory in every spelling", async () => {
   await using palace = createTestPalace();
   const { home, palaceDir } = palace.config.paths;
   const elsewhere = join(palace.home, "elsewhere");
@@ -26,7 +26,7 @@ test("the public palace's folder means the memory that owns it, whichever way it
   expect(resolvePaths({ ...palace.env, MEMPALACE_PALACE: `${palaceDir}/` })).toMatchObject({ home, palaceDir });
 });
 
-test("a memory that already is in such a folder stays there", async () => {
+test("a memory with its ledger in the public palace's folder stays there", async () => {
   await using palace = createTestPalace();
   const { home, palaceDir } = palace.config.paths;
   mkdirSync(palaceDir, { recursive: true });

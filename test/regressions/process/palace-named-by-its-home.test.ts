@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { resolvePaths } from "../../../src/config/paths.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("the home given as --palace keeps its public palace", async () => {
+test("--palace with the home's folder opens the home's public palace", async () => {
   await using palace = createTestPalace();
   const { home, palaceDir } = palace.config.paths;
   expect(resolvePaths(palace.env, home)).toMatchObject({ home, palaceDir });
@@ -14,7 +14,7 @@ test("the home given as --palace keeps its public palace", async () => {
   expect(resolvePaths(palace.env, home)).toMatchObject({ home, palaceDir });
 });
 
-test("a public palace directly in the home is still opened", async () => {
+test("--palace opens a public palace that is directly in the home", async () => {
   await using palace = createTestPalace();
   const { home } = palace.config.paths;
   mkdirSync(home, { recursive: true });

@@ -26,7 +26,7 @@ async function makePalace(palaceDir: string): Promise<void> {
   await driver.close();
 }
 
-it("the first call on an existing palace finds all of its drawers", { timeout: 120_000 }, async () => {
+it("the first call on an existing palace finds all drawers", { timeout: 120_000 }, async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
   await makePalace(palace.config.paths.palaceDir);
   const first = await palace.run("palace", ["call", "status"]);
@@ -35,7 +35,7 @@ it("the first call on an existing palace finds all of its drawers", { timeout: 1
   expect(JSON.parse(shown.stdout)).toMatchObject({ results: [{ text: `number ${ROWS - 1}` }] });
 });
 
-it("an answer during a long adoption says how far it is, even before the first row", () => {
+it("each answer during an adoption reports the progress", () => {
   const adopting = (): string => "5 of 9 rows so far";
   expect(withAdoption({ adopting }, { error: "No palace found", hint: "Run: mempalace init" })).toEqual({
     error: "No palace yet: 5 of 9 rows so far",

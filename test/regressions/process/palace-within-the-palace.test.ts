@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("a memory within the public palace's folder does not affect the memory around it", async () => {
+test("a second memory in the public palace's folder does not affect the home's memory", async () => {
   await using palace = createTestPalace();
   const { palaceDir } = palace.config.paths;
   const inner = join(palaceDir, "ledger.sqlite3");
@@ -20,7 +20,7 @@ test("a memory within the public palace's folder does not affect the memory arou
   expect(existsSync(palace.config.paths.ledgerFile)).toBe(true);
 });
 
-test("a command that starts another command passes the named palace on", async () => {
+test("a command passes its --palace option to the command that it starts", async () => {
   await using palace = createTestPalace();
   const { palaceDir } = palace.config.paths;
   const elsewhere = join(palace.home, "elsewhere");

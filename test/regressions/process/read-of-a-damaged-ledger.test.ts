@@ -8,7 +8,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("a read of a damaged page says that the ledger is damaged, and how to restore it", async () => {
+test("a read of a damaged page reports the damaged ledger and how to restore it", async () => {
   await using palace = createTestPalace();
   const before = await palace.startBroker();
   const writer = await palace.client();

@@ -15,7 +15,7 @@ test.each([
   ["says more and ends it", false],
   ["keeps its side open", true],
 ])(
-  "the connection of a refused upgrade is closed when the peer %s",
+  "the broker closes a connection after a refused upgrade when the peer %s",
   { timeout: 60_000 },
   async (_name, allowHalfOpen) => {
     await using palace = createTestPalace();

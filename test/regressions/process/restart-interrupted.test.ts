@@ -6,7 +6,7 @@ import { isStopped } from "../../../src/base/state-files.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 test.each(["SIGINT", "SIGHUP"] as const)(
-  "a restart that gets %s leaves no mark of a stop by hand",
+  "a restart interrupted by %s does not count as a stop by hand",
   { timeout: 60_000 },
   async (signal) => {
     await using palace = createTestPalace();

@@ -5,7 +5,7 @@
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("mining a file that is too short keeps the notes that name it", async () => {
+test("mining a file that is too short keeps the notes about this file", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();

@@ -12,7 +12,7 @@ const ROUNDS = 5;
 const START_MAX_MS = 30_000;
 
 test.each(["SIGTERM", "SIGINT"] as const)(
-  "a broker that gets %s as soon as broker.json names it ends cleanly",
+  "a broker ends cleanly if %s arrives right after its start",
   async (signal) => {
     for (let round = 0; round < ROUNDS; round++) {
       await using palace = createTestPalace();

@@ -15,7 +15,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 /** Polls without a pause, because the mark and the request are a few milliseconds apart. */
 const LOOK_MAX_MS = 10_000;
 
-it("`stop` reports a broker as stopped that ended because of its mark", async () => {
+it("`stop` reports a broker as stopped if the stop mark alone ended it", async () => {
   await using palace = createTestPalace();
   const { config } = palace;
   expect(await palace.run("palace", ["start"])).toMatchObject({ code: 0 });

@@ -11,7 +11,7 @@ import { stopBroker } from "../../../src/wire/client/stop.ts";
 import { PROTOCOL } from "../../../src/protocol/version.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("`stop` succeeds if the broker ends by itself meanwhile", async () => {
+test("`stop` succeeds if the broker is just ending by itself", async () => {
   await using palace = createTestPalace();
   const { home, brokerFile, socketPath } = palace.config.paths;
   for (const folder of [home, dirname(socketPath)]) mkdirSync(folder, { recursive: true });

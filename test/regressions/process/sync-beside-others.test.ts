@@ -9,7 +9,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 const REPEATS = 10;
 
 test(
-  "impossible file names and ignore rules of megabytes neither delay other calls nor end a sync",
+  "impossible file names and megabytes of ignore rules neither delay other calls nor end a sync",
   { timeout: 300_000 },
   async () => {
     await using palace = createTestPalace();

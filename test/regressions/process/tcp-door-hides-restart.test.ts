@@ -10,7 +10,7 @@ import { expect, test } from "vitest";
 import { openStream } from "../../../src/wire/client/discover.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("a published TCP door is not dialled without a token", async () => {
+test("a client without a token does not connect to a published TCP door", async () => {
   await using palace = createTestPalace();
   let asked = 0;
   const door = createServer((_request, response) => {

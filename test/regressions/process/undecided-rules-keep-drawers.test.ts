@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("a filed document keeps its drawers under rules that are too complex to decide, and is named", async () => {
+test("mining keeps and names a filed document if its ignore rules are too complex to decide", async () => {
   await using palace = createTestPalace();
   const project = join(palace.home, "project");
   const folder = "a".repeat(200);

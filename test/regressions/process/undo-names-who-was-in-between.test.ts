@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { connectClient } from "../../../src/wire/client/client.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("an undo names the agent who wrote between two writes of the undone agent", async () => {
+test("an undo names another agent's write between two undone writes", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const { config } = palace;

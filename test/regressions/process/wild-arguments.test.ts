@@ -145,7 +145,7 @@ test.each([
   ["tools/call", tool("list_drawers", '{"offset":1e300}'), { result: {} }],
   ["tools/call", tool("list_drawers", '{"offset":1e999}'), { error: { code: -32602 } }],
   ["notifications/initialized", "{}", { error: { code: -32601 } }],
-])("%s, arguments %#: the answer says what is wrong", async (method, params, answer) => {
+])("%s refuses wild arguments (case %#) with the reason", async (method, params, answer) => {
   stream.write(`{"jsonrpc":"2.0","id":7,"method":"${method}","params":${params}}\n`);
   stream.resume();
   const [line] = (await once(stream, "data", { signal: AbortSignal.timeout(15_000) })) as [Buffer];
