@@ -130,7 +130,7 @@ it("a restore moves the old palace aside, and its dry run counts the palace and 
   expect(rowsOf(palace).drawers).toHaveLength(1);
 });
 
-it("a restore asks before it moves an unreadable palace, and restores the door's tokens only on request", async () => {
+it("a restore moves an unreadable palace aside only with consent, and the door's tokens back only on request", async () => {
   await using palace = createTestPalace();
   await fill(palace, 1);
   const { home, palaceDir, ledgerFile } = palace.config.paths;
