@@ -67,7 +67,7 @@ describe.skipIf(reason)("the services of an arrangement", () => {
   test.each([
     ["host-bridge", { DEVBOX_BRIDGE: "you@host.test" }, "ssh://you@host.test"],
     ["host-tcp", {}, "http://host.docker.internal:7780"],
-  ])("%s is a devbox that knows the host's broker and mounts no palace", (name, env, endpoint) => {
+  ])("%s is a devbox that uses the host's broker and mounts no palace", (name, env, endpoint) => {
     const services = parts(name, env);
     expect(Object.keys(services)).toEqual(["devbox"]);
     const devbox = services["devbox"] as Service;
@@ -86,7 +86,7 @@ describe.skipIf(reason)("the services of an arrangement", () => {
   test.each([
     ["remote-chroma", "MEMPALACE_CHROMA_URL is missing a value"],
     ["host-bridge", "DEVBOX_BRIDGE is missing a value"],
-  ])("%s says which variable it lacks", (name, words) => {
+  ])("%s names its missing variable", (name, words) => {
     const lacking = (): unknown => parts(name, { MEMPALACE_CHROMA_URL: "", DEVBOX_BRIDGE: "" });
     expect(lacking).toThrow(words);
   });
@@ -126,7 +126,7 @@ describe.skipIf(reason)("without Chroma's server", () => {
     if (workspace !== undefined) rmSync(workspace, { recursive: true, force: true });
   });
 
-  test("the embedded stack files a drawer and finds it after its containers were recreated, and its broker writes the palace's files", async () => {
+  test("the embedded stack finds a drawer after its containers were recreated", async () => {
     expect((await stack.compose("ps", "--services")).split("\n").sort()).toEqual(["broker", "devbox"]);
     const filed = await stack.exec("devbox", 1, "palace", "call", ...add);
     expect(filed.exitCode, filed.stderr).toBe(0);
@@ -156,7 +156,7 @@ describe.skipIf(reason)("without Chroma's server", () => {
     );
   });
 
-  test("the engine's user counts as the owner: each of the owner's verbs works on the host, and an agent there has the role agent", async () => {
+  test("the engine's user counts as the owner on the host, and an agent has the role agent", async () => {
     const engine = Object.fromEntries(["DOCKER_HOST", "DOCKER_CONFIG"].map((name) => [name, process.env[name]]));
     await using host = createTestPalace({ env: engine });
     const container = `${stack.project}-broker-1`;
@@ -254,7 +254,7 @@ describe.skipIf(reason)("without Chroma's server", () => {
     await palace("bridge", "remove");
   });
 
-  test("the agents-only arrangement uses the same memory, through a broker that the first agent starts in the devbox", async () => {
+  test("the agents-only arrangement uses the same memory through a broker in the devbox", async () => {
     await stack.compose("down");
     await stack.composeWith(alone, "up", "-d", "--wait", "--wait-timeout", "120", "devbox");
     const palace = (...args: string[]): Promise<string> =>

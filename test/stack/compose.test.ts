@@ -75,7 +75,7 @@ describe.skipIf(reason)("the compose stack", () => {
     }
   });
 
-  test("a devbox cannot write the palace, and reaches Chroma neither by name nor by address", async () => {
+  test("a devbox can neither write the palace nor reach Chroma", async () => {
     const write = await stack.exec("devbox", 1, "touch", "/palace/palace/intruder");
     expect(write).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("Read-only file system") });
     const { NetworkSettings } = await stack.inspect("chroma");
@@ -106,7 +106,7 @@ describe.skipIf(reason)("the compose stack", () => {
     expect(doctor.exitCode, doctor.stdout + doctor.stderr).toBe(0);
   });
 
-  test("two containers write 4,000 drawers through eight shims at once, and a third finds them all", async () => {
+  test("two containers write 4,000 drawers at once, and a third container finds them all", async () => {
     const writers = [1, 2].flatMap((container) =>
       Array.from({ length: SHIMS_A_CONTAINER }, (_, shim) => ({ container, shim })),
     );
@@ -128,7 +128,7 @@ describe.skipIf(reason)("the compose stack", () => {
     expect(found.stdout).toContain("tuned every spring");
   });
 
-  test("agents on the host share the memory without a port, even while the broker is recreated, and start no broker themselves", async () => {
+  test("agents on the host share the memory without a port and start no broker", async () => {
     const engine = Object.fromEntries(["DOCKER_HOST", "DOCKER_CONFIG"].map((name) => [name, process.env[name]]));
     await using host = createTestPalace({ env: engine });
     const doctor = async (): Promise<string> => (await host.run("palace", ["doctor", "--no-start", "--json"])).stdout;
@@ -173,7 +173,7 @@ describe.skipIf(reason)("the compose stack", () => {
     await expectEveryDrawer();
   });
 
-  test("a backup made in a devbox is a file of the devbox, and the lines of docs/how-to/backup.md restore it", async () => {
+  test("docs/how-to/backup.md restores a backup made in a devbox", async () => {
     const backup = await stack.exec("devbox", 1, "palace", "backup", "/home/developer/b.tar", "--json");
     expect(backup.exitCode, backup.stderr).toBe(0);
     expect(JSON.parse(backup.stdout)).toMatchObject({ file: "/home/developer/b.tar", encrypted: false });
@@ -199,7 +199,7 @@ describe.skipIf(reason)("the compose stack", () => {
     await expectEveryDrawer();
   });
 
-  test("at the end Chroma's own collection has exactly the ledger's ids", async () => {
+  test("Chroma's collection has exactly the ledger's ids at the end", async () => {
     await using shim = await stack.shim(1);
     await until(async () => {
       const { lag, pending, state } = await driverOf(stack);

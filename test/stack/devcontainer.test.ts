@@ -133,14 +133,14 @@ describe.skipIf(reason)("a devcontainer", () => {
     expect(doctor.stdout).toMatch(/volumes\ton no volume: the home \(\/home\/node, own layer\);/);
   });
 
-  test("without Node 24, or without its package, the Feature says how to add it", async () => {
+  test("the Feature without a usable Node says how to add Node", async () => {
     expect(await install({ PATH: "/usr/bin:/bin" })).toMatch(
       /Node 24 or newer.*\n.*ghcr\.io\/devcontainers\/features\/node:1/,
     );
     expect(await install({})).toMatch(/^1\n.*no palace-devbox-\*\.tgz.*\n.*npm pack/);
   });
 
-  test("if npm reaches no registry, or a proxy with its own certificate, the Feature says what to do", async () => {
+  test("the Feature says what to do if npm reaches no registry", async () => {
     await using proxy = await startInspectingProxy({
       folder: join(folder, "proxy"),
       listen: { host: "127.0.0.1" },
@@ -154,7 +154,7 @@ describe.skipIf(reason)("a devcontainer", () => {
     expect(alone).toMatch(/^1\n[^]*palace: npm could not install some-package\n.*does not reach its registry/);
   });
 
-  test("with a registry that never answers the Feature ends within minutes, not after a quarter of an hour", async () => {
+  test("the Feature ends within minutes if a registry never answers", async () => {
     // If the time limit had ended it, its exit code would be different.
     expect(await stalled).toMatch(
       /^1\n[^]*network timeout[^]*palace: npm could not install some-package\n.*does not reach/,
@@ -162,7 +162,7 @@ describe.skipIf(reason)("a devcontainer", () => {
     expect(registry.connections()).toBeGreaterThan(1);
   });
 
-  test("this repository's devcontainer is the stack's devbox, with the repository as its workspace", async () => {
+  test("this repository's devcontainer is the stack's devbox", async () => {
     const asked = ["read-configuration", "--workspace-folder", ROOT];
     const { stdout } = await execa("node", [cli, ...asked], { stdin: "ignore" });
     const { configuration } = JSON.parse(stdout) as { configuration: { dockerComposeFile: string[]; service: string } };

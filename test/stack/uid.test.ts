@@ -64,7 +64,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     if (workspace !== undefined) rmSync(workspace, { recursive: true, force: true });
   });
 
-  test("only its user can write the home, its first shell says how an agent gets a model, and zsh completes palace", async () => {
+  test("only its user can write the home, and the first shell says how an agent gets a model", async () => {
     await up(1000);
     expect(await box("stat -c %a ~")).toBe("755");
     const told = /No agent has a model yet[^]*\.env\.devbox[^]*palace devbox up[^]*opencode auth login/;
@@ -82,7 +82,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     await screen.shows(/palace history/);
   });
 
-  test("a slim image has no compilers, and DEVBOX_PACKAGES adds packages of Debian to it", async () => {
+  test("a slim image has no compilers, and DEVBOX_PACKAGES adds Debian packages", async () => {
     const chosen = { DEVBOX_SLIM: "1", DEVBOX_PACKAGES: "bc" };
     expect(JSON.parse(await stack.composeWith(chosen, "config", "--format", "json"))).toMatchObject({
       services: { devbox: { build: { args: chosen } } },
@@ -107,7 +107,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     }
   });
 
-  test("if the workspace belongs to another uid, the log and each shell say what to type", async () => {
+  test("the log and each shell say what to type if the workspace belongs to another uid", async () => {
     await up(1000);
     const told = /belongs to uid 1001\. This devbox works as uid 1000[^]*DEVBOX_UID=1001[^]*run --rm --build owner/;
     expect(await as(1000, "logs", "--no-log-prefix", "devbox")).toMatch(told);
@@ -120,17 +120,14 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
   test.each([
     { uid: 1001, name: "developer" },
     { uid: 0, name: "root" },
-  ])(
-    "as uid $uid, after the named command was typed, the workspace is writable and the memory is kept",
-    async ({ uid, name }) => {
-      chownSync(workspace, uid, uid);
-      await as(uid, "down");
-      await as(uid, "run", "--rm", "owner");
-      await up(uid);
-      await expectAtHome(uid, name);
-      expect(await as(uid, "logs", "--no-log-prefix", "devbox")).not.toContain("belongs to uid");
-    },
-  );
+  ])("uid $uid can write the workspace and keeps the memory after the named command", async ({ uid, name }) => {
+    chownSync(workspace, uid, uid);
+    await as(uid, "down");
+    await as(uid, "run", "--rm", "owner");
+    await up(uid);
+    await expectAtHome(uid, name);
+    expect(await as(uid, "logs", "--no-log-prefix", "devbox")).not.toContain("belongs to uid");
+  });
 
   test("scripts/up stores the caller's uid once, and never for a stack that already has volumes", async () => {
     const folder = mkdtempSync(join(tmpdir(), "palace-clone-"));
@@ -153,7 +150,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
   });
 
   test.each(["1000", "1001"])(
-    "a rootless engine shows the files of uid %s as root's, so the stack runs as root there",
+    "the stack runs as root under a rootless engine that shows the files of uid %s as root's",
     async (uid) => {
       const folder = mkdtempSync(join(tmpdir(), "palace-clone-"));
       const info = { SecurityOptions: ["name=seccomp,profile=builtin", "name=rootless", "name=cgroupns"] };
@@ -170,7 +167,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     },
   );
 
-  test("on new volumes another uid works without typing any command", async () => {
+  test("another uid works on new volumes without a command", async () => {
     chownSync(workspace, 1001, 1001);
     await as(0, "down", "--volumes");
     await up(1001);
@@ -203,7 +200,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     for (const tool of ["gh", "tree", "unzip", "pip"]) expect(await box(`command -v ${tool}`)).toContain(tool);
   });
 
-  test("git, curl, pip and Node in the devbox trust EXTRA_CA_CERTS, and this machine reaches a port of DEVBOX_PORTS", async () => {
+  test("programs in the devbox trust EXTRA_CA_CERTS, and this machine reaches a port of DEVBOX_PORTS", async () => {
     const port = String(await freePort());
     writeAuthority(workspace);
     writeFileSync(join(workspace, "https.cjs"), HTTPS_SERVER);

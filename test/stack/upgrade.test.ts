@@ -87,13 +87,13 @@ describe.skipIf(reason)("a stack of an older version", () => {
     if (workspace !== undefined) rmSync(workspace, { recursive: true, force: true });
   });
 
-  test("that is idle has everything it had before the upgrade", async () => {
+  test("keeps everything in an upgrade while it is idle", async () => {
     await begin();
     await upgrade();
     await expectFirst();
   });
 
-  test("during writes loses no acknowledged write, and its sessions continue", async () => {
+  test("loses no acknowledged write in an upgrade during writes", async () => {
     await begin();
     const acknowledged = new Set<string>();
     const shims = await Promise.all(Array.from({ length: WRITERS }, () => stack.shim(1)));
@@ -119,7 +119,7 @@ describe.skipIf(reason)("a stack of an older version", () => {
     await expectFirst();
   });
 
-  test("during a mine has each file once after the mine is repeated", async () => {
+  test("has each file once after an upgrade during a mine and a second mine", async () => {
     await begin();
     const mine = ["palace", "mine", "docs", "/workspace/mined", "--wing", "mined", "--json"];
     let isEnded = false;

@@ -97,7 +97,7 @@ describe.skipIf(reason)("palace devbox", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test("up refuses settings that cannot work, says why, and does not store a workspace that failed", async () => {
+  test("up refuses unusable settings with a reason, and does not store a failed workspace", async () => {
     const noCertificates = await run(clone, ["up"], { NODE_EXTRA_CA_CERTS: "/nowhere.pem", EXTRA_CA_CERTS: "" });
     expect(noCertificates).toMatchObject({ code: 2, stderr: expect.stringContaining("NODE_EXTRA_CA_CERTS names") });
     const colon = await run(clone, ["up", "--workspace", "../a:b"]);
@@ -111,7 +111,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(existsSync(join(clone, ".env"))).toBe(false);
   });
 
-  test("up starts the stack with a workspace, and the next up without --workspace uses the same one", async () => {
+  test("up remembers its workspace for the next start", async () => {
     const fragment = readFileSync(join(clone, "scripts/compose/ssh-agent.yml"), "utf8");
     const override = fragment.replace("{ SSH_AUTH_SOCK:", "{ MINE: mine, SSH_AUTH_SOCK:");
     writeFileSync(join(clone, "docker-compose.override.yml"), override);
@@ -131,7 +131,7 @@ describe.skipIf(reason)("palace devbox", () => {
     });
   });
 
-  test("git works in a worktree, also under plain docker compose, with the host's identity until the devbox sets another", async () => {
+  test("git works in a worktree with the host's identity until the devbox sets another", async () => {
     await box("git add plan.txt && git commit --quiet --message 'from the box'");
     expect(await git("log", "-1", "--format=%an <%ae> %s", "feature")).toBe("Ada <ada@example.org> from the box");
     await box("git config --global user.name Grace; git config --global --unset user.email");
@@ -155,7 +155,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await status()).toMatchObject({ up: true, madeFrom: null });
   });
 
-  test("a second shell has its own window and size, and tmux knows what the terminals can do", async () => {
+  test("a second shell has a separate window and size", async () => {
     const screens = async (): Promise<string> => {
       const { stdout } = await run(clone, ["shell", "--", "tmux", "list-windows", "-a", "-F", "#S:#I #{window_width}"]);
       return stdout;
@@ -192,7 +192,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await third).toMatchObject({ exitCode: 0 });
   });
 
-  test("shell runs a command without a terminal, returns its exit code, and says what to type if no command is given", async () => {
+  test("shell runs a command without a terminal and returns its exit code", async () => {
     expect(await run(clone, ["shell", "--", "sh", "-c", "pwd; exit 7"])).toMatchObject({
       code: 7,
       stdout: "/workspace",
@@ -200,7 +200,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await run(clone, ["shell"])).toMatchObject({ code: 2, stderr: expect.stringContaining("-- CMD") });
   });
 
-  test("the next recreate finishes one that was killed at any of its steps, and everything is kept", async () => {
+  test("the next recreate finishes a recreate killed at any step and keeps everything", async () => {
     await box("echo mine > ~/notes.txt; ln -s notes.txt ~/link; rm -f ~/.zshrc; echo '# mine' > ~/.zshrc");
     await box(
       'palace call mempalace_add_drawer \'{"wing":"home","room":"kitchen","content":"The kettle is on shelf four"}\'',
@@ -223,7 +223,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("up cancels a recreate that has not changed anything yet: the old containers run, and the image names are the old ones", async () => {
+  test("up cancels a recreate that has not changed anything yet", async () => {
     const before = await kept();
     await derive("three");
     expect(await run(clone, ["recreate", "--no-build"], { MEMPALACE_FAULT: "recreate.snapshot" })).toMatchObject({
@@ -238,7 +238,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("a new image that deletes a file of the home is rolled back together with the file, also by the run after a kill", async () => {
+  test("a rollback of a new image also restores a file that the image deleted", async () => {
     const before = await kept();
     await derive(
       "thief",
@@ -275,7 +275,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("a recreate that was killed during its build has changed nothing, and the next one builds and finishes", async () => {
+  test("a recreate killed during its build has changed nothing, and the next recreate finishes", async () => {
     const before = await kept();
     const file = join(clone, "Dockerfile.base");
     const dockerfile = readFileSync(file, "utf8");
@@ -304,7 +304,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("an arrangement without a broker starts too, passes its proof and finds the same memory", async () => {
+  test("an arrangement without a broker starts and finds the same memory", async () => {
     const before = await kept();
     const alone = { PALACE_REVISION: "two-again", COMPOSE_FILE: arrangement("agents-only") };
     await good(["down"]);
@@ -323,7 +323,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("under a new project name, up asks where memory and home come from and moves them byte for byte, even if it is killed", async () => {
+  test("up under a new project name moves memory and home byte for byte, even if it is killed", async () => {
     const before = await kept();
     const renamed = { COMPOSE_PROJECT_NAME: `${project}-2`, PALACE_REVISION: "two-again" };
     const asked = await run(clone, ["up"], renamed);
@@ -352,7 +352,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("if a workspace that was set once is omitted, the devbox says so in its log and in each shell", async () => {
+  test("the devbox reports a workspace that was set once and is now missing", async () => {
     const compose = (...args: string[]) =>
       execa("docker", ["compose", ...args], { cwd: clone, env: env({ DEVBOX_WORKSPACE: "" }) });
     await compose("up", "-d", "--wait", "devbox");
@@ -361,7 +361,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await box("zsh -ic true")).toMatch(told);
   });
 
-  test("down keeps the volumes; down --volumes with the project's name makes a copy and then erases them", async () => {
+  test("down keeps the volumes, and down --volumes copies them before it erases them", async () => {
     await good(["down"]);
     expect((await run(clone, ["status"])).code).toBe(3);
     expect((await run(clone, ["shell", "--", "true"])).stderr).toContain("devbox up");

@@ -111,13 +111,13 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
   const compose = (...args: string[]) => newcomer.run(["docker", "compose", ...args], environment());
   const type = (typed: string): Promise<Output> => newcomer.run(["sh", "-c", typed], environment());
 
-  test("if the build lacks the proxy's certificates, scripts/up says how to name them", async () => {
+  test("scripts/up says how to name the proxy's certificates if the build lacks them", async () => {
     const { code, stdout, stderr } = await type("./scripts/up");
     expect({ code, stdout }, stderr).toEqual({ code: 5, stdout: "" });
     expect(stderr).toMatch(/hint: a proxy inspects TLS: EXTRA_CA_CERTS=\/path\/to\/its-certificates.pem/);
   });
 
-  test("with the certificates named, scripts/up builds the stack through the proxy, and the devbox finds a note", async () => {
+  test("scripts/up builds the stack through the proxy with the named certificates", async () => {
     proxy.requests.length = 0;
     const { code, stdout, stderr } = await type("EXTRA_CA_CERTS=~/proxy.pem ./scripts/up");
     expect(code, stderr).toBe(0);
@@ -136,7 +136,7 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
     await shim.close();
   });
 
-  test("pi answers with a fact that opencode was told", async () => {
+  test("pi answers with a fact that opencode stored", async () => {
     await startModel();
     const drawer = { wing: "home", room: "keys", content: "the spare key hangs behind the door" };
     const told = await ask("opencode", [`Remember: ${drawer.content}.`, "mempalace_add_drawer", drawer]);
@@ -146,7 +146,7 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
     expect(answer).toContain(drawer.content);
   });
 
-  test("the devbox's commands in the tutorial and the README do what the pages show", async () => {
+  test("the devbox's commands in the tutorial and the README print the output that the pages show", async () => {
     mkdirSync(join(newcomer.home, "project"));
     const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
     const typed = [

@@ -48,7 +48,7 @@ describe.skipIf(missing !== undefined)("with a public palace in Chroma", () => {
   });
 
   it.each(OUTBOX_POINTS)(
-    "after a broker is killed at %s, the palace catches up with the ledger exactly",
+    "the palace catches up with the ledger exactly after a broker is killed at %s",
     async (point) => {
       await using palace = createTestPalace();
       const env = await environment(palace);
@@ -65,7 +65,7 @@ describe.skipIf(missing !== undefined)("with a public palace in Chroma", () => {
   );
 
   it(
-    `after ${ROUNDS} kills of the broker, and kills of Chroma, with ${SHIMS} shims writing, ledger and Chroma have the same rows`,
+    `ledger and Chroma have the same rows after ${ROUNDS} kills of the broker while ${SHIMS} shims write`,
     { timeout: 3_600_000 },
     async () => {
       await using palace = createTestPalace();

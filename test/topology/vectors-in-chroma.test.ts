@@ -45,7 +45,7 @@ describe.skipIf(missing !== undefined)("with MEMPALACE_VECTORS=chroma and Chroma
     await chroma[Symbol.asyncDispose]();
   });
 
-  it("a search finds exactly the drawers that Chroma calls near, and searches by words while Chroma is stopped", async () => {
+  it("a search finds Chroma's nearest drawers, and searches by words while Chroma is stopped", async () => {
     await using palace = createTestPalace();
     const database = await chroma.createDatabase();
     const env = {

@@ -9,7 +9,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 
 const DOCUMENTS = 500;
 
-it("20,000 drawers backed up under load are restored after everything was destroyed, in the ledger and in MemPalace's palace", async () => {
+it("a backup made under load restores 20,000 drawers into the ledger and into MemPalace's palace", async () => {
   await using palace = createTestPalace();
   const { ledgerFile, palaceDir, home } = palace.config.paths;
   mkdirSync(dirname(ledgerFile), { recursive: true });

@@ -59,7 +59,7 @@ async function undo(palace: TestPalace, joined: Answer): Promise<Record<string, 
   return { code, ...done };
 }
 
-test("memories of 3,000 and 500 drawers merge in both directions, a second import adds nothing, and undo reverts exactly the import", async () => {
+test("two memories merge in both directions, and undo reverts exactly the import", async () => {
   await using host = createPalace();
   await using stack = createPalace();
   const [hostLedger, stackLedger] = [fill(host, "host", 3_000), fill(stack, "stack", 500)];
@@ -101,7 +101,7 @@ const BROKER_STEPS = [
   "acknowledge.before-reply:2",
 ];
 
-test("a client or broker killed at any step loses and doubles nothing: the same command finishes the import, and undo reverts all of it", async () => {
+test("the next import finishes an import killed at any step, without lost or doubled drawers", async () => {
   await using host = createPalace();
   await using stack = createPalace();
   const [hostLedger, stackLedger] = [fill(host, "host", 450), fill(stack, "stack", 30)];
@@ -126,7 +126,7 @@ test("a client or broker killed at any step loses and doubles nothing: the same 
   expect(drafts()).toEqual([]);
 });
 
-test("for a drawer changed on one side the changed version wins, and one changed on both sides is kept twice", async () => {
+test("import takes the changed version of a drawer, and keeps both versions if both sides changed it", async () => {
   await using host = createPalace();
   await using stack = createPalace();
   const notes = ["same", "edited here", "edited there", "edited on both sides", "deleted here later"].map(
@@ -213,7 +213,7 @@ test("for a drawer changed on one side the changed version wins, and one changed
   });
 });
 
-test("a note that names a mined file is imported without the file, and a row with odd metadata is refused alone", async () => {
+test("import takes a note without its mined file and refuses only the row with odd metadata", async () => {
   await using host = createPalace();
   await using stack = createPalace();
   const text = (side: string): string => `# Title\n\n${side} text of a file. `.repeat(80);
@@ -240,7 +240,7 @@ test("a note that names a mined file is imported without the file, and a row wit
   });
 });
 
-test("over TCP an admin's token may import a backup with its passphrase, and an agent's token may not", async () => {
+test("an admin's token may import an encrypted backup over TCP, and an agent's token may not", async () => {
   const port = await freePort();
   await using host = createPalace();
   await using stack = createPalace({ MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` });
@@ -279,7 +279,7 @@ test("over TCP an admin's token may import a backup with its passphrase, and an 
   expect(contentsOf(stack.config.paths.ledgerFile, "host").drawer).toMatch(/^0 /);
 });
 
-test("import refuses the memory itself, a newer one, a damaged one and anything else, and changes nothing", async () => {
+test("import refuses the memory itself, newer memories, damaged memories and other files", async () => {
   await using host = createPalace();
   await using stack = createPalace();
   const [hostLedger, stackLedger] = [fill(host, "host", 60), fill(stack, "stack", 10)];
@@ -313,7 +313,7 @@ test("import refuses the memory itself, a newer one, a damaged one and anything 
   expect(readFileSync(hostLedger).equals(bytes)).toBe(true);
 });
 
-test("an import reads one moment of a memory while agents write there, and Ctrl-C ends it after the current part", async () => {
+test("import reads a consistent snapshot while agents write, and Ctrl-C ends it after the current part", async () => {
   await using host = createPalace();
   await using stack = createPalace();
   fill(host, "host", 2_000);

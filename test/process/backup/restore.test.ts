@@ -69,7 +69,7 @@ function makePipe(file: string): void {
   execFileSync("mkfifo", [file]);
 }
 
-it("after everything of a palace was destroyed, a restore brings back facts, links and events, also in MemPalace's own files", async () => {
+it("a restore brings back facts, links and events after all files were destroyed", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using shim = await palace.shim();
@@ -101,7 +101,7 @@ it("after everything of a palace was destroyed, a restore brings back facts, lin
   expect(leftovers(palace)).toEqual([]);
 });
 
-it("restore --dry-run counts the palace and the backup, a restore moves the old palace aside, and a repeated write is filed once", async () => {
+it("a restore moves the old palace aside, and its dry run counts the palace and the backup", async () => {
   await using palace = createTestPalace();
   const client = await palace.client();
   const again = { wing: "w", room: "r", content: "before the backup" };
@@ -130,7 +130,7 @@ it("restore --dry-run counts the palace and the backup, a restore moves the old 
   expect(rowsOf(palace).drawers).toHaveLength(1);
 });
 
-it("an unreadable palace is moved aside only with consent, and the door's tokens and address are restored only on request", async () => {
+it("a restore moves an unreadable palace aside only with consent, and the door's tokens back only on request", async () => {
   await using palace = createTestPalace();
   await fill(palace, 1);
   const { home, palaceDir, ledgerFile } = palace.config.paths;
@@ -173,7 +173,7 @@ it("a bad backup changes nothing", async () => {
 });
 
 it.each(["backup.after-ledger", "backup.in-archive", "backup.before-rename"])(
-  "a broker killed at %s leaves no backup of that name, and the next backup leaves nothing beside it",
+  "a broker killed at %s leaves no backup of that name, and the next backup removes its files",
   async (point) => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker({ MEMPALACE_FAULT: point });

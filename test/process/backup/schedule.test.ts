@@ -39,7 +39,7 @@ it("doctor reports a backup that failed, until the next backup succeeds", async 
   await expect.poll(() => readFileSync(list, "utf8").includes('"failure": null')).toBe(true);
 });
 
-it("forget names the backups that still contain a text, and with --rewrite-backups rewrites them", async () => {
+it("forget names the backups with a forgotten text, and rewrites them with --rewrite-backups", async () => {
   await using palace = createTestPalace();
   await using shim = await palace.shim();
   const { drawer_id: id } = await shim.call("mempalace_add_drawer", {
@@ -75,7 +75,7 @@ it("forget names the backups that still contain a text, and with --rewrite-backu
   expect((await palace.run("palace", ["verify", file])).code).toBe(0);
 });
 
-it("setting a missing backup folder says how to make it, and a backup there says that the broker needs a restart", async () => {
+it("the settings command says how to make a missing backup folder", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const dir = join(palace.home, "two", "levels");

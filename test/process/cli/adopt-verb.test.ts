@@ -33,7 +33,7 @@ async function adopt(
   return { code, said: JSON.parse(stdout) as Record<string, never> };
 }
 
-it("adopt previews, then adopts a palace in its own folder, and says how agents reach it", async () => {
+it("adopt previews a palace, adopts it in its folder and says how agents reach it", async () => {
   await using palace = createTestPalace();
   const home = join(palace.home, "two years");
   const palaceDir = join(home, "palace");

@@ -63,7 +63,7 @@ test("history lists writes newest first and filters them by agent, tool and time
   expect((await palace.run("palace", ["audit", "--limit", "none"])).code).toBe(2);
 });
 
-test("history reads on over many pages of others' writes, masks secrets, and needs an admin", async () => {
+test("history reads many pages, masks secrets and needs an admin", async () => {
   const port = await freePort();
   await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
   await palace.startBroker();
@@ -90,7 +90,7 @@ test("history reads on over many pages of others' writes, masks secrets, and nee
   agent.close();
 });
 
-test("history shows when a spooled write arrived, and its time according to its client", async () => {
+test("history shows a spooled write's arrival and its client's time", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["stop"]);
   const shim = await palace.shim();

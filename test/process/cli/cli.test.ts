@@ -98,7 +98,7 @@ test("an error is one sentence and one hint on stderr, or one JSON document on s
   });
 });
 
-test("start, status, restart and stop agree on the broker's state, and a stop lasts until the next start", async () => {
+test("start, status, restart and stop agree on the broker's state", async () => {
   await using palace = createTestPalace();
   expect(await json(palace, ["status"])).toMatchObject({ code: 3, value: { running: false, stoppedByHand: false } });
   const started = await json(palace, ["start"]);
@@ -124,7 +124,7 @@ test("start, status, restart and stop agree on the broker's state, and a stop la
   expect((await json(palace, ["start"])).code).toBe(0);
 });
 
-test("--palace works before and after the verb, and stop --palace stops only that palace's broker", async () => {
+test("--palace works before and after the verb, and selects the broker that stop ends", async () => {
   await using palace = createTestPalace();
   const folder = join(palace.home, "other");
   const other = { wing: "w", room: "r", content: "only in the other palace" };
@@ -181,7 +181,7 @@ test("call takes arguments from the line or stdin, tools lists the callable tool
   );
 });
 
-test("doctor is green for a healthy palace, reports a stop by hand, and is red after the palace vanished", async () => {
+test("doctor is green for a healthy palace and red for a vanished palace", async () => {
   await using palace = createTestPalace();
   const checksOf = async (
     args: string[] = [],
@@ -245,7 +245,7 @@ test("doctor is green for a healthy palace, reports a stop by hand, and is red a
   expect(await checksOf()).toMatchObject({ code: 1, states: { home: "fail" } });
 });
 
-test("start replaces a vanished palace by a new one only with --new", async () => {
+test("start replaces a vanished palace only with --new", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["call", "add_drawer", JSON.stringify({ wing: "w", room: "r", content: "something" })]);
   await palace.run("palace", ["stop"]);
@@ -290,7 +290,7 @@ test("logs shows the end of the log, and with -f also new lines", async () => {
   });
 });
 
-test("up proves that two shims share the palace, and leaves no trace in it", async () => {
+test("up proves with two shims that the palace is shared, and leaves no trace in the palace", async () => {
   await using palace = createTestPalace();
   const { code, stdout } = await palace.run("palace", ["up"]);
   expect([code, stdout.split("\n").length <= 13]).toEqual([0, true]);
@@ -305,7 +305,7 @@ test("up proves that two shims share the palace, and leaves no trace in it", asy
   expect((await json(palace, ["call", "list_wings"])).value).toEqual({ wings: {} });
 });
 
-test("the demo finds the notes that it filed, lets two agents meet, and leaves neither process nor file", async () => {
+test("the demo finds its notes, lets two agents meet and leaves neither process nor file", async () => {
   await using palace = createTestPalace();
   const temporary = join(palace.home, "tmp");
   mkdirSync(temporary);
@@ -330,7 +330,7 @@ test("the demo finds the notes that it filed, lets two agents meet, and leaves n
   expect(processesWith(palace.home)).toEqual([]);
 });
 
-test("the demo searches with the model that this memory has fetched", async () => {
+test("the demo searches with the model of this memory", async () => {
   await using palace = createTestPalace();
   writeTinyModel(join(palace.config.model.cacheDir, "all-MiniLM-L6-v2"));
   const { code, value } = await json(palace, ["demo"], { TMPDIR: palace.home, MEMPALACE_MODEL_DIR: "" });

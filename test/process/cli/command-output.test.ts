@@ -12,7 +12,7 @@ import { createTestPalace, ROOT } from "../../helpers/palace.ts";
 
 const NOTE = { wing: "w", room: "r", content: "The heron stands in the reeds at dawn." };
 
-test("every executable prints its help and its version, even if its stdin stays open", async () => {
+test("every executable prints its help and version even if stdin stays open", async () => {
   await using palace = createTestPalace();
   for (const bin of ["mp-shim", "mempalace-docs", "mempalace-session", "mempalace", "mempalace-broker"]) {
     // Stdin stays open and empty. An executable that reads it would hang.
@@ -35,7 +35,7 @@ test("every executable prints its help and its version, even if its stdin stays 
   expect(existsSync(palace.config.paths.home)).toBe(false);
 });
 
-test("a clone has MemPalace's command line too, started like ours", () => {
+test("a fresh clone can run MemPalace's command line through the same launcher as `palace`", () => {
   // Reads the launchers without running them, because one would first install the dependencies.
   const [ours, theirs] = ["palace", "mempalace"].map((name) => readFileSync(join(ROOT, "scripts", name), "utf8"));
   // Compares all lines except the fast path for agents (shim and hooks), because `mempalace` has no such verbs.
@@ -56,7 +56,7 @@ test("mempalace repair --json without a terminal prints a JSON document with `ab
   ]);
 });
 
-test("a search shows the ids that reveal and forget accept, and says that the model is missing", async () => {
+test("a search shows ids for reveal and forget, and reports a missing model", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["call", "add_drawer", JSON.stringify(NOTE)]);
   await palace.run("palace", ["call", "add_drawer", JSON.stringify({ ...NOTE, room: "again" })]);
@@ -89,7 +89,7 @@ test("a search shows the ids that reveal and forget accept, and says that the mo
   expect(notes.join()).toContain("other drawers");
 });
 
-test("status and doctor say only what is known about a lag, and name the Chroma that does not answer", async () => {
+test("status and doctor name the Chroma that does not answer, and show no invented delay", async () => {
   await using palace = createTestPalace({
     env: { MEMPALACE_DRIVER: "chroma", MEMPALACE_CHROMA_URL: "http://127.0.0.1:1" },
   });
@@ -102,7 +102,7 @@ test("status and doctor say only what is known about a lag, and name the Chroma 
   expect(status + doctor).not.toContain(" 0 ms");
 });
 
-test("a restart that fails says that no broker runs now, and how to start one", async () => {
+test("a failed restart says that no broker runs and how to start one", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["start"]);
   const taken = createServer().listen(0, "127.0.0.1");
@@ -117,7 +117,7 @@ test("a restart that fails says that no broker runs now, and how to start one", 
   expect((await palace.run("palace", ["start"])).code).toBe(0);
 });
 
-test("a hook that gets invalid input continues and logs one line about it", async () => {
+test("a hook ignores invalid input and logs one line about the problem", async () => {
   await using palace = createTestPalace();
   const { settingsDir } = palace.config.paths;
   mkdirSync(settingsDir, { recursive: true });
@@ -158,7 +158,7 @@ test("a dry run counts what the real run files", async () => {
   }
 });
 
-test("a repair of an empty palace keeps no empty copy, and does not mention correct counts", async () => {
+test("a repair of an empty palace keeps no empty copy and reports no difference", async () => {
   await using palace = createTestPalace();
   for (let round = 0; round < 2; round++) {
     const { code, stdout } = await palace.run("palace", ["repair"]);

@@ -21,7 +21,7 @@ async function json(palace: TestPalace, args: string[]): Promise<Record<string, 
 }
 
 it.skipIf(missing !== undefined)(
-  "both command lines print the same for one log, with the same exit codes",
+  "both command lines print the same log with the same exit codes",
   { timeout: 300_000 },
   async () => {
     await using palace = createTestPalace();
@@ -73,7 +73,7 @@ function told(output: string): unknown {
     : text.replaceAll(/ :: [^\n]*/g, " ::").replace(/^mempalace: .*\n/gm, "");
 }
 
-test("an artifact is returned as it was stored, to stdout and to a file", async () => {
+test("an artifact is returned unchanged to stdout and to a file", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const content = "\u{feff}--- a\r\n+++ é\u0001";
@@ -87,7 +87,7 @@ test("an artifact is returned as it was stored, to stdout and to a file", async 
   expect(readFileSync(file, "utf8")).toBe(content);
 });
 
-test("an event that is appended while no broker may run is spooled, and exists once after one runs", async () => {
+test("an event is spooled without a broker and delivered once", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await palace.run("palace", ["stop"]);
@@ -103,7 +103,7 @@ test("an event that is appended while no broker may run is spooled, and exists o
   expect((await palace.run("palace", ["spool", "list"])).stdout).not.toContain("event_append");
 });
 
-test("a watch shows events from now on, resumes where it stopped, and omits the watcher's own events", async () => {
+test("a watch shows new events, resumes where it stopped and omits the watcher's events", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const append = (from: string, body: string): Promise<unknown> =>
@@ -140,7 +140,7 @@ test("a watch shows events from now on, resumes where it stopped, and omits the 
   expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining("is not a valid event type")]);
 });
 
-test("a task starts an agent only in a clean checkout at the place that the task names", async () => {
+test("a task starts an agent only in a clean checkout at the named place", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const [folder, bin] = [join(palace.home, "checkout"), join(palace.home, "bin")];

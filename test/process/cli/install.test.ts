@@ -47,7 +47,7 @@ const files = (home: string): string[] =>
     .map((entry) => entry.name)
     .sort();
 
-test("install --all wires the installed agents and names the others; a second run changes nothing; uninstall restores the bytes", async () => {
+test("install --all wires the installed agents, and uninstall restores every byte", async () => {
   await using palace = createTestPalace({ env: { PATH: "/usr/bin:/bin" } });
   settle(palace.home);
   expect((await json(palace, "agents")).value.agents).toMatchObject([
@@ -74,7 +74,7 @@ test("install --all wires the installed agents and names the others; a second ru
   expect(existsSync(join(palace.home, ".mempalace"))).toBe(false);
 });
 
-test("an agent given by name is wired even if it is not installed, and an agent that fails does not stop the others", async () => {
+test("install wires a named agent that is missing on this machine, and continues after a failure", async () => {
   await using palace = createTestPalace({ env: { PATH: "/usr/bin:/bin" } });
   const named = await palace.run("palace", ["install", "pi"]);
   expect(named).toMatchObject({ code: 0, stderr: expect.stringContaining("not on the PATH") });
@@ -95,7 +95,7 @@ test("an agent given by name is wired even if it is not installed, and an agent 
   expect(codex.stdout).toContain("[mcp_servers.mempalace]");
 });
 
-test("install, agents and doctor name the entry that an agent uses instead of ours, and the command that fixes it", async () => {
+test("install, agents and doctor name a competing entry and the command that removes it", async () => {
   await using palace = createTestPalace({ env: { PATH: "/usr/bin:/bin" } });
   settle(palace.home);
   const server = { mcpServers: { mempalace: { command: "python3", args: ["-m", "mempalace.mcp_server"] } } };
@@ -141,7 +141,7 @@ test("status, install and doctor name the generation of opencode", async () => {
   }
 });
 
-test("a dry run prints the lines for a read-only file, and status says that the file is read-only", async () => {
+test("a dry run prints the lines for a read-only file, and status reports the file as read-only", async () => {
   await using palace = createTestPalace({ env: { PATH: "/usr/bin:/bin" } });
   settle(palace.home);
   chmodSync(join(palace.home, ".claude/settings.json"), 0o444);

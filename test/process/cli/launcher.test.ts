@@ -37,7 +37,7 @@ test.each(["up", "test", "palace"])("scripts/%s prints its help from any folder,
   expect(stdout).toMatch(/^usage: |palace VERB/i);
 });
 
-test("without Node and npm a launcher says what to install, and keeps stdout clean", () => {
+test("a launcher without Node and npm says what to install, and keeps stdout clean", () => {
   for (const tool of ["dirname", "uname", "find", "mkdir"]) {
     const { stdout } = execaSync("sh", ["-c", `command -v ${tool}`]);
     symlinkSync(stdout, join(folder, tool));
@@ -54,7 +54,7 @@ test("the help of scripts/test needs no Node, and equals that of scripts/test.ts
   expect(stdout).toBe(execaSync(process.execPath, [join(ROOT, "scripts/test.ts"), "--help"]).stdout);
 });
 
-test("an unknown option is an error with the next command", () => {
+test("a launcher answers an unknown option with an error and the next command", () => {
   const { exitCode, stderr } = launch("up", ["--sideways"], withNode);
   expect(exitCode).toBe(2);
   expect(stderr).toContain("hint: ./scripts/up --help");
@@ -102,7 +102,7 @@ const startAsNoted = (clone: string): Promise<Start> => shimOf(clone, "");
 
 const builtBy = (node: string): Partial<Start> => ({ stdout: expect.stringContaining(`built ${node} `) as string });
 
-test("scripts/palace shim runs the build, or the sources if the build is missing, older or incomplete", async () => {
+test("scripts/palace shim runs the build, or the sources if the build is unusable", async () => {
   const changes: ((clone: string) => void)[] = [
     // git replaces a file by another one; it does not write into it.
     (clone) => {
@@ -124,7 +124,7 @@ test("scripts/palace shim runs the build, or the sources if the build is missing
     }
 });
 
-test("from its second start on scripts/palace shim starts no other process: it becomes Node by exec", async () => {
+test("the second start of scripts/palace shim becomes Node by exec and starts no other process", async () => {
   const clone = makeClone();
   expect((await startAsNoted(clone)).code).not.toBe(0);
   expect(await shimOf(clone, withNode)).toMatchObject(builtBy(process.execPath));
@@ -132,7 +132,7 @@ test("from its second start on scripts/palace shim starts no other process: it b
   expect(second).toMatchObject({ code: 0, stdout: `built ${process.execPath} ${second.pid}` });
 });
 
-test("the launcher looks for Node again after the noted Node was removed or replaced, even by an older file", async () => {
+test("the launcher looks for Node again if the remembered Node was removed or replaced", async () => {
   const clone = makeClone();
   const bin = join(clone, "bin");
   const node = join(bin, "node");
@@ -178,7 +178,7 @@ test.each(["palace", "mempalace", "roampal"])(
   },
 );
 
-test("a hook in a clone runs the build; if dependencies are missing, it fetches and prints nothing", async () => {
+test("a hook in a clone runs the build, and fetches missing dependencies without output", async () => {
   const clone = makeClone();
   writeFileSync(join(clone, "dist/bin/palace.js"), "console.log(`hook ${process.argv[3]}`);");
   setAge(join(clone, "dist/bin"), -60);

@@ -59,7 +59,7 @@ test("a note is added from words or stdin, listed newest first, and shown by a p
   expect(stderr).toMatch(/no wing `hime`; wings like it: `home`\n.*palace ls home\n/);
 });
 
-test("a note goes to the wing of the project in which it is written, and an empty note is refused", async () => {
+test("add puts a note into the wing of the current project, and refuses an empty note", async () => {
   const project = join(palace.home, "Blue Boat");
   mkdirSync(join(project, ".git"), { recursive: true });
   mkdirSync(join(project, "src"));
@@ -81,7 +81,7 @@ test("show masks a secret in a drawer, and shows it to the owner with --unmask",
   expect(await done(["show", id, "--unmask"])).toBe(`token ${SECRET} of the build`);
 });
 
-test("an edit from stdin is stored and can be undone by the printed command; an unchanged text is not written", async () => {
+test("an edit is stored, and the printed command undoes it", async () => {
   const id = await done(["add", "first", "--wing", "draft"]);
   const { stderr } = await palace.run("palace", ["edit", id], { input: "second\n" });
   expect(await done(["show", id])).toBe("second");
@@ -97,7 +97,7 @@ test("an edit from stdin is stored and can be undone by the printed command; an 
   expect(await done(["ls", "draft"])).toBe("draft/kept\t1 drawer");
 });
 
-test.skipIf(!hasTerminal)("add and edit open $EDITOR, and a text that cannot be stored is kept in a file", async () => {
+test.skipIf(!hasTerminal)("add and edit open $EDITOR, and keep a refused text in a file", async () => {
   expect(typed("add --wing pen", "", { EDITOR: editorOf("written by hand\n") }).code).toBe(0);
   const [row = ""] = (await done(["ls", "pen/notes"])).split("\n");
   const [id = ""] = row.split("\t");
@@ -144,7 +144,7 @@ test("add and edit refuse stdin that is not UTF-8, and change nothing", async ()
   expect(await done(["show", id])).toBe("a café");
 });
 
-test("forget accepts a short id, and refuses one with fewer than four characters of the hash", async () => {
+test("forget accepts a short id with at least four characters of the hash", async () => {
   const id = await done(["add", "to be forgotten", "--wing", "gone"]);
   for (const part of [id.slice(0, -21), "drawer_gone"]) {
     const { code, stderr } = await palace.run("palace", ["forget", part, "--yes"]);
@@ -161,7 +161,7 @@ async function undo(output: string): Promise<void> {
   await done(["history", "undo", "--client", agent, "--since", since, "--yes"]);
 }
 
-test("a note is spooled on this machine while no broker answers", async () => {
+test("add spools a note on this machine without a broker", async () => {
   await done(["stop"]);
   const { code, stderr } = await palace.run("palace", ["add", "in an outage", "--wing", "later"]);
   expect([code, stderr]).toEqual([0, expect.stringContaining("kept on this machine")]);

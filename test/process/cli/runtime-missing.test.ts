@@ -16,7 +16,7 @@ registerHooks({
 });
 `;
 
-test("a palace with the model's vectors misses the runtime, and doctor names the command that fetches it", async () => {
+test("doctor names the command that fetches the missing runtime of a palace with vectors", async () => {
   await using palace = createTestPalace();
   const hook = join(palace.home, "hook.mjs");
   writeFileSync(hook, HOOK);
@@ -37,7 +37,7 @@ test("a palace with the model's vectors misses the runtime, and doctor names the
   expect(found.stderr).toContain("the model's runtime is not installed");
 });
 
-test("without the models' runtime up, status, search and doctor report no fault, and name `palace model get`", async () => {
+test("up, status, search and doctor report no fault without the models' runtime", async () => {
   await using palace = createTestPalace();
   const hook = join(palace.home, "hook.mjs");
   writeFileSync(hook, HOOK);

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("an unknown option is an error that suggests the nearest one, and an unknown wing is named", async () => {
+test("a command suggests the nearest option for an unknown one, and names an unknown wing", async () => {
   await using palace = createTestPalace();
   const bogus = await palace.run("palace", ["search", "x", "--limt", "3"]);
   expect(bogus.code).toBe(2);
@@ -22,7 +22,7 @@ test("an unknown option is an error that suggests the nearest one, and an unknow
   expect(right.stderr).not.toContain("wing `");
 });
 
-test("reads find a wing, room or source in another spelling and say so, and writes do not guess", async () => {
+test("reads accept a different spelling of a wing, room or source, and writes do not", async () => {
   await using palace = createTestPalace();
   const client = await palace.client();
   const call = (tool: string, args: object): Promise<unknown> => client.callTool(`mempalace_${tool}`, { ...args });

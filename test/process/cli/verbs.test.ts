@@ -31,7 +31,7 @@ test("an old verb name runs the new verb and prints the new name on stderr, exce
   expect(json.stderr).toBe("");
 });
 
-test("a synonym runs a verb that only reads or adds; any other verb is only suggested", async () => {
+test("a synonym runs a verb that reads or adds, and only suggests any other verb", async () => {
   await using palace = createTestPalace();
   const noted = await palace.run("palace", ["remember", "the key is behind the door", "--wing", "w"]);
   expect(noted).toMatchObject({ code: 0, stderr: expect.stringContaining("remember runs `./scripts/palace add`\n") });
@@ -54,7 +54,7 @@ test("a synonym runs a verb that only reads or adds; any other verb is only sugg
   expect((await palace.run("palace", ["version"])).stdout).toMatch(/^palace-devbox \d/);
 });
 
-test("bash completes verbs, subverbs and options, wherever --palace is, and man can print the man page", async () => {
+test("bash completes verbs, subverbs and options with --palace in any position", async () => {
   await using palace = createTestPalace();
   const { stdout: script } = await palace.run("palace", ["completions", "bash"]);
   const file = join(palace.home, "palace.bash");

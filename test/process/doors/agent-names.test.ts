@@ -27,7 +27,7 @@ function agent(palace: TestPalace, name: string) {
   };
 }
 
-test("a shim without a name takes its agent's name, and keeps it when another broker takes over", async () => {
+test("a shim without a name keeps its agent's name across brokers", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   const [claude, opencode] = [agent(palace, "claude-code"), agent(palace, "opencode\r\nX: y")];
@@ -51,7 +51,7 @@ test("a shim without a name takes its agent's name, and keeps it when another br
   await expect.poll(journaled).toEqual(["claude-code", "opencodeX: y", "claude-code"]);
 });
 
-test("the handshake tells a model in few words when to search and when to file", async () => {
+test("the handshake tells a model briefly when to search and when to file", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const shim = await palace.shim();

@@ -47,7 +47,7 @@ describe("MEMPALACE_BROKER=ssh://", () => {
 test.each([
   [`me@${"x".repeat(64)}.test`, /check the host's name, then: .*palace bridge setup USER@HOST/],
   ["me@127.0.0.1", /see what your own ssh says: ssh -p 1 me@127\.0\.0\.1/],
-])("setting a bridge up to %s, which cannot be reached, says what helps", async (host, hint) => {
+])("a failed bridge setup to %s says what helps", async (host, hint) => {
   await using box = createTestPalace();
   const { code, stderr } = await box.run("palace", ["bridge", "setup", host, "--port", "1"]);
   expect(code, stderr).toBeGreaterThan(0);
@@ -57,7 +57,7 @@ test.each([
 });
 
 describe.skipIf(sshdMissing)("MEMPALACE_BROKER=ssh:// with a bridge", () => {
-  test("connects to exactly that host, across restarts of its broker", async () => {
+  test("connects to exactly that host across broker restarts", async () => {
     await using all = await pair();
     const { box, host, sshd, setup } = all;
     const done = await setup();

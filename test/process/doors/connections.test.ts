@@ -25,7 +25,7 @@ afterAll(async () => {
   await palace[Symbol.asyncDispose]();
 });
 
-test("1,100 TCP connections without a proof keep no token holder out, and are cut", async () => {
+test("1,100 TCP connections without a proof are cut and keep no token holder out", async () => {
   let connected = 0;
   const silent = Array.from({ length: 1_100 }, () =>
     connect(port, "127.0.0.1", function (this: Socket) {
@@ -46,7 +46,7 @@ test("1,100 TCP connections without a proof keep no token holder out, and are cu
   await expect.poll(() => silent.filter(({ closed }) => !closed).length).toBe(0);
 });
 
-test("a peer that uses up its share of connections reads why it gets no more, and others still connect", async () => {
+test("a peer that uses up its share of connections gets the reason, and other peers still connect", async () => {
   const open = async (): Promise<void> => {
     const socket = await dial({ kind: "unix", path: palace.config.paths.socketPath });
     await upgrade(

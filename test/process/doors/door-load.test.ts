@@ -60,7 +60,7 @@ async function answered(label: string): Promise<number> {
   return Number(new RegExp(`palace_requests_total{method="${label}",outcome="ok"} (\\d+)`).exec(body)?.[1] ?? 0);
 }
 
-test("large reads wait while their peer reads no answers, and others go first", async () => {
+test("large reads wait while their peer reads no answers, and other peers' reads go first", async () => {
   const before = residentMiB();
   const hostile = await deaf();
   // Each answer has 1.8 MB, so all of them would be 144 MB.
@@ -78,7 +78,7 @@ test("large reads wait while their peer reads no answers, and others go first", 
   hostile.destroy();
 });
 
-test("forty peers that read nothing share one bound, and the broker cuts those that wait longest", async () => {
+test("forty peers that read nothing share one limit, and the broker cuts the longest-waiting peers", async () => {
   const before = residentMiB();
   const peers = await Promise.all(Array.from({ length: 40 }, deaf));
   let cut = 0;
@@ -102,7 +102,7 @@ const UNFINISHED = {
 };
 
 test.each(Object.entries(UNFINISHED))(
-  "%s that never end share one bound: the broker cuts the one that waits longest, not the newest",
+  "%s that never end share one limit, and the broker cuts the longest-waiting peer",
   async (_what, open) => {
     const before = residentMiB();
     const part = Buffer.alloc(15 * MIB, " ");

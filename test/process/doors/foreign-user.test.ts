@@ -22,7 +22,7 @@ socket.on("data", (bytes) => { console.log(String(bytes).split("\\r\\n")[0]); so
 socket.write("GET /health HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n");
 `;
 
-test.skipIf(reason)("a peer of another uid is refused and named in the log, and the owner is not", async () => {
+test.skipIf(reason)("a peer of another uid is refused and logged, and the owner is admitted", async () => {
   await using palace = createTestPalace();
   expect((await palace.run("palace", ["start"])).code).toBe(0);
   const { socketPath } = palace.config.paths;

@@ -74,21 +74,18 @@ describe("hostile input on a stream", () => {
   it.each([
     ["too long", { text: "x".repeat(FRAME_SIZE_MAX_BYTES) }, "TRANSPORT_FRAME_TOO_LARGE"],
     ["too deep", JSON.parse(`${'{"a":'.repeat(70)}1${"}".repeat(70)}`) as object, "PROTOCOL_BAD_FRAME"],
-  ])(
-    "a request through the shim that is %s is answered under its id, and so is the next one",
-    async (_name, args, code) => {
-      const message = {
-        method: "tools/call",
-        params: { name: "mempalace_search", arguments: args },
-        jsonrpc: "2.0",
-        id: 7,
-      };
-      const { stdout } = await shared.run("mp-shim", [], { input: `${JSON.stringify(message)}\n${ping}` });
-      const answers = stdout.split("\n").flatMap((line) => (line === "" ? [] : (JSON.parse(line) as { id: unknown })));
-      expect(answers.find(({ id }) => id === 7)).toMatchObject({ error: { data: { code } } });
-      expect(answers.find(({ id }) => id === "after")).toHaveProperty("result");
-    },
-  );
+  ])("the shim answers a request that is %s under its id, and then the next request", async (_name, args, code) => {
+    const message = {
+      method: "tools/call",
+      params: { name: "mempalace_search", arguments: args },
+      jsonrpc: "2.0",
+      id: 7,
+    };
+    const { stdout } = await shared.run("mp-shim", [], { input: `${JSON.stringify(message)}\n${ping}` });
+    const answers = stdout.split("\n").flatMap((line) => (line === "" ? [] : (JSON.parse(line) as { id: unknown })));
+    expect(answers.find(({ id }) => id === 7)).toMatchObject({ error: { data: { code } } });
+    expect(answers.find(({ id }) => id === "after")).toHaveProperty("result");
+  });
 
   it("reports a frame that is too large, disconnects, and keeps no memory of it", async () => {
     await using palace = createTestPalace();
@@ -171,25 +168,22 @@ describe("hostile input on a stream", () => {
 it.each([
   ["by its texts", 180, "long".repeat(24_000), 50],
   ["only when it is written as JSON", 60, '\\"'.repeat(45_000), 20],
-])(
-  "a call whose answer is longer than a message %s gets an error that says what to ask for, and the next call is answered",
-  async (_why, count, text, fewer) => {
-    await using palace = createTestPalace();
-    await palace.startBroker();
-    await using shim = await palace.shim();
-    const ids: string[] = [];
-    for (let index = 0; index < count; index++) {
-      const note = { wing: "w", room: "r", content: `${index} ${text}` };
-      ids.push(((await shim.call("mempalace_add_drawer", note)) as { drawer_id: string }).drawer_id);
-    }
-    await expect(shim.call("mempalace_get_drawers", { drawer_ids: ids })).rejects.toThrow(/larger than 16777216 bytes/);
-    expect(await shim.call("mempalace_get_drawers", { drawer_ids: ids.slice(0, fewer) })).toMatchObject({
-      count: fewer,
-    });
-  },
-);
+])("a call with an answer too long %s gets an error that says what to ask for", async (_why, count, text, fewer) => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  await using shim = await palace.shim();
+  const ids: string[] = [];
+  for (let index = 0; index < count; index++) {
+    const note = { wing: "w", room: "r", content: `${index} ${text}` };
+    ids.push(((await shim.call("mempalace_add_drawer", note)) as { drawer_id: string }).drawer_id);
+  }
+  await expect(shim.call("mempalace_get_drawers", { drawer_ids: ids })).rejects.toThrow(/larger than 16777216 bytes/);
+  expect(await shim.call("mempalace_get_drawers", { drawer_ids: ids.slice(0, fewer) })).toMatchObject({
+    count: fewer,
+  });
+});
 
-it("a checkpoint with more notes than fit in one answer is refused before anything is filed", async () => {
+it("the broker refuses a checkpoint with too many notes for one answer before it files any", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using shim = await palace.shim();

@@ -53,7 +53,7 @@ describe.each(DOOR_NAMES)("over %s", (name) => {
     expect(result?.["tools"]).toEqual(toolsOf("full", "2026-07-28"));
   });
 
-  test("an unsupported protocol version is refused as such, whatever the method", async () => {
+  test("a request with an unsupported protocol version is refused for every method", async () => {
     for (const method of ["server/discover", "tools/list", "nobody/knows"]) {
       const { error } = await ask(door, method, {}, { ...ENVELOPE, [VERSION_META]: "2031-01-01" });
       expect(error, method).toEqual({
@@ -79,7 +79,7 @@ describe.each(DOOR_NAMES)("over %s", (name) => {
     expect((await call(door, "nope")).error).toMatchObject({ code: -32602, message: "Unknown tool: mempalace_nope" });
   });
 
-  test("the same connection serves both eras", async () => {
+  test("one connection serves clients of old and new revisions", async () => {
     const initialize = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "older", version: "1" } };
     const { result } = messageIn(await door.say({ id: 1, method: "initialize", params: initialize }));
     expect(result).toMatchObject({ protocolVersion: "2025-06-18", capabilities: { tools: {} } });
@@ -115,7 +115,7 @@ describe.each(DOOR_NAMES)("over %s", (name) => {
       });
   });
 
-  test("there are two prompts: one begins with the memory, one files what should stay", async () => {
+  test("there are two prompts: one reads the memory, and the other files new memories", async () => {
     await call(door, "add_drawer", { wing: "prompted", room: "r", content: "told by the prompt" });
     const get = (prompt: string, values: object = {}): Promise<Said> =>
       ask(door, "prompts/get", { name: prompt, arguments: values });
@@ -157,7 +157,7 @@ test("a client of an older revision keeps its titles and hints across a broker's
   expect(await shim.request("tools/list", {})).toEqual(before);
 });
 
-test("without a broker the shim answers the same, spools writes, and says why it cannot read", async () => {
+test("the shim without a broker gives the same answers, spools writes and explains failed reads", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using stream = await DOORS.stream(palace);
@@ -171,7 +171,7 @@ test("without a broker the shim answers the same, spools writes, and says why it
   expect((await ask(alone, "server/discover", {}, unspoken)).error).toMatchObject({ code: -32022 });
 });
 
-test("a client names itself in its requests, and the memory knows who wrote", async () => {
+test("a client's name in its requests becomes the author of its writes", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using door = await DOORS.stdio(palace);

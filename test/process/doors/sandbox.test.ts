@@ -26,7 +26,7 @@ async function expectFiledLater(palace: TestPalace, count: number): Promise<void
 describe.skipIf(reason)("a sandbox that refuses every socket", () => {
   for (const [name, errno] of Object.entries({ EPERM, EACCES }))
     for (const isRunning of [true, false])
-      test(`${name}, ${isRunning ? "with" : "without"} a broker outside: a read says why, and a write is spooled`, async () => {
+      test(`${name}, ${isRunning ? "with" : "without"} a broker outside: a read gives the reason, and a write is spooled`, async () => {
         await using palace = createTestPalace();
         if (isRunning) await palace.startBroker();
         const env = refusing(palace.home, errno);
@@ -41,7 +41,7 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
         await expectFiledLater(palace, 1);
       });
 
-  test("a write is refused with both reasons if the home is in memory that ends with the sandbox", async () => {
+  test("makes a write fail with both reasons if the home is in the sandbox's memory", async () => {
     await using palace = createTestPalace();
     const env = { ...palace.env, ...refusing(palace.home, EPERM) };
     const box = ["--dev-bind", "/", "/", "--tmpfs", palace.home, "--ro-bind", env.LD_PRELOAD, env.LD_PRELOAD];
@@ -54,7 +54,7 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
     expect(refused.stderr).toMatch(/sandbox.*cannot be kept on this machine either: .*lies in memory/);
   });
 
-  test("a shim in it answers the handshake, gives the reason for a failed read, and spools a write", async () => {
+  test("lets a shim answer the handshake, explain a failed read and spool a write", async () => {
     await using palace = createTestPalace();
     const shim = await palace.shim(refusing(palace.home, EPERM));
     await expect(shim.call("mempalace_search", { query: "anything" })).rejects.toThrow(/sandbox/);
@@ -64,7 +64,7 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
     await expectFiledLater(palace, 1);
   });
 
-  test("the hint names the setting of the sandbox that the environment variables show", async () => {
+  test("is named with its setting in the hint, according to the environment variables", async () => {
     await using palace = createTestPalace();
     const hintIn = async (env: Record<string, string>): Promise<string> =>
       (await palace.run("palace", ["search", "x"], { env: { ...refusing(palace.home, EPERM), ...env } })).stderr;
@@ -76,7 +76,7 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
     );
   });
 
-  test("palace stop changes nothing there, and palace doctor names the sandbox", async () => {
+  test("keeps palace stop from changing anything, and palace doctor names the sandbox", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     const env = refusing(palace.home, EPERM);

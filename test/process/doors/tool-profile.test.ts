@@ -11,7 +11,7 @@ const FULL = toolsOf("full").map(({ name }) => name);
 
 const names = (result: unknown): string[] => (result as { tools: { name: string }[] }).tools.map(({ name }) => name);
 
-test("two agents on one broker get different lists of tools, and both can call every tool", async () => {
+test("two agents on one broker get different tool lists, and both can call every tool", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using light = await palace.shim({ MEMPALACE_TOOLS: "light" });
@@ -35,7 +35,7 @@ test("without a broker the shim lists the same few tools", async () => {
   expect(names(await full.request("tools/list", {}))).toEqual(FULL);
 });
 
-test("over HTTP the address names the profile, and an unknown profile lists all tools", async () => {
+test("the HTTP address names the tool profile, and an unknown profile lists all tools", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   expect(await listOverHttp(palace, "/mcp?tools=light")).toEqual(LIGHT);

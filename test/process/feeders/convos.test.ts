@@ -94,7 +94,7 @@ function exchanges(from: number, count: number): string {
   }).join("");
 }
 
-test("an unchanged folder is neither read nor written; a touched file is read but not written", async () => {
+test("the miner skips an unchanged folder, and reads but does not write a touched file", async () => {
   await using palace = createTestPalace();
   const root = createTalks(palace);
   put(root, "blank.txt", " \n");
@@ -112,7 +112,7 @@ test("an unchanged folder is neither read nor written; a touched file is read bu
   expect(await acknowledged(palace)).toBe(writes);
 });
 
-test("of a transcript that grew only the new part is sent, and the drawers equal those of one run over the whole", async () => {
+test("the miner sends only the new part of a longer transcript", async () => {
   await using palace = createTestPalace();
   await using other = createTestPalace();
   const root = join(palace.home, "talks");
@@ -177,7 +177,7 @@ test("a partly filed source counts as not filed, and the next run completes it",
 });
 
 test.each(["SIGKILL", "SIGINT"] as const)(
-  "the next run continues a run that %s ended, and files each exchange once",
+  "the next run continues after %s and files each exchange once",
   async (signal) => {
     await using palace = createTestPalace();
     await using other = createTestPalace();
@@ -205,7 +205,7 @@ test.each(["SIGKILL", "SIGINT"] as const)(
   },
 );
 
-test("a broker that dies during a run only delays it: each exchange is filed once", async () => {
+test("a run survives the broker's death and files each exchange once", async () => {
   await using palace = createTestPalace();
   await using other = createTestPalace();
   const root = join(palace.home, "talks");
@@ -230,7 +230,7 @@ test("a broker that dies during a run only delays it: each exchange is filed onc
   expect(content(palace)).toEqual(content(other));
 });
 
-test("a conversation exported again under another name is not filed twice", async () => {
+test("a conversation exported under a second name is filed once", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, "exports");
   const talk = (about: string): object => ({
@@ -253,7 +253,7 @@ test("a conversation exported again under another name is not filed twice", asyn
     expect(texts.filter((text) => text.includes(`what about ${about} `))).toHaveLength(1);
 });
 
-test("a transcript that vanished, became blank or is unreadable keeps its drawers", async () => {
+test("a vanished, blank or unreadable transcript keeps its drawers", async () => {
   await using palace = createTestPalace();
   const root = createTalks(palace, 3);
   await mine(palace, [root]);
@@ -384,7 +384,7 @@ test("a session that both miners find is filed once, whichever comes first", asy
   }
 });
 
-test("a sweep files everything else, and names the message that it leaves out", { timeout: 120_000 }, async () => {
+test("a sweep names the message that it cannot file, and files all others", { timeout: 120_000 }, async () => {
   await using palace = createTestPalace();
   const said = (uuid: string, content: string): string =>
     JSON.stringify({

@@ -98,7 +98,7 @@ test("documents are filed under their staged path, in wing and room, with the or
   expect(results[0]?.text).toBe("first line\nsecond line of a text that is long enough\nthird \u00e9");
 });
 
-test("a run over an unchanged project writes neither staging nor notes, and makes no call that changes the palace", async () => {
+test("a run over an unchanged project writes nothing", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "still", ["README.md", "docs/a.md", "docs/b.md"]);
   put(root, "short.txt", "too short");
@@ -113,7 +113,7 @@ test("a run over an unchanged project writes neither staging nor notes, and make
   expect(await acknowledged(palace)).toBe(writes);
 });
 
-test("a touched file is not filed again, an edited one replaces its drawers, and a vanished one is removed", async () => {
+test("the feeder skips a touched file, replaces an edited file and removes a vanished file", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "edited", ["a.md", "b.md", "c.md"]);
   await feed(palace, [root]);
@@ -186,7 +186,7 @@ test("the same project from another home directory counts as the same project", 
   ]);
 });
 
-test("new room rules move the documents that they match, and file none twice", async () => {
+test("new room rules move the matching documents and file none twice", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "rooms", ["docs/a.md", "misc/b.md"]);
   await feed(palace, [root]);
@@ -219,7 +219,7 @@ async function interrupt(
   return { code, stdout: output.stdout, lines: output.stderr.split("\n  + [").length - 1 };
 }
 
-test("after a kill the next run continues where the first one stopped, and files no document twice", async () => {
+test("the next run continues after a kill and files no document twice", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "killed", MANY);
   const { lines } = await interrupt(palace, root, "SIGKILL");
@@ -232,7 +232,7 @@ test("after a kill the next run continues where the first one stopped, and files
   expect((await drawersOf(palace, "killed")).size).toBe(MANY.length - 1);
 });
 
-test("Ctrl-C finishes the documents in progress and reports how far it came, and the next run files the rest", async () => {
+test("Ctrl-C finishes the current documents, reports the progress and leaves the others to the next run", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "stopped", MANY);
   const { code, stdout, lines } = await interrupt(palace, root, "SIGINT");
@@ -241,7 +241,7 @@ test("Ctrl-C finishes the documents in progress and reports how far it came, and
   expect(await feed(palace, [root])).toMatchObject({ code: 0, filed: MANY.length - lines, unchanged: lines });
 });
 
-test("a broker that dies during a run only delays it: each document is filed once", async () => {
+test("a run survives the broker's death and files each document once", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "restarted", MANY);
   await palace.run("palace", ["start"]);
@@ -298,7 +298,7 @@ test("a folder that lost all its documents empties the palace only on request", 
   expect((await drawersOf(palace, "away")).size).toBe(0);
 });
 
-test("why explains a decision by the rule that made it", async () => {
+test("why names the rule behind a decision", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "asked", ["docs/2024-01-02-plan.md", "private/x.md", "drafts/y.md"]);
   put(root, ".gitignore", "private/\n");
@@ -354,7 +354,7 @@ test("a missing folder is an error with a hint and the feeder's exit code", asyn
   expect(stderr).toMatch(/^mempalace-docs: .*nowhere does not exist.*\n {2}\S.*\n$/);
 });
 
-test("a word list is not filed, leaves the palace if it was filed before, and why says so", async () => {
+test("a word list is not filed, and leaves the palace if it was filed before", async () => {
   await using palace = createTestPalace();
   const project = createProject(palace, "model", ["README.md"]);
   put(project, "vocab.txt", Array.from({ length: 600 }, (_, at) => `word${at} is short`).join("\n"));

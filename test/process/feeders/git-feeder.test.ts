@@ -63,7 +63,7 @@ function subjects(palace: TestPalace): string[] {
   return [...ourRows(palace).values()].map(({ text }) => text.split("\n", 1)[0] ?? "").sort();
 }
 
-test("commits are filed whole and once: again, amended, rebased, in a worktree; others are left out or cut", async () => {
+test("each commit is filed whole and once, even if amended, rebased or seen in a worktree", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();
@@ -119,7 +119,7 @@ test("commits are filed whole and once: again, amended, rebased, in a worktree; 
   client.close();
 });
 
-test("a killed or interrupted run leaves whole commits, and the next run files the others, each once", async () => {
+test("a killed run leaves whole commits, and the next run files the others once", async () => {
   await using palace = createTestPalace();
   const { root, git } = repositoryOf(palace, "long");
   const entries = Array.from({ length: COMMITS }, (_, at) => {

@@ -101,7 +101,7 @@ function content(palace: TestPalace, isStaged: boolean): unknown[] {
 }
 
 test.each(MINERS)(
-  "$name: killed again and again, the miner files the same as an undisturbed run",
+  "$name: a miner killed many times files the same as an undisturbed run",
   { timeout: 600_000 },
   async ({ name, make, grow, argv }) => {
     const isStaged = name === "docs";

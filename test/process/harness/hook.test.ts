@@ -32,7 +32,7 @@ async function file(palace: TestPalace, content: string): Promise<void> {
 }
 
 describe("at the beginning of a session", () => {
-  test("an agent gets the palace's notes, fenced and masked, except when it resumes a session", async () => {
+  test("an agent gets the palace's notes, fenced and masked, except in a resumed session", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     await file(palace, POISON);
@@ -54,7 +54,7 @@ describe("at the beginning of a session", () => {
     expect(await claude(palace, { hook_event_name: "SessionStart", source: "startup" }, on)).toBe(said);
   });
 
-  test("the same session gets the same bytes again, even if notes were filed meanwhile", async () => {
+  test("the same session gets the same bytes even after new notes", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     await file(palace, "first of all");
@@ -132,7 +132,7 @@ describe("at the beginning of a session", () => {
     expect(await claude(palace, begins)).toMatch(/Known of this project[\s\S]*says Ann[\s\S]*elsewhere[\s\S]*says Bob/);
   });
 
-  test("a hook answers a host that never closes its stdin, and stores that host's turn", async () => {
+  test("a hook stores the turn of a host that never closes its stdin", async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_OUTCOMES: "on" } });
     await palace.startBroker();
     await file(palace, "the spare key hangs behind the door {");
@@ -221,7 +221,7 @@ describe("no agent fails", () => {
   });
 });
 
-test("a session that pauses and ends at once is filed whole, once", async () => {
+test("a session that pauses and ends at once is filed whole and once", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const id = "0f0f0f0f-1111-4222-8333-444444444444";
@@ -302,7 +302,7 @@ test("opencode's diary gets one entry for every fifteen messages of the user, no
   database.close();
 });
 
-test("an entry of opencode's diary is not written twice, even if its count was lost", async () => {
+test("a lost count does not write an entry of opencode's diary twice", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const database = createOpencodeDatabase(join(palace.home, ".local/share/opencode/opencode.db"));

@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => taken.close());
 
-test("each client reports a door that cannot be opened, with the fix; once the door is removed the next start succeeds", async () => {
+test("each client reports a door that cannot be opened, together with the fix", async () => {
   await using palace = createTestPalace();
   const bad = { env: { MEMPALACE_LISTEN: `tcp://${address}` } };
   const why = `MEMPALACE_LISTEN: ${address} cannot be listened at (EADDRINUSE)\n  choose another port, or end what listens there\n`;
@@ -31,7 +31,7 @@ test("each client reports a door that cannot be opened, with the fix; once the d
   expect(mended.code, mended.stderr).toBe(0);
 });
 
-test("an agent gets the reason of the failed start, and after the cause is removed the next agent gets an answer", async () => {
+test("an agent gets the reason of a failed start, and the next agent gets an answer after the fix", async () => {
   await using palace = createTestPalace();
   const env = { MEMPALACE_LISTEN: `tcp://${address}` };
   await expect(palace.shim(env)).rejects.toThrow(`MEMPALACE_LISTEN: ${address} cannot be listened at (EADDRINUSE)`);

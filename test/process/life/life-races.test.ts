@@ -13,7 +13,7 @@ async function brokersOf(palace: TestPalace): Promise<number> {
   return processesWith(palace.home).length;
 }
 
-test("clients that connect just when the idle broker ends reach the next one, and lose no write", async () => {
+test("clients that connect while the idle broker ends reach the next broker and lose no write", async () => {
   // The broker ends after a fifth of a second without clients, so each pause below may or may not end it.
   await using palace = createTestPalace({ env: { MEMPALACE_IDLE_EXIT_MINUTES: String(0.2 / 60) } });
   const random = seededRandom(11);
@@ -81,7 +81,7 @@ test("a stop while clients start brokers causes no start loop and no second brok
   for (const shim of shims) await shim.close();
 });
 
-test("replacing the broker under running sessions (an update) only delays them", async () => {
+test("an update of the broker only delays running sessions", async () => {
   await using palace = createTestPalace();
   const shims = await Promise.all(Array.from({ length: 4 }, () => palace.shim()));
   const ids = new Set<string>();

@@ -29,7 +29,7 @@ async function future(palace: TestPalace, claims: { pid?: number; instanceId?: s
   return child;
 }
 
-test("the process that listens and answers as broker.json says is drained", async () => {
+test("stop drains the process that listens and answers as broker.json says", async () => {
   await using palace = createTestPalace();
   const child = await future(palace, {});
   const ended = once(child, "exit");
@@ -38,7 +38,7 @@ test("the process that listens and answers as broker.json says is drained", asyn
   expect(await ended).toEqual([0, null]);
 });
 
-test("a pid that only broker.json names, and /health does not confirm, never gets a signal", async () => {
+test("stop never signals a pid that /health does not confirm", async () => {
   await using palace = createTestPalace();
   const bystander = spawn(process.execPath, ["-e", "setTimeout(() => {}, 60000)"], { stdio: "ignore" });
   const child = await future(palace, { pid: bystander.pid ?? 0 });

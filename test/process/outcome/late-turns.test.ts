@@ -58,7 +58,7 @@ async function kept(palace: TestPalace, agent = AGENT): Promise<Kept[]> {
     .sort((one, other) => one.at - other.at);
 }
 
-test("turns without a broker are spooled, and the next broker stores them once, in order, with their times", async () => {
+test("the next broker stores spooled turns once, in order and with their times", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await clientOf(palace);
@@ -105,7 +105,7 @@ test("turns without a broker are spooled, and the next broker stores them once, 
   for (const one of [next, pi]) one.close();
 });
 
-test("a turn delivered late becomes a memory, and changes neither the current turn nor the question about it", async () => {
+test("a late turn becomes a memory and does not affect the current turn", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await palace.run("palace", ["stop"]);
@@ -131,7 +131,7 @@ test("a turn delivered late becomes a memory, and changes neither the current tu
   client.close();
 });
 
-test("a turn sent to a broker that is killed before it answers, or is stopped (SIGSTOP), is stored once", async () => {
+test("a turn is stored once although its broker is killed or paused before it answers", async () => {
   await using palace = createTestPalace();
   // Only the test starts this broker.
   const env = { MEMPALACE_BROKER: `unix:${palace.config.paths.socketPath}` };
@@ -151,7 +151,7 @@ test("a turn sent to a broker that is killed before it answers, or is stopped (S
   await expect.poll(() => waiting(palace)).toEqual([]);
 });
 
-test("a hook that may start a broker stores the turn once, whether the broker is up in time or not", async () => {
+test("a hook that may start a broker stores the turn once", async () => {
   await using palace = createTestPalace();
   const gone = await palace.startBroker();
   gone.kill("SIGKILL");
@@ -171,7 +171,7 @@ test("with outcomes off a turn is not spooled", async () => {
   expect(waiting(palace)).toHaveLength(1);
 });
 
-test("if the spool cannot be written, the hook offers the turn to the broker as long as it has time", async () => {
+test("the hook without a usable spool keeps offering the turn to the broker", async () => {
   await using palace = createTestPalace();
   const held = await palace.startBroker();
   const { spoolRoot } = palace.config.paths;
@@ -186,7 +186,7 @@ test("if the spool cannot be written, the hook offers the turn to the broker as 
   expect((await kept(palace)).map(({ text }) => text)).toEqual(["User: where?\n\nAssistant: here"]);
 });
 
-test("a slow broker stores a turn that was spooled meanwhile, and the spool is empty afterwards", async () => {
+test("a slow broker stores a spooled turn once and leaves the spool empty", async () => {
   await using palace = createTestPalace();
   const held = await palace.startBroker();
   held.kill("SIGSTOP");

@@ -49,7 +49,7 @@ test("a shown memory and its exchange gain a use when the agent scores the answe
   client.close();
 });
 
-test("only a completed answer is judged, once, and only in its own conversation", async () => {
+test("only a completed answer is judged, once and in its conversation", async () => {
   await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
@@ -281,7 +281,7 @@ test("a score counts for the agent's own conversation, once a turn, and not at a
   for (const { client } of talks) client.close();
 });
 
-test("an answer that was not stored is not judged, and the answer before it is not judged in its place", async () => {
+test("the broker judges neither an answer that was not stored nor the answer before it", async () => {
   await using palace = await palaceWithModel();
   const client = await clientOf(palace);
   const conversation = "a";

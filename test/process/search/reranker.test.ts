@@ -22,7 +22,7 @@ async function ready(client: Client): Promise<unknown> {
   return (await client.call("palace.status", {})).search.reranker;
 }
 
-test("a cross-encoder orders the hits; a missing or broken one changes no order; doctor reports all three", async () => {
+test("a cross-encoder orders the hits, and a missing or broken one leaves their order unchanged", async () => {
   await using palace = createTestPalace();
   const model = writeTinyModel(join(palace.home, "model"));
   const orders: string[][] = [];

@@ -44,7 +44,7 @@ async function fileNotes(palace: TestPalace): Promise<void> {
   client.close();
 }
 
-test("each agent finds the note of its own project first, also in a worktree and a moved clone, but after a clearly better one", async () => {
+test("each agent finds notes of its project first, unless another note is clearly better", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await fileNotes(palace);

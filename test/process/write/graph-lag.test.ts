@@ -15,7 +15,7 @@ async function graph(palace: TestPalace): Promise<StatusReport["graph"]> {
   }
 }
 
-test("while another process has locked the graph file, the status says what waits, for how long and why; then the facts are written", async () => {
+test("the status explains the wait for a locked graph file, and the facts are written afterwards", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const shim = await palace.shim();

@@ -35,46 +35,42 @@ const CASES = [
   { wing: "lost", at: "link.rebuild", isLost: true },
 ] as const;
 
-test(
-  "the next run makes the links of a mine that was killed after it filed its files",
-  { timeout: 300_000 },
-  async () => {
-    await using palace = createTestPalace();
-    await palace.startBroker();
-    const client = await palace.client();
-    const notes = join(dirname(palace.config.paths.cacheDir), "mempalace-projects");
-    const hallways = async (wing: string): Promise<unknown> =>
-      ((await client.callTool("mempalace_list_hallways", { wing })) as { total: number }).total;
+test("the next run makes the missing links after a mine was killed", { timeout: 300_000 }, async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const client = await palace.client();
+  const notes = join(dirname(palace.config.paths.cacheDir), "mempalace-projects");
+  const hallways = async (wing: string): Promise<unknown> =>
+    ((await client.callTool("mempalace_list_hallways", { wing })) as { total: number }).total;
 
-    for (const { wing, at, isLost } of CASES) {
-      const root = join(palace.home, wing);
-      const kept = join(palace.home, `notes of ${wing}`);
-      mkdirSync(root, { recursive: true });
-      for (let file = 0; file < 3; file++) writeFileSync(join(root, `${file}.md`), `${SAID} It is file ${file}.\n`);
-      let sent = 0;
-      const dying = {
-        call: async (method: string, ...rest: unknown[]): Promise<unknown> => {
-          const call = client.call.bind(client) as (name: string, ...more: unknown[]) => Promise<unknown>;
-          const result = method === "link.rebuild" ? undefined : await call(method, ...rest);
-          const isLast = method === "link.rebuild" || (method === "source.replace" && ++sent === 3);
-          if (isLast && method === at) cpSync(notes, kept, { recursive: true });
-          if (result === undefined) throw new Error("killed here");
-          return result;
-        },
-      } as Caller;
-      expect(await run(palace, wing, root, dying)).toMatchObject({ filed: 3 });
-      // Restores the notes that are on the disk at the moment of the kill.
-      rmSync(notes, { recursive: true });
-      if (!isLost) cpSync(kept, notes, { recursive: true });
+  for (const { wing, at, isLost } of CASES) {
+    const root = join(palace.home, wing);
+    const kept = join(palace.home, `notes of ${wing}`);
+    mkdirSync(root, { recursive: true });
+    for (let file = 0; file < 3; file++) writeFileSync(join(root, `${file}.md`), `${SAID} It is file ${file}.\n`);
+    let sent = 0;
+    const dying = {
+      call: async (method: string, ...rest: unknown[]): Promise<unknown> => {
+        const call = client.call.bind(client) as (name: string, ...more: unknown[]) => Promise<unknown>;
+        const result = method === "link.rebuild" ? undefined : await call(method, ...rest);
+        const isLast = method === "link.rebuild" || (method === "source.replace" && ++sent === 3);
+        if (isLast && method === at) cpSync(notes, kept, { recursive: true });
+        if (result === undefined) throw new Error("killed here");
+        return result;
+      },
+    } as Caller;
+    expect(await run(palace, wing, root, dying)).toMatchObject({ filed: 3 });
+    // Restores the notes that are on the disk at the moment of the kill.
+    rmSync(notes, { recursive: true });
+    if (!isLost) cpSync(kept, notes, { recursive: true });
 
-      expect(await hallways(wing), wing).toBe(0);
-      const next = await run(palace, wing, root, client);
-      expect(next, wing).toMatchObject({ filed: 0, unchanged: 3 });
-      expect(next.links?.hallways, wing).toBeGreaterThan(0);
-      expect(await hallways(wing), wing).toBeGreaterThan(0);
-      // Later runs do not touch them.
-      expect((await run(palace, wing, root, client)).links, wing).toBeUndefined();
-    }
-    client.close();
-  },
-);
+    expect(await hallways(wing), wing).toBe(0);
+    const next = await run(palace, wing, root, client);
+    expect(next, wing).toMatchObject({ filed: 0, unchanged: 3 });
+    expect(next.links?.hallways, wing).toBeGreaterThan(0);
+    expect(await hallways(wing), wing).toBeGreaterThan(0);
+    // Later runs do not touch them.
+    expect((await run(palace, wing, root, client)).links, wing).toBeUndefined();
+  }
+  client.close();
+});

@@ -44,7 +44,7 @@ const files = (palace: TestPalace): string[] =>
     ? readdirSync(palace.config.paths.spoolDir).filter((name) => !name.endsWith(".tmp"))
     : [];
 
-test("the writes of an agent that works while the broker is stopped by hand are delivered later, in order and once", async () => {
+test("an agent's writes are delivered in order and once after the broker was stopped by hand", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const earlier = await palace.shim();
@@ -106,7 +106,7 @@ test("a spooled drawer's answer has its later id, also for an agent that never s
   await later.close();
 });
 
-test("without a broker too, wrong arguments are refused in the broker's words, and the write is not spooled", async () => {
+test("the shim without a broker refuses wrong arguments in the broker's words and spools nothing", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const wrong: [string, Record<string, unknown>][] = [
@@ -130,7 +130,7 @@ test("without a broker too, wrong arguments are refused in the broker's words, a
   expect(await shim.call("mempalace_add_drawer", note(0))).toMatchObject({ spooled: true });
 });
 
-test("writes for a ledger of a newer version wait, even while a broker runs, and are delivered when the version is back", async () => {
+test("writes for a newer ledger wait and are delivered once the matching version is back", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["start"]);
   const shim = await palace.shim();
@@ -324,7 +324,7 @@ test("agents are killed while they spool writes, and brokers while they get them
   }
 });
 
-test("a spooled write that the broker refuses for good is set aside and named, and the writes after it are filed", async () => {
+test("a spooled write that the broker refuses for good is set aside, and later writes are filed", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["stop"]);
   const shim = await palace.shim();
