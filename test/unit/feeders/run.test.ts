@@ -16,7 +16,7 @@ function runOf(signal = new AbortController().signal) {
 const FILES = ["a", "b", "c", "d", "e"];
 const nameOf = (name: string): string => name;
 
-test("a few sources are filed at a time, and progress names each", async () => {
+test("files a few sources at a time and names each source in the progress", async () => {
   const run = runOf();
   const releases: (() => void)[] = [];
   const file = (name: string): Promise<number> => {
@@ -37,7 +37,7 @@ test("a few sources are filed at a time, and progress names each", async () => {
   expect(run.report.interrupted).toBe(false);
 });
 
-test("with a limit sources are filed one after the other, until that many are filed", async () => {
+test("with a limit files sources one by one until the limit is reached", async () => {
   const run = runOf();
   const file = async (name: string): Promise<number | undefined> => {
     run.begun.push(name);
@@ -50,7 +50,7 @@ test("with a limit sources are filed one after the other, until that many are fi
   expect(run.begun).toEqual(["a", "b", "c"]);
 });
 
-test("after an error no other source begins, and the loop throws the error", async () => {
+test("after an error the loop begins no other source and throws the error", async () => {
   const run = runOf();
   const file = async (name: string): Promise<number> => {
     run.begun.push(name);
@@ -62,7 +62,7 @@ test("after an error no other source begins, and the loop throws the error", asy
   expect(run.begun).toEqual(["a", "b"]);
 });
 
-test("Ctrl-C is noticed between sources that are read without waiting", async () => {
+test("Ctrl-C stops the loop even between sources that need no waiting", async () => {
   const controller = new AbortController();
   const run = runOf(controller.signal);
   const file = (name: string): Promise<number> => {

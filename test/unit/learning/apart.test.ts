@@ -72,7 +72,7 @@ const pastOf = (profile: Profile, id: string): number | undefined => {
   return told.found ? told.uses : undefined;
 };
 
-test("names with the same slug get different keys, and a name without letters gets none", () => {
+test("names with the same slug get different keys", () => {
   expect(["work", "Work", "work!", "my-home", "My home", "öl", "!", ""].map(profileKey)).toEqual([
     "work",
     expect.stringMatching(/^work-[0-9a-f]{12}$/),
@@ -88,7 +88,7 @@ test("names with the same slug get different keys, and a name without letters ge
     expect(() => write("outcome.record", { key_takeaway: "Nobody's", profile })).toThrow("PROTOCOL_BAD_PARAMS");
 });
 
-test("the same text with the same key in two profiles makes two memories", async () => {
+test("the same text in two profiles makes two memories", async () => {
   const summary = { outcome: "worked", exchange_summary: "The hangar was locked", facts: ["It is locked on Sundays"] };
   for (const profile of [...PROFILES, ...PROFILES]) write("outcome.score", summary, { profile });
   for (const profile of PROFILES)
@@ -96,7 +96,7 @@ test("the same text with the same key in two profiles makes two memories", async
   expect(profilesIn(reader.places())).toEqual(new Set(PROFILES));
 });
 
-test("a profile learns no lessons from another profile, however many there are", () => {
+test("a profile learns no lessons from another profile", () => {
   const [ours, theirs] = [takeaway(undefined, "Unlock the hangar"), takeaway("work", "Unlock the work hangar")];
   for (let turn = 0; turn < 3; turn++) praised(undefined, ours, "c1");
   // More outcomes than are read for one concept.
@@ -119,7 +119,7 @@ test("a profile learns no lessons from another profile, however many there are",
   ]);
 });
 
-test("a conversation is asked, scored and counted only in its own profile", () => {
+test("a conversation is asked about, scored and counted only in its profile", () => {
   const theirs = takeaway("work", "Unlock the work hangar");
   write("turn.begin", { conversation: "c1" }, { profile: "work", findings: { drawers: [theirs], mark: undefined } });
   write("turn.end", { conversation: "c1", user: ASKED, assistant: "It is locked." }, { profile: "work" });
@@ -147,7 +147,7 @@ test("a conversation is asked, scored and counted only in its own profile", () =
   });
 });
 
-test("each profile's memories are aged, undone and forgotten like any other", async () => {
+test("the memories of each profile are aged, undone and forgotten", async () => {
   const ids = PROFILES.map((profile) => takeaway(profile, `The zeppelin of ${profile ?? "all"} is grey`));
   const proven = takeaway("work", "Unlock the work hangar");
   for (let turn = 0; turn < 4; turn++) praised("work", proven, `c${turn}`);

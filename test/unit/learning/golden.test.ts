@@ -101,7 +101,7 @@ function life(collection: Collection, standing: Standing, outcomes: readonly Tel
   });
 }
 
-test("a memory moves from the day's collection up to the proven ones, and back", () => {
+test("a memory moves from the working collection up to the proven memories and back", () => {
   const standing = (score: number, uses: number, successes: number): Standing => ({
     ...newStanding(score),
     ...{ uses, successes, lastUsedMs: NOW_MS },
@@ -122,7 +122,7 @@ test("the scores of a memory in several lists are added", () => {
   expect(scores[0]?.id).toBe("a");
 });
 
-test("books are cut at sentences, or without sentences in windows of fixed size", () => {
+test("cuts books at sentences, or else in windows of fixed size", () => {
   const lengths = (text: string, cut?: { size: number; overlap: number }): number[] =>
     chunks(text, cut).map(({ length }) => length);
   const sentences = (count: number, length: number): string =>

@@ -16,7 +16,7 @@ function told(id: string, outcome: Telling, concepts: readonly number[], atMs = 
   return { id, outcome, concepts, atMs, collection, context: "general" };
 }
 
-test("a question is stored as numbers, single words first, and every process stores it alike", () => {
+test("stores a question as numbers that are the same in every process", () => {
   expect(keptConcepts(QUESTION).slice(0, 4)).toEqual(["configure", "mode", "strict", "typescript"]);
   const question = questionOf(QUESTION);
   expect(question).toMatchObject({ context: "coding", concepts: { length: 9 } });
@@ -27,7 +27,7 @@ test("a question is stored as numbers, single words first, and every process sto
   expect(questionOf("why is it?")).toBeUndefined();
 });
 
-test("only the first thousand characters of a long question are read", () => {
+test("reads only the first thousand characters of a long question", () => {
   const long = "x".repeat(1_000_000);
   expect(questionOf(long)?.concepts).toHaveLength(1);
   expect(questionOf(long)).toEqual(questionOf(long.slice(0, 1_000)));
@@ -35,7 +35,7 @@ test("only the first thousand characters of a long question are read", () => {
   expect(questionOf(words)?.concepts).toHaveLength(24);
 });
 
-test("questions are equal if all their concepts are, and similar if they share at least three and half of both", () => {
+test("questions are similar if they share three concepts and half of each question's concepts", () => {
   expect(likeness([1, 2, 3], [3, 2, 1])).toEqual({ how: "exactly", shared: 3 });
   expect(likeness([1, 2, 3, 4], [2, 3, 4, 5])).toEqual({ how: "partly", shared: 3 });
   expect(likeness([1, 2, 3, 4, 5], [2, 3, 4, 6, 7])).toBeUndefined();
@@ -43,7 +43,7 @@ test("questions are equal if all their concepts are, and similar if they share a
   expect(likeness([], [])).toBeUndefined();
 });
 
-test("a memory that solved a question twice and failed far less is a solution; the three surest are named", () => {
+test("names the three memories that solved a question most reliably", () => {
   const asked = { concepts: [1, 2, 3, 4] };
   const again = (id: string, times: number, concepts: readonly number[], atMs = 1): Answered[] =>
     Array.from({ length: times }, () => told(id, "worked", concepts, atMs));
@@ -67,7 +67,7 @@ test("a memory that solved a question twice and failed far less is a solution; t
   ]);
 });
 
-test("a concept's routes come from its outcomes, by the collection that had the memory then", () => {
+test("a concept's route counts outcomes by the collection of the scored memory", () => {
   const many = Array.from({ length: 10 }, (_, at) => told("a", "worked", [1, 2], at, "patterns"));
   const routes = routesOf({ concepts: [1, 5] }, [...many, told("b", "failed", [1, 9], 1, "history")]);
   expect(routes).toEqual([
@@ -83,12 +83,12 @@ test("a concept's routes come from its outcomes, by the collection that had the 
   expect(routesOf({ concepts: [1] }, [told("b", "failed", [1], 1, "no collection")])).toEqual([]);
 });
 
-test("a partial success counts half in a rate", () => {
+test("a partial success counts half in a success rate", () => {
   expect(rateOf({ worked: 2, failed: 1, partial: 2 })).toEqual({ uses: 5, rate: 0.6 });
   expect(rateOf({ worked: 0, failed: 0, partial: 0 })).toEqual({ uses: 0, rate: 0 });
 });
 
-test("a question that names the same things as good facts prefers memories that name them too", () => {
+test("a question prefers memories that share its names with good facts", () => {
   const weight = { importance: 1, confidence: 1 };
   const found = [
     { collection: "memory_bank", text: "Orca is the team of payments", weight },
@@ -100,7 +100,7 @@ test("a question that names the same things as good facts prefers memories that 
   expect(entitiesNamed("What does Orca do?", found.slice(2))).toEqual([1, 1]);
 });
 
-test("a score belongs to the agent's own newest search that returned the memory", () => {
+test("a score belongs to the agent's newest search that returned the memory", () => {
   const searches = new Searches();
   const [ada, bob] = [searches.of("ada"), searches.of("bob")];
   ada.note(["a", "b"], QUESTION);

@@ -46,7 +46,7 @@ test("0.7 + 0.2 counts as the 0.9 that a promotion needs", () => {
   expect(fate("history", now, 0)).toEqual({ kind: "moves", to: "patterns" });
 });
 
-test("a bad memory is deleted, a new one only at a lower score, and facts and books never", () => {
+test("deletes bad memories, new memories only at a lower score, and never facts or books", () => {
   const bad = standing(0.15, 3, 0);
   expect(fate("working", bad, 7 * DAY_MS)).toEqual({ kind: "stays" });
   expect(fate("working", bad, 7 * DAY_MS + 1)).toEqual({ kind: "goes" });
@@ -55,7 +55,7 @@ test("a bad memory is deleted, a new one only at a lower score, and facts and bo
   expect(fate("books", standing(0, 9, 0), 30 * DAY_MS)).toEqual({ kind: "stays" });
 });
 
-test("a working memory expires after a day and a history memory after thirty, unless promoted", () => {
+test("a working memory expires after a day, and a history memory after thirty days", () => {
   expect(aged("working", standing(0.5, 1, 1), 24 * HOUR_MS)).toEqual({ kind: "stays" });
   expect(aged("working", standing(0.5, 1, 1), 24 * HOUR_MS + 1)).toEqual({ kind: "goes" });
   expect(aged("working", standing(0.8, 2, 2), 25 * HOUR_MS)).toEqual({ kind: "moves", to: "history" });
@@ -64,7 +64,7 @@ test("a working memory expires after a day and a history memory after thirty, un
   expect([isGarbage("working", { score: 0.19 }), isGarbage("memory_bank", { score: 0 })]).toEqual([true, false]);
 });
 
-test("the more a memory has proven itself, the more its outcomes count", () => {
+test("the outcomes of a proven memory count more in its rank", () => {
   const share = (uses: number, learned: number, collection: "working" | "memory_bank" = "working", weight = USUAL) =>
     learnedShare({ collection, standing: { score: 0.5, uses, successes: uses }, weight }, learned);
   expect([share(5, 0.8), share(3, 0.7), share(2, 0.5), share(2, 0.49), share(1, 1)]).toEqual([
@@ -74,7 +74,7 @@ test("the more a memory has proven itself, the more its outcomes count", () => {
   expect(share(0, 0.49, "memory_bank")).toBe(0.5);
 });
 
-test("contradictory outcomes count less, and the newest count most", () => {
+test("contradictory outcomes count less, and the newest outcomes count most", () => {
   const past = (signs: string) =>
     [...signs].map((sign, atMs): PastOutcome => ({ outcome: sign === "Y" ? "worked" : "failed", atMs, reason: null }));
   const [clear, mixed] = [wrongShare(Array(20).fill(past("YYYY"))), wrongShare(Array(20).fill(past("YNYN")))];
@@ -95,7 +95,7 @@ test("contradictory outcomes count less, and the newest count most", () => {
   expect(of("N", clear, false)).toBe(of("N"));
 });
 
-test("a new memory ranks before a proven but less similar one, and a failed one after an equally similar one", () => {
+test("a new memory ranks before a less similar proven memory, and before an equally similar failed memory", () => {
   const of = (similarity: number, uses: number, successes: number, score = 0.5, trusted = 1) =>
     worth({ collection: "working", standing: { score, uses, successes }, weight: USUAL }, similarity, trusted);
   expect(of(0.7, 0, 0)).toBeGreaterThan(of(0.6, 50, 50, 1, 1.67));
@@ -131,7 +131,7 @@ test("each reason to prefer a memory reduces its distance", () => {
   expect(entityBoost([1, 1, 1, 1])).toBe(1.1);
 });
 
-test("a memory far less similar than the best is not ranked, unless it has nearly as many of the question's words", () => {
+test("drops a memory far less similar than the best, unless the memory has the question's words", () => {
   const found = (name: string, cosine: number, words = 0) => ({ name, cosine, words });
   const names = (all: ReturnType<typeof found>[]): string =>
     alike(all)
@@ -158,7 +158,7 @@ test("a cross-encoder counts only for a memory with few outcomes", () => {
   expect(reread({ standing: { uses: 0 }, fact: USUAL, before }, fitOf(0))).toBeCloseTo(0.5 * (1 + 0.3 * 0.49), 9);
 });
 
-test("an id names its collection, and its digits stay the same in every collection", () => {
+test("an id names its collection and keeps its digits in every collection", () => {
   const ids = [
     "memory_bank_12ab34cd",
     "book_12ab34cd_chunk_0",
@@ -173,7 +173,7 @@ test("an id names its collection, and its digits stay the same in every collecti
   expect(idsOf("drawer_a_1")).toEqual([]);
 });
 
-test("a question searches all collections until its concepts are known, then those that answered it", () => {
+test("a question with known concepts searches only the collections that answered it", () => {
   const tally = (successes: number, failures = 0) => ({
     successes,
     failures,
@@ -205,7 +205,7 @@ test("a route learns from outcomes, and its best collection is the one with the 
   });
 });
 
-test("filters compare values, days and bounds, and a missing field equals no value", () => {
+test("a filter compares values, days and bounds", () => {
   const past = [{ outcome: "worked" as const, atMs: 0, reason: null }];
   const standing = { ...newStanding(0.7), uses: 3, successes: 2.5, past };
   const held = { metadata: { created_at: "2026-05-01T10:00:00Z", kind: "note" }, standing };
@@ -226,7 +226,7 @@ test("filters compare values, days and bounds, and a missing field equals no val
   expect(unknownOperator({ uses: { $in: [3] }, kind: "x" })).toBeUndefined();
 });
 
-test("memories are sorted by time or score, and those without a time come last", () => {
+test("sorts memories by time or score, with unknown times last", () => {
   const memory = (id: string, score: number, metadata: Record<string, string>) => ({ id, score, metadata });
   const all = [
     memory("a", 0.5, { created_at: "2026-01-01" }),
@@ -240,12 +240,12 @@ test("memories are sorted by time or score, and those without a time come last",
   expect([ids("relevance"), ids("recency"), ids("score")]).toEqual(["abc", "cab", "bac"]);
 });
 
-test("only whole words make a question one about recent events", () => {
+test("a question asks for recent events only with a whole word such as last", () => {
   expect(["what did we do last", "Just now?", "the latest"].every(asksForRecent)).toBe(true);
   expect(["blast radius", "dragon", "todays"].some(asksForRecent)).toBe(false);
 });
 
-test("acronyms are expanded once, and everyday words only in capitals", () => {
+test("expands acronyms once, and everyday words only in capitals", () => {
   expect(spelledOut("fix  the\nAPI.")).toBe("fix the API. application programming interface");
   expect(spelledOut("api of the application programming interface")).toBe(
     "api of the application programming interface",
@@ -254,19 +254,19 @@ test("acronyms are expanded once, and everyday words only in capitals", () => {
   expect(spelledOut("the US tax")).toBe("the US tax united states");
 });
 
-test("a talk is of the kind with most of its keywords", () => {
+test("a talk is of the kind that has the most keywords in the talk", () => {
   expect(contextType("my build fails in a test")).toBe("coding");
   expect(contextType("tax on savings and income, error")).toBe("finance");
   expect(contextType("hello")).toBe("general");
 });
 
-test("weights are read from words, text and lists", () => {
+test("reads weights from words, text and lists", () => {
   expect(["high", "Medium", ["low"], "0.25", 3, "", null, "what"].map((value) => readWeight(value, 0.7))).toEqual([
     ...[0.9, 0.7, 0.5, 0.25, 1, 0.7, 0.7, 0.7],
   ]);
 });
 
-test("a fact is meant by its words or by its meaning, but not by a text that says too little", () => {
+test("finds the fact that a text means by words or by meaning", () => {
   const near = [
     { id: "one", text: "The user likes tea", cosine: 0.7 },
     { id: "two", text: "tea", cosine: 0.5 },
@@ -294,7 +294,7 @@ test("ages, outcomes and times are written in short form", () => {
   expect(["yesterday", "note 3", "0", "2026-13-01"].map(timeOf)).toEqual([NaN, NaN, NaN, NaN]);
 });
 
-test("an exchange is scored once, when the user replies to a completed answer", () => {
+test("asks for an exchange's score once, after the user replied to a completed answer", () => {
   const first = onPrompt(newConversation("pi/1", "pi", NOW_MS), false, NOW_MS);
   expect(first).toMatchObject({ turn: 1, isAsked: false });
   const second = onPrompt(onStop(first, "working_1", NOW_MS), true, NOW_MS);

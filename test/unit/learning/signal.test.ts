@@ -19,21 +19,21 @@ test.each([
   expect(afterSignal(before, signal, 5)).toEqual({ ...before, score });
 });
 
-test("every signal of a host has an effect, and agents' and users' scores do not count as signals", () => {
+test("every signal of a host has an effect", () => {
   expect(Object.keys(SIGNALS)).toEqual([...HOST_SIGNALS, "asked-again"]);
   const others: OutcomeSource[] = ["agent", "user"];
   for (const one of others) expect(isSignal(one)).toBe(false);
   expect(isSignal("constructor" as Signal)).toBe(false);
 });
 
-test("a signal never lowers a score to the level of deletion, and a bad signal never raises one", () => {
+test("a signal does not lower a score to the level of deletion", () => {
   expect(afterSignal(newStanding(0.25), "reverted", 5).score).toBe(0.2);
   expect(afterSignal(newStanding(0.1), "reverted", 5).score).toBe(0.1);
   expect(afterSignal(newStanding(0.1), "tests-passed", 5).score).toBe(0.2);
   expect(afterSignal(newStanding(0.95), "tests-passed", 5).score).toBe(1);
 });
 
-test("a signal counts less after a long time without use, and does not count as a use", () => {
+test("a signal counts less after a long time without use", () => {
   const before = { ...newStanding(0.5), uses: 1, lastUsedMs: 0 };
   expect(afterSignal(before, "tests-failed", 30 * DAY_MS)).toEqual({ ...before, score: 0.425 });
 });
@@ -51,6 +51,6 @@ test.each([
   expect(mark !== undefined && mark === askedMark(second)).toBe(isSame);
 });
 
-test("a long question is compared only by its stored part", () => {
+test("compares a long question only by its stored part", () => {
   expect(askedMark("word ".repeat(400_000))).toBe(askedMark("Word ".repeat(300_000)));
 });

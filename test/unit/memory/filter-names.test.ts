@@ -36,7 +36,7 @@ test.each([
   );
 });
 
-test("a name that could be several, or none, is not found, and the hint names the nearest ones", () => {
+test("the hint for an ambiguous or unknown name lists the nearest names", () => {
   expect(findWing("my-project", ["my_project", "My Project"])).toEqual({
     hint: "wing `my-project` could be `my_project`, `My Project`",
     near: ["my_project", "My Project"],

@@ -45,7 +45,7 @@ test("another kind of server is unavailable and does not count as a palace", asy
     await expect(call()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
 });
 
-test("a server that never answers times out, and closing the driver ends the wait", async () => {
+test("a request to a silent server ends with its time-out or with the driver", async () => {
   await using silent = await serve(() => {});
   await expect(chromaDriver(silent.url, { readMs: 200 }).open()).rejects.toMatchObject({
     code: "STORE_UNAVAILABLE",
@@ -87,7 +87,7 @@ test("after a refused token the palace is unavailable, and the hint names the va
   });
 });
 
-test("a server with a torn index counts as damaged, and a retry does not hide it", async () => {
+test("a server with a torn index counts as damaged, even after a retry", async () => {
   const body = '{"error":"InternalError","message":"Error loading hnsw index"}';
   await using torn = await serve((_, response) => response.writeHead(500).end(body));
   await expect(chromaDriver(torn.url).open()).rejects.toMatchObject({ code: "STORE_CORRUPT", retryable: false });
@@ -108,7 +108,7 @@ test("the driver sends the token, and refuses a URL with a password or a path", 
   }
 });
 
-test("Cloud quotas are checked before the first request, and only for the Cloud", async () => {
+test("checks Cloud quotas before the first request to the Cloud", async () => {
   const cloud = chromaDriver("https://api.trychroma.com");
   expect(cloud.recordsMax).toBe(CLOUD_LIMITS.recordsMax);
   const overQuota: PalaceRecord[] = [
@@ -125,7 +125,7 @@ test("Cloud quotas are checked before the first request, and only for the Cloud"
   }
 });
 
-test("a list is split into requests by count and by size, and a record too large for the split is sent alone", () => {
+test("splits a list into requests by count and by size", () => {
   const large = record("large", {}, "x".repeat(9 * 1024 * 1024));
   const half = record("half", {}, "x".repeat(5 * 1024 * 1024));
   const sizes = sliceRequests([record("a"), large, record("b"), half, half, record("c"), record("d")], 2);

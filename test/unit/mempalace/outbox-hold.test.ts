@@ -10,7 +10,7 @@ const record = (id: string): PalaceRecord => ({
   ...{ id, text: `text of ${id}`, metadata: { wing: "w", room: "r" }, vector: new Float32Array([1, 0]) },
 });
 
-test("hold waits for the current batch; afterwards the outbox sends nothing until release", async () => {
+test("a held outbox finishes the current batch and sends no other batch before release", async () => {
   const [source, inner] = [new MemoryOutboxSource(), new MemoryDriver()];
   const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   await inner.open();

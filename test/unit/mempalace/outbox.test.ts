@@ -45,7 +45,7 @@ function flaky(
   return new FlakyDriver(inner, (call) => (when(call) ? { how, error } : undefined));
 }
 
-test("changes from before the start and later commits arrive, and the list is then empty", async () => {
+test("earlier changes and later commits reach the palace and empty the list", async () => {
   const [source, driver] = [new MemoryOutboxSource(), new MemoryDriver()];
   source.write(record("a"));
   await using outbox = start(source, driver);
@@ -61,7 +61,7 @@ test("changes from before the start and later commits arrive, and the list is th
   expect(outbox.status()).toEqual({ kind: "memory", state: "synced", lag: 0, lagMs: 0, detail: "" });
 });
 
-test("a commit arrives by the timer, without a wake-up", async () => {
+test("a commit reaches the palace by the timer without a wake-up", async () => {
   const [source, driver] = [new MemoryOutboxSource(), new MemoryDriver()];
   await using outbox = start(source, driver);
   await reaches(outbox, "synced");
@@ -83,7 +83,7 @@ test("a wake-up ends the wait between two looks", async () => {
   expect(driver.read("a")).toBeDefined();
 });
 
-test("writes and removals are sent in order, in batches of one kind within the driver's maximum", async () => {
+test("sends writes and removals in order in batches of one kind", async () => {
   const source = new MemoryOutboxSource();
   const driver = flaky(new MemoryDriver({ recordsMax: 3 }), () => false);
   for (const id of ["a", "b", "c", "d"]) source.write(record(id));
@@ -101,7 +101,7 @@ test("writes and removals are sent in order, in batches of one kind within the d
   ]);
 });
 
-test("another target gets every drawer again", async () => {
+test("a new target gets every drawer again", async () => {
   const source = new MemoryOutboxSource();
   const [first, second] = [new MemoryDriver({ target: "one" }), new MemoryDriver({ target: "two" })];
   for (const id of ["a", "b", "c"]) source.write(record(id));
@@ -114,7 +114,7 @@ test("another target gets every drawer again", async () => {
   expect([await first.open(), await first.count(), await second.count()]).toEqual([undefined, 3, 3]);
 });
 
-test("a palace that is a different one after a reconnect gets every drawer again", async () => {
+test("a palace that was replaced before a reconnect gets every drawer again", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver();
   let [life, gone] = [1, false];
@@ -133,7 +133,7 @@ test("a palace that is a different one after a reconnect gets every drawer again
   expect((await inner.ids(0, 9)).sort()).toEqual(["a", "b"]);
 });
 
-test("an unreachable palace is tried again at growing intervals up to half a minute, and the status has the reason", async () => {
+test("tries an unreachable palace again at growing intervals up to half a minute", async () => {
   const source = new MemoryOutboxSource();
   const clock = new QuickClock();
   let down = true;
@@ -152,7 +152,7 @@ test("an unreachable palace is tried again at growing intervals up to half a min
   await reaches(outbox, "synced");
 });
 
-test("a wake-up shortens the wait after a failure, but not below a second", async () => {
+test("a wake-up shortens the wait after a failure to one second", async () => {
   const source = new MemoryOutboxSource();
   const clock = new QuickClock();
   const driver = flaky(new MemoryDriver(), () => true);
@@ -181,7 +181,7 @@ test("the outbox notices that an idle palace became unreachable", async () => {
   await reaches(outbox, "synced");
 });
 
-test("a record that the palace refuses blocks no other record, stays listed and is named", async () => {
+test("a record that the palace refuses does not block other records", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver({ recordsMax: 8 });
   const driver = flaky(inner, ({ ids }) => ids.includes("bad"), REFUSED);
@@ -197,7 +197,7 @@ test("a record that the palace refuses blocks no other record, stays listed and 
   await vi.waitFor(() => expect(inner.read("good")).toBeDefined());
 });
 
-test("a refused record is tried again when it changes, and the error then leaves the status", async () => {
+test("sends a refused record again after the record changed", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver();
   let bad = true;
@@ -212,7 +212,7 @@ test("a refused record is tried again when it changes, and the error then leaves
   expect(inner.read("bad")?.text).toBe("shorter");
 });
 
-test("a record that one palace refuses is offered to the next palace", async () => {
+test("offers a refused record to the next palace", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver();
   let [target, down] = ["strict", false];
@@ -231,7 +231,7 @@ test("a record that one palace refuses is offered to the next palace", async () 
   expect(inner.read("a")).toBeDefined();
 });
 
-test("the outbox does not ask for ever if the palace refuses everything", async () => {
+test("the outbox stops asking a palace that refuses everything", async () => {
   const source = new MemoryOutboxSource();
   const driver = flaky(new MemoryDriver(), ({ op }) => op === "upsert", REFUSED);
   for (let i = 0; i < 1_000; i += 1) source.write(record(`d${i}`));
@@ -242,7 +242,7 @@ test("the outbox does not ask for ever if the palace refuses everything", async 
   expect(outbox.status()).toMatchObject({ lag: 1_000, detail: "the palace refuses every record: d0: too large" });
 });
 
-test("drawers are sent only once they have a vector", async () => {
+test("sends a drawer only after it has a vector", async () => {
   const [source, driver] = [new MemoryOutboxSource(), new MemoryDriver()];
   source.writeWithoutVector("a");
   await using outbox = start(source, driver);
@@ -253,7 +253,7 @@ test("drawers are sent only once they have a vector", async () => {
   await reaches(outbox, "synced");
 });
 
-test("a drawer that changes while its older state is being sent is sent again", async () => {
+test("sends a drawer again that changed during its sending", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver();
   let changed = false;
@@ -270,7 +270,7 @@ test("a drawer that changes while its older state is being sent is sent again", 
   expect(inner.read("a")?.text).toBe("newer");
 });
 
-test("only one batch is read from the list at a time", async () => {
+test("reads only one batch from the list at a time", async () => {
   const source = new MemoryOutboxSource();
   for (let i = 0; i < 500; i += 1) source.write(record(`d${i}`));
   const peek = vi.spyOn(source, "peek");
@@ -313,7 +313,7 @@ test("stopping finishes the current batch and starts no other", async () => {
   await outbox.stop();
 });
 
-test("every change of state is reported once", async () => {
+test("reports each change of state once", async () => {
   const [source, seen] = [new MemoryOutboxSource(), [] as string[]];
   let down = true;
   const driver = flaky(new MemoryDriver(), ({ op }) => down && op === "open");
@@ -326,7 +326,7 @@ test("every change of state is reported once", async () => {
 });
 
 test.each([1, 2, 3, 4, 5, 6, 7, 8])(
-  "after random writes, deletions, failures and restarts the palace equals the ledger exactly (seed %i)",
+  "the palace equals the ledger after random writes, failures and restarts (seed %i)",
   async (seed) => {
     const random = seededRandom(seed);
     const pick = (count: number): number => Math.floor(random() * count);
@@ -361,7 +361,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
   },
 );
 
-test("a palace that another writer locked is neither opened nor written, and catches up afterwards", async () => {
+test("does not open or write a palace that another writer has locked", async () => {
   const [source, driver] = [new MemoryOutboxSource(), flaky(new MemoryDriver(), () => false)];
   source.write(record("a"));
   let holder: PalaceError | undefined = new PalaceError("PALACE_LOCKED", "held by PID 7 (mempalace mine)", "");
@@ -378,7 +378,7 @@ test("a palace that another writer locked is neither opened nor written, and cat
   expect(driver.calls.flatMap(({ ids }) => ids).sort()).toEqual(["a", "b"]);
 });
 
-test("when another writer locks the palace during a batch, no further batch is sent", async () => {
+test("sends no further batch after another writer locked the palace", async () => {
   const source = new MemoryOutboxSource();
   for (let index = 0; index < 30; index++) source.write(record(`n${index}`));
   let holder: PalaceError | undefined;

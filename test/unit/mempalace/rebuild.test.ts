@@ -45,7 +45,7 @@ function ledgerOf(texts: readonly string[], model: string, withVector = texts.le
   };
 }
 
-test("an export has every drawer, and names the model of its vectors if it is MemPalace's own", async () => {
+test("an export has every drawer and names a model of MemPalace", async () => {
   const input = ledgerOf(["one", "two \uD800 lone", "three"], "all-MiniLM-L6-v2");
   const report = await exportPalace(input, new Steps());
   expect(report).toMatchObject({ drawers: 3, leftOut: 0, writer: "files" });
@@ -60,7 +60,7 @@ test("an export has every drawer, and names the model of its vectors if it is Me
   expect(existsSync(join(other.dir, "mempalace_embedder.json"))).toBe(false);
 });
 
-test("a refused or cancelled export leaves no files, and --partial omits drawers without a vector", async () => {
+test("a refused or cancelled export leaves no files", async () => {
   const input = ledgerOf(["one", "two"], "m", 1);
   await expect(exportPalace(input, new Steps())).rejects.toMatchObject({
     message: expect.stringMatching(/^1 of 2 drawers have no vector/) as string,
@@ -77,7 +77,7 @@ test("a refused or cancelled export leaves no files, and --partial omits drawers
   expect(await exportPalace(sooner, new Steps())).toMatchObject({ drawers: 1, leftOut: 0, later: 1 });
 });
 
-test("an export without any vector fails, even with --partial; an export of an empty memory is an empty palace", async () => {
+test("an export without any vector fails, and an empty memory becomes an empty palace", async () => {
   const input = ledgerOf(["one", "two"], "m", 0);
   for (const partial of [false, true])
     await expect(exportPalace({ ...input, partial }, new Steps())).rejects.toMatchObject({
@@ -96,7 +96,7 @@ test("an export without any vector fails, even with --partial; an export of an e
   }
 });
 
-test("without a runnable Chroma an export writes the same files and says why; a Chroma named by the user must run", async () => {
+test("an export without a runnable Chroma writes the same files and says why", async () => {
   const input = ledgerOf(["one", "two"], "m");
   // Simulates a C library that is too old: the npm package's binding does not load.
   const { NODE_OPTIONS: options, PATH: path } = process.env;
@@ -138,11 +138,11 @@ async function verified(damage: (database: Database.Database) => void, expected 
   await verifyCollection(folder, DRAWERS, want, () => Promise.resolve());
 }
 
-test("an undamaged palace passes with its records in any order", async () => {
+test("verification accepts an undamaged palace with its records in any order", async () => {
   await expect(verified(() => {})).resolves.toBeUndefined();
 });
 
-test("a fraction that Chroma's server stored as the next double counts as equal", async () => {
+test("a fraction counts as equal if Chroma's server stored the next double", async () => {
   const change = (by: number) => (database: Database.Database) =>
     database.prepare("UPDATE embedding_metadata SET float_value = float_value * ? WHERE key = 'deep'").run(1 + by);
   await expect(verified(change(Number.EPSILON))).resolves.toBeUndefined();
@@ -167,7 +167,7 @@ test.each([
   });
 });
 
-test("tidying up removes only a started export, and never a folder of a palace that cannot be read", () => {
+test("tidying up removes only a started export", () => {
   const writer = new PalaceWriter(folder);
   writer.upsert(records);
   writer.close();

@@ -59,12 +59,12 @@ function compare(sinceSeq = 0): Comparison | undefined {
 }
 
 describe("comparing palace and ledger", () => {
-  it("finds no difference if both have the same, over many pages", () => {
+  it("finds no difference between equal drawers on many pages", () => {
     file(Array.from({ length: 450 }, (_, n) => `text ${n}`));
     expect(compare()).toMatchObject({ collections: [], recent: 0, changed: 0, missing: [], unindexed: 0 });
   });
 
-  it("counts each foreign row once, whatever its id, and counts recent ones separately", () => {
+  it("counts each foreign row once and counts recent rows separately", () => {
     file(["ours"]);
     const ids = Array.from({ length: 450 }, (_, n) => `drawer_of_others_${String(999 - n)}`);
     palace.upsert(ids.slice(0, 400).map((id) => recordOf(id, "theirs")));
@@ -82,14 +82,14 @@ describe("comparing palace and ledger", () => {
     });
   });
 
-  it("distinguishes our changed drawer from one whose change is not sent yet", () => {
+  it("finds our changed drawer and ignores a drawer with an unsent change", () => {
     const [changed = "", onItsWay = ""] = file(["one", "two"]);
     palace.upsert([recordOf(changed, "other words"), recordOf(onItsWay, "older words")]);
     ledger.prepare("INSERT INTO outbox (id, at_ms) VALUES (?, 1)").run(onItsWay);
     expect(compare()).toMatchObject({ changed: 1, missing: [], collections: [] });
   });
 
-  it("accepts a row without wing and room if the ledger has it under the default place", () => {
+  it("accepts a row without wing and room for a drawer at the default place", () => {
     const { wing, room } = place({});
     const [row] = insertDrawers(ledger, [{ text: "swept", wing, room, vector: VECTOR }]);
     ledger.exec("DELETE FROM outbox");
@@ -98,7 +98,7 @@ describe("comparing palace and ledger", () => {
     expect(compare()).toMatchObject({ changed: 0, missing: [], collections: [] });
   });
 
-  it("finds our missing drawers, and does not take an unsent removal for a foreign row", () => {
+  it("finds our missing drawers and ignores a drawer with an unsent removal", () => {
     const [gone = "", kept = "", removed = ""] = file(["one", "two", "three"]);
     palace.remove([gone]);
     ledger.prepare("DELETE FROM drawer WHERE id = ?").run(removed);
@@ -106,7 +106,7 @@ describe("comparing palace and ledger", () => {
     expect(kept).not.toBe("");
   });
 
-  it("does not report a drawer as missing that was never sent or has no vector yet", () => {
+  it("does not report an unsent drawer or a drawer without a vector as missing", () => {
     const [unsent = ""] = file(["one"], false);
     ledger.prepare("INSERT INTO outbox (id, at_ms) VALUES (?, 1)").run(unsent);
     insertDrawers(ledger, [{ text: "without a vector" }]);
@@ -138,7 +138,7 @@ describe("reading a palace", () => {
     expect(readdirSync(palaceDir).sort()).toEqual(before);
   });
 
-  it("tells which collection it has, and accepts any if it cannot tell", () => {
+  it("accepts an unknown collection and detects a wrong collection", () => {
     expect(mayHold(palaceDir, palace.collectionId)).toBe(true);
     expect(mayHold(palaceDir, "another")).toBe(false);
     expect(mayHold(palaceDir, undefined)).toBe(true);
@@ -197,7 +197,7 @@ describe("the watch", () => {
     for (const one of watches.splice(0)) await one.stop();
   });
 
-  it("compares once at the start, and not again while only the driver writes", async () => {
+  it("compares once at the start and not after the driver's own writes", async () => {
     file(["one"]);
     begin();
     await watch.look();
@@ -209,7 +209,7 @@ describe("the watch", () => {
     expect([watch.status().state, compared]).toEqual(["clear", 1]);
   });
 
-  it("reports others' writes once in the log, and sends our missing drawers again", async () => {
+  it("reports foreign writes once in the log and sends our missing drawers again", async () => {
     const [, gone = ""] = file(["one", "two"]);
     begin();
     await watch.look();
@@ -227,7 +227,7 @@ describe("the watch", () => {
     expect(lines.filter((line) => line.includes("others wrote the public palace"))).toHaveLength(1);
   });
 
-  it("finds a foreign write that becomes readable some time after it got its number", async () => {
+  it("finds a foreign write that becomes readable later", async () => {
     file(["one"]);
     begin();
     await watch.look();
@@ -257,7 +257,7 @@ describe("the watch", () => {
     expect(watch.status()).toMatchObject({ state: "found", rows: 1 });
   });
 
-  it("uses the former broker's findings if nobody wrote since, and compares again otherwise", async () => {
+  it("uses the former broker's findings until a new foreign write", async () => {
     file(["one"]);
     palace.upsert([recordOf("theirs", "words")]);
     begin();
@@ -275,7 +275,7 @@ describe("the watch", () => {
     expect(watch.status()).toMatchObject({ rows: 2 });
   });
 
-  it("sends everything again to an index that lost vectors, but only once", async () => {
+  it("sends all drawers once more to an index that lost vectors", async () => {
     file(["one", "two"]);
     palace.flushIndex(1);
     begin();
@@ -289,7 +289,7 @@ describe("the watch", () => {
     expect(resent).toEqual(["all"]);
   });
 
-  it("reports why palace and ledger cannot be compared, with a hint, and recovers by itself", async () => {
+  it("reports with a hint why it cannot compare palace and ledger", async () => {
     const database = new Database(join(palaceDir, "chroma.sqlite3"));
     database.exec("ALTER TABLE embeddings RENAME COLUMN created_at TO made_at");
     begin({ run: () => Promise.resolve(0), stop: () => Promise.resolve() });
@@ -309,7 +309,7 @@ describe("the watch", () => {
     expect(watch.isSettled()).toBe(true);
   });
 
-  it("ends a running comparison when it is stopped", async () => {
+  it("ends a running comparison when the watch stops", async () => {
     file(Array.from({ length: 2_000 }, (_, n) => `text ${n}`));
     begin();
     const looking = watch.look();
@@ -318,7 +318,7 @@ describe("the watch", () => {
     expect([watch.status().state, compared, lines]).toEqual(["looking", 0, []]);
   }, 60_000);
 
-  it("is off without a palace, and with a palace other than the driver's", async () => {
+  it("is off without a palace or with a palace of another driver", async () => {
     palace.close();
     rmSync(join(palaceDir, "chroma.sqlite3"));
     begin();

@@ -6,12 +6,12 @@ test.each([
   [["my_shop", "docs"], "my_shop,docs"],
   [["Old Yard", "größe", "a,b"], "Old%20Yard,gr%C3%B6%C3%9Fe,a%2Cb"],
   [[], ""],
-])("%j is written as %s and read again", (names, line) => {
+])("writes %j as %s and reads it back", (names, line) => {
   expect(projectLine(names)).toBe(line);
   expect(namesInLine(line)).toEqual(names);
 });
 
-test("too many names, too long ones and odd ones are dropped", () => {
+test("drops names that are too many, too long or odd", () => {
   expect(namesInLine(projectLine(Array.from({ length: 20 }, (_, at) => `n${at}`)))).toHaveLength(8);
   expect(namesInLine(projectLine(["x".repeat(129), "", "\uD800", "ok"]))).toEqual(["ok"]);
   const long = Array.from({ length: 8 }, () => "語".repeat(128));
@@ -23,6 +23,6 @@ test.each([[undefined, ["a"], "x".repeat(5_000), "%", "%00", ",,", "%E0%A4%A"]].
   expect(namesInLine(line === "a" ? ["a"] : line)).toEqual([]);
 });
 
-test("a name as a person writes it can be read, too", () => {
+test("reads a name as a person writes it", () => {
   expect(namesInLine("My Shop, my-shop")).toEqual(["My Shop", "my-shop"]);
 });

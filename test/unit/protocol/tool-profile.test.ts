@@ -27,7 +27,7 @@ test("the light profile has at most eight tools, and at most 1,500 tokens with n
   expect(tokensAtMost(JSON.stringify(toolsOf("full")))).toBeGreaterThan(1500);
 });
 
-test("a tool of the light profile is the full tool with fewer parameters, and its required ones are enough", () => {
+test("a tool of the light profile is the full tool with fewer parameters", () => {
   for (const { name, inputSchema, ...shown } of toolsOf("light")) {
     const full = toolsOf("full").find((one) => one.name === name) ?? expect.fail(name);
     expect({ ...shown, name, inputSchema: full.inputSchema }).toEqual(full);
@@ -37,13 +37,13 @@ test("a tool of the light profile is the full tool with fewer parameters, and it
   }
 });
 
-test("every tool is in the full profile, or in the outcome profile", () => {
+test("every tool is in the full profile or in the outcome profile", () => {
   const listed = [...toolsOf("full"), ...toolsOf("outcome")].map(({ name }) => name);
   expect(listed).toEqual(TOOLS.map(({ fullName }) => fullName));
   expect(toolsOf("full").every(({ name }) => name.startsWith("mempalace_"))).toBe(true);
 });
 
-test("the tools of the light profile are at the places that their rows name", () => {
+test("each tool of the light profile has the place that its row names", () => {
   const places = TOOLS.flatMap(({ fullName, light }) => (light === undefined ? [] : [[fullName, light.place]]));
   const shown = toolsOf("light").map(({ name }, index) => [name, index + 1]);
   expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(places));

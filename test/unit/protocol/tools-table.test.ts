@@ -69,7 +69,7 @@ test("every tool has a kind and a keeper with functions", () => {
   expect(TOOLS.length).toBeGreaterThan(40);
 });
 
-test.each(ROWS)("only its roles may call %s", async (_name, tool) => {
+test.each(ROWS)("only the roles in the table can call %s", async (_name, tool) => {
   const ask = dispatchTo(() => Promise.reject(SHUT));
   const given = argumentsOf(tool);
   const [some] = Object.keys(tool.properties);
@@ -83,7 +83,7 @@ test.each(ROWS)("only its roles may call %s", async (_name, tool) => {
   );
 });
 
-test.each(ROWS)("%s waits for its sender's earlier writes exactly if it reads or is prepared", async (_name, tool) => {
+test.each(ROWS)("%s waits for the sender's earlier writes only if it reads or is prepared", async (_name, tool) => {
   const opening = Promise.withResolvers<OpenPalace>();
   let asked = 0;
   const ask = dispatchTo(() => ((asked += 1), opening.promise));
@@ -97,23 +97,20 @@ test.each(ROWS)("%s waits for its sender's earlier writes exactly if it reads or
   expect([codeOf(await first), codeOf(await second), asked]).toEqual(["STORE_UNAVAILABLE", "STORE_UNAVAILABLE", 2]);
 });
 
-test.each(ROWS)(
-  "%s is spooled without a broker if it is a write that can wait, and refused otherwise",
-  async (_name, tool) => {
-    await using palace = createTestPalace();
-    const { config }: { config: Config } = palace;
-    const spool = new Spool(config.paths.spoolDir);
-    const kept = (given: object): boolean => {
-      const line = JSON.stringify(request(tool, { ...argumentsOf(tool), ...given }));
-      const response = JSON.parse(
-        answerInstead(line, { agent: "a", config, rules: OFFLINE_RULES, spool, away: SHUT }),
-      ) as RpcResponse;
-      // A write that is refused only for its arguments counts as one that may be spooled.
-      return codeOf(response) === "answered";
-    };
-    expect(kept({})).toBe(tool.spool === "always");
-    if (Object.hasOwn(tool.properties, "dry_run")) expect(kept({ dry_run: false })).toBe(tool.spool !== "never");
-    expect(spool.entries().every((entry) => entry.tool === tool.fullName)).toBe(true);
-    if (tool.kind === "read") expect(tool.spool).toBe("never");
-  },
-);
+test.each(ROWS)("without a broker %s is spooled if it is a write that can wait", async (_name, tool) => {
+  await using palace = createTestPalace();
+  const { config }: { config: Config } = palace;
+  const spool = new Spool(config.paths.spoolDir);
+  const kept = (given: object): boolean => {
+    const line = JSON.stringify(request(tool, { ...argumentsOf(tool), ...given }));
+    const response = JSON.parse(
+      answerInstead(line, { agent: "a", config, rules: OFFLINE_RULES, spool, away: SHUT }),
+    ) as RpcResponse;
+    // A write that is refused only for its arguments counts as one that may be spooled.
+    return codeOf(response) === "answered";
+  };
+  expect(kept({})).toBe(tool.spool === "always");
+  if (Object.hasOwn(tool.properties, "dry_run")) expect(kept({ dry_run: false })).toBe(tool.spool !== "never");
+  expect(spool.entries().every((entry) => entry.tool === tool.fullName)).toBe(true);
+  if (tool.kind === "read") expect(tool.spool).toBe("never");
+});

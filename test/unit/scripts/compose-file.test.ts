@@ -29,7 +29,7 @@ test("every variable has a default", () => {
   expect(bare.map(([variable]) => variable)).toEqual([]);
 });
 
-test.each(Object.entries(services))("%s is contained and publishes no port", (_, service) => {
+test.each(Object.entries(services))("the service %s is contained and publishes no port", (_, service) => {
   expect(service).toMatchObject({
     cap_drop: ["ALL"],
     security_opt: ["no-new-privileges:true"],
@@ -40,14 +40,14 @@ test.each(Object.entries(services))("%s is contained and publishes no port", (_,
   expect(service.stop_grace_period).toBeDefined();
 });
 
-test("only the broker shares a network with chroma, and that network has no other exit", () => {
+test("only the broker shares chroma's network, and the network has no other exit", () => {
   expect(services["chroma"]?.networks).toEqual(["store"]);
   expect(networks["store"]).toEqual({ internal: true });
   const onStore = Object.entries(services).filter(([, { networks }]) => networks?.includes("store"));
   expect(onStore.map(([name]) => name)).toEqual(["chroma", "broker"]);
 });
 
-test("only broker and chroma can write the palace; the service that changes its owner runs by hand, without a network", () => {
+test("no service except broker and chroma can write the palace on its own", () => {
   const mounts = Object.entries(services).flatMap(([name, { volumes }]) =>
     volumes.filter((volume) => volume.startsWith("devbox-palace:")).map((volume) => [name, volume]),
   );
@@ -60,6 +60,6 @@ test("only broker and chroma can write the palace; the service that changes its 
   expect(services["owner"]).toMatchObject({ profiles: ["owner"], network_mode: "none" });
 });
 
-test("chroma is stopped by SIGINT, because SIGTERM makes it spin for ever", () => {
+test("compose stops chroma with SIGINT", () => {
   expect(services["chroma"]?.stop_signal).toBe("SIGINT");
 });

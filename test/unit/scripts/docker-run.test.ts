@@ -6,7 +6,7 @@ import { dockerName, isLeftover } from "../../helpers/docker-run.ts";
 
 const HELPER = join(import.meta.dirname, "../../helpers/docker-run.ts");
 
-test("a name of an ended process counts as a leftover, a name of a running one does not", () => {
+test("only a container of an ended process counts as a leftover", () => {
   const script = `import { dockerName } from ${JSON.stringify(HELPER)}; console.log(dockerName("box"));`;
   const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
   expect(stdout).toMatch(/^palace-run-.*-box\n$/);
@@ -14,12 +14,12 @@ test("a name of an ended process counts as a leftover, a name of a running one d
   expect(isLeftover(dockerName("box"))).toBe(false);
 });
 
-test("a reused process id does not protect its first owner's leftovers", () => {
+test("a reused process id does not protect the leftovers of its first owner", () => {
   const [, start = ""] = /-(\d+)-box$/.exec(dockerName("box")) ?? [];
   expect(isLeftover(dockerName("box").replace(`-${start}-`, "-1-"))).toBe(true);
 });
 
-test("other names, and those of processes that are invisible from here, stay", () => {
+test("keeps containers with other names and containers of invisible processes", () => {
   expect(isLeftover("devbox-palace")).toBe(false);
   expect(isLeftover("palace-run-1-2-3-box")).toBe(false);
 });

@@ -10,7 +10,7 @@ const file = (name: string, ...statuses: string[]) => ({
 const report = (numPassedTests: number, numFailedTests: number, ...testResults: ReturnType<typeof file>[]): string =>
   JSON.stringify({ numPassedTests, numFailedTests, testResults });
 
-test("passed and failed tests are counted", () => {
+test("counts passed and failed tests", () => {
   expect(readReport(report(2, 1, file("a", "passed", "passed", "failed")), 1)).toEqual({
     passed: 2,
     failed: 1,
@@ -19,7 +19,7 @@ test("passed and failed tests are counted", () => {
   });
 });
 
-test("a failure is reported with the first lines of its message", () => {
+test("reports a failure with the first lines of its message", () => {
   const message = ["AssertionError: expected 1 to be 2", "", ...Array.from({ length: 30 }, (_, n) => `at ${n}`)];
   const failed = { status: "failed", fullName: "holds", failureMessages: [message.join("\n")] };
   const file = { name: "/x/test/unit/a.test.ts", status: "failed", assertionResults: [failed] };
@@ -41,12 +41,12 @@ test("a file that does not load counts as one failure", () => {
   expect(readReport(report(0, 0, broken), 1)).toMatchObject({ passed: 0, failed: 1 });
 });
 
-test("an error outside of every test counts as one failure", () => {
+test("an error outside of all tests counts as one failure", () => {
   const { passed, failed, failures } = readReport(report(3, 0, file("a", "passed", "passed", "passed")), 1);
   expect({ passed, failed, failures: failures.length }).toEqual({ passed: 3, failed: 1, failures: 1 });
 });
 
-test("a skipped test is named, and a file skipped as a whole takes one line", () => {
+test("names skipped tests, and names a skipped file in one line", () => {
   const some = file("unit/some.test.ts", "passed", "skipped");
   const none = file("unit/none.test.ts", "skipped", "pending");
   expect(readReport(report(1, 0, some, none), 0).leftOut).toEqual([
@@ -55,23 +55,23 @@ test("a skipped test is named, and a file skipped as a whole takes one line", ()
   ]);
 });
 
-test("a suite without a single test is reported", () => {
+test("reports a suite without tests", () => {
   expect(readReport(report(0, 0), 0)).toEqual({ passed: 0, failed: 0, leftOut: ["it has no tests"], failures: [] });
 });
 
-test("the numbers of several suites add up", () => {
+test("adds up the numbers of several suites", () => {
   const one = { passed: 1, failed: 2, leftOut: ["a"], failures: ["b"] };
   expect(total([one, one])).toEqual({ passed: 2, failed: 4, leftOut: ["a", "a"], failures: ["b", "b"] });
 });
 
-test("if everything must run, a single skipped test among thousands is a failure with its name", () => {
+test("if all tests must run, a skipped test counts as a failure", () => {
   const { failed, leftOut, failures } = withoutSkips(
     readReport(report(2, 0, file("a", "passed", "passed", "skipped")), 0),
   );
   expect({ failed, leftOut, failures }).toEqual({ failed: 1, leftOut: [], failures: ["left out: test/a: claim 2"] });
 });
 
-test("if everything must run, a complete report stays unchanged, and a report without tests fails", () => {
+test("if all tests must run, a report without tests counts as a failure", () => {
   const whole = readReport(report(1, 0, file("a", "passed")), 0);
   expect(withoutSkips(whole)).toEqual(whole);
   expect(withoutSkips(readReport(report(0, 0), 0)).failed).toBe(1);

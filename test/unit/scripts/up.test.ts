@@ -7,7 +7,7 @@ import { nativeFailed } from "../../../scripts/up.ts";
 import { writeSettings } from "../../../src/wire/bridge/settings.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 
-test("the hint after a failed start names the log, or with a bridge the command that removes the bridge", () => {
+test("after a failed start the hint names the log; if a bridge exists, it names the command that removes it", () => {
   const home = mkdtempSync(join(tmpdir(), "palace-up-"));
   try {
     const config = loadConfig({ HOME: home });

@@ -48,14 +48,14 @@ const REGENERATED: readonly Said[] = [
 ];
 const ACCEPTED = "> Which database?\nTake PostgreSQL.\n\n> Agreed. Which port?\n5433\n";
 
-test("of a regenerated answer in ChatGPT only the accepted one is read, with everything after it", () => {
+test("reads only the accepted branch of a regenerated answer in ChatGPT", () => {
   expect(texts([chatGpt(REGENERATED, { current_node: "a2" })])).toEqual([ACCEPTED]);
   // Without a current message, the last branch counts as the newest.
   expect(texts([chatGpt(REGENERATED)])).toEqual([ACCEPTED]);
   expect(texts([chatGpt(REGENERATED, { current_node: "a_old" })])).toEqual(["> Which database?\nTake MongoDB.\n"]);
 });
 
-test("spoken turns of ChatGPT are read, and so is code without parts", () => {
+test("reads ChatGPT's spoken turns and code messages without parts", () => {
   const spoken = (text: string): object => ({
     content_type: "multimodal_text",
     parts: [
@@ -74,7 +74,7 @@ test("spoken turns of ChatGPT are read, and so is code without parts", () => {
   ]);
 });
 
-test("transcripts in UTF-16 and Windows-1252 are read", () => {
+test("reads transcripts in UTF-16 and Windows-1252", () => {
   const path = join(folder, "talk.jsonl");
   const line = (type: string, content: string): string => `${JSON.stringify({ type, message: { content } })}\r\n`;
   writeFileSync(path, `\uFEFF${line("user", "Brücke?")}${line("assistant", "Ja.")}`, "utf16le");
@@ -99,7 +99,7 @@ test("the text of Claude.ai's attachments belongs to the question", () => {
 const SLACK_TEXT =
   "<@U02> the reindex in <#C1|ops> takes &lt; 4 hours &amp; blocks, see <https://example.org|the page>";
 
-test("a day in Slack is read with names, without markup, joins and leaves; one message is enough", () => {
+test("reads a day in Slack with names and without markup, joins and leaves", () => {
   const users = [
     { id: "U01", profile: { real_name: "Jane Roe" } },
     { id: "U02", name: "max" },
@@ -128,7 +128,7 @@ test("a day in Slack is read with names, without markup, joins and leaves; one m
   expect(day({ user: "U03", text: "done" })).toMatchObject({ conversations: [{ text: "> [U03] done\n" }] });
 });
 
-test("account files of an export are skipped, and other JSON is filed as before", () => {
+test("skips an export's account files and files other JSON", () => {
   expect(read({ id: "u", email: "jane.roe@example.org" }, "user.json")).toMatch(/^no conversation/);
   expect(read([{ uuid: "u", verified_phone: null, email_address: "a@example.org" }], "mine.json")).toMatch(/^no conv/);
   expect(read({ export_files: [] }, "export_manifest.json")).toMatch(/^no conversation/);
@@ -148,7 +148,7 @@ function dated(document: unknown): [string, string | null | undefined][] {
 
 const LONG = "This is a sentence that is long enough. ".repeat(30);
 
-test("each exchange of an export keeps its own time in all its drawers, and a message without one gets its conversation's", () => {
+test("the drawers of an exchange have the exchange's time, or else the conversation's time", () => {
   const at = (month: number): number => Date.UTC(2025, month - 1, 2) / 1000;
   const node = (id: string, parent: string | null, role: string, text: string, time?: number): [string, object] => {
     const message = { author: { role }, content: words(text), ...(time !== undefined && { create_time: time }) };
@@ -184,7 +184,7 @@ test("each exchange of an export keeps its own time in all its drawers, and a me
   expect(dated(day).map(([, time]) => time)).toEqual(["2024-05-01T11:12:00.000Z", "2024-05-01T12:00:00.500Z"]);
 });
 
-test("a conversation of one message is filed, beside others and alone", () => {
+test("files a conversation with only one message", () => {
   const alone = chatGpt([["u1", null, "user", words("Remember the spare key.")]]);
   const talk = chatGpt(REGENERATED, { current_node: "a2" });
   expect(texts([alone, talk])).toEqual(["> Remember the spare key.\n", ACCEPTED]);

@@ -22,7 +22,7 @@ const SOURCES = [
 const BESIDE = ["", " ", "_", "é", "1", "٣", "-", "’", "x", "\n", "😀", "\ud83d", "."];
 const TEXTS = 100;
 
-it.each(SOURCES)("%s finds the same with its boundaries written out", (source) => {
+it.each(SOURCES)("%s finds the same matches after its word boundaries are written out", (source) => {
   const random = seededRandom(1);
   const pick = (of: readonly string[]): string => of[Math.floor(random() * of.length)] ?? "";
   const written = source
@@ -45,7 +45,7 @@ it.each(SOURCES)("%s finds the same with its boundaries written out", (source) =
   }
 });
 
-it("a pattern is built on first use, and only once", () => {
+it("builds a pattern once, on first use", () => {
   // An invalid pattern fails where it is built.
   const broken = pythonPattern("(");
   expect(() => broken()).toThrow(SyntaxError);

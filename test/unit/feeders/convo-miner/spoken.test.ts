@@ -63,12 +63,12 @@ test("both readers skip meta lines, summaries, slash commands, API errors and re
   ]);
 });
 
-test("a Claude Code session with one message is filed as that message, and one without messages is not filed as JSON", () => {
+test("files a Claude Code session with one message and skips a session without messages", () => {
   expect(transcript([...UNSAID, line("user", "Remember the spare key.")])).toEqual(["> Remember the spare key.\n"]);
   expect(transcript(UNSAID)).toBe("a Claude Code session without a conversation");
 });
 
-test("a session that goes on a week later keeps the times of its earlier exchanges", () => {
+test("a session that continues a week later keeps the times of earlier exchanges", () => {
   const said = (text: string, timestamp: string): Record<string, unknown>[] => [
     line("user", text, { timestamp }),
     line("assistant", [{ type: "text", text: "Done, and written down." }], { timestamp }),

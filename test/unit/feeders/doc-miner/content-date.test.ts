@@ -32,12 +32,12 @@ test.each([
   expect(dated("notes", text)).toBe(date);
 });
 
-test("dates after the tenth line do not count", () => {
+test("ignores dates after the tenth line", () => {
   expect(dated("notes", `${"x\n".repeat(9)}2021-02-03`)).toBe("2021-02-03");
   expect(dated("notes", `${"x\n".repeat(10)}2021-02-03`)).toBe("2020-01-31");
 });
 
-test("the ten lines are counted after the front matter", () => {
+test("counts the ten lines from the end of the front matter", () => {
   expect(dated("notes", `---\n${"k: v\n".repeat(20)}---\n2021-02-03`)).toBe("2021-02-03");
 });
 
@@ -49,6 +49,6 @@ test("version numbers and addresses do not count as dates", () => {
   expect(dated("notes", "release 1.2.2024 of 10.0.0.1, build 20240102, 12024-01-02")).toBe("2020-01-31");
 });
 
-test("without a date the file's modification time counts, in local time, and the result says so", () => {
+test("a text without a date gets the file's modification time in local time", () => {
   expect(contentDate("notes", "nothing", CHANGED)).toEqual({ date: "2020-01-31", by: "modification time" });
 });

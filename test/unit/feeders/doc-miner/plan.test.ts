@@ -29,11 +29,11 @@ function manifest(files: Manifest["files"]): Manifest {
   return { schema: 1, root: "/p", wing: "w", rules: "r", files };
 }
 
-test("a file is not read if the notes and the palace agree with its size and time", () => {
+test("skips a file with the size and time that notes and palace have", () => {
   expect(plan()).toEqual({ read: [], unchanged: [found], gone: [] });
 });
 
-test("a file that MemPalace already filed is read only with --force, whatever the notes say", () => {
+test("reads a file that MemPalace has filed only with --force", () => {
   const mined = {
     isMined: ({ sourceFile, mtime }: { sourceFile: string; mtime: number }) =>
       `${sourceFile} ${mtime}` === "a.md 100.5",
@@ -53,30 +53,30 @@ test("times within a thousandth of a second count as equal", () => {
 
 test.each([
   ["another size", { survey: { documents: [{ ...found, size: 8 }], skipped: [], unreadable: [], undecided: [] } }],
-  ["a palace without it", { records: new Map<string, FilingRecord>() }],
+  ["a palace without the file", { records: new Map<string, FilingRecord>() }],
   ["a palace with other content", { records: new Map([["a.md", { ...record, sha256: "bb" }]]) }],
   ["no notes", { manifest: undefined }],
-  ["a note that was only begun", { manifest: manifest({ "a.md": null }) }],
+  ["an unfinished note", { manifest: manifest({ "a.md": null }) }],
   ["other room rules", { rules: "other" }],
   ["--force", { force: true }],
-])("a file is read again because of %s", (_name, change: Partial<PlanInput>) => {
+])("reads a file again because of %s", (_name, change: Partial<PlanInput>) => {
   expect(plan(change).read).toHaveLength(1);
 });
 
-test("a file that was refused for its content is not read again unless the palace has it", () => {
+test("does not read a refused file again unless the palace has the file", () => {
   const refused = { ...entry, sha256: "", refused: "binary" };
   expect(isUnchanged(found, refused, undefined)).toBe(true);
   expect(isUnchanged(found, refused, record)).toBe(false);
 });
 
-test("noted files that are no longer documents count as gone", () => {
+test("a noted file counts as gone if it is no longer a document", () => {
   expect(plan({ manifest: manifest({ "a.md": entry, "old/b.md": entry, "c.md": null }) }).gone).toEqual([
     "old/b.md",
     "c.md",
   ]);
 });
 
-test("files in a place that cannot be read or judged do not count as gone", () => {
+test("a file in an unreadable or undecided place does not count as gone", () => {
   const noted = manifest({ "a.md": entry, "locked/b.md": entry, "lockedness.md": entry, "c.md": entry });
   const hidden = (kind: "unreadable" | "undecided", paths: string[]) =>
     plan({ survey: { documents: [], skipped: [], unreadable: [], undecided: [], [kind]: paths }, manifest: noted })
@@ -87,7 +87,7 @@ test("files in a place that cannot be read or judged do not count as gone", () =
   }
 });
 
-test("the same content in the same room counts as filed, whatever its time", () => {
+test("the same content in the same room counts as filed", () => {
   expect(isFiled("aa", "general", undefined, record)).toBe(true);
   expect(isFiled("aa", "general", entry, record)).toBe(true);
   expect(isFiled("aa", "backend", entry, record)).toBe(false);
@@ -106,7 +106,7 @@ const stage: Stage = {
 };
 const at = (sourceFile: string): FilingRecord => ({ ...record, sourceFile });
 
-test("a document filed under another home counts as the same document", () => {
+test("recognises a document that was filed under another home", () => {
   const records = recordsByPath(stage, [
     at("/home/developer/.cache/mempalace-docs/w/docs/a.md"),
     at("/elsewhere/b.md"),
@@ -114,7 +114,7 @@ test("a document filed under another home counts as the same document", () => {
   expect([...records.keys()]).toEqual(["docs/a.md"]);
 });
 
-test("if two homes filed the same path, our own document is used", () => {
+test("prefers the document of this home to the same document of another home", () => {
   const own = "/home/me/.cache/mempalace-docs/w/a.md";
   for (const order of [
     [own, "/home/other/.cache/mempalace-docs/w/a.md"],

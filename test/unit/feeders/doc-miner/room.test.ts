@@ -9,12 +9,12 @@ const rooms = [
 ];
 const room = (path: string, text = ""): string => placeDocument(path, text, rooms).room;
 
-test("the outermost folder that matches a room or a keyword decides", () => {
+test("the outermost matching folder decides the room", () => {
   expect(room("API/react/readme.md")).toBe("backend");
   expect(room("misc/react/readme.md")).toBe("web-ui");
 });
 
-test("a whole token of a longer name matches, but a part of a word does not", () => {
+test("a room matches whole tokens of a folder name", () => {
   expect(room("my-api.v2/readme.md")).toBe("backend");
   expect(room("ui/readme.md")).toBe("web-ui");
   expect(room("rapid/readme.md")).toBe("general");
@@ -25,7 +25,7 @@ test("the file's stem matches room names, but not keywords", () => {
   expect(room("misc/server.md")).toBe("general");
 });
 
-test("without such a folder the room with most words in the first 2000 characters wins, and a tie goes to the first", () => {
+test("without a matching folder the words of the first 2000 characters decide the room", () => {
   expect(room("a.md", "React and react on the server")).toBe("web-ui");
   expect(room("a.md", "server react")).toBe("backend");
   expect(room("a.md", `${"x".repeat(2000)} react`)).toBe("general");
@@ -36,12 +36,12 @@ test("the first 2000 characters are code points", () => {
   expect(room("a.md", `${"😀".repeat(1996)}react`)).toBe("general");
 });
 
-test("a keyword that is also the room's name counts twice", () => {
+test("a keyword counts twice if it is also the room's name", () => {
   expect(room("a.md", "planning react react")).toBe("web-ui");
   expect(room("a.md", "planning planning react react react")).toBe("planning");
 });
 
-test("without rooms the table of known names decides by the first folder", () => {
+test("without rooms the first folder decides by the table of known names", () => {
   const placed = (path: string): string => placeDocument(path, "", undefined).room;
   expect(placed("docs/deep/a.md")).toBe("documentation");
   expect(placed("Front-End/a.md")).toBe("frontend");

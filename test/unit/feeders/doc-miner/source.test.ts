@@ -22,7 +22,7 @@ const found = (avoid: string[] = []): string[] => surveyProject(root, avoid).doc
 const skips = (): Record<string, string> =>
   Object.fromEntries(surveyProject(root, []).skipped.map(({ file, reason }) => [file, reason]));
 
-test("documents are found in order of their names; source code and refused folders are skipped", () => {
+test("finds documents in the order of their names, without source code and refused folders", () => {
   for (const path of [
     "b.md",
     "a/z.md",
@@ -37,25 +37,25 @@ test("documents are found in order of their names; source code and refused folde
   expect(found()).toEqual([".github/ci.yml", "a/z.md", "b.md", "src/README.md"]);
 });
 
-test("the project itself may be called build", () => {
+test("reads a project with the name build", () => {
   put("build/a.md");
   expect(surveyProject(join(root, "build"), []).documents).toHaveLength(1);
 });
 
-test("a folder with a virtual environment's marker is skipped", () => {
+test("skips a folder with the marker of a virtual environment", () => {
   put("py/pyvenv.cfg");
   put("py/lib/readme.md");
   expect(found()).toEqual([]);
 });
 
-test("shell scripts without extension are found by their first line", () => {
+test("finds shell scripts without extension by their first line", () => {
   put("run", "#!/usr/bin/env bash\necho\n");
   put("tool", "#!/usr/bin/env python3\n");
   put("blob", Buffer.from([0, 1, 2]));
   expect(found()).toEqual(["run"]);
 });
 
-test("symbolic links are skipped, files and folders", () => {
+test("skips symbolic links to files and folders", () => {
   put("real/a.md");
   symlinkSync(join(root, "real"), join(root, "linked"));
   symlinkSync(join(root, "real/a.md"), join(root, "b.md"));
@@ -63,7 +63,7 @@ test("symbolic links are skipped, files and folders", () => {
   expect(skips()).toEqual({ "b.md": "symbolic link" });
 });
 
-test("a file over the limit is skipped with the reason, and one at the limit is found", () => {
+test("skips a file over the size limit and gives the reason", () => {
   for (const [name, size] of [
     ["big.txt", SOURCE_SIZE_MAX_BYTES + 1],
     ["full.txt", SOURCE_SIZE_MAX_BYTES],
@@ -75,13 +75,13 @@ test("a file over the limit is skipped with the reason, and one at the limit is 
   expect(skips()["big.txt"]).toMatch(/larger than 40\.0 MiB/);
 });
 
-test("a file that looks like a secret is skipped with the reason", () => {
+test("skips a file that looks like a secret and gives the reason", () => {
   put("secrets.yaml");
   expect(found()).toEqual([]);
   expect(skips()).toEqual({ "secrets.yaml": "looks like a secret" });
 });
 
-test("a chapter about passwords is a document, but a list of passwords is not, even with words around it", () => {
+test("a chapter about passwords is a document, and a list of passwords is not", () => {
   const chapter = [
     "Password management\n===================",
     ...Array.from({ length: 6 }, () => CHAPTER),
@@ -100,13 +100,13 @@ test("a chapter about passwords is a document, but a list of passwords is not, e
 const CHAPTER = `Password management is something that should generally not be reinvented unnecessarily, and this framework
 endeavors to provide a secure and flexible set of tools for managing user passwords.`;
 
-test("folders to avoid are not entered", () => {
+test("does not enter folders that the caller excludes", () => {
   put("a.md");
   put("cache/b.md");
   expect(found([join(root, "cache")])).toEqual(["a.md"]);
 });
 
-test("an unreadable folder is reported and does not count as empty", () => {
+test("reports an unreadable folder", () => {
   put("locked/a.md");
   chmodSync(join(root, "locked"), 0);
   // Root can read every folder, unless it lacks these two capabilities.
@@ -126,11 +126,11 @@ test("an unreadable folder is reported and does not count as empty", () => {
   expect(JSON.parse(answer)).toEqual(["locked"]);
 });
 
-test("a root that is no longer a folder is reported as unreadable", () => {
+test("reports a missing root as unreadable", () => {
   expect(surveyProject(join(root, "gone"), []).unreadable).toEqual([""]);
 });
 
-test(".gitignore hides files and folders, nearer files win, and ! shows a file again", () => {
+test("obeys .gitignore files, and the nearest file wins", () => {
   put(".gitignore", "*.txt\n/top.md\nprivate/\n\\#odd.md\nsub/deep/*.md\n");
   put("sub/.gitignore", "!keep.txt\n/local.md\n");
   for (const path of [
@@ -149,14 +149,14 @@ test(".gitignore hides files and folders, nearer files win, and ! shows a file a
   expect(found()).toEqual(["sub/in/local.md", "sub/keep.txt", "sub/top.md"]);
 });
 
-test("the walk never enters an ignored folder, so a rule cannot show a file in it again", () => {
+test("does not enter an ignored folder, even for a rule that shows a file inside", () => {
   put(".gitignore", "out/\n!out/keep.md\n");
   put("out/keep.md");
   put("out/.gitignore", "!*\n");
   expect(found()).toEqual([]);
 });
 
-test("a folder that a nearer file shows again is read as if no rule had hidden it", () => {
+test("reads a folder that a nearer .gitignore shows again", () => {
   put(".gitignore", "logs/\n*.rst\n");
   put("a/.gitignore", "!logs/\n");
   put("a/logs/x.md");
@@ -165,7 +165,7 @@ test("a folder that a nearer file shows again is read as if no rule had hidden i
   expect(found()).toEqual(["a/logs/x.md"]);
 });
 
-test("rules that show a folder again are dropped inside it, in linear time", () => {
+test("drops the rules that showed a folder inside that folder in linear time", () => {
   put("a/x.md");
   const took = (rules: number): number => {
     put(".gitignore", Array.from({ length: rules }, (_, at) => `![a${at}]\n`).join(""));
@@ -177,7 +177,7 @@ test("rules that show a folder again are dropped inside it, in linear time", () 
   expect(took(2_000) / small).toBeLessThan(40);
 });
 
-test("a document below rules that are too complex is skipped by name", () => {
+test("skips and names a document below too complex rules", () => {
   const folder = "a".repeat(200);
   put(".gitignore", `${"*a*a*a*a*b\n".repeat(20_000)}!a*\n`);
   put(`${folder}/x.md`);
@@ -185,32 +185,32 @@ test("a document below rules that are too complex is skipped by name", () => {
   expect(skips()).toEqual({ [`${folder}/x.md`]: ".gitignore has rules too complex to decide" });
 });
 
-test("patterns are case-sensitive", () => {
+test("ignore patterns are case-sensitive", () => {
   put(".gitignore", "readme.md\n");
   put("README.md");
   expect(found()).toEqual(["README.md"]);
 });
 
-test("text has line feeds only and no byte order mark, and unreadable bytes are counted", () => {
+test("reads text with line feeds only and counts unreadable bytes", () => {
   put("a.md", Buffer.from([0xef, 0xbb, 0xbf, 0x61, 0x0d, 0x0a, 0x62, 0x0d, 0x63, 0xff, 0x0a]));
   expect(readDocument(root, "a.md")).toMatchObject({ text: "a\nb\nc\uFFFD\n", lost: 1, size: 11 });
 });
 
-test("a document in UTF-16 or Windows-1252 is decoded", () => {
+test("decodes a document in UTF-16 or Windows-1252", () => {
   put("utf16.md", Buffer.from("\uFEFFBrücken\r\n", "utf16le"));
   expect(readDocument(root, "utf16.md")).toMatchObject({ text: "Brücken\n" });
   put("old.txt", Buffer.from("Br\xfccken \x80 5", "latin1"));
   expect(readDocument(root, "old.txt")).toMatchObject({ text: "Brücken € 5" });
 });
 
-test("the hash is that of the filed text, so other line ends do not change it", () => {
+test("other line ends do not change a document's hash", () => {
   put("unix.md", "one\ntwo\n");
   put("dos.md", "one\r\ntwo\r\n");
   const [unix, dos] = [readDocument(root, "unix.md"), readDocument(root, "dos.md")];
   expect(typeof unix === "object" && typeof dos === "object" && unix.sha256 === dos.sha256).toBe(true);
 });
 
-test("content with NUL bytes is refused as binary", () => {
+test("refuses content with NUL bytes as binary", () => {
   put("a.txt", Buffer.from("ab\0cd"));
   expect(readDocument(root, "a.txt")).toMatch(/binary/);
 });

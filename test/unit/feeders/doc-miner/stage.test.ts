@@ -47,7 +47,7 @@ test("a second project of the wing gets its own folder and keeps it", () => {
   expect(claimStage(options(project("one"))).prefix).toBe("");
 });
 
-test("a project that was moved keeps its place and its notes", () => {
+test("a moved project keeps its place and its notes", () => {
   const before = claimStage(options(project("here/proj")));
   writeNotes(before.manifestFile, manifest(join(home, "here/proj")));
   mkdirSync(join(home, "there"));
@@ -57,13 +57,13 @@ test("a project that was moved keeps its place and its notes", () => {
   expect(readManifest(after)?.files).toEqual({ "a.md": null });
 });
 
-test("a project with another name does not take over a missing project's place", () => {
+test("a project does not take over the place of a missing project with another name", () => {
   claimStage(options(project("one")));
   rmSync(join(home, "one"), { recursive: true });
   expect(claimStage(options(project("two"))).prefix).not.toBe("");
 });
 
-test("looking up the place writes no file", () => {
+test("a look-up of the place writes no file", () => {
   expect(findStage(options(project("one"))).prefix).toBe("");
   expect(existsSync(join(home, "cache"))).toBe(false);
 });
@@ -74,7 +74,7 @@ test("each palace has its own notes", () => {
   expect(readManifest(claimStage(options(root, "/b")))).toBeUndefined();
 });
 
-test("unchanged notes are not written again", () => {
+test("does not write unchanged notes again", () => {
   const root = project("one");
   const stage = claimStage(options(root));
   writeNotes(stage.manifestFile, manifest(root));
@@ -84,7 +84,7 @@ test("unchanged notes are not written again", () => {
   expect([after.ino, after.mtimeNs]).toEqual([before.ino, before.mtimeNs]);
 });
 
-test("damaged notes are ignored", () => {
+test("ignores damaged notes", () => {
   const stage = claimStage(options(project("one")));
   writeFileSync(stage.manifestFile, '{"schema":1,');
   expect(readManifest(stage)).toBeUndefined();
@@ -98,7 +98,7 @@ test("a copy has the original's bytes and time", () => {
   expect(statSync(copy).mtimeMs / 1000).toBeCloseTo(1_700_000_000.123456, 4);
 });
 
-test("removing a copy also removes the folders it leaves empty, and no others", () => {
+test("removing a copy also removes the folders that become empty", () => {
   const stage = claimStage(options(project("one")));
   for (const path of ["a/b/c.md", "a/d.md"]) stageDocument(stage, path, Buffer.from("x"), 1);
   unstageDocument(stage, "a/b/c.md");
@@ -108,7 +108,7 @@ test("removing a copy also removes the folders it leaves empty, and no others", 
   expect(existsSync(join(home, "cache/mempalace-docs"))).toBe(true);
 });
 
-test("a folder may replace a staged file, and a file a folder", () => {
+test("a staged file can become a folder, and a staged folder a file", () => {
   const stage = claimStage(options(project("one")));
   for (const path of ["LICENSE", "LICENSE/mit.txt", "LICENSE"]) {
     stageDocument(stage, path, Buffer.from("x"), 1);

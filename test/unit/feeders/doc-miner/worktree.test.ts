@@ -35,7 +35,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-test("a worktree has its project's name, before and after its deletion", async () => {
+test("a worktree has its project's name, even after its deletion", async () => {
   const shop = join(root, "my-shop");
   expect(projectFolder(join(shop, ".claude/worktrees/fix-cart"))).toBe(shop);
   expect(projectFolder(join(shop, ".claude/worktrees/gone/docs"))).toBe(shop);
@@ -47,14 +47,14 @@ test("a worktree has its project's name, before and after its deletion", async (
   expect(around).toEqual({ root: join(root, "feature"), wing: "my_shop" });
 });
 
-test("Windows paths give the same names as others", () => {
+test("Windows paths give the same names as other paths", () => {
   expect(wingOfFolder("C:\\Users\\me\\my proj")).toBe("my_proj");
   expect(wingOfFolder("C:\\Users\\me\\my proj\\")).toBe("my_proj");
   expect(wingOfFolder("\\\\server\\share\\my-proj")).toBe("my_proj");
   expect(wingOfFolder(projectFolder("C:\\w\\my-shop\\.claude\\worktrees\\fix"))).toBe("my_shop");
 });
 
-test("worktrees inside their project are not read, but those of a repository without documents are", () => {
+test("does not read worktrees inside their project", () => {
   const paths = (folder: string): string[] => surveyProject(folder, []).documents.map(({ path }) => path);
   expect(paths(join(root, "my-shop"))).toEqual(["README.md", "docs/cart.md"]);
   expect(paths(join(root, "feature"))).toEqual(["README.md", "docs/cart.md"]);

@@ -77,7 +77,7 @@ test("slides come in the order of the show, with the speaker's notes", async () 
   );
 });
 
-test("sheets become tables, dates become dates, and a distant cell does not widen the table", async () => {
+test("a sheet becomes a table with dates, and a distant cell does not widen the table", async () => {
   const rows = [
     '<c r="A1" t="s"><v>0</v></c><c r="B1" t="inlineStr"><is><t>when</t></is></c><c r="C1" t="str"><v>sum</v></c>',
     '<c r="A2" t="s"><v>1</v></c><c r="B2" s="1"><v>45293</v></c><c r="C2" s="0"><v>45293</v></c>',
@@ -97,7 +97,7 @@ test("sheets become tables, dates become dates, and a distant cell does not wide
   );
 });
 
-test("a book comes in reading order, after its title and authors", async () => {
+test("reads a book in reading order after its title and authors", async () => {
   const text = await convert(
     "a.epub",
     epub("A &amp; B", [
@@ -120,7 +120,7 @@ test("a book comes in reading order, after its title and authors", async () => {
   ]);
 });
 
-test("RTF is read with its code pages, Unicode and tables, but without its pictures", async () => {
+test("reads RTF with its code pages, Unicode and tables, without pictures", async () => {
   const rtf = [
     "{\\rtf1\\ansi\\ansicpg1252\\uc1{\\fonttbl{\\f0\\fcharset0 Arial;}{\\f1\\fcharset204 Arial Cyr;}}{\\colortbl;\\red0;}",
     "{\\*\\generator Word;}{\\info{\\title no}}\\pard Caf\\'e9 \\ldblquote quoted\\rdblquote\\par",
@@ -133,12 +133,12 @@ test("RTF is read with its code pages, Unicode and tables, but without its pictu
   );
 });
 
-test("a PDF is read page by page", async () => {
+test("reads a PDF page by page", async () => {
   const text = await convert("a.pdf", pdf([["The plan (a)", "goes on here."], ["Page two."]]), MAX);
   expect(text.trim()).toBe("The plan (a)\ngoes on here.\n\nPage two.");
 });
 
-test("a file that cannot be converted gets a reason", async () => {
+test("gives a reason for a file that it cannot convert", async () => {
   const bomb = zip({
     "_rels/.rels": '<Relationships><Relationship Id="a" Type="x/officeDocument" Target="d.xml"/></Relationships>',
     "d.xml": Buffer.alloc(300 * 1024 * 1024, 0x20),

@@ -30,7 +30,7 @@ const commitOf = (more: Partial<Commit>): Commit => ({
 });
 
 describe("the log", () => {
-  test("is read alike in any chunks: line feeds, text that looks like a field, hashes as names, no message", async () => {
+  test("gives the same commits in chunks of any size", async () => {
     const message = `a\\0b %x00 \n\n${HASH}\n\ncommit ${HASH}\n`;
     const log = bytes(
       ...[...HEAD, message, "", "\na.ts", "\nb\n.ts", HASH],
@@ -46,7 +46,7 @@ describe("the log", () => {
     for (const size of [1, 2, 7]) expect(await parsed(log, size)).toEqual(whole);
   });
 
-  test("keeps a bounded part of a commit with many files or an endless message", async () => {
+  test("keeps a limited part of a commit with many files or an endless message", async () => {
     const names = Array.from({ length: 3 * NAMES_MAX }, (_, at) => `${at === 0 ? "\n" : ""}file-${at}`);
     const [many, long] = await parsed(
       bytes(...ENTRY, ...names, ...HEAD, "x".repeat(MESSAGE_MAX_BYTES + 1), ""),
@@ -69,7 +69,7 @@ describe("the log", () => {
 });
 
 describe("a commit", () => {
-  test("is filed with its message, its author's name, its date and its files, without e-mail addresses", () => {
+  test("is filed with message, author's name, date and files, without e-mail addresses", () => {
     const message =
       "fix: the door\n\nAsk ada@example.org. Clone git@example.org:a/b.git, npm i left@1.2.3\n\nCo-authored-by: Bob <bob@example.org>\n";
     const text = textOfCommit(commitOf({ message, author: "ada@example.org", files: ["a.ts", "b\nc"], fileCount: 7 }));
@@ -81,23 +81,27 @@ describe("a commit", () => {
 
   const merge = { parents: ["b", "c"] };
   test.each<[string, Partial<Commit>, string | undefined]>([
-    ["says something", {}, undefined],
-    ["without a message", { message: " \n" }, "empty"],
-    ["that a rebase melts into another", { message: "fixup! first\n" }, "empty"],
-    ["of a bot", { author: "dependabot[bot]" }, "bots"],
-    ["that merges", { ...merge, message: "Merge branch 'x' into y\n\n# Conflicts:\n#\ta.ts\n" }, "merges"],
+    ["with a message is filed", {}, undefined],
+    ["without a message is left out", { message: " \n" }, "empty"],
+    ["that a rebase squashes is left out", { message: "fixup! first\n" }, "empty"],
+    ["of a bot is left out", { author: "dependabot[bot]" }, "bots"],
     [
-      "that merges a request with a title",
+      "with a generated merge message is left out",
+      { ...merge, message: "Merge branch 'x' into y\n\n# Conflicts:\n#\ta.ts\n" },
+      "merges",
+    ],
+    [
+      "that merges a request with a title is filed",
       { ...merge, message: "Merge pull request #1 from a/b\n\nA door\n" },
       undefined,
     ],
-    ["that merges with own words", { ...merge, message: "Merge the two doors\n" }, undefined],
-    ["with one parent and the subject of a merge", { parents: ["b"], message: "Merge branch 'x'\n" }, undefined],
+    ["that merges with the author's words is filed", { ...merge, message: "Merge the two doors\n" }, undefined],
+    ["with one parent and a merge message is filed", { parents: ["b"], message: "Merge branch 'x'\n" }, undefined],
   ])("%s: %#", (_name, more, why) => {
     expect(whyLeftOut(commitOf(more))).toBe(why);
   });
 
-  test("has the same source under another hash, and another source in another wing or with other words", () => {
+  test("keeps its source under another hash, but not with another wing or message", () => {
     const source = sourceOf(commitOf({}), "w");
     expect(sourceOf(commitOf({ hash: "b".repeat(40), parents: ["c"], files: ["x"] }), "w")).toBe(source);
     expect(sourceOf(commitOf({}), "v")).not.toBe(source);
@@ -141,7 +145,7 @@ describe("a folder", () => {
     ["outside of a repository", "none", {}, /is in no git repository/, /palace mine git FOLDER/],
     ["that does not exist", "nowhere", {}, /does not exist/, /palace mine git FOLDER/],
     ["on a machine without git", "clone", { PATH: "/nowhere" }, /git is not installed/, /install git/],
-  ])("%s gets an answer that says what to type", async (_name, folder, more, message, hint) => {
+  ])("%s causes an error that says what to type", async (_name, folder, more, message, hint) => {
     await expect(openRepository(join(root, folder), { ...env(), ...more })).rejects.toMatchObject({
       ...{
         code: "FEEDER_SOURCE_UNREADABLE",
@@ -151,7 +155,7 @@ describe("a folder", () => {
     });
   });
 
-  test("a git that fails half-way is an error, and never a short log", async () => {
+  test("a git that fails half-way causes an error", async () => {
     const { git: opened } = await openRepository(join(root, "clone"), env());
     const log = parseLog(readLog({ ...opened, folder: join(root, "none") }, 0));
     await expect(log.next()).rejects.toMatchObject({ code: "FEEDER_SOURCE_UNREADABLE" });

@@ -39,7 +39,7 @@ const textsOf = (session: Session | undefined): string[] =>
     blocks.map((block) => (block.type === "tool" ? block.name : block.text)),
   );
 
-test("a session of opencode 2 has its texts, reasoning, tools and shell, but no injected text", async () => {
+test("reads texts, reasoning, tools and shell of an opencode 2 session, without injected text", async () => {
   const second = openOpencode2Database(file());
   second.addSession({ id: "ses_new", title: "Second", directory: "/home/u/second" });
   second.add("ses_new", "agent-switched", { agent: "build" });
@@ -106,7 +106,7 @@ test("a session of opencode 2 has its texts, reasoning, tools and shell, but no 
   ]);
 });
 
-test("an upgraded database gives its live tables first and frozen ones only for the rest, each message once", async () => {
+test("reads each message of an upgraded database once, and live tables before frozen tables", async () => {
   const first = createOpencodeDatabase(file());
   const at = Date.UTC(2026, 0, 1);
   for (const id of ["ses_old", "ses_taken_over", "ses_gone_on"]) {
@@ -142,7 +142,7 @@ test("an upgraded database gives its live tables first and frozen ones only for 
   ]);
 });
 
-test("adding or removing a message changes the version of the session", async () => {
+test("a new or removed message changes the session's version", async () => {
   const second = openOpencode2Database(file());
   second.addSession({ id: "ses_new" });
   second.add("ses_new", "user", { text: "kept" });
@@ -164,7 +164,7 @@ test("adding or removing a message changes the version of the session", async ()
   expect(textsOf(session)).toEqual(["kept", "instead"]);
 });
 
-test("a session_v2 of unknown form is refused as a whole, even beside tables of 1.x", async () => {
+test("refuses a session_v2 table of unknown form", async () => {
   createOpencodeDatabase(file()).close();
   const database = new Database(file());
   database.exec("CREATE TABLE session_v2 (id text PRIMARY KEY, title text)");

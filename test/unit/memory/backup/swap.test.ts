@@ -67,12 +67,12 @@ test("a swap that fails after its list was written keeps the staged files, and t
   expect(readdirSync(paths.home).filter((name) => name.startsWith(".restore") || name === "restore.json")).toEqual([]);
 });
 
-test("staged files that no list names are removed", () => {
+test("removes staged files that are not in the list", () => {
   leaveStaged(paths.home, staged);
   expect(existsSync(staged.folder)).toBe(false);
 });
 
-test("a list whose staged files are missing is an error, and no file is moved", () => {
+test("refuses a list with missing staged files and moves no file", () => {
   list(plan());
   rmSync(staged.folder, { recursive: true });
   expect(() => finishRestore(paths)).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));

@@ -43,7 +43,7 @@ test.each([
   expect(() => assertTarget({ file, replace: true }, own)).toThrow(expect.objectContaining({ code: "CONFIG_USAGE" }));
 });
 
-test("with --force a backup replaces an older backup, an encrypted one and an empty file, but not a link", () => {
+test("with --force a backup replaces an older backup or an empty file, but not a link", () => {
   const file = join(root, "b.tar");
   for (const content of [tarHeader("manifest.json", 900), "age-encryption.org/v1\n-> scrypt", ""]) {
     writeFileSync(file, content);

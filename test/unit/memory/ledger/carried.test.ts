@@ -121,7 +121,7 @@ test.each([
   expect(held()).toEqual([name]);
 });
 
-test("names with a word that only forgotten drawers contain are deleted, and other names stay", () => {
+test("deletes a name if one of its words occurs only in forgotten drawers, and keeps the others", () => {
   const add = (content: string): string => String(write("add_drawer", { wing: "w", room: "r", content })["drawer_id"]);
   const secret = add("The general zanzibar launch is working, and that makes history.");
   add("A launch is a launch, as zero-day says.");

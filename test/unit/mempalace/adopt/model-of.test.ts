@@ -37,14 +37,14 @@ function samples(count: number, odd: number, width = 384): Sample[] {
 const find = (rows: readonly Sample[], ours: Embedder | undefined) =>
   modelOf(rows, { palaceDir, recorded: undefined, embedder: ours });
 
-it("the majority decides, so a few wrong vectors do not matter", async () => {
+it("the majority of the vectors decides the model", async () => {
   expect(await find(samples(24, 1), embedder(384))).toEqual({ model: "ours", width: 384, why: "" });
   expect(await find(samples(24, 11), embedder(384))).toMatchObject({ model: "ours" });
   expect(await find(samples(24, 12), embedder(384))).toMatchObject({ model: undefined });
   expect((await find(samples(24, 24), embedder(384))).why).toMatch(/of another model/);
 });
 
-it("the error for vectors of another width names both widths", async () => {
+it("the error for a wrong vector width names both widths", async () => {
   const found = await find(samples(24, 0, 768), embedder(384));
   expect(found).toMatchObject({ model: undefined, width: undefined });
   expect(found.why).toMatch(/768 numbers, our model's 384/);

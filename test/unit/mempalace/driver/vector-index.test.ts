@@ -8,7 +8,7 @@ import { driverVectorIndex } from "../../../../src/mempalace/driver/vector-index
 import { MIXED_FILTERS, mixedDrawers, passes } from "../../../helpers/ledger-fixture.ts";
 import { MemoryDriver } from "../../../helpers/memory-driver.ts";
 
-test("with a filter by place, source or time, nearest returns matching drawers, nearest first", async () => {
+test("a search with a filter returns the matching drawers, nearest first", async () => {
   const fixtures = mixedDrawers(Array.from({ length: 200 }, (_, at) => ({ text: `text ${at}` })));
   const angle = (at: number): Float32Array => Float32Array.from([Math.cos(at / 100), Math.sin(at / 100)]);
   const drawers = fixtures.map((fixture, at): Drawer => {

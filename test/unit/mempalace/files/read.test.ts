@@ -25,7 +25,7 @@ describe("a pickle", () => {
     expect(root.get("dimensionality")).toBeNull();
   });
 
-  it("of an older core, protocol 4 with memo, frame and one class, is read", () => {
+  it("of an older core is read", () => {
     // Output of `pickle.dumps(PersistentData(…), 4)` in Python 3.11, with a shorter state.
     const module = "chromadb.segment.impl.vector.local_persistent_hnsw";
     const pickle = bytes(
@@ -71,7 +71,7 @@ describe("a persisted index", () => {
     segment.close();
   });
 
-  it("that was never flushed is absent, and an inconsistent one is torn, with the reason", () => {
+  it("that was never flushed counts as absent, and an inconsistent index as torn", () => {
     expect(openSegment(join(folder, "nowhere"))).toEqual({ state: "absent" });
     const torn = (): string => {
       const segment = openSegment(folder);
@@ -97,7 +97,7 @@ describe("a persisted index", () => {
     expect(torn()).toMatch(/no vector of id3/);
   });
 
-  it("with the id list of an earlier flush returns the listed vectors and is marked as stale", () => {
+  it("with an older id list returns the listed vectors and counts as stale", () => {
     writeSegment(folder, entries);
     const sound = openSegment(folder) as WholeSegment;
     expect(sound.stale).toBeUndefined();
@@ -111,7 +111,7 @@ describe("a persisted index", () => {
     segment.close();
   });
 
-  it("that Chroma could not load, or that would crash it, is torn too", () => {
+  it("that Chroma cannot load counts as torn", () => {
     const torn = (name: string, change: (bytes: Buffer) => Buffer | undefined): string => {
       writeSegment(folder, entries);
       const changed = change(readFileSync(join(folder, name)));
@@ -145,7 +145,7 @@ describe("a persisted index", () => {
 describe("a row of the queue", () => {
   const row = { seq: 1, operation: 2, id: "a", vector: null, encoding: null, metadata: null };
 
-  it("is merged into the existing record as Chroma does it", () => {
+  it("is merged into the existing record as in Chroma", () => {
     const at = (operation: number, metadata: unknown) => {
       const record = parseQueueRow({ ...row, operation, metadata: JSON.stringify(metadata) });
       if (record === undefined) throw new Error("not read");
@@ -173,7 +173,7 @@ describe("a row of the queue", () => {
   });
 });
 
-it("sequence numbers in older files' formats are decoded", () => {
+it("decodes the sequence numbers of older files", () => {
   const poisoned = Buffer.concat([Buffer.from([0x11, 0x11]), Buffer.from("42")]);
   expect([seqOf(7), seqOf(Buffer.from([0, 0, 0, 0, 0, 0, 1, 2])), seqOf(poisoned), seqOf(null)]).toEqual([
     ...[7, 258, 42, undefined],

@@ -62,7 +62,7 @@ describe("a change in the ledger", () => {
     expect(existsSync(graph.paths.graphFile)).toBe(false);
   });
 
-  it("is sent again if the list was not updated, and the file has it once", () => {
+  it("that is sent twice is in the file once", () => {
     graph.write("kg_add", JOB);
     graph.side.look();
     graph.side.accept();
@@ -72,7 +72,7 @@ describe("a change in the ledger", () => {
     agree();
   });
 
-  it("stays listed if it changes again while it is sent", () => {
+  it("stays listed after another change during the sending", () => {
     graph.write("kg_add", JOB);
     graph.side.look();
     graph.side.accept();
@@ -83,7 +83,7 @@ describe("a change in the ledger", () => {
     expect(graph.rows("SELECT valid_to FROM triples")).toEqual([["2030-01-01"]]);
   });
 
-  it("does not overwrite a row that somebody changed since the last look", () => {
+  it("does not overwrite a row that another program changed since the last look", () => {
     graph.write("kg_add", JOB);
     graph.sync();
     graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
@@ -113,7 +113,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("beside our changes: both are kept", () => {
+  it("beside our changes are kept", () => {
     graph.foreign(FOREIGN_FACT);
     graph.write("kg_add", { ...JOB, object: "Globex" });
     expect(graph.sync()).toMatchObject({ taken: 3, sent: 2 });
@@ -121,7 +121,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("to a fact that we ended too: our end wins, and their other columns are adopted", () => {
+  it("to a fact that we ended are adopted, except the end", () => {
     graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
     graph.foreign("UPDATE triples SET valid_to = '2029-01-01', confidence = 0.5");
     graph.sync();
@@ -130,7 +130,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("to a fact that we had just sent win, even if our list still had it", () => {
+  it("to a fact that we have just sent win", () => {
     graph.write("kg_add", { ...JOB, object: "Globex" });
     graph.side.look();
     graph.side.accept();
@@ -141,7 +141,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("to an older file that somebody restored do not reopen a fact that we ended", () => {
+  it("by the restore of an older file do not reopen a fact that we ended", () => {
     graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
     graph.sync();
     graph.foreign("UPDATE triples SET valid_to = NULL");
@@ -152,7 +152,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("that lose rows make us send the rows again", () => {
+  it("that delete rows make us send the rows again", () => {
     graph.foreign("DELETE FROM triples");
     expect(graph.sync()).toMatchObject({ relisted: 1, sent: 1 });
     agree();
@@ -176,7 +176,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("with a fact about unknown entities are kept and sent again like the others", () => {
+  it("with a fact about unknown entities are kept and sent again", () => {
     graph.foreign("INSERT INTO triples (id, subject, predicate, object) VALUES ('orphan', 'x', 'p', 'y')");
     expect(graph.sync()).toMatchObject({ taken: 1 });
     graph.foreign("DELETE FROM triples WHERE id = 'orphan'");
@@ -192,7 +192,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("to something that is not a graph leave the file unchanged, and the report says so", () => {
+  it("that make the file unreadable are reported, and the file stays unchanged", () => {
     for (const suffix of ["", "-wal", "-shm"]) rmSync(graph.paths.graphFile + suffix, { force: true });
     writeFileSync(graph.paths.graphFile, "not a database, by any means, but long enough to look at ".repeat(20));
     graph.write("kg_add", { ...JOB, object: "Globex" });

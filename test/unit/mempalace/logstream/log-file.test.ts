@@ -40,7 +40,7 @@ const append = (key: string, more: Record<string, unknown> = {}): WriteCall =>
 const values = (outcomes: readonly WriteOutcome[]): unknown[] =>
   outcomes.map(({ outcome }) => (outcome.ok ? outcome.value : outcome.error));
 
-test("SQLite syncs each commit of the log before it answers: FULL, in a write-ahead log", () => {
+test("SQLite syncs each commit of the log before the answer", () => {
   const { file } = openLog();
   const database = file.open(() => {});
   expect(database.pragma("synchronous", { simple: true })).toBe(2);
@@ -48,7 +48,7 @@ test("SQLite syncs each commit of the log before it answers: FULL, in a write-ah
   file.close();
 });
 
-test("a log without topics and origins is migrated, and its events count as this copy's own", () => {
+test("migrates a log without topics and origins", () => {
   const old = new Database(join(palaceDir, "logstream.sqlite3"));
   old.exec(`CREATE TABLE events (id TEXT PRIMARY KEY, type TEXT NOT NULL, stream TEXT NOT NULL, room TEXT NOT NULL,
       from_agent TEXT NOT NULL, to_agent TEXT, correlation_id TEXT, branch TEXT, base_commit TEXT, status TEXT,
@@ -64,7 +64,7 @@ test("a log without topics and origins is migrated, and its events count as this
   file.close();
 });
 
-test("a refused call does not affect the rest of its group, and its key is refused again", () => {
+test("a refused call does not affect the other calls of its group", () => {
   const { file, rows, writer } = openLog();
   const patch = { content: "x\n", from_agent: "a", stream: "s", body: "n\0l" };
   const group = [
@@ -84,7 +84,7 @@ test("a refused call does not affect the rest of its group, and its key is refus
   file.close();
 });
 
-test("an event's artifacts come in the given order, also for a repeated key, and by id in a list", () => {
+test("returns an event's artifacts in the given order", () => {
   const { file, rows, writer } = openLog();
   const put = (key: string): WriteCall => write(key, "artifact_put", { kind: "note", content: key, created_by: "a" });
   const ids = (values(writer.commit([put("a1"), put("a2")])) as { artifact: { id: string } }[]).map(
@@ -107,7 +107,7 @@ const bodiesIn = (file: string): unknown[] => {
   }
 };
 
-test("after the write-ahead log was deleted a commit is refused, and the deleted log's content is saved in the file", () => {
+test("refuses a commit after the write-ahead log was deleted, and saves the log's content", () => {
   const { file, writer } = openLog();
   writer.commit([append("k1", { body: "b1" })]);
   rmSync(`${file.file}-wal`);
@@ -121,7 +121,7 @@ test("after the write-ahead log was deleted a commit is refused, and the deleted
   file.close();
 });
 
-test("a commit during which the write-ahead log was deleted is in the file before it is acknowledged", () => {
+test("saves a commit in the file before its answer if the write-ahead log was deleted meanwhile", () => {
   const { file, writer } = openLog();
   const [answer] = values(
     file.guard(() => {
@@ -136,7 +136,7 @@ test("a commit during which the write-ahead log was deleted is in the file befor
   file.close();
 });
 
-test("closing saves a deleted write-ahead log, even if another process has the file open", () => {
+test("closing saves a deleted write-ahead log while another process has the file open", () => {
   const { file, writer } = openLog();
   writer.commit([append("k1", { body: "b1" })]);
   const other = new Database(file.file);
@@ -148,7 +148,7 @@ test("closing saves a deleted write-ahead log, even if another process has the f
   other.close();
 });
 
-test("a log that another file replaced is opened again, not refused", () => {
+test("opens a replaced log file again", () => {
   const { file, writer } = openLog();
   writer.commit([append("k1", { body: "b1" })]);
   for (const suffix of ["", "-wal", "-shm"]) renameSync(file.file + suffix, `${file.file}.away${suffix}`);
@@ -158,7 +158,7 @@ test("a log that another file replaced is opened again, not refused", () => {
   file.close();
 });
 
-test("expired keys are deleted by later writes", () => {
+test("later writes delete expired keys", () => {
   const { file, writer } = openLog(-1);
   writer.commit([append("k1")]);
   writer.commit([append("k2")]);
@@ -168,7 +168,7 @@ test("expired keys are deleted by later writes", () => {
   file.close();
 });
 
-test("stamps rise even if the wall clock stops or goes back, and follow foreign stamps that are not far ahead", () => {
+test("stamps rise even if the wall clock stops or goes back", () => {
   const clock = new HybridClock();
   const stamps = [
     clock.next("r", null, 1_000),
@@ -185,7 +185,7 @@ test("stamps rise even if the wall clock stops or goes back, and follow foreign 
   ]);
 });
 
-test("a copy keeps its name, also one of MemPalace's, and a damaged name is not replaced", () => {
+test("a copy of the log keeps its name", () => {
   const file = join(palaceDir, "replica.json");
   const own = replicaId(palaceDir);
   expect(own).toMatch(/^rep_[0-9a-f]{32}$/);
@@ -199,7 +199,7 @@ test("a copy keeps its name, also one of MemPalace's, and a damaged name is not 
   }
 });
 
-test("peers are listed without their tokens, and unreadable files list no peer", () => {
+test("lists peers without their tokens", () => {
   writeFileSync(
     join(palaceDir, "peers.json"),
     '{"peers": [{"name": "n", "url": "https://n", "token": "secret"}, {"url": "https://m"}]}',

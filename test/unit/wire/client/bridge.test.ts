@@ -30,7 +30,7 @@ test.each(["ssh://", "ssh://ada@", "ssh://host:65536", "ssh://a b", "ssh://host/
 );
 
 test.each(["ssh://host", "ssh://ada@host", "ssh://host:22", "ssh://ada@host:22/", "ssh://alias"])(
-  "%s matches the bridge that is set up here",
+  "%s matches the bridge of this machine",
   (broker) => {
     setUp({ target: "ada@alias", host: "host", user: "ada", port: 22 });
     expect(missingBridge(asking(broker))).toBeUndefined();
@@ -42,12 +42,12 @@ test.each([
   ["ssh://bob@host", "palace bridge setup bob@host"],
   ["ssh://ada@host:65535", "palace bridge setup ada@host --port 65535"],
   ["ssh://ada@[fe80::1]", "palace bridge setup ada@fe80::1"],
-])("%s matches no bridge here, and the hint gives the command that sets one up", (broker, hint) => {
+])("%s matches no bridge, and the hint gives the command that sets up this bridge", (broker, hint) => {
   setUp({ target: "ada@host", host: "host", user: "ada", port: 22 });
   expect(missingBridge(asking(broker))).toMatchObject({ code: "TRANSPORT_REFUSED", hint });
 });
 
-test("without a bridge every ssh:// address is an error, and other addresses need no bridge", () => {
+test("without a bridge every ssh:// address causes an error", () => {
   expect(missingBridge(asking("ssh://host"))?.message).toContain("none is set up here");
   expect(missingBridge(asking("tcp://127.0.0.1:7780"))).toBeUndefined();
 });

@@ -32,7 +32,7 @@ test.each(["open", "ensure"] as const)("a bug in `%s` reaches the caller unchang
   link.close();
 });
 
-test("a system error counts as an outage, and the call gets it", async () => {
+test("a system error counts as an outage and reaches the call", async () => {
   const answers: string[] = [];
   const full = Object.assign(new Error("spawn ENOMEM"), { code: "ENOMEM", syscall: "spawn" });
   const link = open({ ensure: () => Promise.reject(full) }, answers);
@@ -43,7 +43,7 @@ test("a system error counts as an outage, and the call gets it", async () => {
   link.close();
 });
 
-test("a bug ends a process that only sends", () => {
+test("a bug in the connection ends a process that only sends", () => {
   const program = `
     import { Link } from "./src/wire/client/link.ts";
     import { loadConfig } from "./src/config/config.ts";

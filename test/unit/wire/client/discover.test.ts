@@ -34,19 +34,19 @@ test.each([
   ["half a port", { kind: "tcp", host: "h", port: 1.5 }],
   ["another kind", { kind: "pipe", path: "/run/p" }],
   ["nothing", null],
-])("a door with %s is dropped, and the others are kept", (_what, door) => {
+])("drops a door with %s and keeps the other doors", (_what, door) => {
   expect(read({ doors: [door, UNIX, TCP] })?.doors).toEqual([UNIX, TCP]);
 });
 
-test("at most four doors are kept", () => {
+test("keeps at most four doors", () => {
   expect(read({ doors: Array.from({ length: 9 }, () => TCP) })?.doors).toHaveLength(4);
 });
 
-test.each([{ schema: 2 }, { instanceId: 7 }, { doors: UNIX }])("a file with %j is refused", (more) => {
+test.each([{ schema: 2 }, { instanceId: 7 }, { doors: UNIX }])("refuses a file with %j", (more) => {
   expect(read(more)).toBeUndefined();
 });
 
-test("a folder, invalid JSON and a file of more than 16 KiB are refused", () => {
+test("refuses a folder, invalid JSON and a file of more than 16 KiB", () => {
   expect(readBrokerFile(home)).toBeUndefined();
   writeFileSync(file, "{");
   expect(readBrokerFile(file)).toBeUndefined();
@@ -54,7 +54,7 @@ test("a folder, invalid JSON and a file of more than 16 KiB are refused", () => 
   expect(read({ more: "x".repeat(16_384) })).toBeUndefined();
 });
 
-test("a copied file is ignored while the original exists for the same broker", () => {
+test("ignores a copied file while the broker's original file exists", () => {
   read({});
   const copy = join(home, "copy/broker.json");
   mkdirSync(join(home, "copy"));

@@ -26,21 +26,24 @@ const request = JSON.stringify({
 const answer = (value: object): string =>
   JSON.stringify({ jsonrpc: "2.0", id: 1, result: { content: [{ type: "text", text: JSON.stringify(value) }] } });
 
-test.each(["v3", "bare"] as const)("after an id of the recipe %s the client predicts the next id", (recipe) => {
-  const paths = newPaths();
-  expect(promisedId(OFFLINE_RULES, paths, anotherDrawer)).toBeUndefined();
-  learnIdRecipe(OFFLINE_RULES, paths, request, answer({ success: true, drawer_id: newDrawerId(recipe, drawer) }));
-  expect(promisedId(OFFLINE_RULES, paths, anotherDrawer)).toBe(newDrawerId(recipe, anotherDrawer));
-});
+test.each(["v3", "bare"] as const)(
+  "the client learns the id recipe %s from an id and predicts the next id",
+  (recipe) => {
+    const paths = newPaths();
+    expect(promisedId(OFFLINE_RULES, paths, anotherDrawer)).toBeUndefined();
+    learnIdRecipe(OFFLINE_RULES, paths, request, answer({ success: true, drawer_id: newDrawerId(recipe, drawer) }));
+    expect(promisedId(OFFLINE_RULES, paths, anotherDrawer)).toBe(newDrawerId(recipe, anotherDrawer));
+  },
+);
 
 test.each([
   {
-    why: "a text that was there",
+    why: "a text that was already filed",
     value: { success: true, reason: "already_exists", drawer_id: newDrawerId("bare", drawer) },
   },
   { why: "a refusal", value: { success: false, error: "no" } },
-  { why: "an id of neither recipe", value: { success: true, drawer_id: "drawer_w_r_0123" } },
-])("$why teaches no recipe", ({ value }) => {
+  { why: "an id of an unknown recipe", value: { success: true, drawer_id: "drawer_w_r_0123" } },
+])("the client learns no id recipe from $why", ({ value }) => {
   const paths = newPaths();
   learnIdRecipe(OFFLINE_RULES, paths, request, answer(value));
   learnIdRecipe(OFFLINE_RULES, paths, "no message", "no answer");

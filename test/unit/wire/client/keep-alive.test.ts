@@ -29,7 +29,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("after 4 s of silence the client pings once, and after 5 s it closes the connection", async () => {
+test("the client pings after 4 s of silence and closes the connection after 5 s", async () => {
   await vi.advanceTimersByTimeAsync(1_500);
   expect(line.sent).toEqual([]);
   await vi.advanceTimersByTimeAsync(2_500);
@@ -40,14 +40,14 @@ test("after 4 s of silence the client pings once, and after 5 s it closes the co
   expect(line.destroyed).toBe(true);
 });
 
-test("a byte that arrives restarts the time of silence, and the next silence gets another ping", async () => {
+test("an arriving byte restarts the time of silence", async () => {
   await vi.advanceTimersByTimeAsync(4_000);
   alive.heard();
   await vi.advanceTimersByTimeAsync(4_000);
   expect([line.destroyed, line.sent.length]).toEqual([false, 2]);
 });
 
-test("a connection stays open while a long message is being sent, and closes when sending is stuck", async () => {
+test("a connection stays open during a long message and closes when sending is stuck", async () => {
   line.writableLength = 50_000;
   for (let second = 0; second < 10; second++) {
     line.writableLength -= 1_000;
@@ -58,7 +58,7 @@ test("a connection stays open while a long message is being sent, and closes whe
   expect(line.destroyed).toBe(true);
 });
 
-test("without a pending answer no ping is sent and no timer runs", async () => {
+test("without a pending answer the client sends no ping and runs no timer", async () => {
   isAwaiting = false;
   await vi.advanceTimersByTimeAsync(10_000);
   expect([line.destroyed, line.sent, vi.getTimerCount()]).toEqual([false, [], 0]);

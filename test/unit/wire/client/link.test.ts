@@ -92,7 +92,7 @@ const failed = (code: string, more: object = {}): object => ({
   error: { code: -32000, message: "x", data: { code, hint: "", retryable: true, ...more } },
 });
 
-test("an answer that arrives twice is passed on once", async () => {
+test("passes on an answer once if it arrives twice", async () => {
   await serve(({ id }, socket) => void socket.write(reply(id, { result: 1 }) + reply(id, { result: 2 })));
   const { link, answers } = open();
   link.send(1, request(1));
@@ -105,7 +105,7 @@ test("an answer that arrives twice is passed on once", async () => {
   expect(link.pendingCount).toBe(0);
 });
 
-test("a request to a busy broker is sent again after the time that the broker names, and its owner gets only the answer", async () => {
+test("sends a request to a busy broker again after the time that the broker names", async () => {
   let asked = 0;
   const waits: number[] = [];
   const after: Clock["after"] = (ms, call) => {
@@ -124,7 +124,7 @@ test("a request to a busy broker is sent again after the time that the broker na
   expect(waits.filter((ms) => ms === 60)).toHaveLength(2);
 });
 
-test("a request that a broker has had for long is also sent to the next broker", async () => {
+test("a request that waited long at a broker is also sent to the next broker", async () => {
   const asked: number[] = [];
   await serve(({ id }, socket) => {
     asked.push(id);
@@ -141,7 +141,7 @@ test("a request that a broker has had for long is also sent to the next broker",
   await expect.poll(() => answers).toMatchObject([{ id: 1, result: "from the next" }]);
 });
 
-test("an unanswered call goes to the next broker at the same endpoint, even if that broker starts later", async () => {
+test("an unanswered call goes to the next broker at the same endpoint", async () => {
   const first: number[] = [];
   await serve(({ id }, socket) => {
     first.push(id);
@@ -159,7 +159,7 @@ test("an unanswered call goes to the next broker at the same endpoint, even if t
   expect(answers.map(({ id }) => id).toSorted()).toEqual([1, 2]);
 });
 
-test("if nobody has ever answered, the owner gets the error at once", async () => {
+test("without any broker before, a call fails at once", async () => {
   const { link, answers } = open();
   link.send(1, request(1));
   // It comes before the 10 s that the client waits for a broker that was there before.
@@ -167,7 +167,7 @@ test("if nobody has ever answered, the owner gets the error at once", async () =
   expect(answers[0]?.error?.data.code).toBe("TRANSPORT_REFUSED");
 });
 
-test("an unreadable spool blocks nobody from a broker that is there", async () => {
+test("a call reaches a running broker in spite of an unreadable spool", async () => {
   await serve(({ id }, socket) => void socket.write(reply(id, { result: "here" })));
   const config = loadConfig({ HOME: folder, MEMPALACE_BROKER: `unix:${join(folder, "broker.sock")}` });
   mkdirSync(config.paths.spoolRoot, { recursive: true });
@@ -204,7 +204,7 @@ function leapingClock(): Clock & { until: (isTrue: () => boolean) => Promise<voi
   };
 }
 
-test("a broker that starts and leaves again is waited for once, and later writes are spooled at once", async () => {
+test("waits once for a broker that starts and stops again, and then spools writes at once", async () => {
   const clock = leapingClock();
   let starts = 0;
   // Somebody else has the palace and cannot be reached from here.
@@ -245,7 +245,7 @@ test("a broker that starts and leaves again is waited for once, and later writes
 test.each([
   ["fails the call that it answers, and the others go on", (id: number) => `{"jsonrpc":"2.0","id":${id},"result":"`],
   ["that names no call fails every open call", () => '{"result":"'],
-])("an answer longer than a message %s", async (_what, head) => {
+])("a too long answer %s", async (_what, head) => {
   await serve((line, socket) => {
     if (line.method === "big") socket.write(`${head(line.id)}${"x".repeat(FRAME_SIZE_MAX_BYTES)}"}\n`);
     else if (line.method === "small")
@@ -263,7 +263,7 @@ test.each([
   await expect.poll(() => answers.find(({ id }) => id === 3)?.result).toBe("small");
 });
 
-test.each([1, 2, 3, 4, 5])("lines that arrive in chunks of %i bytes are passed on whole", (size) => {
+test.each([1, 2, 3, 4, 5])("passes on whole lines from chunks of %i bytes", (size) => {
   const splitter = new FrameSplitter();
   const bytes = Buffer.from("abcd\n\nefgh\nij");
   const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
@@ -274,7 +274,7 @@ test.each([1, 2, 3, 4, 5])("lines that arrive in chunks of %i bytes are passed o
   expect(splitter.pendingBytes).toBe(2);
 });
 
-test("a request that is too long for the broker fails at once, and the connection stays", async () => {
+test("a request that is too long for the broker fails at once and keeps the connection", async () => {
   const asked: number[] = [];
   await serve(({ id }, socket) => {
     asked.push(id);

@@ -22,16 +22,16 @@ test.each<[Sighting, readonly Presence[]]>([
   ["refused the spool", ["unknown", "refusing", "refusing", "lost", "absent"]],
   ["ended", ["lost", "lost", "lost", "lost", "lost"]],
   ["outage", ["absent", "absent", "absent", "absent", "absent"]],
-])("after `%s` the broker's state becomes, from each state: %j", (sighting, expected) => {
+])("the event `%s` changes the broker's states to %j", (sighting, expected) => {
   expect(PRESENCES.map((presence) => nextPresence(presence, sighting))).toEqual(expected);
 });
 
-test("everyone except an agent waits for a broker that was there, but not for an absent one", () => {
+test("a caller waits for a broker that was there, and an agent does not wait", () => {
   expect(PRESENCES.map((presence) => dialTimeoutMs(presence, false))).toEqual([500, 10_000, 10_000, 10_000, 0]);
   expect(PRESENCES.map((presence) => dialTimeoutMs(presence, true))).toEqual([700, 700, 700, 700, 0]);
 });
 
-test("a new call is sent over a connection and otherwise waits for one; a broker that refuses writes gets no writes", () => {
+test("a new call is sent over the connection or waits for a connection", () => {
   const fates = (isConnected: boolean, isWrite: boolean): unknown[] =>
     PRESENCES.map((presence) => fateOfNew(presence, isConnected, () => isWrite));
   expect(fates(true, true)).toEqual(["send", "send", "answer offline", "send", "send"]);
@@ -39,7 +39,7 @@ test("a new call is sent over a connection and otherwise waits for one; a broker
   expect(fates(false, false)).toEqual(["wait", "wait", "wait", "wait", "wait"]);
 });
 
-test("a call that the broker did not take stays open: it waits for the next broker or is sent again", () => {
+test("a call that the broker did not take waits for the next broker or is sent again", () => {
   expect(fateOfAnswered(undefined, 0)).toBe("pass on");
   expect(fateOfAnswered({ code: "STORE_DISK_FULL" }, 0)).toBe("pass on");
   expect(fateOfAnswered({ code: "BROKER_SHUTTING_DOWN" }, 100_000)).toBe("wait");
@@ -49,7 +49,7 @@ test("a call that the broker did not take stays open: it waits for the next brok
   expect([60_000, 60_001].map(fateOfRepeated)).toEqual(["wait", "give up"]);
 });
 
-test("without an answer an agent waits for a broker that starts here or is behind a working bridge", () => {
+test("an agent waits for an answer from a starting broker or a working bridge", () => {
   expect(PRESENCES.map((presence) => fateOfSilent(presence, true, false))).toEqual([
     ...["wait", "wait", "wait", "wait"],
     "answer offline",
@@ -58,7 +58,7 @@ test("without an answer an agent waits for a broker that starts here or is behin
   expect(fateOfSilent("lost", false, false)).toBe("answer offline");
 });
 
-test("only an outage is answered offline, because the user must see every other error", () => {
+test("only an outage is answered offline", () => {
   const fate = (code: ConstructorParameters<typeof PalaceError>[0], spools = true): string =>
     fateOfUnreachable(new PalaceError(code, "x", ""), spools);
   for (const code of ["TRANSPORT_REFUSED", "STORE_READ_ONLY", "BROKER_STOPPED", "PALACE_FOREIGN_MOUNT"] as const)

@@ -22,7 +22,7 @@ const AGENT = `
 `;
 
 for (const step of STEPS)
-  test(`killed at ${step} of the second write: the first is kept, the second is complete or missing`, () => {
+  test(`a kill at ${step} of the second write keeps the first write`, () => {
     const folder = mkdtempSync(join(tmpdir(), "spool-kill-"));
     try {
       const argv = ["--input-type=module", "-e", AGENT, folder, `${step}:2`];
@@ -58,7 +58,7 @@ const PERSON = `
 `;
 
 for (const step of [...STEPS, "spool.before-again"])
-  test(`killed at ${step} while a refused write is sent again: exactly one folder has the complete write, and no reason is left without a write`, () => {
+  test(`a kill at ${step} of sending a refused write again leaves the write in exactly one folder`, () => {
     const folder = mkdtempSync(join(tmpdir(), "spool-kill-"));
     try {
       const argv = ["--input-type=module", "-e", PERSON, folder, step];

@@ -10,7 +10,7 @@ import { PowerCut } from "../../../helpers/power-cut.ts";
 
 const FOLDER = "state/palace/spool/tag";
 
-test("a write is on disk with its folders when the agent gets its answer, and after every later move", () => {
+test("a spooled write survives a power cut after the agent got its answer", () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "spool-power-")));
   /** Keys of writes that were reported as kept. */
   const safe = new Set<string>();

@@ -55,7 +55,7 @@ const filed = (message: RpcRequest): RpcResponse => ({
 const content = (message: RpcRequest): unknown =>
   (message.params as { arguments: { content: string } }).arguments.content;
 
-test("spooled writes are private, are delivered in order, and leave no file behind", async () => {
+test("spooled writes are private and are delivered in order", async () => {
   for (let index = 0; index < 12; index++) spool.append(write(index));
   expect(statSync(spool.folder).mode & 0o777).toBe(0o700);
   for (const name of readdirSync(spool.folder)) expect(statSync(join(spool.folder, name)).mode & 0o777).toBe(0o600);
@@ -69,7 +69,7 @@ test("spooled writes are private, are delivered in order, and leave no file behi
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("a killed process's incomplete file is deleted after a while, a recent one is not", () => {
+test("deletes an old incomplete file of a killed process", () => {
   spool.append(write(1));
   for (const [name, ageS] of [
     ["old.json.1.tmp", 120],
@@ -82,14 +82,14 @@ test("a killed process's incomplete file is deleted after a while, a recent one 
   expect(readdirSync(spool.folder).filter((name) => name.endsWith(".tmp"))).toEqual(["new.json.1.tmp"]);
 });
 
-test("after an interrupted delivery the rest stays, beginning with the write that got no answer", async () => {
+test("an interrupted delivery keeps the writes from the first unanswered write on", async () => {
   for (let index = 0; index < 3; index++) spool.append(write(index));
   let left = 1;
   expect(await deliver(spool, async (message) => (left-- > 0 ? filed(message) : undefined))).toBe("interrupted");
   expect(spool.entries().map(({ key }) => key)).toEqual(["key-1", "key-2"]);
 });
 
-test("an ended turn is stored where older clients do not look, and waits while a broker does not know turns", async () => {
+test("an ended turn waits in a separate folder for a broker that knows turns", async () => {
   const line = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "turn.end", params: {} });
   spool.append(write(1, { tool: "turn.end", line }));
   spool.append(write(2));
@@ -112,7 +112,7 @@ const refuse = (message: RpcRequest, code: string): RpcResponse => ({
 });
 
 test.each(["STORE_DISK_FULL", "STORE_CORRUPT", "PALACE_LOCKED", "PROTOCOL_VERSION_MISMATCH", "BROKER_BUSY"])(
-  "while a palace takes no writes (%s), all writes stay in order, however often they are sent",
+  "all writes stay in order while the palace takes no writes (%s)",
   async (code) => {
     for (let index = 0; index < 5; index++) spool.append(write(index));
     for (let time = 0; time < 40; time++)
@@ -128,7 +128,7 @@ test.each(["STORE_DISK_FULL", "STORE_CORRUPT", "PALACE_LOCKED", "PROTOCOL_VERSIO
   },
 );
 
-test("a write that the broker keeps refusing stays spooled and does not block later writes", async () => {
+test("a refused write stays spooled and does not block later writes", async () => {
   for (let index = 0; index < 4; index++) spool.append(write(index));
   const asked: unknown[] = [];
   const ask = async (message: RpcRequest): Promise<RpcResponse> => {
@@ -146,7 +146,7 @@ test("a write that the broker keeps refusing stays spooled and does not block la
   expect(spool.isEmpty).toBe(true);
 });
 
-test("many refused writes of one tool do not block another tool's, and each delivery tries only some", async () => {
+test("many refused writes of one tool do not block the writes of another tool", async () => {
   const event = JSON.parse(write(0).line) as { params: object };
   for (let index = 0; index < 40; index++)
     spool.append({
@@ -169,13 +169,13 @@ test("many refused writes of one tool do not block another tool's, and each deli
   expect(spool.isEmpty).toBe(true);
 });
 
-test("a write whose answer is too long is put aside with the reason, since it may not have been done", async () => {
+test("a write with a too long answer is put aside with the reason", async () => {
   spool.append(write(1));
   expect(await deliver(spool, async (message) => refuse(message, "TRANSPORT_FRAME_TOO_LARGE"))).toBe("delivered");
   expect(spool.refused()).toMatchObject([{ why: "no: TRANSPORT_FRAME_TOO_LARGE" }]);
 });
 
-test("a write that needs another token waits without blocking the rest; one with wrong arguments is put aside", async () => {
+test("a write that needs another token waits, and a write with wrong arguments is put aside", async () => {
   for (let index = 0; index < 4; index++) spool.append(write(index));
   const codes: Record<string, string> = { c1: "BROKER_DENIED", c2: "PROTOCOL_BAD_PARAMS" };
   const delivery = await deliver(spool, async (message) => {
@@ -187,7 +187,7 @@ test("a write that needs another token waits without blocking the rest; one with
   expect(spool.refused()).toMatchObject([{ tool: "mempalace_add_drawer", why: "no: PROTOCOL_BAD_PARAMS" }]);
 });
 
-test("a refused write can be sent again on request, even after more than 29 days", async () => {
+test("the user can send a refused write again after more than 29 days", async () => {
   spool.append(write(1, { atMs: Date.now() - SPOOL_AGE_MAX_MS - 1_000 }));
   expect(spool.entries()).toEqual([]);
   const name = spool.refused()[0]?.name ?? "";
@@ -205,7 +205,7 @@ test("a refused write can be sent again on request, even after more than 29 days
   expect(dates).toEqual([refused?.atMs]);
 });
 
-test("a write that is sent again starts without its earlier refusals", async () => {
+test("sending a write again resets its count of refusals", async () => {
   for (let index = 1; index <= 2; index++) spool.append(write(index));
   const answered = (code: string) => async (message: RpcRequest) =>
     content(message) === "c1" ? refuse(message, code) : filed(message);
@@ -222,14 +222,14 @@ test.each([
   ["a checkpoint's part", { added: [], errors: ["item 0: room is missing"], diary: null }, /item 0: room is missing/],
   ["a checkpoint's diary", { added: ["a"], errors: [], diary: { success: false, error: "no" } }, /^no$/],
   ["a tool that says no more than an error", { error: "No such room" }, /^No such room$/],
-])("%s that was refused is put aside with its reason", async (_name, answer, why) => {
+])("%s is put aside with the reason of the refusal", async (_name, answer, why) => {
   spool.append(write(1));
   const result = { content: [{ type: "text", text: JSON.stringify(answer) }] };
   expect(await deliver(spool, async ({ id = null }) => ({ jsonrpc: "2.0", id, result }))).toBe("delivered");
   expect(spool.refused()).toMatchObject([{ why: expect.stringMatching(why) as string }]);
 });
 
-test("a file that is not a spooled write, or too old to be sent without a second execution, is never sent", async () => {
+test("never sends a file that is too old or is not a spooled write", async () => {
   mkdirSync(spool.folder, { recursive: true });
   const stop = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "broker.stop", params: {} });
   const put = (name: string, value: unknown): void => writeFileSync(join(spool.folder, name), JSON.stringify(value));
@@ -258,7 +258,7 @@ test("a file that is not a spooled write, or too old to be sent without a second
   ]);
 });
 
-test("a delivered write keeps its other metadata and gets the time at which it was written", async () => {
+test("a delivered write keeps its metadata and gets its time of writing", async () => {
   const note = { [IDEMPOTENCY_META]: "key-1", "agent/own": 7 };
   const line = { ...JSON.parse(write(1).line), method: "turn.end", params: { _meta: note } } as object;
   spool.append(write(1, { tool: "turn.end", line: JSON.stringify(line), atMs: Date.now() - 5_000 }));
@@ -271,7 +271,7 @@ test("a delivered write keeps its other metadata and gets the time at which it w
   expect(sent).toEqual([{ ...note, [WRITTEN_META]: entry?.atMs }]);
 });
 
-test("a write that another process delivers while the folder is read is not put aside", async () => {
+test("does not put aside a write that another process delivers meanwhile", async () => {
   mkdirSync(spool.folder, { recursive: true });
   const [first, second] = ["a.json", "b.json"].map((name) => join(spool.folder, name));
   // Our read of the first file waits until the other process has removed the second.
@@ -293,7 +293,7 @@ function fill(count: number, suffix = ".json"): void {
 const FULL: unknown = expect.objectContaining({ code: "TRANSPORT_SPOOL_FULL" });
 const turn: Partial<SpooledWrite> = { tool: "turn.end", line: '{"jsonrpc":"2.0","id":1,"method":"turn.end"}' };
 
-test("the write after 10,000 is refused, whatever kinds they are", () => {
+test("refuses the write after 10,000 writes", () => {
   fill(9_998);
   fill(1, ".turn");
   spool.append(write(1));
@@ -301,7 +301,7 @@ test("the write after 10,000 is refused, whatever kinds they are", () => {
   expect(readdirSync(spool.folder)).toHaveLength(10_000);
 });
 
-test("ended turns take at most half of the spool, by number and by size; agents' writes get the rest", () => {
+test("ended turns take at most half of the spool", () => {
   fill(4_999);
   spool.append(write(1, turn));
   expect(() => spool.append(write(2, turn))).toThrow(FULL);
@@ -313,7 +313,7 @@ test("ended turns take at most half of the spool, by number and by size; agents'
   spool.append(write(3, { line: large }));
 });
 
-test("a write that would exceed the spool's size is refused, and the others stay as they are", () => {
+test("refuses a write that would exceed the spool's size", () => {
   const large = "x".repeat(15 * 1024 * 1024);
   for (let index = 0; index < 4; index++) spool.append(write(index, { line: large }));
   expect(() => spool.append(write(4, { line: large }))).toThrow(FULL);
@@ -322,7 +322,7 @@ test("a write that would exceed the spool's size is refused, and the others stay
   expect(spool.entries().length).toBe(5);
 });
 
-test("a write that cannot be put aside stays, and the delivery ends after one try", async () => {
+test("a delivery ends after one try if it cannot put aside a write", async () => {
   mkdirSync(spool.folder, { recursive: true });
   writeFileSync(join(spool.folder, "refused"), "no folder");
   writeFileSync(join(spool.folder, "a.json"), JSON.stringify({ schema: 1, ...write(1, { line: "{}" }) }));
@@ -338,7 +338,7 @@ test("a write that cannot be put aside stays, and the delivery ends after one tr
   expect(asked).toBe(1);
 });
 
-test("the newest 10,000 refused writes are kept, and the spool says that it deleted older ones", () => {
+test("keeps the newest 10,000 refused writes and reports that it deleted older writes", () => {
   spool.append(write(1));
   const aside = join(spool.folder, "refused");
   mkdirSync(aside);
@@ -362,7 +362,7 @@ test("the newest 10,000 refused writes are kept, and the spool says that it dele
   expect(spool.droppedAtMs).toBeGreaterThanOrEqual(nowMs);
 });
 
-test("refused writes are limited by size too, and the limit leaves room for one full spool", () => {
+test("limits the size of refused writes and leaves room for a full spool", () => {
   spool.append(write(1));
   const aside = join(spool.folder, "refused");
   mkdirSync(aside);

@@ -35,7 +35,7 @@ const inPieces = (text: string, size: number): string[] => text.match(new RegExp
 const SWITCHING = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: mcp\r\nPalace-Version:  7 \r\n\r\n";
 
 test.each([1, 7, 1_000])(
-  "the headers of an upgrade in pieces of %i bytes are read, and the bytes after them are kept",
+  "reads the headers of an upgrade in pieces of %i bytes and keeps the bytes after the headers",
   async (size) => {
     const socket = await dialled(inPieces(`${SWITCHING}{"id":1}\n`, size));
     const { status, headers, rest } = await upgrade(socket, { Agent: "ada\nlovelace" });
@@ -50,7 +50,7 @@ test.each([1, 7, 1_000])(
   },
 );
 
-test("a body is read up to its length, and then the connection is closed", async () => {
+test("reads a body up to its length and closes the connection", async () => {
   const text = `HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n{"ok":"é"}more`;
   const socket = await dialled(inPieces(text, 9));
   expect(await get(socket, "/health")).toMatchObject({ status: 200, body: '{"ok":"é"}' });
@@ -58,7 +58,7 @@ test("a body is read up to its length, and then the connection is closed", async
 });
 
 test.each(["", "Content-Length: 1e3\r\n", "Content-Length: -5\r\n", "Content-Length: 1048577\r\n"])(
-  "a body of unknown or huge length (%j) is refused",
+  "refuses a body of unknown or huge length (%j)",
   async (header) => {
     const socket = await dialled([`HTTP/1.1 200 OK\r\n${header}\r\nx`]);
     await expect(get(socket, "/health")).rejects.toMatchObject({ code: "TRANSPORT_REFUSED" });
@@ -89,13 +89,13 @@ test.each([
   ["HTTP/1.1 200 OK\r\n\r\n", { code: "TRANSPORT_REFUSED", message: /answers 200/ }],
   ["SSH-2.0-OpenSSH_9.9\r\n\r\n", { code: "TRANSPORT_REFUSED", message: /answers 0/ }],
   [`HTTP/1.1 101 Ok\r\nLong: ${"x".repeat(17_000)}`, { code: "TRANSPORT_REFUSED", message: /no HTTP head/ }],
-])("an upgrade that is answered by %j is an error with the reason", async (answer, { code, message }) => {
+])("the answer %j to an upgrade causes an error with the reason", async (answer, { code, message }) => {
   const socket = await dialled([answer]);
   await expect(upgrade(socket, {})).rejects.toMatchObject({ code, message: expect.stringMatching(message) as string });
   expect(socket.destroyed).toBe(true);
 });
 
-test("a connection that ends in the middle of an answer is an error, and one without an answer times out", async () => {
+test("an incomplete answer causes an error, and a missing answer times out", async () => {
   await expect(upgrade(await dialled(["HTTP/1.1 101 Swi"], true), {})).rejects.toMatchObject({
     code: "TRANSPORT_CLOSED",
   });

@@ -119,7 +119,7 @@ test("with a server without ranges the file is downloaded again from its start",
   expect(readFileSync(target("onnx/model.onnx")).equals(readFileSync(join(source, "onnx/model.onnx")))).toBe(true);
 });
 
-test("a file with a wrong checksum is not kept, not even partly", async () => {
+test("does not keep a file with a wrong checksum", async () => {
   const model = join(source, "onnx/model.onnx");
   const bytes = readFileSync(model);
   bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;
@@ -128,7 +128,7 @@ test("a file with a wrong checksum is not kept, not even partly", async () => {
   expect(readdirSync(dirname(target("onnx/model.onnx")))).toEqual([]);
 });
 
-test("a file longer than expected is refused before it fills the disk", async () => {
+test("refuses a file that is longer than expected", async () => {
   writeFileSync(join(source, "config.json"), "x".repeat(1_000_000));
   await expect(download()).rejects.toThrow(/more than/);
 });
