@@ -8,7 +8,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   wire: 4_199,
   memory: 19_961,
   agents: 5_401,
-  mempalace: 9_019,
+  mempalace: 9_035,
   feeders: 9_238,
   devbox: 2_657,
   learning: 5_172,

@@ -20,11 +20,18 @@ const STDERR_MAX = 400;
 
 export type ChromaServer = { url: string; stop(): Promise<void> };
 
-/** Starts `command run`, or without a `command` the first server that works. Errors: STORE_UNAVAILABLE. */
-export async function startChromaServer(folder: string, command: string | undefined): Promise<ChromaServer> {
+/**
+ * Starts `command run`, or without a `command` the first server that works. Calls `look` while it waits, and ends the server if that
+ * throws. Errors: STORE_UNAVAILABLE, and those of `look`.
+ */
+export async function startChromaServer(
+  folder: string,
+  command: string | undefined,
+  look: () => Promise<void>,
+): Promise<ChromaServer> {
   const failures: string[] = [];
   for (const argv of command === undefined ? candidates() : [[command]]) {
-    const started = await tryStart(folder, argv);
+    const started = await tryStart(folder, argv, look);
     if (typeof started !== "string") return started;
     failures.push(`${argv.at(-1) ?? ""}: ${started}`);
   }
@@ -45,7 +52,11 @@ function candidates(): string[][] {
 }
 
 /** Returns the server, or why it did not start. */
-async function tryStart(folder: string, argv: readonly string[]): Promise<ChromaServer | string> {
+async function tryStart(
+  folder: string,
+  argv: readonly string[],
+  look: () => Promise<void>,
+): Promise<ChromaServer | string> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const guard = fileURLToPath(threadFile(import.meta.url, "chroma-guard"));
@@ -67,6 +78,10 @@ async function tryStart(folder: string, argv: readonly string[]): Promise<Chroma
       () => undefined,
     );
     if (answer?.ok === true) return { url, stop };
+    await look().catch(async (error: unknown) => {
+      await stop();
+      throw error;
+    });
   }
   await stop();
   return `it did not answer within ${READY_MAX_MS / 1000} s`;

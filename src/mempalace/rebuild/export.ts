@@ -134,7 +134,7 @@ type Written = Pick<ExportReport, "writer" | "withoutChroma"> & {
 /** Writes the drawers' collection, and every other one that has rows. The server has ended when it resolves. */
 async function writeCollections(work: Work & { collections: Collections }): Promise<Written> {
   const { input, draft, snapshot, collections, total, steps } = work;
-  const { server, why } = await chromaFor(draft, input.chroma);
+  const { server, why } = await chromaFor(draft, input.chroma, () => steps.step("starting Chroma", 0, total));
   try {
     const open = (name: string): PalaceDriver => openDriver(draft, server, name);
     const drawers = await fill(open(input.collection), snapshot.pages(), (rows) =>
@@ -188,12 +188,13 @@ async function verifyAll({
 async function chromaFor(
   draft: string,
   chroma: string | undefined | null,
+  look: () => Promise<void>,
 ): Promise<{ server: ChromaServer | undefined; why?: string }> {
   if (chroma === null) return { server: undefined };
   try {
-    return { server: await startChromaServer(draft, chroma) };
+    return { server: await startChromaServer(draft, chroma, look) };
   } catch (error) {
-    if (chroma !== undefined || !(error instanceof PalaceError)) throw error;
+    if (chroma !== undefined || !(error instanceof PalaceError) || error.code !== "STORE_UNAVAILABLE") throw error;
     // A server that started and did not answer may have begun a palace.
     rmSync(draft, { recursive: true, force: true });
     makeDraft(draft);

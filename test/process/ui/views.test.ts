@@ -1,10 +1,11 @@
 /** Facts, diary, long work and long lists in the page. */
-import { statSync } from "node:fs";
+import { chmodSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openBrowser, openPage, type SeenPage, seriousFindings } from "../../helpers/browser.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+import { writeTinyModel } from "../../helpers/tiny-model.ts";
 
 let browser: Browser;
 beforeAll(async () => void (browser = await openBrowser()));
@@ -91,6 +92,36 @@ test("a backup is started by a click, and is listed as its command has it", asyn
 
   const { jobs } = await json<{ jobs: { kind: string; state: string }[] }>(palace, "jobs", "--json");
   expect(jobs.map(({ kind, state }) => `${kind} ${state}`)).toEqual(["backup done"]);
+  expect(page.complaints).toEqual([]);
+});
+
+test("a click cancels a running job", async () => {
+  await using palace = createTestPalace();
+  // An export needs vectors, and a Chroma that never answers keeps it running.
+  await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`) });
+  await palace.run("palace", ["add", "a note"]);
+  const client = await palace.client();
+  const isEmbedded = async (): Promise<boolean> => {
+    const { search } = await client.call("palace.status", {});
+    return search.modelState === "ready" && search.pending === 0;
+  };
+  await expect.poll(isEmbedded, { timeout: 30_000 }).toBe(true);
+  client.close();
+  const chroma = join(palace.home, "chroma");
+  writeFileSync(chroma, "#!/bin/sh\nexec sleep 600\n");
+  chmodSync(chroma, 0o755);
+  const exporting = palace.run("palace", ["export", join(palace.home, "out"), "--chroma", chroma]);
+  const running = async (): Promise<number> => {
+    const { jobs } = await json<{ jobs: { state: string }[] }>(palace, "status", "jobs", "--json");
+    return jobs.filter(({ state }) => state === "running").length;
+  };
+  await expect.poll(running, { timeout: 30_000 }).toBe(1);
+  const page = await openPage(browser, palace);
+  await visit(page, "#/care");
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.locator("[data-job=cancelled]", { hasText: "export" }).waitFor();
+  expect((await exporting).code).not.toBe(0);
+  expect(await running()).toBe(0);
   expect(page.complaints).toEqual([]);
 });
 
