@@ -29,6 +29,7 @@ type Hit = {
   outdated?: { fact: string; ended: string }[];
   filed_at?: string;
   source_path?: string;
+  superseded_by?: string;
   explain?: Explanation;
 };
 
@@ -130,7 +131,8 @@ function Hits({ hits, query }: { hits: readonly Hit[]; query: string }) {
 }
 
 function HitView({ hit, query }: { hit: Hit; query: string }) {
-  const { drawer_id: id, text, wing, room, filed_at: filedAt, outdated = [], explain } = hit;
+  const { drawer_id: id, text, wing, room, filed_at: filedAt, outdated = [], explain, superseded_by: newer } = hit;
+  const file = (hit.source_path ?? "").split(/[/\\]/).slice(-2).join("/");
   return (
     <article>
       <h3 class="one" dir="auto">
@@ -142,8 +144,14 @@ function HitView({ hit, query }: { hit: Hit; query: string }) {
         )}
       </p>
       <small>
-        {plain(`${wing} / ${room}`)} · {time(filedAt)}
+        {plain(`${wing} / ${room}`)} · {file === "" ? "" : `${plain(file)} · `}
+        {time(filedAt)}
       </small>
+      {newer === undefined ? null : (
+        <p>
+          <a href={href("drawer", { id: newer })}>A newer statement</a> replaces this one.
+        </p>
+      )}
       {outdated.map(({ fact, ended }) => (
         <p class="failure" key={fact}>
           No longer so since {time(ended) || ended}: {plain(fact)}

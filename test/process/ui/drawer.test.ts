@@ -64,6 +64,27 @@ test("a search has the hits of its command, in their order, with marked words an
   expect(page.complaints).toEqual([]);
 });
 
+test("a hit shows its file, and links to the statement that replaces it", async () => {
+  await using palace = await filled("We deploy the shop on Tuesdays now.");
+  const client = await palace.client();
+  const filed = {
+    wing: "docs",
+    room: "r",
+    content: "The harbour opens at nine.",
+    source_file: "/srv/guide/harbour.md",
+  };
+  await client.callTool("mempalace_add_drawer", filed);
+  client.close();
+  const page = await openPage(browser, palace);
+  await visit(page, "#/search?q=when%20does%20the%20harbour%20open", "Search");
+  await expect.poll(() => page.locator(".hits small").first().innerText()).toContain("guide/harbour.md");
+  await page.getByLabel("What to look for").fill("when do we deploy the shop");
+  await page.keyboard.press("Enter");
+  await page.getByRole("link", { name: "A newer statement" }).click();
+  await page.getByRole("heading", { name: "We deploy the shop on Tuesdays now.", level: 1 }).waitFor();
+  expect(page.complaints).toEqual([]);
+});
+
 test("an owner edits, moves, deletes and takes back by clicks, and the ledger has it", async () => {
   await using palace = await filled();
   const [id = ""] = palace.ids;
