@@ -44,7 +44,7 @@ const TOLD = [
 type Props = { id: string; role: Role; changed: number };
 
 export function DrawerView({ id, role, changed }: Props) {
-  const shown = useLoaded(() => showDrawer(id), [id, changed]);
+  const shown = useLoaded(() => showDrawer(id), [id], changed);
   const [change, setChange] = useState<Change>();
   if (shown.error !== undefined) return <Failure error={shown.error} />;
   const drawer = shown.value;
@@ -149,7 +149,7 @@ function Origin({ drawer }: { drawer: Drawer }) {
 
 /** Writes that name this drawer, among the newest of the journal. */
 function Changes({ id, changed }: { id: string; changed: number }) {
-  const audit = useLoaded(() => call("memory.audit", { limit: WRITES_LOOKED_AT }), [id, changed]);
+  const audit = useLoaded(() => call("memory.audit", { limit: WRITES_LOOKED_AT }), [id], changed);
   const entries = audit.value?.entries.filter(({ arguments: asked }) => asked["drawer_id"] === id) ?? [];
   if (entries.length === 0) return null;
   return (

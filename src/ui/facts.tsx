@@ -18,7 +18,7 @@ const PAGE = 100;
 const DAY_MS = 86_400_000;
 
 export function Facts({ entity, changed }: { entity: string | undefined; changed: number }) {
-  const stats = useLoaded(() => callTool("kg_stats", {}), [changed]);
+  const stats = useLoaded(() => callTool("kg_stats", {}), [], changed);
   const number = (key: string) => Number(stats.value?.[key] ?? 0);
   return (
     <>
@@ -84,7 +84,7 @@ function AllFacts({ changed }: { changed: number }) {
 
 function Entity({ entity, changed }: { entity: string; changed: number }) {
   const [pages, setPages] = useState(1);
-  const asked = useLoaded(() => manyFacts(entity, pages), [entity, pages, changed]);
+  const asked = useLoaded(() => manyFacts(entity, pages), [entity, pages], changed);
   const { rows: facts, total } = asked.value ?? { rows: [], total: 0 };
   const [atMs, setAt] = useState<number>();
   const from = Math.min(...facts.flatMap(timesOf), Date.now()) - DAY_MS;

@@ -16,7 +16,7 @@ const DIGEST = /, sha256 [0-9a-f]{64}/g;
 
 export function History({ agent, changed }: { agent: string | undefined; changed: number }) {
   const filter = agent === undefined ? {} : { agent };
-  const newest = useLoaded(() => call("memory.audit", { ...filter, limit: PAGE }), [agent, changed]);
+  const newest = useLoaded(() => call("memory.audit", { ...filter, limit: PAGE }), [agent], changed);
   const [older, setOlder] = useState<AuditEntry[]>([]);
   const [next, setNext] = useState<number | null>(null);
   const [undoing, setUndoing] = useState<AuditEntry>();

@@ -16,8 +16,8 @@ const TODAY_MS = 6_000;
 type Props = { news: News | undefined; changed: number; isOwner: boolean };
 
 export function Home({ news, changed, isOwner }: Props) {
-  const places = useLoaded(listPlaces, [changed]);
-  const newest = useLoaded(() => listDrawers({}, 0, NEWEST), [changed]);
+  const places = useLoaded(listPlaces, [], changed);
+  const newest = useLoaded(() => listDrawers({}, 0, NEWEST), [], changed);
   const tiles = [...(places.value ?? [])].map(([name, rooms]) => ({ name, drawers: sum(rooms) }));
   tiles.sort((a, b) => b.drawers - a.drawers);
   return (
@@ -119,7 +119,8 @@ function Today({ changed: now }: { changed: number }) {
   const changed = useSlowly(now, TODAY_MS);
   const today = useLoaded(
     () => call("memory.audit", { sinceMs: startOfToday(), limit: WRITES_MAX }),
-    [changed, startOfToday()],
+    [startOfToday()],
+    changed,
   );
   const entries = today.value?.entries ?? [];
   const byAgent = new Map<string, number>();

@@ -12,7 +12,7 @@ type Props = { id: string; isOwner: boolean; changed: number };
 
 /** Shows nothing of a drawer without a score that no conversation was shown. */
 export function Outcomes({ id, isOwner, changed }: Props) {
-  const asked = useLoaded(() => call("outcome.why", { id }), [id, changed]);
+  const asked = useLoaded(() => call("outcome.why", { id }), [id], changed);
   const told = asked.value;
   if (asked.error !== undefined) return <Failure error={asked.error} />;
   if (told === undefined || !told.found || (told.score === null && told.shownIn.length === 0)) return null;

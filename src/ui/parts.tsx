@@ -5,18 +5,27 @@ import { CallError } from "./client.ts";
 
 export type Loaded<T> = { value?: T; error?: Error; again: () => void };
 
-/** Loads when one of the inputs changes; until then the last value stays. */
-export function useLoaded<T>(load: () => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
+/**
+ * Loads when one of the inputs changes, and again when `changed` does; until then the last value stays. An answer is shown if no newer
+ * one is, so that a slow broker's answers count while others write.
+ */
+export function useLoaded<T>(load: () => Promise<T>, inputs: readonly unknown[], changed?: unknown): Loaded<T> {
   const [state, setState] = useState<{ value?: T; error?: Error }>({});
   const [round, setRound] = useState(0);
+  const numbers = useRef({ inputs: 0, asked: 0, shown: 0 });
+  useEffect(() => () => void (numbers.current.inputs += 1), inputs);
   useEffect(() => {
-    let isWanted = true;
+    const asked = { inputs: numbers.current.inputs, number: ++numbers.current.asked };
+    const show = (change: (last: { value?: T }) => { value?: T; error?: Error }): void => {
+      if (asked.inputs !== numbers.current.inputs || asked.number < numbers.current.shown) return;
+      numbers.current.shown = asked.number;
+      setState(change);
+    };
     load().then(
-      (value) => isWanted && setState({ value }),
-      (error: unknown) => isWanted && setState((last) => ({ ...last, error: error as Error })),
+      (value) => show(() => ({ value })),
+      (error: unknown) => show((last) => ({ ...last, error: error as Error })),
     );
-    return () => void (isWanted = false);
-  }, [...inputs, round]);
+  }, [...inputs, changed, round]);
   return { ...state, again: useCallback(() => setRound((last) => last + 1), []) };
 }
 

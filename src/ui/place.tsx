@@ -9,7 +9,7 @@ import { plain, plural } from "./words.ts";
 type Props = { wing: string; room: string | undefined; changed: number };
 
 export function PlaceView({ wing, room, changed }: Props) {
-  const places = useLoaded(listPlaces, [changed]);
+  const places = useLoaded(listPlaces, [], changed);
   const rooms = places.value?.get(wing) ?? [];
   const here = room === undefined ? sum(rooms) : (rooms.find(({ name }) => name === room)?.drawers ?? 0);
   return (

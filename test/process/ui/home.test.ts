@@ -1,6 +1,7 @@
 /** The page of `palace ui`: who gets in, what is served, and whether its numbers are those of the commands. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -72,6 +73,35 @@ test("each number of the first view is the one that its command prints, and stay
   await expect.poll(() => number(page, "here")).toBe(3);
   await expect.poll(() => page.getByRole("list", { name: "Drawers" }).getByRole("link").count()).toBe(3);
   expect(page.complaints).toEqual([]);
+});
+
+test("a view shows new drawers while others write and answers are slow", async () => {
+  await using palace = await filled();
+  const page = await openPage(browser, palace);
+  // Slower than the interval at which the view loads again.
+  await page.route("**/ui/rpc", async (route) => {
+    await delay(3_000);
+    await route.continue();
+  });
+  const client = await palace.client();
+  let isShown = false;
+  const writing = (async () => {
+    for (let at = 0; !isShown; at++) {
+      await client.callTool("mempalace_add_drawer", {
+        wing: "blog",
+        room: "ideas",
+        content: `written meanwhile ${at}`,
+      });
+      await delay(200);
+    }
+  })();
+  await expect
+    .poll(() => page.getByText("written meanwhile").count(), { timeout: 30_000 })
+    .toBeGreaterThan(0)
+    .finally(() => (isShown = true));
+  await writing;
+  client.close();
+  await page.unrouteAll({ behavior: "ignoreErrors" });
 });
 
 test("a link opens the page once, and nobody reads the memory without one", async () => {
