@@ -1,10 +1,10 @@
 /**
- * Tells changelogs, licences, lockfiles and generated files from the text that a project is explained by. They are long, repeat the
- * project's terms, and seldom answer a question: search weighs them less unless the question is about such a file. Pure; used by
+ * Recognises changelogs, licences, lockfiles and generated files by their names. They are long, repeat the project's terms and seldom
+ * answer a question, so a search weighs them less, unless the question is about such a file. Pure; used by
  * lexical-search.ts. Source: docs/lab/figures.md, kinds of files.
  */
 
-/** A folder and a file, in lower case, with hyphens for `_` and blanks. */
+/** Matches `/folder/file` in lower case, with hyphens in place of `_` and blanks. */
 const SIDE_FILE = new RegExp(
   [
     String.raw`/change-?logs?(?:[-.][^/]*)?$`,
@@ -22,12 +22,12 @@ const ASKS = new RegExp(
   [
     String.raw`\b(?:change-?logs?|changes|history|news|releas\w+|what'?s new|licen[cs]\w+|copyright|lock-?files?|generated)\b`,
     String.raw`\bversions?\b|\bbreaking\b|\bdeprecat\w+|\bsince when\b|\bno longer\b|\bv\d+\b|\b\d+\.\d+`,
-    String.raw`\bwhen (?:was|were|did|is|has|have)\b.*\b(?:add|introduc|chang|remov|drop|renam|fix)\w*`,
+    String.raw`\bwhen (?:was|were|did|is|has|have)\b.{0,100}\b(?:add|introduc|chang|remov|drop|renam|fix)\w*`,
   ].join("|"),
   "i",
 );
 
-/** Returns true for a changelog, a licence, a lockfile and a generated file, told by its name and its folder's. */
+/** Returns true for the path of a changelog, a licence, a lockfile or a generated file. */
 export function isSideFile(sourceFile: string): boolean {
   const path = `//${sourceFile.replaceAll("\\", "/")}`;
   const folder = path.lastIndexOf("/", path.lastIndexOf("/") - 1);
@@ -39,7 +39,7 @@ export function isSideFile(sourceFile: string): boolean {
   );
 }
 
-/** Returns true if the question asks for what such files tell. */
+/** Returns true if the question is about such files or about releases. */
 export function asksForSideFiles(query: string): boolean {
   return ASKS.test(query);
 }
