@@ -6,7 +6,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   protocol: 2_711,
   config: 1_577,
   wire: 4_199,
-  memory: 19_961,
+  memory: 19_962,
   agents: 5_401,
   mempalace: 9_035,
   feeders: 9_238,

@@ -17,11 +17,11 @@ const SAID_FULL = 150;
 const WISH_BONUS = 0.3;
 /** Loss of a slice behind the first drawer of its exchange, which has the user's words. */
 const ANSWER_STEP = 1e-3;
-/** Rows of a source within which drawers are of one stretch: some exchanges. */
+/** Distance in rows below which two drawers of one source belong to one stretch. */
 const STRETCH = 20;
 /** Share that the second drawer of a stretch loses right beside the first one. */
 const STRETCH_LOSS = 0.05;
-/** Drawers that are spread, for each hit: slices of one exchange follow each other. */
+/** Number of candidates that are spread for each wanted hit. It leaves room for several slices of one exchange. */
 const SPREAD_PER_HIT = 4;
 /** Part of the answer's score that counts for a first drawer that search did not find. */
 const UNKNOWN_OPENING = 0.7;

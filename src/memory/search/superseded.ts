@@ -13,9 +13,9 @@ const READ_MAX = 600;
 const SENTENCES_MAX = 12;
 const WORDS_MIN = 3;
 const WORDS_MAX = 30;
-/** Words of a value, at most. */
+/** Maximum number of words of a value. */
 const VALUE_MAX = 3;
-/** Telling words that both sentences have beside the value. */
+/** Least number of telling words that both sentences share beside the value. */
 const SHARED_MIN = 2;
 
 /** Words of change. The comparison leaves them out. */

@@ -1,12 +1,12 @@
 /**
- * Finds the header row of a table whose later rows a hit begins with: a long table is cut into several drawers, and only the first has
- * the names of the columns. Reads the slices before the hit. Used by search.ts.
+ * Finds the header row of a table whose later rows a hit begins with: the miner cuts a long table into several drawers, and only the first one
+ * has the names of the columns. Reads the slices before the hit. Used by search.ts.
  */
 import type { Drawer } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import { neighborsOf } from "./neighbors.ts";
 
-/** A table may begin so many slices before the hit. */
+/** Number of slices before the hit in which the table may begin. */
 const SLICES_MAX = 40;
 const IS_ROW = /^\s*\|.*\|\s*$/;
 const IS_RULE = /^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$/;

@@ -8,17 +8,18 @@ import type { LexicalIndex } from "../port/search.ts";
 import { WISH } from "./asks.ts";
 import { byScore, type Candidate, fuse, type Ranked, type RankMode } from "./fusion.ts";
 
-/** Rare words of wishes, by which more of them are found than are near the question. */
+/** Words of wishes. A search by them finds wishes that are not near the question. */
 const WORDS = "always never prefer whenever";
 const FOUND_MAX = 60;
-/** The question is about the talks that the first drawers are part of. */
+/** Number of best hits. The question is about their talks. */
 const TALK_WITHIN = 10;
 /** A rule for the one who answers, in contrast to a taste. */
 const RULE = /\b(?:always|never|from now on|whenever|(?:every|each) time|make sure)\b/i;
-/** Static cosine of wish and question below which they have nothing to do with each other. */
+/** Least static cosine of a wish and the question. */
 const COSINE_MIN = 0.02;
-/** Lifted wishes follow so many hits. One rule and one taste is lifted for so many hits that are shown. */
+/** Number of hits that stay above the lifted wishes. */
 const BEHIND = 3;
+/** Number of shown hits for which one rule and one taste are lifted. */
 const HITS_PER_WISH = 5;
 const STEP = 1e-6;
 

@@ -138,7 +138,7 @@ test("sessions of Claude Code that begin like another are filed without the shar
   expect(["ferns", "whisk"].map((word) => times(palace, word))).toEqual([1, 1]);
 });
 
-test("a fork in pi is filed without what its session holds, and with it once that session gave up the branch", async () => {
+test("a fork in pi is filed without its session's messages, until that session gives up their branch", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, ".pi/agent/sessions/--home-u-app--");
   mkdirSync(root, { recursive: true });
@@ -181,7 +181,7 @@ test("a fork in pi is filed without what its session holds, and with it once tha
   expect(counts("ferns", "mosses", "lichens", "horsetails", "quillworts")).toEqual([1, 1, 1, 1, 1]);
 });
 
-test("transcripts that begin as another are mined without that, and with it once the other is gone from the palace", async () => {
+test("a transcript is filed without the exchanges that it shares with another, until that one leaves the palace", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, "talks");
   mkdirSync(root, { recursive: true });
