@@ -9,6 +9,7 @@ import { vi } from "vitest";
 import type { Agent } from "../../scripts/agents.ts";
 import type { StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
 import { findBroker, readBrokerFile } from "../../src/wire/client/discover.ts";
+import { execIn } from "../helpers/docker-box.ts";
 import { openStack } from "../helpers/docker-stack.ts";
 import { createTestPalace, processesWith } from "../helpers/palace.ts";
 import { openAgentsHome } from "./on-host.ts";
@@ -102,8 +103,9 @@ export async function inDevbox(): Promise<Place> {
   const stack = await openStack(workspace);
   const container = `${stack.project}-devbox-1`;
   const url = `http://127.0.0.1:${BOX_PORT}`;
-  const sh = (script: string, input = ""): Promise<{ stdout: string }> =>
-    execa("docker", ["exec", "-i", container, "sh", "-c", script], { input });
+  const sh = async (script: string, input = ""): Promise<{ stdout: string }> => ({
+    stdout: await execIn(container, ["sh", "-c", script], { input }),
+  });
   const ask = async (what: string): Promise<string> => (await sh(`curl --silent --fail '${url}${what}'`)).stdout;
   const host = hostOf(`${stack.project}-broker-1`);
   const close = async (): Promise<void> => {
@@ -126,11 +128,7 @@ export async function inDevbox(): Promise<Place> {
   }
   return {
     url,
-    run: async (agent, { args, env, input }) => {
-      const variables = Object.entries(env).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
-      const command = ["exec", "-i", ...variables, container, agent, ...args];
-      return (await execa("docker", command, { input, timeout: RUN_MAX_MS })).stdout;
-    },
+    run: (agent, { args, env, input }) => execIn(container, [agent, ...args], { input, env, timeout: RUN_MAX_MS }),
     seen: async () => JSON.parse(await ask("/seen")) as Seen,
     requests: async (word) => JSON.parse(await ask(`/requests?with=${encodeURIComponent(word)}`)) as string[][],
     go: async () => void (await ask("/go")),

@@ -56,6 +56,29 @@ export function openAgent(container: string, command: readonly string[]): Promis
   return openStdioMcp(argv, { env: process.env, timeoutMs: CALL_TIMEOUT_MS });
 }
 
+export type ExecIn = { input?: string; env?: Record<string, string>; timeout?: number };
+
+/**
+ * Runs a command in a container, given by name or id, and returns what it printed. An engine under load can lose the end of a short stdin
+ * (containerd issue 4489), and a command that reads its stdin would then wait for ever. So a command without input has none, and another
+ * one reads from `head`, which knows the number of bytes. A command that takes too long is reported with the processes of its container.
+ */
+export async function execIn(container: string, command: readonly string[], options: ExecIn = {}): Promise<string> {
+  const { input = "", env = {}, timeout } = options;
+  const variables = Object.entries(env).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
+  const reading = ["sh", "-c", 'head -c "$0" | "$@"', String(Buffer.byteLength(input)), ...command];
+  const args = input === "" ? [container, ...command] : ["-i", container, ...reading];
+  const done = await execa("docker", ["exec", ...variables, ...args], {
+    ...(input === "" ? { stdin: "ignore" } : { input }),
+    ...(timeout !== undefined && { timeout }),
+    reject: false,
+  });
+  if (done.timedOut)
+    console.log((await execa("docker", ["top", container, "-eo", "pid,ppid,etime,stat,wchan:24,args"])).stdout);
+  if (done.failed) throw new Error(`${done.shortMessage}\n${done.stderr}`);
+  return done.stdout;
+}
+
 /**
  * Pauses a container. On a busy machine the engine fails if a container starts processes all the time ("unable to freeze"), so this tries
  * twice.

@@ -14,6 +14,7 @@ import { engineMissing } from "../../scripts/engine.ts";
 import { ROOT } from "../../scripts/main.ts";
 import type { StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
 import { PI_MODELS, piModels, runOf } from "../agents/real-agents.ts";
+import { execIn } from "../helpers/docker-box.ts";
 import { type DockerStack, openStack, type Output } from "../helpers/docker-stack.ts";
 import { listDrawers } from "../helpers/list-drawers.ts";
 
@@ -153,11 +154,9 @@ describe.skipIf(reason)("a stack", () => {
 
   const ask = (prompt: string): Promise<string[]> =>
     Promise.all(
-      AGENTS.map(async (agent) => {
+      AGENTS.map((agent) => {
         const { args, env, input } = runOf(agent, prompt, `http://127.0.0.1:${MODEL_PORT}`);
-        const variables = Object.entries(env).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
-        const command = ["exec", "-i", ...variables, `${stack.project}-devbox-1`, agent, ...args];
-        return (await execa("docker", command, { input, timeout: RUN_MAX_MS })).stdout;
+        return execIn(`${stack.project}-devbox-1`, [agent, ...args], { input, env, timeout: RUN_MAX_MS });
       }),
     );
   const startModel = async (): Promise<void> => {
@@ -175,9 +174,7 @@ describe.skipIf(reason)("a stack", () => {
     await up("--build");
     await good(`mkdir -p ~/${dirname(PI_MODELS)}`);
     const models = piModels(`http://127.0.0.1:${MODEL_PORT}`);
-    await execa("docker", ["exec", "-i", `${stack.project}-devbox-1`, "sh", "-c", `cat > ~/${PI_MODELS}`], {
-      input: models,
-    });
+    await execIn(`${stack.project}-devbox-1`, ["sh", "-c", `cat > ~/${PI_MODELS}`], { input: models });
     await startModel();
     const drawer = { wing: "agents", room: "one", content: `${MEMORY.words}: ${MEMORY.mark}` };
     const told = await ask(`Remember this:\n@@tool mempalace_add_drawer ${JSON.stringify(drawer)}`);

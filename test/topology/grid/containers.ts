@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { expect } from "vitest";
 import { readBrokerFile } from "../../../src/wire/client/discover.ts";
-import { containerOf, engine, openAgent, pause } from "../../helpers/docker-box.ts";
+import { containerOf, engine, execIn, openAgent, pause } from "../../helpers/docker-box.ts";
 import { dockerName } from "../../helpers/docker-run.ts";
 import { openStack } from "../../helpers/docker-stack.ts";
 import { ROOT } from "../../helpers/palace.ts";
@@ -30,8 +30,7 @@ export async function openComposeWorld(): Promise<World> {
   const box = (index: number): string => `${stack.project}-devbox-${index}`;
   const up = async (): Promise<void> => {
     await stack.compose("up", "--detach", "--build", "--wait", "--scale", "devbox=2", "devbox");
-    for (const index of [1, 2])
-      await execa("docker", ["exec", "-i", box(index), "sh", "-c", "cat > ~/mcp.json"], { input: MCP_CONFIG });
+    for (const index of [1, 2]) await execIn(box(index), ["sh", "-c", "cat > ~/mcp.json"], { input: MCP_CONFIG });
   };
   const close = async (): Promise<void> => {
     await stack[Symbol.asyncDispose]();
