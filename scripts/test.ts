@@ -73,6 +73,8 @@ const STAGES: readonly Stage[] = [
   ],
 ];
 const SUITES = STAGES.flat();
+/** Suites whose tests start what users start. The page of `palace ui` has no form that runs from the sources. */
+const NEED_BUILD = ["process", "containers", "agents", "install"];
 
 /**
  * Returns why the stack cannot run here. It also names missing system programs, for the real sshd and the foreign mount; .ci/run installs
@@ -135,7 +137,8 @@ function chosen(argv: readonly string[]): readonly Stage[] {
   const withRest = (suite: Suite): Suite =>
     suite.vitest === undefined ? suite : { ...suite, vitest: [...suite.vitest, ...rest] };
   if (argv.includes("quick")) return [QUICK.map(withRest)];
-  return STAGES.map((stage) => stage.filter(({ name }) => argv.includes(name)).map(withRest));
+  const wanted = NEED_BUILD.some((name) => argv.includes(name)) ? ["build", ...argv] : argv;
+  return STAGES.map((stage) => stage.filter(({ name }) => wanted.includes(name)).map(withRest));
 }
 
 async function runWhole(suite: Suite, options: RunOptions, strict: boolean): Promise<Tally> {
