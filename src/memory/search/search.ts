@@ -108,7 +108,7 @@ const POOL_GROWTH = 4;
 const POOL_MAX = 1_600;
 const COPIES_NAMED_MAX = 20;
 /** Part of a long prompt's score that comes from the prompt as a whole. */
-const WHOLE_WEIGHT = 0.6;
+const WHOLE_WEIGHT = 0.25;
 const NO_WINGS: ReadonlySet<string> = new Set();
 
 export async function search(dependencies: SearchDependencies, request: SearchRequest): Promise<SearchAnswer> {
@@ -216,21 +216,29 @@ async function weigh(
 }
 
 /**
- * Fuses the answers to a long prompt as a whole and to each of its sentences, best first. Source: prompts in which one sentence is
- * the question (docs/lab/search-recipe.md, static vectors) want the best sentence alone, our own developers' prompts the whole.
+ * Fuses the answers to a long prompt as a whole and to each of its sentences, best first. The best sentence counts most. Sentences differ
+ * in how much they say: one whose best hit has few or common words ("We are on Node 22.") counts less, by its word score relative to that
+ * of the other sentences. Source: docs/lab/search-recipe.md, long prompts.
  */
 function withSentences([whole = [], ...sentences]: readonly Ranked[][]): Ranked[] {
   if (sentences.length === 0) return whole;
-  const best = new Map<number, Ranked>();
-  for (const ranked of sentences.flat()) {
-    const before = best.get(ranked.row);
-    if (before === undefined || ranked.score > before.score) best.set(ranked.row, ranked);
+  const wordMax = sentences.map((ranked) => ranked.reduce((max, { lexical }) => Math.max(max, lexical), 0));
+  const most = Math.max(...wordMax);
+  const best = new Map<number, { ranked: Ranked; score: number }>();
+  for (const [at, sentence] of sentences.entries()) {
+    const factor = most > 0 ? (wordMax[at] ?? 0) / most : 1;
+    for (const ranked of sentence) {
+      const score = ranked.score * factor;
+      if (score > (best.get(ranked.row)?.score ?? Number.NEGATIVE_INFINITY)) best.set(ranked.row, { ranked, score });
+    }
   }
   const wholes = new Map(whole.map((ranked) => [ranked.row, ranked]));
-  return [...new Map([...wholes, ...best])]
-    .map(([row, ranked]) => ({
+  return [...new Set([...wholes.keys(), ...best.keys()])]
+    .flatMap((row) => best.get(row)?.ranked ?? wholes.get(row) ?? [])
+    .map((ranked) => ({
       ...ranked,
-      score: WHOLE_WEIGHT * (wholes.get(row)?.score ?? 0) + (1 - WHOLE_WEIGHT) * (best.get(row)?.score ?? 0),
+      score:
+        WHOLE_WEIGHT * (wholes.get(ranked.row)?.score ?? 0) + (1 - WHOLE_WEIGHT) * (best.get(ranked.row)?.score ?? 0),
     }))
     .sort(byScore);
 }

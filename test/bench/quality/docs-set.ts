@@ -24,6 +24,7 @@ import {
   UNANSWERED,
 } from "./score.ts";
 import { header, rowLine } from "./table.ts";
+import { wrapped } from "./wrapped.ts";
 
 /** Number of hits asked for. A passage after these counts as not found. */
 export const DOCS_LIMIT = 20;
@@ -37,7 +38,10 @@ export async function docsSet(options: Options): Promise<Outcome[]> {
     options.leaveOut("developers' questions", `npm pack: ${(error as Error).message.split("\n")[0] ?? ""}`);
     return [];
   }
-  const questions = readQuestions().filter(({ kind }) => options.kind === undefined || kind === options.kind);
+  const read = readQuestions();
+  const questions = [...read, ...wrapped(read)].filter(
+    ({ kind }) => options.kind === undefined || kind === options.kind,
+  );
   const columns: Record<string, Asked[]> = {};
   for (const { name, mode, env, why = "" } of options.legs) {
     if (env === undefined) options.leaveOut(`developers' questions, ${name}`, why);
@@ -65,7 +69,7 @@ function printTable(columns: Readonly<Record<string, Asked[]>>, { print }: Optio
   };
   const found = ({ first, inFive, mrr }: DocsFigures): string => `${first} / ${inFive} / ${mrr.toFixed(3)}`;
   const weak = ({ weak: flagged, count }: DocsFigures): string => `${Math.round((100 * flagged) / count)} % weak`;
-  const isAnswered = ({ question }: Asked): boolean => !UNANSWERED.has(question.kind);
+  const isAnswered = ({ question: { kind } }: Asked): boolean => !UNANSWERED.has(kind) && kind !== "wrapped";
   for (const [kind, name] of Object.entries(KINDS))
     row(name, (asked) => asked.filter(({ question }) => question.kind === kind), isUnanswered(kind) ? weak : found);
   row("all that have an answer", (asked) => asked.filter(isAnswered), found);

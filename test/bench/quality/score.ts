@@ -20,10 +20,12 @@ export const KINDS = {
   language: "another language",
   offtopic: "about something else",
   smalltalk: "asks nothing",
+  wrapped: "a question inside a prompt",
+  wrappedOfftopic: "the same, about something else",
 } as const;
 export type Kind = keyof typeof KINDS;
 /** Kinds of questions that the documentation does not answer. */
-export const UNANSWERED: ReadonlySet<Kind> = new Set<Kind>(["offtopic", "smalltalk"]);
+export const UNANSWERED: ReadonlySet<Kind> = new Set<Kind>(["offtopic", "smalltalk", "wrappedOfftopic"]);
 const FIVE = 5;
 
 export function readQuestions(): DocsQuestion[] {
