@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { identifiersOf } from "../../../src/memory/index/lexical/identifiers.ts";
 import { partsOf, sanitizeQuery } from "../../../src/memory/search/query-sanitizer.ts";
+import { createSearchPalace } from "../../helpers/search-palace.ts";
 
 const parts = (prompt: string): string[] => partsOf(prompt, sanitizeQuery(prompt));
 const FIRST = "We have a gateway behind a proxy.";
@@ -26,4 +27,20 @@ test("a huge prompt is searched with by its beginning and its end, in few texts 
   expect(found).toContain(FIRST);
   expect(found).toContain(LAST);
   expect(identifiersOf(found[0] ?? "").length).toBeLessThan(20);
+});
+
+test("a note about the question stands above a note about what the prompt says by the way", async () => {
+  await using palace = await createSearchPalace();
+  const wanted = "Loader results are remembered. With cache: false a loader asks the database on every call.";
+  palace.file(wanted);
+  palace.file("We are on Node 22 here, and it runs in Docker.");
+  for (let at = 0; at < 40; at++)
+    palace.file(`Service ${at} is here: it runs in Docker, and we are on it on day ${at}.`);
+  const aside = "We are on Node 22 here. It runs in Docker. What we are on is Node 22, and it runs in Docker here.";
+  const wish = "How can I make one loader ask the database on every call?";
+  for (const prompt of [
+    `${aside} ${wish} It runs in Docker, thank you so much in advance!`,
+    `${aside} ${aside} ${wish}`,
+  ])
+    expect((await palace.texts(prompt))[0], prompt).toBe(wanted);
 });
