@@ -4,15 +4,19 @@ import { isRecord } from "../base/is-record.ts";
 import { fence } from "./fence.ts";
 
 const HITS = 3;
-const PROMPT_MAX_CHARS = 500;
+/** Characters of a prompt that are sent: its first and its last ones, which are those that a search reads. */
+const PROMPT_FIRST = 2_000;
+const PROMPT_LAST = 8_000;
 const HIT_MAX_CHARS = 900;
 
-/** Returns the fenced hits for a prompt; empty if nothing matches. Errors: the client's. */
+/** Returns the fenced hits for a prompt; empty if nothing fits, as for "ok thanks". Errors: the client's. */
 export async function recallText(client: Client, prompt: string, maxBytes: number): Promise<string> {
-  const query = prompt.trim().slice(0, PROMPT_MAX_CHARS);
+  const whole = prompt.trim();
+  const isShort = whole.length <= PROMPT_FIRST + PROMPT_LAST;
+  const query = isShort ? whole : `${whole.slice(0, PROMPT_FIRST)}\n${whole.slice(-PROMPT_LAST)}`.toWellFormed();
   const answer = await client.callTool("mempalace_search", { query, limit: HITS });
   const found: unknown = isRecord(answer) ? answer["results"] : undefined;
-  const hits = Array.isArray(found) ? (found as unknown[]).filter(isRecord) : [];
+  const hits = Array.isArray(found) ? (found as unknown[]).filter(isRecord).filter(({ weak }) => weak !== true) : [];
   const word = (value: unknown): string => (typeof value === "string" ? value : "");
   const parts = hits.map(
     (hit) => `[${word(hit["wing"])}/${word(hit["room"])}]\n${word(hit["text"]).slice(0, HIT_MAX_CHARS)}`,

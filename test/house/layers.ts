@@ -38,6 +38,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   "memory/backup": room([...FOUNDATION, "memory/ledger"], { closedNode: ["node:net"] }),
   // The rules of a palace. Ports give them everything that they need from outside.
   memory: room([...FOUNDATION, "memory/port"], {
+    // A question of such words alone asks for nothing.
+    mayImportFiles: ["memory/index/lexical/stop-words.ts"],
     closedNode: NO_IO,
   }),
 

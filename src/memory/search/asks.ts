@@ -3,6 +3,8 @@
  * the newest or oldest value, or advice, for which the user's standing wishes count. Pure; used by search.ts.
  */
 
+import { STOP_WORDS } from "../index/lexical/stop-words.ts";
+
 /** A question's wants. `subject`: the question without its frame, for a question about everything ("summarise … throughout our chats"). */
 export type Asks = {
   /** `order`: wants a sequence; `all`: wants a summary or every mention. */
@@ -14,6 +16,8 @@ export type Asks = {
   isPast: boolean;
   /** Asks about wishes, or for advice or work that wishes may shape. */
   wishes: "all" | "advice" | undefined;
+  /** Asks for nothing ("ok thanks, go on"): no drawer is an answer. */
+  isSmallTalk: boolean;
 };
 
 const TALKS = "(?:conversations?|chats?|talks|discussions?|sessions?|messages|exchanges|project)";
@@ -84,6 +88,24 @@ const WISHES =
 const ADVICE =
   /\b(?:(?:can|could|would|will) you|how (?:should|would|do|can|could) (?:i|we|you)|what (?:should|would|could|can|are the steps)|which \w+(?: \w+)? (?:should|would) (?:i|we|you)|recommend|suggest|advi[sc]e|show me|help me|explain|write me|plan|steps|what do you think)\b/i;
 
+/** Words of agreement, thanks and greeting, with which people go on in a talk. */
+const SMALL_TALK = new Set(
+  (
+    "ok okay yes yeah yep nope sure right exactly correct thanks thank thx ty cheers please hello hi hey bye morning evening good great " +
+    "perfect nice fine cool awesome excellent super wonderful well done continue proceed go going ahead next start keep works work worked " +
+    "working sounds looks lets let us like one two never mind forget found today much lot really very wow hmm ah oh got get see understood"
+  ).split(" "),
+);
+
+function isSmallTalk(query: string): boolean {
+  const words =
+    query
+      .toLowerCase()
+      .replaceAll(/['’]/g, "")
+      .match(/[\p{L}\p{N}]+/gu) ?? [];
+  return words.length > 0 && words.every((word) => SMALL_TALK.has(word) || STOP_WORDS.has(word));
+}
+
 /** Reads what a question wants, besides drawers that are like it. */
 export function askedFor(query: string): Asks {
   const everything = ORDER.test(query) ? "order" : ALL.test(query) ? "all" : undefined;
@@ -96,6 +118,7 @@ export function askedFor(query: string): Asks {
     end,
     isPast: everything !== undefined || PAST.test(query),
     wishes: WISHES.test(query) ? "all" : everything === undefined && ADVICE.test(query) ? "advice" : undefined,
+    isSmallTalk: isSmallTalk(query),
   };
 }
 

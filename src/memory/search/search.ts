@@ -171,6 +171,7 @@ async function searchAmong(
   const hits = chooseHits(dependencies.reader, ranked, options).map((chosen) => ({
     ...toHit(chosen.drawer, chosen.ranked, vector !== undefined),
     ...notesOn(dependencies, chosen, rankMode, request),
+    ...(asks.isSmallTalk && { weak: true }),
   }));
   const failure = found.find((one) => one.failure !== undefined)?.failure;
   const asked = mode === "auto" ? failure !== undefined || dependencies.isModelWanted() : mode !== "lexical";

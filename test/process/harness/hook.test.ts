@@ -132,6 +132,27 @@ describe("at the beginning of a session", () => {
     expect(await claude(palace, begins)).toMatch(/Known of this project[\s\S]*says Ann[\s\S]*elsewhere[\s\S]*says Bob/);
   });
 
+  test("a long prompt brings the drawer that its last sentence asks for, and small talk and other subjects bring none", async () => {
+    await using palace = createTestPalace({ env: { MEMPALACE_RECALL: "on" } });
+    await palace.startBroker();
+    const client = await palace.client();
+    for (const content of [
+      "The spare key of the boathouse hangs behind the blue door, on the left.",
+      "OK thanks, said Bob when we were done, and went on with the next one.",
+      "Invoices are paid on the last Friday of the month, all at once.",
+    ])
+      await client.callTool("mempalace_add_drawer", { wing: "w", room: "r", content });
+    client.close();
+    const beside = (prompt: string): Promise<string> =>
+      claude(palace, { hook_event_name: "UserPromptSubmit", prompt, cwd: palace.home });
+    const situation =
+      "We sailed for two hours this morning and had a good wind from the west most of the time. ".repeat(24);
+    const wish = "Where does the spare key of the boathouse hang?";
+    expect(await beside(`Hello! ${situation}${wish} Thanks a lot!`)).toContain("behind the blue door");
+    for (const idle of ["ok thanks, go on", "yes please", "perfect, that works", "Translate this poem about volcanoes"])
+      expect(await beside(idle), idle).toBe("");
+  });
+
   test("a hook stores the turn of a host that never closes its stdin", async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_OUTCOMES: "on" } });
     await palace.startBroker();
@@ -164,7 +185,7 @@ test("drawers are added to a prompt only if a setting asks for it", async () => 
   await using palace = createTestPalace();
   await palace.startBroker();
   await file(palace, POISON);
-  const prompt = { hook_event_name: "UserPromptSubmit", prompt: "which validation, zod?" };
+  const prompt = { hook_event_name: "UserPromptSubmit", prompt: "do we use zod?" };
   expect(await claude(palace, prompt)).toBe("");
   const { additionalContext } = (JSON.parse(await claude(palace, prompt, { MEMPALACE_RECALL: "on" })) as Answer)
     .hookSpecificOutput;

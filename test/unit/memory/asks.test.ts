@@ -37,3 +37,10 @@ test.each([
 ])("%s wants the %s", (query, end) => {
   expect(askedFor(query).end).toBe(end);
 });
+
+test("agreement, thanks and greetings ask for nothing", () => {
+  for (const said of ["ok thanks, go on", "Yes please!", "sounds good to me, let's do it", "hello, how are you today?"])
+    expect(askedFor(said).isSmallTalk, said).toBe(true);
+  for (const asked of ["ok, now the deploy", "where is the key?", "thanks for nginx", "谢谢", "???", ""])
+    expect(askedFor(asked).isSmallTalk, asked).toBe(false);
+});
