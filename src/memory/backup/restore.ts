@@ -18,7 +18,7 @@ import { unpackVerified, type Verified, type VerifyOptions } from "./verify.ts";
 
 export type Staged = Verified & Draft;
 
-/** The marks of the old public palace: after a restore the new one does not stand there. */
+/** Keys in `meta` that describe the old public palace. They are wrong after a restore. */
 const PUBLIC_MARKS = ["driver_target", "closet_target", "palace_seen"];
 
 /** Stages the backup in a folder of the home. Errors: as unpackVerified. */
@@ -35,10 +35,7 @@ export async function stageBackup(file: string, home: string, options: Omit<Veri
   }
 }
 
-/**
- * Lists every row for the outbox, because a new public palace is begun. Afterwards the staged files are on disk. Errors:
- * STORE_*.
- */
+/** Lists every row in the outbox, because the public palace is made again. Afterwards the staged files are on disk. Errors: STORE_*. */
 export function listAllAgain(folder: string): void {
   const file = join(folder, LEDGER);
   // Opening a missing file for writing would make an empty one.

@@ -20,7 +20,7 @@ export type SnapshotSource = {
   home: string;
   ledgerFile: string;
   palaceDir: string;
-  /** Upstream's home; its settings belong to the palace when both are one folder. */
+  /** Upstream's home. Its settings belong to the palace if both are the same folder. */
   settingsDir: string;
   /** The collections of drawers and closets, which are rebuilt from the ledger. */
   collections: readonly string[];
@@ -41,7 +41,7 @@ export async function takeSnapshot(source: SnapshotSource, folder: string, steps
   faultPoint("backup.after-ledger");
   await steps.step("copying the agents' events", 0, 0);
   const unreadable: UnreadFile[] = [];
-  /** A full disk stops the backup; a file that is damaged or closed to this user does not. */
+  /** A full disk stops the backup. A file that is damaged or unreadable for this user does not. */
   const part = async (home: string, name: string, copy: (from: string, to: string) => unknown): Promise<void> => {
     const [from, to] = [join(home, name), join(folder, name)];
     if (lstatSync(from, { throwIfNoEntry: false }) === undefined) return;
@@ -79,8 +79,8 @@ function copyLedger(file: string, copy: string): void {
 }
 
 /**
- * The copy keeps our keys, so that an event that is sent again after a restore is recognised, and the row numbers, which a
- * vacuum would change.
+ * Copies the events with their keys, so that an event sent again after a restore is recognised, and with their row numbers, which a vacuum
+ * would change.
  */
 async function copyEvents(file: string, copy: string): Promise<void> {
   const events = new Database(file, { readonly: true, timeout: BUSY_TIMEOUT_MS });
@@ -106,7 +106,7 @@ function isUnreadable(error: unknown): boolean {
   return UNREADABLE.test(String((error as { code?: unknown } | null)?.code ?? ""));
 }
 
-/** Settings that name a palace tell where this machine keeps it, and nothing about its content. */
+/** Copies upstream's settings unless they name a palace's folder on this machine. */
 function copySettings(from: string, to: string): void {
   if (basename(from) !== CONFIG || namesNoPlace(from)) copyFileSync(from, to);
 }

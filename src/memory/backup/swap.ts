@@ -23,7 +23,7 @@ export type PendingRestore = {
   file: string;
   /** Name of the staged folder in the home. */
   staged: string;
-  /** The old state is kept in before-restore-STAMP, beside its old place. */
+  /** Suffix of the folders `before-restore-STAMP`, which keep the old files beside their old place. */
   stamp: string;
   /** Entries that move out, before those of `come` move in. */
   out: Entry[];
@@ -63,8 +63,8 @@ export function asideOf(paths: SwapPaths, { out, stamp }: PendingRestore): strin
 }
 
 /**
- * Writes the list and carries it out. From the list's first byte on, the new palace is the one that will be there. The
- * caller has the palace's lock. Errors: as finishRestore.
+ * Writes the list and carries it out. Once the list is written, the restore will be finished, even after a kill. The caller has the
+ * palace's lock. Errors: as finishRestore.
  */
 export function swapIn(paths: SwapPaths, pending: PendingRestore): void {
   assertThere(movesOf(paths, pending));
@@ -103,7 +103,7 @@ export function finishRestore(paths: SwapPaths): PendingRestore | undefined {
       if (!isThere(to)) move(from, to);
       faultPoint("restore.after-move");
     }
-    // A name is on the disk in its new folder before its old folder forgets it.
+    // Syncs the new folders before the old ones, so that a power cut loses no file.
     const folders = [...moves.map(({ to }) => dirname(to)), ...moves.map(({ from }) => dirname(from))];
     for (const folder of new Set(folders)) sync(folder);
     faultPoint("restore.before-end");
@@ -111,7 +111,7 @@ export function finishRestore(paths: SwapPaths): PendingRestore | undefined {
     sync(home);
     faultPoint("restore.after-end");
   }
-  // This also removes what restores left that were killed before their swap.
+  // This also removes staged folders of restores that were killed before their swap.
   removeDrafts(home, STAGED);
   return pending;
 }

@@ -23,7 +23,7 @@ export type UnpackOptions = {
   folder: string;
   /** The most bytes to unpack: the size of the archive's own file. */
   bytesMax: number;
-  /** Called as bytes are written; an error that it throws ends the unpacking. */
+  /** Called after each write. An error that it throws ends the unpacking. */
   onBytes?: (done: number, total: number) => Promise<void> | void;
 };
 

@@ -9,7 +9,7 @@ import { COMMON_WORDS } from "./common-words.ts";
 import { nameFinders } from "./name-languages.ts";
 import { takeProducts } from "./product-names.ts";
 
-/** Matches candidates, judged by ASCII letters alone. */
+/** Matches words that may be names, by ASCII letters alone. */
 const CANDIDATE = /\b[A-Z][a-z][A-Za-z]*\b/g;
 /** Letters that lengthen a word. Python's `\w` and `\b` know Unicode: a word next to `É` is part of a longer word, and so not a name. */
 const LETTER_AFTER = /[\p{L}\p{N}_]/uy;

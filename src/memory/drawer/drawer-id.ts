@@ -32,7 +32,7 @@ export function drawerIds(
   return recipe === "v3" ? [v3, bare] : [bare, v3];
 }
 
-/** The id that add_drawer gives a drawer which is not there yet. Errors: InvalidValue, WrongType. */
+/** Returns the id that add_drawer gives a new drawer. Errors: InvalidValue, WrongType. */
 export function newDrawerId(recipe: IdRecipe, params: Record<string, unknown>): string {
   const { wing, room, content } = readNew(params);
   return drawerIds(recipe, wing, room, content)[0];

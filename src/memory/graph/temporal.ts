@@ -46,7 +46,7 @@ export function asMoment(value: string): string {
   return DATE.test(value) ? `${value}T00:00:00Z` : value;
 }
 
-/** Returns true if the end is before the start. A date as an end means its last second; as a start or in a question it means its first. */
+/** Returns true if the end is before the start. A date as an end means its last second; as a start it means its first. */
 export function isInverted(validFrom: string | null, validTo: string | null): boolean {
   return validFrom !== null && validTo !== null && compare(endOf(validTo), asMoment(validFrom)) < 0;
 }
@@ -64,9 +64,8 @@ export function endsBy({ validTo }: { validTo: string | null }, moment: string):
 }
 
 /**
- * True when the fact is over for an observer at that moment, where `today` is the current day. A fact that was ended
- * today is over, although a question about a moment of today still finds it: where nobody gave an end, `ended` is a
- * date, and that date's last second is still to come.
+ * Returns true if the fact is over at that moment; `today` is the current day. A fact that was ended with today's date is over, although a
+ * query for a moment of today still finds it: a date as an end means its last second.
  */
 export function isOver(fact: { validTo: string | null }, { moment, today }: Now): boolean {
   return fact.validTo !== null && DATE.test(fact.validTo) ? fact.validTo <= today : endsBy(fact, moment);
@@ -88,7 +87,7 @@ function endOf(value: string): string {
   return DATE.test(value) ? `${value}T23:59:59Z` : value;
 }
 
-/** Compares moments across zones. Unless both are full moments it compares them as text, as upstream does. */
+/** Compares moments across time zones. Compares as text unless both are full moments, as upstream does. */
 function compare(a: string, b: string): number {
   const [left, right] = [millisOf(a), millisOf(b)];
   if (left !== undefined && right !== undefined) return left - right;

@@ -1,6 +1,6 @@
 /**
- * Forgetting, and undoing an agent's writes: two writes that only a person asks for. This file has their rules; the ledger reaches the
- * tables. The selector comes as `findings`, so that the journal never contains the text to forget.
+ * Rules of two writes that only a person starts: forgetting a text, and undoing an agent's writes. The ledger changes the tables. The
+ * selector comes as `findings`, so that the journal never contains the text to forget.
  */
 import { hash } from "node:crypto";
 import type { ForgetSelector, Found, UndoPlan } from "../port/hygiene.ts";
@@ -14,7 +14,7 @@ import { asTyped, InvalidValue } from "../text/validate.ts";
 const MATCH_MIN = 4;
 const IDS_MAX = 1000;
 const AUDIT_PAGE_MAX = 500;
-/** Most items shown, so that answers stay within a frame. */
+/** Most items in an answer, so that it fits one frame. */
 const SHOWN_MAX = 500;
 const TRACE_LENGTH = 120;
 const TRACE_MIN = 12;
@@ -162,12 +162,12 @@ function answerOf(
     restored: count("restore"),
     reverted: count("revert"),
     refused: count("refused"),
-    // All refused items are named, as far as a frame allows.
+    // The refused items come first, up to the limit.
     items: [...refused, ...told.filter(({ change }) => change !== "refused")].slice(0, SHOWN_MAX * 10),
   };
 }
 
-/** Shows one line, without the secret. */
+/** Returns one line for an answer, with the matched secret masked. */
 function shown(text: string, match: string | undefined): string {
   const hidden = match === undefined ? text : text.replaceAll(match, "[…]");
   return preview(redact(hidden, "strict").text);

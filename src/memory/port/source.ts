@@ -31,7 +31,7 @@ export interface SourceFiles {
   state(path: string): "file" | "other" | "absent" | "unknown";
   /** The path without links, as far as it exists; undefined where that cannot be determined. */
   resolve(path: string): string | undefined;
-  /** True when it holds a .git or a .gitignore. */
+  /** Returns true if the folder has a .git or a .gitignore. */
   isProject(folder: string): boolean;
   /** The text of its .gitignore. */
   ignoreRules(folder: string): string | undefined;
@@ -58,7 +58,7 @@ export interface PartTx {
   /** Characters received of this sending. */
   held(sourceFile: string, sending: string): number;
   put(part: DocumentPart): void;
-  /** Their text in order, joined. */
+  /** Returns the text of the parts, joined in order. */
   text(sourceFile: string): string;
   drop(sourceFile: string): void;
 }

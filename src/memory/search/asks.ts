@@ -1,6 +1,6 @@
 /**
- * Recognises, by English words, questions that want more than the most similar drawer: a list of all that was said about something,
- * the newest or oldest value, or advice, for which the user's standing wishes count. Pure; used by search.ts.
+ * Recognises, by English words, questions that want more than the most similar drawer: everything that was said about a subject, the newest
+ * or oldest value, or advice, to which the user's standing wishes apply. Pure; used by search.ts.
  */
 
 /** A question's wants. `subject`: the question without its frame, for a question about everything ("summarise … throughout our chats"). */
@@ -73,7 +73,7 @@ const SUBJECT_MIN = 4;
 const NEWEST =
   /\b(?:latest|newest|most recent(?:ly)?|current(?:ly)?|at the moment|right now|as of now|these days|nowadays|up[- ]to[- ]date|last|now)\b/i;
 const OLDEST = /\b(?:first|earliest|original(?:ly)?|initial(?:ly)?|(?:at|in) the (?:very )?beginning|to begin with)\b/i;
-/** Here these words mean no time: "the first argument", "last week", "now that". */
+/** Matches uses of these words that mean no time: "the first argument", "last week", "now that". */
 const NO_END =
   /\b(?:last (?:\d+|few|two|three|week|month|year|night|monday|tuesday|wednesday|thursday|friday|saturday|sunday|name|line|argument|element|item|character|column|row)|first (?:\d+|few|two|three|name|line|argument|element|item|character|column|row|time setup|class|party)|at first|now that|right away|at last|last long|how long (?:\w+ ){1,5}last)\b/gi;
 const PAST =

@@ -1,6 +1,6 @@
 /**
- * Dates in a question: "on 8 May 2023", "in March", and "last week" where the current day is known. Pure; used by
- * choose.ts, which moves drawers of those days up and never leaves another one out. An uncertain date is ignored.
+ * Dates in a question: "on 8 May 2023", "in March", and "last week" where the current day is known. Pure; used by choose.ts, which moves
+ * drawers of those days up and removes no other drawer. An uncertain date is ignored.
  */
 
 /** `agrees` takes the date of a drawer, YYYY-MM-DD. */

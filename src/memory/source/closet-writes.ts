@@ -2,8 +2,8 @@
  * Builds closets with a document's drawers (source.ts), and rebuilds them on request from the existing drawers. Runs
  * inside the ledger's transaction, so a closet never differs from its drawers' text.
  *
- * Upstream makes closets for mined files alone and none for conversations, and so do we. Whatever changes a drawer's
- * text or deletes one removes all closets of its source, because they quote the source (upstream-latest.md 2.1).
+ * Only mined files have closets, conversations have none, as in upstream. A write that changes a drawer's text or deletes a drawer removes
+ * all closets of its source, because they quote the source (upstream-latest.md 2.1).
  */
 import type { Drawer } from "../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
@@ -56,7 +56,7 @@ function minedDrawers(drawers: readonly Drawer[]): Drawer[] {
     .sort((a, b) => order(a) - order(b));
 }
 
-/** Joins chunks back into the text: the overlap that a chunk repeats is left out. */
+/** Joins chunks into the text without the overlap that each chunk repeats. */
 function joined(texts: readonly string[]): string {
   return texts
     .map((text, at) => {

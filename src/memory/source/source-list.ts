@@ -1,6 +1,6 @@
 /**
- * Answers a feeder's questions about sources: the filing records of a wing or of one way to take transcripts apart, the
- * agents' sessions that are filed in any wing, and what only MemPalace has filed. Called by the route table.
+ * Answers a feeder's queries about sources: the filing records of a wing or of one mode of reading transcripts, agents' sessions filed in
+ * any wing, and sources that only MemPalace has filed.
  */
 import { isAbsolute } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -59,7 +59,7 @@ async function minedBy(
   }
 }
 
-/** Foreign rows may hold anything where a time belongs. */
+/** Reads a mined source. Foreign rows may have any value as a time. */
 function readMined({ sourceFile, mtime, filedAt }: MinedRow): MinedSource[] {
   if (mtime !== null && typeof mtime !== "number") return [];
   return [{ sourceFile, mtime, filedAt: typeof filedAt === "string" ? filedAt : "" }];

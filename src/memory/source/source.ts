@@ -20,7 +20,7 @@ const NORMALIZE_VERSION = 2;
 /** Replaces a source's drawers. Errors: PROTOCOL_BAD_PARAMS. */
 export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
   const answer = replaceDocument(tx, call);
-  // This document is done, filed or refused. Any parts that somebody else still sends are older.
+  // The document is filed or refused, so its parts are no longer needed. Parts that another feeder still sends are older.
   tx.parts.drop(fileName(call.params));
   return answer;
 }

@@ -9,7 +9,7 @@ const ENTITIES_MAX = 24;
 const LENGTH_MIN = 2;
 const LENGTH_MAX = 64;
 
-/** Characters of a path. A longer run is none, and the pattern would take its length squared. */
+/** Most characters of a path. On a longer run the pattern would take quadratic time. */
 const RUN_MAX = 1_000;
 const LONG_RUN = new RegExp(String.raw`[\p{L}\p{N}_.\/-]{${RUN_MAX + 1},}`, "gu");
 

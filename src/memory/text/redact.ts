@@ -1,7 +1,7 @@
 /**
- * Masks secrets in texts that agents get: tokens of a well-known shape are masked at recall and injection. Stored texts
- * stay verbatim (docs/how-to/forget.md). A hash, a UUID or an image must come back as it was filed, so a token is masked
- * only if its shape leaves hardly any doubt.
+ * Masks secrets in texts that agents get: tokens of a well-known shape are masked at recall and injection. Stored texts stay verbatim
+ * (docs/how-to/forget.md). A hash, a UUID or an image must come back as it was filed, so a token is masked only if its shape is nearly
+ * certain.
  *
  * Time is linear in the text: a pattern begins only where a run of its own characters begins (one look behind), and
  * repeats one class of characters or a bounded part, so no character is examined more than a fixed number of times.
@@ -10,7 +10,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { entityId } from "./text.ts";
 
-/** Modes. `off`: masks nothing. `recall`: shapes that are hardly anything else. `strict`: also values assigned to a secret's name. */
+/** Modes. `off`: no masks. `recall`: only shapes that are almost certainly secrets. `strict`: also values assigned to a secret's name. */
 const REDACT_MODES = ["off", "recall", "strict"] as const;
 export type RedactMode = (typeof REDACT_MODES)[number];
 
@@ -269,7 +269,7 @@ function maskShape(
   });
 }
 
-/** Goes over the text once: each block ends where the search for the next begins, whether or not its end is found. */
+/** Masks private-key blocks in one pass: each search begins where the block before ended, even if its end mark is missing. */
 function maskBlocks(text: string, kinds: string[]): string {
   let result = "";
   let done = 0;

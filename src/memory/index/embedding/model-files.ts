@@ -74,7 +74,8 @@ async function identify(modelFile: string, cacheDir: string): Promise<ModelIdent
 }
 
 /**
- * Hashing 90 MB takes longer than the rest of a start, so the result is cached until the file's size or time changes.
+ * Returns the file's hash. Hashing 90 MB takes longer than the rest of a start, so the result is cached until the file's size or time
+ * changes.
  */
 async function hashOnce(modelFile: string, cacheDir: string): Promise<string> {
   const { size, mtimeMs } = await stat(modelFile);
@@ -87,7 +88,7 @@ async function hashOnce(modelFile: string, cacheDir: string): Promise<string> {
   return sha256;
 }
 
-/** If the cache cannot be written, the only cost is a second hash. */
+/** Writes the hash to the cache. If that fails, the next start computes it again. */
 async function keepNote(noteFile: string, sha256: string): Promise<void> {
   try {
     await mkdir(dirname(noteFile), { recursive: true, mode: 0o700 });

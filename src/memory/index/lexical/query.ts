@@ -10,7 +10,7 @@ import { stem } from "./stem.ts";
 import { STOP_WORDS } from "./stop-words.ts";
 import { splitWords } from "./tokens.ts";
 
-/** A longer question adds cost, not meaning. */
+/** Most words of a question that are used. More words add cost and no meaning. */
 const WORDS_MAX = 64;
 const CHARACTERS_MAX = 20_000;
 const WORD_CHARACTER = /[\p{L}\p{N}\p{Co}]/u;
@@ -60,7 +60,7 @@ export function parseQuery(asked: string): ParsedQuery {
     const known = indexOf.get(term);
     if (known !== undefined) return known;
     indexOf.set(term, words.length);
-    // Until its forms are indexed, a drawer is found by the whole word.
+    // A drawer whose forms are not indexed yet is found by the whole word.
     const ways = new Map([whole, ...asForms].map((form) => [foldText(form), form]).reverse() as [string, string][]);
     forms.push([...ways.values()].filter((form) => WORD_CHARACTER.test(form)).reverse());
     stems.push(asStems);
@@ -91,7 +91,7 @@ export function matchAllForms(stems: readonly string[]): string {
   return stems.map(matchForm).join(" AND ");
 }
 
-/** A letter that is asked for alone is the first of a pair. */
+/** Returns the MATCH string of one stem. A single letter matches the first letter of a pair. */
 function matchForm(one: string): string {
   return `"${one}"${isLoneLetter(one) ? " *" : ""}`;
 }

@@ -4,7 +4,7 @@
  * does.
  */
 
-/** Words outside these bounds are not stemmed, in bytes of UTF-8. */
+/** Bounds of a word that is stemmed, in bytes of UTF-8. */
 const SIZE_MIN_BYTES = 3;
 const SIZE_MAX_BYTES = 64;
 

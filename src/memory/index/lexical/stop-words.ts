@@ -1,4 +1,4 @@
-/** Words of a question that say nothing of what is looked for; a question of nothing else is asked as it is. */
+/** Words of a question that do not help a search. A question of such words alone keeps them. */
 export const STOP_WORDS = new Set(
   (
     "a about above after again against all am an and any are aren't as at be because been before being below between " +

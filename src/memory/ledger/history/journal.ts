@@ -13,9 +13,7 @@ import type { Image } from "../tables/before-images.ts";
 
 /** The journal holds longer strings as their length and hash; the text itself is in the drawer. */
 const TEXT_MAX = 256;
-/**
- * Stands in place of a fingerprint once the write's text is forgotten: any call with that key gets the stored answer.
- */
+/** Replaces the fingerprint of a write whose text was forgotten: any call with that key gets the stored answer. */
 const FORGOTTEN = "";
 
 /** How long keys and before-images are kept; `imagesBytes` bounds the before-images, and the oldest go first. */
@@ -49,7 +47,7 @@ export class Journal {
       pruneImported: prepare(
         "DELETE FROM imported_journal WHERE row IN (SELECT row FROM imported_journal WHERE at_ms < ? ORDER BY at_ms LIMIT ?)",
       ),
-      // An import brings nothing that the retention has deleted.
+      // An import adds no row that is older than the retention.
       historyFrom: prepare(
         `INSERT INTO meta (key, value) VALUES ('history_from_ms', CAST(CAST(@ms AS INTEGER) AS TEXT))
            ON CONFLICT (key) DO UPDATE SET value = CAST(max(CAST(value AS INTEGER), CAST(@ms AS INTEGER)) AS TEXT)`,

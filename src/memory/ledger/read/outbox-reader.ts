@@ -18,7 +18,7 @@ export class OutboxReader {
     this.#kind = kind;
   }
 
-  /** The oldest first; a record of null is to be removed. */
+  /** Returns the oldest entries first. A record of null means that the palace must remove the row. */
   entries(limit: number): OutboxEntry[] {
     const { table, joined } = this.#kind;
     return this.#database

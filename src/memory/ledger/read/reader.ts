@@ -38,11 +38,11 @@ const ROWS_PER_QUERY = 500;
 
 const CHUNK_INDEX = "json_extract(metadata, '$.chunk_index')";
 const UNMINED = MINED_KEYS.map((key) => `json_extract(metadata, '$.${key}') IS NULL`).join(" AND ");
-/** Newest rows among which notes are looked for: an agent waits for the answer. */
+/** Number of newest rows that are searched for notes. The limit bounds the time that an agent waits. */
 const NOTES_SCANNED_MAX = 30_000;
-/** A source filed twice has two slices of each number. */
+/** Most slices returned around a hit. A source that was filed twice has two slices of each number. */
 const SLICES_AROUND_MAX = 50;
-/** Waiting texts among which the newest notes are looked for, before each page of them is embedded. */
+/** Number of newest waiting texts that are searched for notes before each page is embedded. */
 const NOTES_AMONG = 2_000;
 
 export class SqliteLedgerReader implements LedgerReader {
@@ -80,7 +80,7 @@ export class SqliteLedgerReader implements LedgerReader {
     return this.#database.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck().get(key);
   }
 
-  /** Texts that were forgotten and may still have traces in files. */
+  /** Returns forgotten texts that may still have traces in files. */
   erasures(): { seq: number; ids: string[] }[] {
     const sql = "SELECT seq, ids FROM erasure ORDER BY seq";
     const rows = this.#database.prepare<[], { seq: number; ids: string }>(sql).all();

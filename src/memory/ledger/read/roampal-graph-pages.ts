@@ -1,4 +1,4 @@
-/** Entries of a Roampal's graphs, as they go back. Used by reader.ts. */
+/** Pages of the entries of Roampal's graphs, for an export to Roampal. Used by reader.ts. */
 import type { LedgerDatabase } from "../open.ts";
 
 type Row = { id: string; value: string };

@@ -1,9 +1,9 @@
 /**
- * The ledger's tables of talks between a user and an agent, as outcome memory follows them: ids and marks, no words. Imported by
+ * The ledger's tables of conversations between a user and an agent, for outcome memory. They have ids and flags, no words. Imported by
  * schema.ts; a ledger of an older version runs the same text as its migration.
  */
 
-/** In place of a drawer's id in the table "shown". */
+/** Value in the id column of `shown` that resets what was shown before its turn. */
 export const ANEW = "";
 
 export const CONVERSATION_SCHEMA = `

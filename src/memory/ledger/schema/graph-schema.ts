@@ -7,7 +7,7 @@
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
 /**
- * The names of a table and its columns in the file. The columns are text and reals only, so that both sides read alike.
+ * Names of the tables and columns in upstream's file. All columns are text or real numbers, which the ledger and the file represent alike.
  */
 export const GRAPH_TABLES = {
   entity: { table: "kg_entity", fileTable: "entities", columns: ["name", "type", "properties", "created_at"] },

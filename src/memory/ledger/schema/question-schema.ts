@@ -1,5 +1,5 @@
 /**
- * The ledger's tables of questions that memories were shown for: with an outcome the kind of talk, the collection, and numbers that stand
+ * The ledger's tables of questions for which memories were shown. With an outcome they store the kind of talk, the collection, and numbers
  * for the question's concepts, no words. Imported by schema.ts; a ledger of an older version runs the same text as its migration.
  */
 export const QUESTION_SCHEMA = `

@@ -1,5 +1,5 @@
 /**
- * The ledger's table of what a Roampal's graphs held. Imported by schema.ts; a ledger of an older version runs the same text as its
+ * The ledger's table of entries of Roampal's graphs. Imported by schema.ts; a ledger of an older version runs the same text as its
  * migration.
  */
 export const CARRIED_SCHEMA = `

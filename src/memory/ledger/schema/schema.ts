@@ -57,10 +57,7 @@ CREATE TABLE IF NOT EXISTS source_part (
 ) STRICT;
 `;
 
-/**
- * Times at which clients say that they wrote, for the writes that arrived later (journal.at_ms). They are few, and no
- * decision depends on them.
- */
+/** Times of writing that clients claim for writes that arrived later (journal.at_ms). No decision depends on them. */
 const CLAIM_SCHEMA = `
 CREATE TABLE IF NOT EXISTS journal_claim (journal INTEGER PRIMARY KEY, claimed_ms INTEGER NOT NULL) STRICT;
 CREATE TRIGGER IF NOT EXISTS journal_gone AFTER DELETE ON journal BEGIN

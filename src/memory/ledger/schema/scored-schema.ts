@@ -1,5 +1,5 @@
 /**
- * The ledger's table of single outcomes: what was told of a drawer, when and by whom. Ids and marks, no words. Imported by schema.ts; a
+ * The ledger's table of single outcomes of drawers, each with its time and source. It has ids and flags, no words. Imported by schema.ts; a
  * ledger of an older version runs the same text as its migration.
  */
 export const SCORED_SCHEMA = `

@@ -15,9 +15,9 @@ CREATE TABLE IF NOT EXISTS standing (
 `;
 
 /**
- * SQL that turns a row into one JSON array, in which no digit of a number is lost; the drawer's single outcomes stand at its end, each
- * with its question. A row without outcomes, and an outcome without a question, read as they did before there were any, so that what was
- * written then can still be taken back.
+ * SQL that turns a row into one JSON array without rounding numbers. Its last element has the drawer's single outcomes, each with its
+ * question. A row without outcomes, and an outcome without a question, have the form of older versions, so that older writes can still be
+ * undone.
  */
 export const STANDING_BODY = `CASE WHEN EXISTS (SELECT 1 FROM scored WHERE scored.id = standing.id)
   THEN json_array(score, uses, successes, last_used_ms, json(past), json((

@@ -50,7 +50,7 @@ export class SqlitePartTx implements PartTx {
     if (this.#drop.run(sourceFile).changes > 0) this.#onChange();
   }
 
-  /** Covers all sources. `atMs`: ms since 1970; a document that got a part since then stays, with its earlier parts. */
+  /** Deletes the parts of every document that got no part since `atMs` (ms since 1970). */
   dropBefore(atMs: number): void {
     this.#dropBefore.run(atMs);
   }

@@ -1,11 +1,10 @@
 /**
- * Merges what others wrote into upstream's graph files into the ledger, and strikes off the list what those files hold
- * by now. It decides by the ledger's state at that moment, on the writer thread: a client may have written since the
- * files were compared.
+ * Merges other programs' changes of upstream's graph files into the ledger, and removes from the list the rows that the files have. It runs
+ * on the writer thread and uses the ledger's present state, because a client may have written since the files were compared.
  *
- * A listed row was changed here and is not sent yet. When somebody else has changed it too: a fact that either side has
- * ended is ended, with our end if both have one; for its other columns their value wins. For a link our record wins. A
- * row that is not listed takes their value.
+ * A listed row was changed in the ledger and is not sent yet. If the file's row changed too: a fact that either has ended is ended, with
+ * the ledger's end if both have one; its other columns get the file's values. For a link the ledger's record wins. A row that is not listed
+ * gets the file's values.
  */
 import { bodyStatement, type FileRow, type Finding, isLink, type Kind, type RowName } from "../graph-row.ts";
 import { isColumns, readColumn } from "../json-column.ts";
@@ -63,7 +62,7 @@ export class GraphMerge {
     return result;
   }
 
-  /** Strikes the rows off the list, each only if it has not changed since it was read. */
+  /** Removes the rows from the list, each only if it has not changed since it was read. */
   done(rows: readonly (RowName & { seq: number })[]): void {
     this.#group(() => {
       for (const { kind, id, seq } of rows) this.#statements.done.run(kind, id, seq);
@@ -81,7 +80,7 @@ export class GraphMerge {
       unlist.run(kind, id);
       return false;
     }
-    // The row was deleted here: the removal is sent, unless the file's row is not the one we deleted.
+    // The ledger deleted this row. The removal is still sent, unless the file now has another row under this id.
     if (ours === undefined && entry !== undefined && (entry.gone === "" || entry.gone === body)) return false;
     const isTheirs = ours === undefined || (entry === undefined && !isReopened(kind, ours, body));
     const merged = isTheirs ? body : mergedBody(kind, ours, body);
@@ -97,7 +96,7 @@ export class GraphMerge {
   }
 }
 
-/** Upstream never reopens a fact: a file in which it is open is an older file that somebody restored. */
+/** Returns true if the file has an ended fact as open. Upstream never reopens a fact, so somebody restored an older file. */
 function isReopened(kind: Kind, ours: string, theirs: string): boolean {
   const end = (body: string): unknown => columnsIn(body)[VALID_TO];
   return kind === "triple" && end(ours) !== null && end(theirs) === null;

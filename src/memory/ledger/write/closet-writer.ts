@@ -1,6 +1,6 @@
 /**
- * Writes closets beside the engine's writes: their vectors, what has reached the public palace, and what others have
- * there. It does for closets what group-commit.ts and adopt-rows.ts do for drawers. Lives on the writer thread.
+ * Stores the vectors of closets, notes which closets the public palace has, and adopts closets of other programs. It does for closets what
+ * group-commit.ts and adopt-rows.ts do for drawers. Lives on the writer thread.
  */
 import { faultPoint } from "../../../base/fault-point.ts";
 import type { NewVector } from "../../port/ledger.ts";

@@ -64,7 +64,7 @@ export class LedgerEraser {
     return state?.busy === 0;
   }
 
-  /** Everything is erased: deletes the list of it too. */
+  /** Called after everything is erased. Deletes the list of what to erase. */
   done(seq: number): void {
     const database = this.#database;
     // The deleted list is overwritten with zeros, because no rewrite follows.

@@ -6,9 +6,9 @@
 import type { LedgerDatabase } from "../open.ts";
 import type { LedgerTables } from "../tables/tables.ts";
 
-/** Rises when index/lexical/cut.ts makes other words of the same text. */
+/** Version of the rules in index/lexical/cut.ts. Raise it if they make other words of the same text. */
 const FORMS_VERSION = 1;
-/** In `meta`: the version, and the last row that has its words, or `done`. */
+/** Key in `meta` for the version and the last row that is done, or `done`. */
 export const FORMS_KEY = "forms";
 const DONE = "done";
 /** Drawers of one step: some milliseconds. */

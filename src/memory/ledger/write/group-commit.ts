@@ -1,14 +1,14 @@
 /**
- * The one writer of the ledger: groups of writes become one fsynced transaction. Lives on the writer thread; the
- * thread's entry (broker/palace/writer-thread.ts) gives it the engine's `apply` and feeds it.
+ * The only writer of the ledger: it commits a group of writes as one fsynced transaction. Lives on the writer thread; the thread's entry
+ * (broker/palace/writer-thread.ts) gives it the engine's `apply` and feeds it.
  *
  * One group goes through these steps, with the fault points of the kill test between them:
  *   begin → for each write { look up its key → apply → journal } → commit → sync the log → answer
- * A kill before the commit leaves nothing of the group, a kill after it leaves all; a write is acknowledged only after
- * the sync. The writer calls fdatasync itself: SQLite as it is built for Node calls fsync, which also writes the log's
- * time stamps and costs a third more a write here, and a journal commit more on most file systems. Vectors and the
- * outbox's entries are not synced: those that a power cut takes are made again, and it never takes a later write
- * without the earlier ones.
+ * After a kill before the commit the ledger has none of the group, after a later kill all of it. A write is acknowledged only
+ * after the sync. The writer calls fdatasync itself: SQLite as it is built for Node calls fsync, which also writes the log's
+ * time stamps and makes a write a third slower here, and costs a journal commit on most file systems. Vectors and the
+ * outbox's entries are not synced: after a power cut the broker makes lost ones again. A power cut never loses a write
+ * without all later ones.
  */
 import { closeSync, openSync, statSync } from "node:fs";
 import { type Moment, passedMs } from "../../../base/uptime.ts";
@@ -37,14 +37,14 @@ import { WriteAheadLog } from "./write-ahead-log.ts";
 /** Applies one write for the engine: returns the value to answer and whether anything changed. */
 export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
 
-/** Interval at which the writer looks for what is too old. */
+/** Interval at which the writer deletes old keys and before-images, ms. */
 const PRUNE_EVERY_MS = 3_600_000;
 /**
- * The first look may advance the clock that counts by at most this much, and a look after a time without a running machine,
- * too: a clock set years ahead must not expire every key at once.
+ * Most time by which one pruning may advance the counted clock, ms. It bounds the first pruning and one after the machine was off: a clock
+ * set years ahead must not expire every key at once.
  */
 const PRUNE_STEP_MAX_MS = 86_400_000;
-/** Any other look advances it this many times as fast as time has really passed, until it has caught up. */
+/** Factor by which any other pruning may advance the counted clock faster than time has passed, until it has caught up. */
 const PRUNE_SPEED_MAX = 2;
 
 export class LedgerWriter {
@@ -52,7 +52,7 @@ export class LedgerWriter {
   readonly #inode: number;
   readonly #database: LedgerDatabase;
   readonly #wal: WriteAheadLog;
-  /** For reading only: outside of a group nothing may be changed through it. */
+  /** For reading only. All changes must be in a group. */
   readonly tx: SqliteLedgerTx;
   readonly #adopter: RowAdopter;
   readonly #apply: ApplyWrite;
@@ -62,7 +62,7 @@ export class LedgerWriter {
   #prunedAt = Number.NEGATIVE_INFINITY;
   /** Erases what is forgotten from the file itself. */
   readonly eraser: LedgerEraser;
-  /** Merges upstream's graph files, and notes what has reached them. */
+  /** Merges upstream's graph files, and notes the rows that are in them. */
   readonly graph: GraphMerge;
   readonly closets: ClosetWriter;
   readonly outbox: OutboxList;
@@ -172,8 +172,8 @@ export class LedgerWriter {
     try {
       const value = this.#apply(this.tx, call);
       faultPoint("commit.after-apply");
-      // A repeatable call is journaled even if it changed nothing: a delete that found nothing must not delete what
-      // somebody filed before the repeat.
+      // A repeatable call is journaled even if it changed no row: a repeated delete that found no drawer must not delete a drawer that
+      // somebody filed meanwhile.
       if (call.isRepeatable || this.tx.changeCount() > 0)
         this.#journal.add(call, fingerprint, value, this.tx.images.take());
       this.tx.keepChanges();
@@ -197,7 +197,7 @@ export class LedgerWriter {
     return { ...noChanges(), written };
   }
 
-  /** Adopts what others wrote into the palace; see adopt-rows.ts. */
+  /** Adopts rows that other programs wrote into the palace; see adopt-rows.ts. */
   adopt(batch: AdoptionBatch): { taken: number; changes: Changes } {
     return this.#adopter.commit(
       batch,
@@ -239,8 +239,8 @@ export class LedgerWriter {
   }
 
   /**
-   * Does one bounded step of pruning the journal; true if there is more. `now`: ms by the machine's clock, believed up
-   * to `stepMs` beyond the last look.
+   * Does one bounded step of pruning the journal; true if there is more. `now`: the machine's clock, ms; it counts up to `stepMs` beyond
+   * the last pruning.
    */
   prune(retention: Retention, now: number, stepMs = PRUNE_STEP_MAX_MS): boolean {
     let more = false;
@@ -296,8 +296,8 @@ export class LedgerWriter {
   }
 
   /**
-   * Refuses to write where nobody finds it again: the ledger, or its log, was deleted or replaced. It first
-   * saves the writes of a deleted log. Errors: PALACE_GONE, STORE_*.
+   * Refuses to write if the ledger or its log was deleted or replaced, because the write would be lost. It first saves the writes of a
+   * deleted log. Errors: PALACE_GONE, STORE_*.
    */
   assertPresent(): void {
     if (this.#unsynced !== undefined) throw this.#unsynced;
@@ -311,7 +311,7 @@ export class LedgerWriter {
   }
 }
 
-/** The outcome of a write that threw. */
+/** Returns the outcome of a write that threw. */
 export function failed(error: unknown): WriteOutcome {
   if (error instanceof PalaceError) {
     return {
@@ -331,7 +331,7 @@ export function failed(error: unknown): WriteOutcome {
 
 function isStoreError(error: unknown): boolean {
   const code = (error as { code?: unknown }).code;
-  // A violated constraint or an unfit value concerns only the write that brought it.
+  // A violated constraint or an invalid value fails only its own write.
   return (
     typeof code === "string" &&
     /^(SQLITE_|E[A-Z]+$)/.test(code) &&

@@ -1,7 +1,6 @@
 /**
- * Rebuilds what the ledger derives from its own drawers: full text, counts of places, quantized vectors, the list of
- * texts to embed. Each step is one transaction, so a kill leaves the old or the new. Runs on the writer thread, between
- * writes.
+ * Rebuilds data that the ledger derives from its drawers: full text, counts of places, quantized vectors, the list of texts to embed. Each
+ * step is one transaction, so a kill leaves the old state or the new one. Runs on the writer thread, between writes.
  */
 import { bytesOf, quantize } from "../../../base/quantize.ts";
 import type { LedgerDatabase } from "../open.ts";
