@@ -49,7 +49,7 @@ export function writeNotes(file: string, notes: object): void {
   writeFileAtomic(file, content);
 }
 
-/** Names come from outside: `constructor` must not find what every object has. */
+/** Returns an own entry only: a name from outside such as `constructor` must not find an inherited property. */
 export function ofName<Entry>(entries: Readonly<Record<string, Entry>>, name: string): Entry | undefined {
   return Object.hasOwn(entries, name) ? entries[name] : undefined;
 }
@@ -59,7 +59,7 @@ export function isAsNoted(found: { mtime: number; size: number }, noted: NotedSo
   return noted.size === found.size && Math.abs(noted.mtime - found.mtime) <= MTIME_TOLERANCE_S;
 }
 
-/** Without a broker, the notes of the last run stand for what the palace holds. */
+/** Returns filing records from the notes of the last run, for a run without a broker. */
 export function notedRecords(
   files: Readonly<Record<string, NotedSource | null>>,
   sourceFileOf: (name: string) => string,

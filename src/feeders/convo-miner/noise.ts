@@ -1,7 +1,7 @@
 /**
- * Removes what Claude Code and its hooks insert into messages although nobody said it: system tags, hook lines, collapsed
- * output. Pure. Used by line-formats.ts, message by message. Source: palace.md 5.4 "Noise removal". Where upstream's
- * patterns would read the same text again and again, the search is written by hand: a transcript is untrusted input.
+ * Removes what Claude Code and its hooks insert into messages although nobody said it: system tags, hook lines, collapsed output. Pure.
+ * Used by line-formats.ts, message by message. Source: palace.md 5.4 "Noise removal". Where upstream's patterns take quadratic time, this
+ * file searches without patterns, because a transcript is untrusted input.
  */
 import { strip } from "../../memory/text/text.ts";
 import { SPACE } from "./python-pattern.ts";

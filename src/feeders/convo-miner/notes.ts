@@ -1,6 +1,6 @@
 /**
- * Notes of the conversation miner between runs: the state of each transcript when it was filed, and where the reading of
- * long ones stopped. Used by file-transcripts.ts and file.ts.
+ * Notes that the conversation miner keeps between runs: the state of each transcript at filing time, and the position at which reading a
+ * long one stopped. Used by file-transcripts.ts and file.ts.
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
@@ -14,7 +14,10 @@ import type { Checkpoint } from "./read.ts";
 /** Digests of a source's first exchange, and of the exchanges that are filed with it. */
 export type Exchanges = { first: string; held: readonly string[] };
 
-/** `hashes`: SHA-256 of each conversation in it. `exchanges`: of one conversation. `without`: sources that hold its beginning. */
+/**
+ * `hashes`: SHA-256 of each conversation. `exchanges`: digests of a single conversation's exchanges. `without`: sources that have its
+ * beginning.
+ */
 export type Entry = NotedSource & { hashes: string[]; exchanges?: Exchanges; without?: readonly string[] };
 
 export type Notes = { schema: 1; files: Record<string, Entry> };

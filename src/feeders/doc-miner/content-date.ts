@@ -27,7 +27,7 @@ const ISO = new RegExp(String.raw`${START}(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})${E
 /** A time may follow in front matter. */
 const ISO_TIME = /^(\d{4})-(\d{1,2})-(\d{1,2})[Tt\s]\d/;
 const NUMERIC = new RegExp(String.raw`${START}(\d{1,2})[/-](\d{1,2})[/-](\d{2,4})${END}`, "gu");
-/** Upstream takes no "of" between day and month; people write it. */
+/** Matches a full date. Unlike upstream, "of" may be between day and month. */
 const COMPLETE = new RegExp(
   [
     String.raw`${START}(?<year>\d{4})[-/.\s]+(?<second>\d{1,2})[-/.\s]+(?<third>\d{1,2})${END}`,
@@ -52,7 +52,7 @@ export function contentDate(stem: string, content: string, mtimeMs: number): { d
   return { date: date ?? "1970-01-01", by: "modification time" };
 }
 
-/** The first text that looks like a date decides. */
+/** Returns the first ISO date; undefined if the first text that looks like one is invalid. */
 function isoDate(text: string): string | undefined {
   const [, year, month, day] = ISO.exec(text) ?? [];
   return year === undefined ? undefined : format(Number(year), Number(month), Number(day));
@@ -102,7 +102,7 @@ function splitFrontMatter(content: string): { front: string; body: string } {
   return { front: content.slice(3, end), body: feed < 0 ? content : content.slice(feed + 1) };
 }
 
-/** Bounded: a megabyte without a line feed is not scanned for dates. */
+/** Returns the first lines, up to a maximum length. */
 function firstLines(text: string): string {
   return text.slice(0, 8192).split("\n", LINES_MAX).join("\n");
 }

@@ -52,7 +52,7 @@ function findFile(root: string): { name: string; path: string; text: string } | 
   return undefined;
 }
 
-/** The file must be below `within`: a peer that may have a folder mined may not read what a link out of it points to. */
+/** Reads the project file. It must be below `within`: a peer with access to a folder must not read files elsewhere through a link. */
 function readSettings(path: string, within: string, refuse: (what: string) => PalaceError): string {
   const real = realpathSync(path);
   if (!real.startsWith(within)) throw refuse("it is a link out of the folder");

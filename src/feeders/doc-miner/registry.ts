@@ -16,7 +16,7 @@ export type Registry = {
 
 const NONE: Registry = { names: [], namesIn: () => [], topicsByWing: {} };
 
-/** Empty when the file is missing or unreadable: upstream goes on then as well. */
+/** Reads the registry. Empty if the file is missing or unreadable, as in upstream. */
 export function readRegistry(file: string): Registry {
   const parsed = readJson(file);
   if (!isRecord(parsed)) return NONE;
@@ -41,7 +41,9 @@ function namesOf(category: unknown): string[] {
   return names.filter((name) => typeof name === "string" && name !== "") as string[];
 }
 
-/** This filter only avoids sending names in vain; the broker searches each drawer, with word boundaries. */
+/**
+ * Returns the names in the whole document. It only reduces the names that are sent: the broker searches each drawer with word boundaries.
+ */
 function finderOf(names: readonly string[]): (text: string) => string[] {
   const known = names.map((name) => ({ name, pattern: new RegExp(anyCase(name), "iu") }));
   return (text) =>

@@ -29,7 +29,7 @@ export async function sendText(
   return { parts: { sending, length: text.length } };
 }
 
-/** An older broker accepts no long documents, but all others. */
+/** Returns true for the error of an older broker, which accepts no documents in parts. */
 export function isOfOlderBroker(error: unknown): error is PalaceError {
   return error instanceof PalaceError && error.code === "PROTOCOL_UNKNOWN_METHOD";
 }

@@ -1,12 +1,12 @@
 /**
- * A zip archive in memory, read entry by entry within bounds: a bomb ends the conversion, not the process. Used by the formats
- * that are archives.
+ * Reads a zip archive in memory, entry by entry and within size limits, so that a zip bomb ends the conversion and not the process. Used by
+ * the formats that are archives.
  */
 import type { Readable } from "node:stream";
 import { fromBufferPromise, type Entry, type ZipFile } from "yauzl";
 import { Unconverted } from "./outcome.ts";
 
-/** Unpacked bytes that one document may take, of all that is read of it. */
+/** Most unpacked bytes that are read of one document. */
 const UNPACKED_MAX_BYTES = 256 * 1024 * 1024;
 const ENTRIES_MAX = 20_000;
 /** The signature of a compound file, which wraps office documents with a password, and holds those from before 2007. */

@@ -9,7 +9,7 @@ export type Commit = {
   /** ISO time with the author's own offset. */
   authoredAt: string;
   author: string;
-  /** Decides whether a bot wrote it; not filed. */
+  /** E-mail address of the author. It tells bots and is not filed. */
   address: string;
   message: string;
   /** True: the message is longer than MESSAGE_MAX_BYTES, and `message` holds its beginning. */
@@ -19,7 +19,7 @@ export type Commit = {
   fileCount: number;
 };
 
-/** A longer message does not fit a document that is sent in one call. */
+/** Greatest length of a message, which must fit a document sent in one call. */
 export const MESSAGE_MAX_BYTES = 1024 * 1024;
 /** Most names of files that are kept of a commit. */
 export const NAMES_MAX = 50;

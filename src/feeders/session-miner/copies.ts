@@ -36,7 +36,7 @@ export function copiesIn(
   return copies;
 }
 
-/** The ids of a transcript's lines: a user's turn has one with its own id, an answer begins with that and `-0`. */
+/** Returns the ids of turns in a transcript: a user's line has the turn's id, an answer's first line that id with `-0`. */
 function idsIn(transcript: string): Set<string> {
   return new Set(transcript.split("\n").map((line) => textOf(fieldsOf(parseJson(line))["uuid"])));
 }

@@ -79,7 +79,7 @@ class Opencode implements SessionSource {
           this.#there.includes(tables) ? sessionOf(this.#database, tables, head) : undefined,
         );
         if (live === undefined || frozen === undefined) return live ?? frozen;
-        // opencode 2 may have taken over what 1.x held, or go on after it.
+        // opencode 2 may have copied the messages of 1.x, or only have later ones.
         const since = live.turns[0]?.atMs ?? Infinity;
         const turns = [...frozen.turns.filter(({ atMs }) => atMs < since), ...live.turns];
         return { ...frozen, ...live, turns };
