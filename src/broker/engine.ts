@@ -43,7 +43,7 @@ export type Engine = {
   identity?: () => Identity | undefined;
   /** Returns why the engine cannot be used. */
   failure(): PalaceError | undefined;
-  /** True while long work runs, with or without clients. */
+  /** Returns true while long work runs, with or without clients. */
   isBusy(): boolean;
   /** Accepts no more calls and answers the running ones. */
   drain(): Promise<void>;

@@ -31,15 +31,15 @@ export async function whenAdopted(caller: Caller, signal: AbortSignal, notice: (
   }
 }
 
-/** `mined` undefined: the broker is of an older version, or was not asked. */
+/** Returns a test for mined files. `mined` is undefined if the broker is of an older version or was not asked. */
 export function minedFinder(mined: readonly MinedSource[] | undefined): IsMined {
   const byFile = Map.groupBy(mined ?? [], ({ sourceFile }) => sourceFile);
   return ({ sourceFile, mtime }) => byFile.get(sourceFile)?.some((one) => isSameState(one, mtime)) === true;
 }
 
 /**
- * 3.3.6 notes no time for a transcript and never reads it again; here the file counts as unchanged if it was not written to
- * since it was filed.
+ * Returns true if the file is unchanged since it was mined. 3.3.6 stores no time for a transcript; such a file is compared with its filing
+ * time.
  */
 function isSameState(mined: MinedSource, mtime: number): boolean {
   if (mined.mtime !== null) return Math.abs(mined.mtime - mtime) < MTIME_TOLERANCE_S;

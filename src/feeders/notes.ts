@@ -21,7 +21,7 @@ export type NotedSource = {
   refused?: string;
 };
 
-/** Undefined for a file that is missing or unreadable. */
+/** Returns the file's text; undefined for a missing or unreadable file. */
 export function readText(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8");
@@ -30,12 +30,12 @@ export function readText(file: string): string | undefined {
   }
 }
 
-/** Undefined for a file that is missing, unreadable or damaged. */
+/** Returns the file's JSON value; undefined for a missing, unreadable or damaged file. */
 export function readJson(file: string): unknown {
   return parseJson(readText(file) ?? "");
 }
 
-/** Undefined for notes that are missing, damaged or of another form. `list`: their field with the sources. */
+/** Returns the notes; undefined if they are missing, damaged or of another form. `list`: the field with the sources. */
 export function readNotes<Notes>(file: string, list: keyof Notes & string): Notes | undefined {
   const found = readJson(file);
   return isRecord(found) && found["schema"] === 1 && isRecord(found[list]) ? (found as Notes) : undefined;
@@ -54,7 +54,7 @@ export function ofName<Entry>(entries: Readonly<Record<string, Entry>>, name: st
   return Object.hasOwn(entries, name) ? entries[name] : undefined;
 }
 
-/** True when size and time are as noted. */
+/** Returns true when size and time are as noted. */
 export function isAsNoted(found: { mtime: number; size: number }, noted: NotedSource): boolean {
   return noted.size === found.size && Math.abs(noted.mtime - found.mtime) <= MTIME_TOLERANCE_S;
 }

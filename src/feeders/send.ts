@@ -44,7 +44,7 @@ export async function send<M extends Write>(
   }
 }
 
-/** True when the broker refuses this document alone; the others may still be filed. */
+/** Returns true when the broker refuses this document alone; the others may still be filed. */
 export function isRefusal(error: unknown): error is PalaceError {
   return error instanceof PalaceError && REFUSALS.has(error.code);
 }

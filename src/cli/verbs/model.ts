@@ -85,7 +85,7 @@ async function untilReady(client: Client, progress: Progress, signal: AbortSigna
   }
 }
 
-/** The broker has not looked again since the runtime is there. */
+/** Returns true if the broker has not looked for the runtime since it was installed. */
 function isComing(detail: string): boolean {
   return detail.startsWith("the model's runtime");
 }

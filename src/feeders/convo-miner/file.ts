@@ -71,7 +71,7 @@ export async function fileTranscript(run: Run, caller: Caller, file: TranscriptF
   return sent.drawers;
 }
 
-/** True if a run would file it. */
+/** Returns true if a run would file it. */
 export function wouldFile(run: Run, file: TranscriptFile): boolean {
   const prepared = prepare(run, file);
   if (prepared === undefined) return false;

@@ -114,7 +114,7 @@ function codexLine(line: Fields): ReturnType<Reader> {
   return payload["type"] === "agent_message" ? ["assistant", text] : undefined;
 }
 
-/** Lines before the header are not part of the conversation. */
+/** Reads a line of Gemini's format. Lines before the header are not part of the conversation. */
 function geminiLine(line: Fields, hasHeader: boolean): ReturnType<Reader> {
   if (line["type"] === "session_metadata") return "header";
   if (!hasHeader || (line["type"] !== "user" && line["type"] !== "gemini")) return undefined;

@@ -82,7 +82,7 @@ export class LineScan {
     return this.#authoredAt;
   }
 
-  /** The first format that found a conversation. */
+  /** Returns the first format that found a conversation. */
   result(): LineResult | undefined {
     for (const [format, reader] of this.#formats) {
       if (format === "gemini" && this.#agent === "Codex") return undefined;

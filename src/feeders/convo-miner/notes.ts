@@ -24,7 +24,7 @@ export type Notes = { schema: 1; files: Record<string, Entry> };
 
 export type NotesPlace = { home: string; wing: string; root: string; palace: string };
 
-/** One file a folder, wing and palace: several palaces may be fed from one home. */
+/** Returns the path of the notes: one file for each folder, wing and palace, because several palaces may be fed from one home. */
 export function notesFile({ home, wing, root, palace }: NotesPlace): string {
   return join(home, ".manifest", wing, `${shortHash(root)}-${shortHash(palace)}.json`);
 }
@@ -34,7 +34,7 @@ export function readCheckpoint(notesDir: string, path: string): Checkpoint | und
   return found["schema"] === 2 ? (found as Checkpoint) : undefined;
 }
 
-/** Undefined removes the checkpoint. */
+/** Writes the checkpoint of a transcript; undefined removes it. */
 export function writeCheckpoint(notesDir: string, path: string, checkpoint: Checkpoint | undefined): void {
   const file = checkpointFile(notesDir, path);
   if (checkpoint === undefined) {

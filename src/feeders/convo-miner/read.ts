@@ -47,7 +47,7 @@ export type Reading = {
   resumedAt: number;
 };
 
-/** A string is the reason why the file is not filed. Throws what the file system throws. */
+/** Reads a transcript. Returns a string with the reason if it is not filed. Throws the file system's errors. */
 export function readTranscript(path: string, options: ReadOptions): Reading | string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -151,7 +151,7 @@ function headOf(file: number): Buffer {
   return buffer.subarray(0, readSync(file, buffer, 0, buffer.length, 0));
 }
 
-/** True if the text begins as JSON does. */
+/** Returns true if the text begins as JSON does. */
 function mayBeJson(text: string): boolean {
   return /^[{[]/.test(text.trimStart());
 }

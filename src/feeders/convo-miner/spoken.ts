@@ -7,7 +7,7 @@ import { type Fields, fieldsOf } from "../fields.ts";
 const UNSAID = ["isMeta", "isCompactSummary", "isApiErrorMessage"];
 const COMMAND = /^<(command-name|command-message|command-args|local-command[\w-]*)>[^]*<\/\1>/;
 
-/** True for a line that the program wrote, and nobody said. */
+/** Returns true for a line that the program wrote, and nobody said. */
 export function isUnsaid(line: Fields): boolean {
   if (UNSAID.some((mark) => line[mark] === true)) return true;
   if (line["type"] !== "user") return false;

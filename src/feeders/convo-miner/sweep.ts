@@ -33,7 +33,7 @@ export type SweepReport = Pick<RunReport, "skipped" | "failed" | "interrupted" |
 /** The most characters in one call. */
 const PART_SIZE_MAX = 2 * 1024 * 1024;
 
-/** Without a broker, messages are only counted. Errors: the broker's own when it can file nothing at all. */
+/** Sweeps transcripts. Without a broker, it only counts messages. Errors: the broker's own when it can file nothing at all. */
 export async function sweepTranscripts(deps: SweepDeps): Promise<SweepReport> {
   const { files, limit, caller, signal } = deps;
   const report: SweepReport = {
@@ -94,7 +94,7 @@ async function sweepOne(
   await flush();
 }
 
-/** Undefined unless the line is a message of the user or the assistant with all its ids. */
+/** Returns the line's message; undefined unless it is of the user or the assistant and has all its ids. */
 function messageOf(record: Readonly<Record<string, unknown>>): SweptMessage | undefined {
   if (record["type"] !== "user" && record["type"] !== "assistant") return undefined;
   const said = record["message"];

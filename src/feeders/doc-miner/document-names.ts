@@ -79,7 +79,7 @@ export function judgeName(name: string): Verdict {
   return { kind: "take", why: kind === ".json" ? "JSON that describes the project" : `text (${kind})` };
 }
 
-/** True when a file starts with a `#!` line that names a shell. */
+/** Returns true when a file starts with a `#!` line that names a shell. */
 export function isShellScript(head: string): boolean {
   return /^#!\s*\S*\/(?:env\s+(?:-\S+\s+)*)?(?:\S*\/)?(?:ba|z|da|k)?sh(?:\s|$)/.test(head);
 }

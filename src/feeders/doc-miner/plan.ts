@@ -43,13 +43,13 @@ export function planFeed({ survey, manifest, records, isMined, rules, force }: P
   return plan;
 }
 
-/** True when size and time are as noted and the palace still holds what was noted. It does not read the file. */
+/** Returns true when size and time are as noted and the palace still holds what was noted. It does not read the file. */
 export function isUnchanged(found: Found, entry: Entry | undefined, record: FilingRecord | undefined): boolean {
   if (entry === undefined || !isAsNoted(found, entry)) return false;
   return entry.refused === undefined ? record?.sha256 === entry.sha256 : record === undefined;
 }
 
-/** True for the same content in the same room, whatever the time. The room is known only where a note exists. */
+/** Returns true for the same content in the same room, whatever the time. The room is known only where a note exists. */
 export function isFiled(
   sha256: string,
   room: string,

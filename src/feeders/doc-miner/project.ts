@@ -96,7 +96,7 @@ function readRooms(value: unknown, file: string): readonly Room[] | undefined {
   });
 }
 
-/** A single pattern needs no list. Source: upstream 3.11, `exclude_patterns`. */
+/** Reads the patterns: a list, or a single pattern. Source: upstream 3.11, `exclude_patterns`. */
 function readPatterns(value: unknown): string[] {
   const all: unknown[] = Array.isArray(value) ? value : [value];
   return all.filter((one) => typeof one === "string" || typeof one === "number").map(String);

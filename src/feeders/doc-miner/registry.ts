@@ -35,7 +35,7 @@ export function readRegistry(file: string): Registry {
   return { names, namesIn: finderOf(names), topicsByWing };
 }
 
-/** A category is a list of names, or an object that has them as keys. */
+/** Returns the names of a category: a list, or the keys of an object. */
 function namesOf(category: unknown): string[] {
   const names = Array.isArray(category) ? category : isRecord(category) ? Object.keys(category) : [];
   return names.filter((name) => typeof name === "string" && name !== "") as string[];

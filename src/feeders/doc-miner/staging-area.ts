@@ -104,13 +104,13 @@ export function claimStage(options: StageOptions): Stage {
   return stage;
 }
 
-/** The absolute path that a document is filed under. */
+/** Returns the absolute path that a document is filed under. */
 export function stagedPath(stage: Stage, path: string): string {
   return stage.isInPlace ? join(stage.root, path) : join(stage.home, stage.wing, stage.prefix, path);
 }
 
 /**
- * The part of a staged path that is the same under another home directory (host and container): the path below the
+ * Returns the part of a staged path that is the same under another home directory (host and container): the path below the
  * staging area. Undefined for a source_file that is not a staged path.
  */
 export function identityOf(sourceFile: string, wing: string): string | undefined {

@@ -89,7 +89,7 @@ type Walk = {
 
 const NOBODY = (): void => {};
 
-/** True for a path that `include` names, and for paths above or below it. */
+/** Returns true for a path that `include` names, and for paths above or below it. */
 function isIncluded({ rules }: Walk, path: string): boolean {
   return rules.include.some((one) => path === one || path.startsWith(`${one}/`) || one.startsWith(`${path}/`));
 }

@@ -95,7 +95,7 @@ export async function explainFile(options: WhyOptions, caller: Caller | undefine
   };
 }
 
-/** A string is the reason why it is not filed. */
+/** Reads a document. Returns a string with the reason if it is not filed. */
 function readTaken(root: string, path: string): Document | string {
   const document = readDocument(root, path);
   return typeof document === "string" ? document : (refuseText(path, document.text) ?? document);

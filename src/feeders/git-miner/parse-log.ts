@@ -57,7 +57,7 @@ export async function* parseLog(chunks: AsyncIterable<Buffer>): AsyncGenerator<C
   if (commit !== undefined) yield commit;
 }
 
-/** git begins the block of names with a line feed. */
+/** Decodes a file name. git begins the block of names with a line feed. */
 function nameOf(bytes: Buffer, isFirst: boolean): string {
   const name = isFirst && bytes[0] === 0x0a ? bytes.subarray(1) : bytes;
   return decodeText(name).text;

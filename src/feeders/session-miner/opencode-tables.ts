@@ -121,7 +121,7 @@ export function sessionOf(database: Database, tables: Tables, head: SessionHead)
   };
 }
 
-/** A fork begins with copies of an earlier session's messages, under other ids and with their old times. */
+/** Finds copied turns. A fork begins with copies of an earlier session's messages, with other ids and the old times. */
 function copiesIn(database: Database, id: string, created: number): ReadonlyMap<string, string> {
   const rows = database
     .prepare<{ id: string; created: number }, { copy: string; earlier: string | null }>(

@@ -118,7 +118,7 @@ function assertOpencode(database: SqliteDatabase, file: string): void {
   );
 }
 
-/** True when it cannot be opened in place: read-only folder, no shared memory. */
+/** Returns true when it cannot be opened in place: read-only folder, no shared memory. */
 function isUnopened(error: unknown): boolean {
   const code = String((error as { code?: unknown }).code);
   return code.startsWith("SQLITE_CANTOPEN") || code.startsWith("SQLITE_READONLY");

@@ -45,7 +45,7 @@ export interface SessionSource {
   /** Names the place, for notes. */
   readonly place: string;
   list(): SessionHead[];
-  /** Undefined when it is gone since it was listed. */
+  /** Returns the session; undefined if it was deleted since it was listed. */
   read(head: SessionHead): Session | undefined;
   close(): void;
 }

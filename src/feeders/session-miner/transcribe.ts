@@ -105,7 +105,7 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
 
-/** Undefined for a time outside the calendar. */
+/** Returns ISO 8601 text; undefined for a time outside the calendar. */
 export function isoTime(ms: number): string | undefined {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();

@@ -160,7 +160,7 @@ function ownPrograms(): ReadonlySet<string> {
   }
 }
 
-/** A table that an older ledger lacks counts as empty. */
+/** Counts the rows of tables. A table that an older ledger lacks counts as empty. */
 function countAll<K extends string>(
   database: Database.Database,
   tables: Readonly<Record<K, string>>,

@@ -118,7 +118,7 @@ function homeOf(path: string): string | undefined {
   );
 }
 
-/** The folder with MemPalace's own files; a home has them in `palace`. */
+/** Returns the folder with MemPalace's own files; a home has them in `palace`. */
 function palaceOf(path: string): string | undefined {
   return [path, join(path, "palace")].find((folder) => existsSync(join(folder, CHROMA)));
 }

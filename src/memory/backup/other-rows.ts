@@ -104,7 +104,7 @@ function* pages<Row extends { row: number }>(ledger: LedgerDatabase, from: strin
   }
 }
 
-/** The metadata becomes null if it cannot be parsed. `isFlat` then refuses it like every other odd value. */
+/** Converts a row. Metadata that cannot be parsed becomes null, which `isFlat` then refuses. */
 function toRow({ id, text, metadata }: Stored): ImportedRow {
   let parsed: unknown = null;
   try {

@@ -13,7 +13,7 @@ import { END_BYTES, padding, tarHeader } from "./tar.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** `onBytes` is called for each piece of a file; an error that it throws ends the archive. */
+/** Yields the bytes of the archive. `onBytes` is called for each piece of a file; an error that it throws ends the archive. */
 export async function* packArchive(
   folder: string,
   body: ManifestBody,

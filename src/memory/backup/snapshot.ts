@@ -68,7 +68,7 @@ export async function takeSnapshot(source: SnapshotSource, folder: string, steps
   return { version: VERSION, madeAtMs, ...look, leftOut: otherCollections(source), unreadable, files };
 }
 
-/** A single statement reads one moment of the ledger, and writers do not wait for it. */
+/** Copies the ledger with one statement, which reads one moment and does not block writers. */
 function copyLedger(file: string, copy: string): void {
   const ledger = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
   try {

@@ -34,7 +34,7 @@ type Move = { from: string; to: string };
 
 export const STAGED = ".restore-";
 
-/** `isElsewhere` says that a server holds the public palace. */
+/** Plans the moves of a restore. `isElsewhere`: a server has the public palace. */
 export function planSwap(
   paths: SwapPaths,
   from: { file: string; staged: string; names: readonly string[] },
@@ -141,7 +141,7 @@ function assertThere(moves: readonly Move[]): void {
   if (lost !== undefined) throw refused(`is not to be finished: there is neither ${lost.from} nor ${lost.to}`);
 }
 
-/** True also for a dangling link. */
+/** Returns true if the path exists, even as a dangling link. */
 function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }

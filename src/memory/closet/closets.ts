@@ -104,7 +104,7 @@ function packLines(lines: readonly string[]): string[] {
   return closets.map((closet) => closet.join("\n"));
 }
 
-/** The position of the first drawer in its file; undefined where none is recorded. */
+/** Returns the position of the first drawer in its file; undefined where none is recorded. */
 function locator(metadata: Metadata | undefined): string | undefined {
   const { line_start: first, line_end: last, content_date: dated, filed_at: filedAt } = metadata ?? {};
   if (first === undefined || last === undefined) return undefined;

@@ -13,7 +13,7 @@ export function lengthJoined(...parts: string[]): string {
   return parts.map((part) => `${codePointLength(part)}:${part}`).join("");
 }
 
-/** The first 24 hex digits of the SHA-256. */
+/** Returns the first 24 hex digits of the SHA-256. */
 export function hash24(text: string): string {
   return sha256Hex(text).slice(0, 24);
 }

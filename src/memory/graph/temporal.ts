@@ -38,10 +38,7 @@ function utcOf(text: string): string | undefined {
   return /^(?!0000)\d{4}-/.test(utc) ? `${utc.slice(0, 19)}Z` : undefined;
 }
 
-/**
- * The moment a boundary is set to: a bare date becomes its first second, so that both sides of the boundary have the
- * same moment.
- */
+/** Returns a boundary as a moment. A bare date becomes its first second, so that the old and the new fact have the same moment. */
 export function asMoment(value: string): string {
   return DATE.test(value) ? `${value}T00:00:00Z` : value;
 }

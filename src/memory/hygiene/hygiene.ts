@@ -173,7 +173,7 @@ function shown(text: string, match: string | undefined): string {
   return preview(redact(hidden, "strict").text);
 }
 
-/** True for an entity's id that identifies it in files: an id made of common words occurs in other texts, too. */
+/** Returns true for an entity's id that identifies it in files: an id made of common words occurs in other texts, too. */
 function isUnlikeWords(id: string): boolean {
   return id.length >= TRACE_MIN && /[a-z]/.test(id) && /[0-9]/.test(id);
 }

@@ -8,7 +8,7 @@ import { isRecord } from "../../base/is-record.ts";
 import { parseJson } from "../../base/parse-json.ts";
 import type { Merging } from "./merging.ts";
 
-/** Columns of a fact and of an entity, as the ledger writes them. */
+/** Number of columns of a fact. `ENTITY_COLUMNS`: of an entity. */
 const FACT_COLUMNS = 11;
 const ENTITY_COLUMNS = 4;
 const OTHER_VERSION = "its columns are those of another version of palace-devbox";

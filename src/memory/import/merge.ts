@@ -60,7 +60,7 @@ export function readPart({ from, kind, items }: Record<string, unknown>): {
   };
 }
 
-/** The write `memory.import`. */
+/** Applies the write `memory.import`. */
 export function importPart(tx: LedgerTx, { findings }: WriteCall): MergeReport {
   return merge(tx, findings as ImportPart, false);
 }

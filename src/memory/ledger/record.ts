@@ -28,7 +28,7 @@ const MONTHS = "January February March April May June July August September Octo
 const DAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ");
 
 /**
- * The authored date as words, `8 May 2023 Monday`, so that "in May" or "on Monday" finds it (Source: bench recipe 3).
+ * Returns the authored date as words, `8 May 2023 Monday`, so that "in May" or "on Monday" finds it (Source: bench recipe 3).
  * Empty when the metadata has no such date.
  */
 export function dateWords(metadata: Metadata): string {

@@ -11,7 +11,7 @@ export type NewCloset = { id: string; text: string; metadata: Metadata };
 export interface ClosetTx {
   count(sourceFile: string): number;
   textOf(id: string): string | undefined;
-  /** True when a language model wrote some of them (upstream's closet_llm): they could not be rebuilt here. */
+  /** Returns true when a language model wrote some of them (upstream's closet_llm): they could not be rebuilt here. */
   isModelMade(sourceFile: string): boolean;
   /** Replaces the source's closets by these. A closet with the same text keeps its vector. */
   replace(sourceFile: string, closets: readonly NewCloset[]): void;
@@ -33,7 +33,7 @@ export interface ClosetReader {
    * source.
    */
   positions(ids: readonly string[]): Map<string, { index: number; total: number }>;
-  /** Files that closets can be made for; reads every drawer once. */
+  /** Returns files that closets can be made for; reads every drawer once. */
   minedSources(wing: string | undefined): string[];
   count(): number;
 }

@@ -9,7 +9,7 @@ export type Scalar = string | number | boolean;
 /** Value of metadata. Lists have elements of one type and occur only in foreign rows: Chroma has them since 1.5, MemPalace makes none. */
 export type MetadataValue = Scalar | Scalar[];
 
-/** True for a list. Array.isArray does not narrow the type for the compiler. */
+/** Returns true for a list. Array.isArray does not narrow the type for the compiler. */
 export function isList(value: MetadataValue): value is Scalar[] {
   return Array.isArray(value);
 }

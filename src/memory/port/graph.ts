@@ -45,14 +45,14 @@ export interface GraphTx {
   hasFact(id: string): boolean;
   insertFact(fact: NewFact): void;
   endFact(id: string, validTo: string): void;
-  /** Facts with these terms, open or ended, in the order in which they were written. */
+  /** Returns facts with these terms, open or ended, in the order in which they were written. */
   factsOf(subject: string, predicate: string, object: string): Fact[];
-  /** A row as before-images hold it: the columns as a JSON array, or a link's record as JSON. */
+  /** Returns a row as before-images hold it: the columns as a JSON array, or a link's record as JSON. */
   bodyOf(kind: GraphKind, id: string): string | undefined;
   putBody(kind: GraphKind, id: string, body: string): void;
   findLink(kind: LinkKind, id: string): LinkRecord | undefined;
   putLink(kind: LinkKind, id: string, record: LinkRecord): void;
-  /** True if there was one. */
+  /** Returns true if there was one. */
   deleteLink(kind: LinkKind, id: string): boolean;
   /** Returns the wing's drawers that have names; undefined for a wing without drawers. Reads every drawer of the wing. */
   namedRows(wing: string): NamedRows[] | undefined;
@@ -69,9 +69,9 @@ export interface GraphReader {
   hasFacts(): boolean;
   /** Returns the ids that are entities. */
   entitiesAmong(ids: readonly string[]): string[];
-  /** Facts about the subject that have an end, the last written first. */
+  /** Returns facts about the subject that have an end, the last written first. */
   endedFacts(subject: string, limit: number): NamedFact[];
-  /** Facts of a subject and a predicate, whatever the object and the time. */
+  /** Returns facts of a subject and a predicate, whatever the object and the time. */
   factsWith(subject: string, predicate: string, limit: number): NamedFact[];
   factsOf(entityId: string, direction: "outgoing" | "incoming"): NamedFact[];
   /** Returns entities whose name or id contains the name as whole words, except the entity `id` itself. */

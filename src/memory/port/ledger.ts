@@ -61,7 +61,7 @@ export interface LedgerTx {
   lastChangedByMethod(method: string, ids: readonly string[]): Set<string>;
   /** Returns the drawers, out of these, whose last change was a write of that agent. */
   lastChangedBy(agent: string, ids: readonly string[]): Set<string>;
-  /** How many drawers a room holds, kept by the ledger. */
+  /** Returns how many drawers a room holds, kept by the ledger. */
   drawersIn(wing: string, room: string): number;
   readonly forget: ForgetTx;
   readonly undo: UndoTx;
@@ -91,7 +91,7 @@ export interface LedgerReader {
   /** Returns the same as LedgerTx.slicesOf. */
   slicesOf(id: string): Drawer[];
   drawersByRow(rows: readonly number[]): Drawer[];
-  /** Drawers of one source in one wing whose `chunk_index` is `first` to `last`, in that order, up to a bound. */
+  /** Returns drawers of one source in one wing whose `chunk_index` is `first` to `last`, in that order, up to a bound. */
   slicesOfSource(range: { sourceFile: string; wing: string; first: number; last: number }): Drawer[];
   /** Returns the row in which the exchange begins that the drawer is a slice of; undefined if that is unknown. */
   exchangeOf(drawer: Drawer): number | undefined;
@@ -112,25 +112,25 @@ export interface LedgerReader {
   ): { drawers: LogicalDrawer[]; total: number };
   /** Tells whether the palace has diary entries whose slices name them by `parent_entry_id` alone, as MemPalace before 3.11 cut them. */
   holdsOldSlices(): boolean;
-  /** The recipe of the palace's ids. */
+  /** Returns the recipe of the palace's ids. */
   idRecipe(): IdRecipe;
-  /** Drawers of a place, the newest first; a split drawer is its first slice. `total` counts them the same way. */
+  /** Returns drawers of a place, the newest first; a split drawer is its first slice. `total` counts them the same way. */
   listNewest(place: PlaceFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
   /** Drawer counts by wing and room, in which a split drawer counts once. */
   wholePlaces(): { wing: string; room: string; drawers: number }[];
-  /** Ids of at most `limit` whole drawers that begin with `part`, or whose hash does. */
+  /** Returns ids of at most `limit` whole drawers that begin with `part`, or whose hash does. */
   idsByPart(part: string, limit: number): string[];
   /** Drawer counts by wing and room, kept by the ledger, so the cost does not grow with the drawers. */
   places(): { wing: string; room: string; drawers: number }[];
   /** Tells whether the place has drawers. */
   holds(place: PlaceFilter): boolean;
-  /** The last `limit` drawers filed, in row order. */
+  /** Returns the last `limit` drawers filed, in row order. */
   newestDrawers(wing: string | undefined, limit: number): Drawer[];
-  /** The last `limit` drawers that no miner made, in row order: of these wings, or of all others with `isOutside`. */
+  /** Returns the last `limit` drawers that no miner made, in row order: of these wings, or of all others with `isOutside`. */
   newestNotes(wings: readonly string[], isOutside: boolean, limit: number): Drawer[];
   /** Returns the standings of those drawers that ever had an outcome. */
   standings(ids: readonly string[]): Map<string, Standing>;
-  /** A drawer's newest outcomes, the last one last. */
+  /** Returns a drawer's newest outcomes, the last one last. */
   scored(id: string): Scored[];
   /**
    * Returns, for each concept, the newest outcomes of memories that were shown for a question with that concept; each outcome once.
@@ -144,7 +144,7 @@ export interface LedgerReader {
   /** Returns entries of Roampal's graphs after the entry `id`, by id, up to `bytes` but at least one. */
   carriedAfter(id: string, limit: number, bytes: number): { id: string; value: string }[];
   isCarried(id: string): boolean;
-  /** Ids of all that are kept. */
+  /** Returns ids of all that are kept. */
   conversations(): string[];
   conversation(id: string): Conversation | undefined;
   /** Returns where a drawer was shown, the newest first. */
@@ -164,7 +164,7 @@ export interface LedgerReader {
   minedSources(query: MinedQuery): MinedPage;
   readonly graph: GraphReader;
   readonly closets: ClosetReader;
-  /** All drawers by source, of one wing or of all. Reads every drawer once. */
+  /** Returns all drawers by source, of one wing or of all. Reads every drawer once. */
   sourceGroups(wing: string | undefined): SourceGroup[];
 }
 

@@ -57,11 +57,11 @@ export type Standing = {
 
 /** A drawer's standing goes with the drawer. Concurrency and errors: as LedgerTx. */
 export interface StandingTx {
-  /** Undefined for a drawer that never had an outcome. */
+  /** Returns the drawer's standing; undefined if it never had an outcome. */
   find(id: string): Standing | undefined;
   /** `scored`: the outcome that has made the standing what it is; the newest of a drawer are kept. */
   put(id: string, standing: Standing, scored?: Scored): void;
-  /** The newest outcomes of a drawer, oldest first. */
+  /** Returns the newest outcomes of a drawer, oldest first. */
   scored(id: string): Scored[];
   /** Returns the standing with all its outcomes and their questions in the form of before-images: one JSON array. */
   bodyOf(id: string): string | undefined;

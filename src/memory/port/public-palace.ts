@@ -40,7 +40,7 @@ export interface PalaceDriver {
   /** Idempotent: unknown ids are ignored. */
   remove(ids: readonly string[]): Promise<void>;
   count(): Promise<number>;
-  /** All ids, ordered by the palace; for verification. */
+  /** Returns all ids, ordered by the palace; for verification. */
   ids(offset: number, limit: number): Promise<string[]>;
   query(vector: Float32Array, filter: PlaceFilter, limit: number): Promise<{ id: string; cosine: number }[]>;
   close(): Promise<void>;

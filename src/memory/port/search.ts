@@ -54,9 +54,9 @@ export interface LexicalIndex {
   ): Promise<Omit<LexicalCandidate, "score">[]>;
   /** Returns rows that contain every phrase word for word, without stemming, best BM25 first. */
   phraseRows(phrases: readonly string[], filter: DrawerFilter, limit: number): Promise<number[]>;
-  /** The parts of each given row's full lexical score L (bench recipe 4), in the order given. */
+  /** Returns the parts of each given row's full lexical score L (bench recipe 4), in the order given. */
   score(query: string, rows: readonly number[]): Promise<LexicalParts[]>;
-  /** Cosine of each text's static vector with the query's, in the order given. */
+  /** Returns the cosine of each text's static vector with the query's, in the order given. */
   alike(query: string, texts: readonly string[]): Promise<number[]>;
 }
 
@@ -66,9 +66,9 @@ export interface VectorIndex {
    * Returns rows that include the nearest `limit`, probable ones first. Faster than `nearest`, for a caller that calls `similarity` anyway.
    */
   around(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<number[]>;
-  /** Cosines, best first. `vector` is Float32Array[dims], L2-normalised. */
+  /** Returns cosines, best first. `vector` is Float32Array[dims], L2-normalised. */
   nearest(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<Scored[]>;
-  /** Cosine of each given row, NaN where it has no vector yet. Order as given. */
+  /** Returns the cosine of each given row, NaN where it has no vector yet. Order as given. */
   similarity(vector: Float32Array, rows: readonly number[]): Promise<number[]>;
   /** Applies what a commit changed; later searches see it. */
   refresh(changes: Pick<Changes, "written" | "removed">): Promise<void>;

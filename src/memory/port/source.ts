@@ -29,11 +29,11 @@ export type SourceGroup = {
 export interface SourceFiles {
   /** Returns `absent` only if the path could be walked and its end does not exist. */
   state(path: string): "file" | "other" | "absent" | "unknown";
-  /** The path without links, as far as it exists; undefined where that cannot be determined. */
+  /** Returns the path without links, as far as it exists; undefined where that cannot be determined. */
   resolve(path: string): string | undefined;
   /** Returns true if the folder has a .git or a .gitignore. */
   isProject(folder: string): boolean;
-  /** The text of its .gitignore. */
+  /** Returns the text of its .gitignore. */
   ignoreRules(folder: string): string | undefined;
   directoryId(folder: string): string | undefined;
   /**

@@ -67,7 +67,7 @@ function labelled(reader: Pick<LedgerReader, "closets">, hits: readonly Hit[], a
   });
 }
 
-/** A slice's own id; the id that a hit shows is that of the whole text. */
+/** Returns a slice's own id; the id that a hit shows is that of the whole text. */
 function rowId(hit: Hit): string {
   return typeof hit["chunk_id"] === "string" ? hit["chunk_id"] : hit.drawer_id;
 }

@@ -73,7 +73,7 @@ export async function compareItems(
   return likeness;
 }
 
-/** The nearest few drawers with a vector, best first, in check_duplicate's fields. */
+/** Returns the nearest few drawers with a vector, best first, in check_duplicate's fields. */
 async function nearestDrawers({ vectors, reader }: Likening, vector: Float32Array): Promise<Match[]> {
   const near = await vectors.nearest(vector, {}, MATCHES_MAX);
   const similarity = new Map(near.map(({ row, score }) => [row, round(Math.max(0, score), 3)]));

@@ -105,7 +105,7 @@ async function readCosines(
   return new Map(rows.map((row, at) => [row, cosines[at] ?? Number.NaN]));
 }
 
-/** The best `count` of the rows that have a vector, best first. */
+/** Returns the best `count` of the rows that have a vector, best first. */
 function nearestOf(rows: readonly number[], cosines: ReadonlyMap<number, number>, count: number): number[] {
   const cosineOf = (row: number): number => cosines.get(row) ?? Number.NaN;
   return rows

@@ -43,7 +43,7 @@ export function rebuildClosets(tx: LedgerTx, call: WriteCall): unknown {
   return answer;
 }
 
-/** Drawers of a project miner, upstream's or ours, in the order of the file. */
+/** Returns drawers of a project miner, upstream's or ours, in the order of the file. */
 function minedDrawers(drawers: readonly Drawer[]): Drawer[] {
   const order = ({ metadata }: Drawer): number => Number(metadata["chunk_index"]);
   return drawers
@@ -68,7 +68,7 @@ function joined(texts: readonly string[]): string {
     .join("");
 }
 
-/** Length of the beginning of `next` that repeats the end of `before`. */
+/** Returns the length of the beginning of `next` that repeats the end of `before`. */
 function overlapOf(before: string, next: string): number {
   for (let length = Math.min(OVERLAP_MAX, before.length, next.length); length >= OVERLAP_MIN; length--)
     if (before.endsWith(next.slice(0, length))) return length;

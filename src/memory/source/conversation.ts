@@ -81,7 +81,7 @@ function isSuperfluous(part: Part, { id, metadata }: Drawer): boolean {
   return end === total && (typeof index !== "number" || index >= total);
 }
 
-/** A transcript's exchanges and the memories extracted from it are filed, and recorded as filed, separately. */
+/** Returns the name of a filing record. A transcript's exchanges and the memories extracted from it have separate records. */
 function markName(sourceFile: string, mode: ExtractMode): string {
   return mode === "exchange" ? sourceFile : `${sourceFile}${MODE_SEPARATOR}${mode}`;
 }

@@ -40,7 +40,7 @@ function filedSessions(reader: Pick<LedgerReader, "sources">, suffix: string | u
   return filed.map(({ sourceFile }) => sourceFile);
 }
 
-/** Other calls are served between two pages. */
+/** Lists sources that a miner of MemPalace has filed. Other calls run between two pages. */
 async function minedBy(
   reader: Pick<LedgerReader, "minedSources">,
   wing: string,
@@ -65,7 +65,7 @@ function readMined({ sourceFile, mtime, filedAt }: MinedRow): MinedSource[] {
   return [{ sourceFile, mtime, filedAt: typeof filedAt === "string" ? filedAt : "" }];
 }
 
-/** The suffix of a mode's filing records; undefined for the mode without one. */
+/** Returns the suffix of a mode's filing records; undefined for the mode without one. */
 function suffixOf(mode: unknown): string | undefined {
   return mode === undefined || mode === "exchange" ? undefined : `${MODE_SEPARATOR}${String(mode)}`;
 }

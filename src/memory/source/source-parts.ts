@@ -17,7 +17,7 @@ export function addPart(tx: LedgerTx, { params, atMs }: WriteCall): { held: numb
 }
 
 /**
- * The document that `parts` of a `source.replace` names. The parts stay until they are dropped. Errors:
+ * Returns the document that `parts` of a `source.replace` names. The parts stay until they are dropped. Errors:
  * PROTOCOL_BAD_PARAMS.
  */
 export function sentText(tx: LedgerTx, sourceFile: string, parts: unknown): string {

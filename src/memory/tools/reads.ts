@@ -155,7 +155,7 @@ async function withoutPalace(read: MemoryRead, values: Arguments, absent: object
   }
 }
 
-/** The graph is read after others' writes are adopted; it needs no palace. */
+/** Wraps a read of the graph: it waits until other programs' writes are adopted, and needs no palace. */
 function graph(read: (reader: GraphReader, values: Arguments) => unknown): MemoryRead {
   return async ({ reader, graph }, values) => {
     await graph.fresh();

@@ -76,7 +76,7 @@ export function swapIn(palaceDir: string, draft: string, why: string): string | 
   return undefined;
 }
 
-/** True for a palace with no rows, no index and nothing in its queue; an unreadable one counts as not empty. */
+/** Returns true for a palace with no rows, no index and nothing in its queue; an unreadable one counts as not empty. */
 function isEmpty(palaceDir: string): boolean {
   try {
     if (readdirSync(palaceDir).some((name) => SEGMENT.test(name))) return false;

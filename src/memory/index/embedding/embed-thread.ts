@@ -173,7 +173,7 @@ class ModelRunner {
   }
 }
 
-/** The runtime's idle threads would spin for a while on the cores that the rest of a search needs. */
+/** Returns options that keep the runtime's idle threads from spinning on cores that the rest of a search needs. */
 function sessionOptions(threads: number): InferenceSession.SessionOptions {
   return { intraOpNumThreads: threads, extra: { session: { intra_op: { allow_spinning: "0" } } } };
 }

@@ -45,7 +45,7 @@ export async function findModel(config: Omit<ModelConfig, "rerankDir">): Promise
   return undefined;
 }
 
-/** The cross-encoder's folder. It only reorders hits and makes no vectors, so any model fits, and a palace does not record its name. */
+/** Returns the cross-encoder's folder. Any model fits, because it only reorders hits. A palace does not record its name. */
 export function rerankerFolder({ rerankDir, cacheDir }: Pick<ModelConfig, "rerankDir" | "cacheDir">): string {
   return rerankDir ?? join(cacheDir, RERANKER_NAME);
 }

@@ -49,7 +49,7 @@ const DROPPED = /(?<=[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Arabic}\p{sc=
  */
 export type CutWord = { whole: string; forms: string[]; isOwn: boolean };
 
-/** True if some word of the text may have other forms than FTS5 gives it. */
+/** Returns true if some word of the text may have other forms than FTS5 gives it. */
 export function isSpecial(text: string): boolean {
   return hasSpecialLetter(text) || hasEmoji(text);
 }
@@ -94,7 +94,7 @@ export function wholeWords(text: string): string[] {
   return text.toLowerCase().normalize("NFKC").replace(VARIANT, "").match(WORD) ?? [];
 }
 
-/** True if the word begins with a letter of a script that is cut into pairs. */
+/** Returns true if the word begins with a letter of a script that is cut into pairs. */
 export function isPaired(word: string): boolean {
   return IS_PAIRED.test(word);
 }
@@ -106,7 +106,7 @@ export function firstOfPair(form: string): string | undefined {
   return letters.length > 1 ? letters[0] : undefined;
 }
 
-/** True for one letter of a script that is cut into pairs. */
+/** Returns true for one letter of a script that is cut into pairs. */
 export function isLoneLetter(form: string): boolean {
   return IS_PAIRED.test(form) && form.match(LETTER)?.length === 1;
 }

@@ -74,7 +74,7 @@ function cutFinal(word: string): string {
   return result.endsWith("ll") && countMeasure(result.slice(0, -1)) > 1 ? result.slice(0, -1) : result;
 }
 
-/** The first suffix that fits decides, also when the rest turns out too short for the cut. */
+/** Applies the first rule whose suffix fits. If the rest is too short for the cut, no other rule applies. */
 function applyRules(word: string, rules: readonly Rule[], measureAbove: number): string {
   for (const [suffix, replacement] of rules) {
     if (word.length <= suffix.length || !word.endsWith(suffix)) continue;

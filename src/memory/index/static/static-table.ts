@@ -77,7 +77,7 @@ function addRows(sum: Float32Array, packed: Uint16Array, ids: Int32Array, weight
   }
 }
 
-/** The vector with length 1; undefined if its length is 0. */
+/** Returns the vector with length 1; undefined if its length is 0. */
 export function unit(vector: Float32Array): Float32Array | undefined {
   let squares = 0;
   for (const value of vector) squares += value * value;

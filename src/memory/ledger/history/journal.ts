@@ -125,7 +125,7 @@ export class Journal {
     this.#statements.setMoment.run(JSON.stringify(moment));
   }
 
-  /** The journal row at which the newest images stop fitting into the bound. */
+  /** Returns the journal row at which the newest images stop fitting into the bound. */
   #firstThatFits(bytesMax: number): number {
     let bytes = 0;
     for (const row of this.#statements.imagesSize.iterate()) {

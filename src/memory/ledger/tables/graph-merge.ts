@@ -69,7 +69,7 @@ export class GraphMerge {
     });
   }
 
-  /** True when the ledger's row changed. */
+  /** Returns true when the ledger's row changed. */
   #takeRow(row: FileRow): boolean {
     const { listed, unlist } = this.#statements;
     const { kind, id, body } = row;
@@ -112,19 +112,19 @@ function mergedBody(kind: Kind, ours: string, theirs: string): string {
   return [theirs, ours].find((body) => JSON.stringify(columnsIn(body)) === text) ?? text;
 }
 
-/** True for a row that upstream could not have made. */
+/** Returns true for a row that upstream could not have made. */
 function isBroken({ kind, body }: FileRow): boolean {
   if (isLink(kind)) return false;
   const required = kind === "entity" ? 1 : 3;
   return columnsIn(body).slice(0, required).includes(null);
 }
 
-/** The columns of a row's body, in the order of putSql. */
+/** Returns the columns of a row's body, in the order of putSql. */
 export function valuesOf(kind: Kind, body: string): unknown[] {
   return isLink(kind) ? [body] : columnsIn(body);
 }
 
-/** SQLite has made the array, of a row, or an image of a row. */
+/** Parses the array that SQLite made of a row or of a before-image. */
 function columnsIn(body: string): unknown[] {
   return readColumn("change.before", body, isColumns);
 }

@@ -26,7 +26,7 @@ export class LedgerEraser {
     this.#group = group;
   }
 
-  /** The size of the ledger without its log, and how much of that is free. */
+  /** Returns the size of the ledger without its log, and how much of that is free. */
   space(): LedgerSpace {
     const [sizeBytes = 0, freeBytes = 0] = ["page_count", "freelist_count"].map(
       (count) => this.#pragmaNumber(count) * this.#pragmaNumber("page_size"),

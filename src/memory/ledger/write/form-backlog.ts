@@ -11,7 +11,7 @@ const FORMS_VERSION = 1;
 /** Key in `meta` for the version and the last row that is done, or `done`. */
 export const FORMS_KEY = "forms";
 const DONE = "done";
-/** Drawers of one step: some milliseconds. */
+/** Drawers of one step, which takes some milliseconds. */
 const DRAWERS_PER_PASS = 200;
 
 type Tables = Pick<LedgerTables, "formsOf" | "putForms">;

@@ -185,7 +185,7 @@ export class LedgerWriter {
     }
   }
 
-  /** Files vectors; drops one whose drawer is deleted or has other text by now. */
+  /** Stores vectors. Drops a vector whose drawer is deleted or has another text now. */
   storeVectors(vectors: readonly NewVector[], model: string): Changes {
     const written: number[] = [];
     this.#group(() => {

@@ -8,11 +8,11 @@ import type { LedgerTables } from "../tables/tables.ts";
 import { FormBacklog } from "./form-backlog.ts";
 
 const SOURCES_PER_PASS = 16;
-/** Drawers that get their static vector in one step: some 30 milliseconds. */
+/** Drawers that get their static vector in one step, which takes some 30 ms. */
 const CODES_PER_PASS = 200;
-/** Pages of full-text segments merged in one step: some milliseconds. */
+/** Pages of full-text segments merged in one step, which takes some milliseconds. */
 const MERGE_PAGES = 64;
-/** Pages freed in one step: some milliseconds. */
+/** Pages freed in one step, which takes some milliseconds. */
 const FREED_PAGES = 256;
 /** Fewest free pages kept for the next writes: 4 MB; an eighth of a larger file. */
 const FREE_KEPT_MIN = 1_024;
@@ -85,7 +85,7 @@ export class Maintenance {
     return (this.#database.pragma("freelist_count", { simple: true }) as number) < free;
   }
 
-  /** True if there is more. */
+  /** Returns true if there is more. */
   indexSources(): boolean {
     const { dirtySources, cleanSource, sourceRow, makeSource, dropSource, sourceTexts, dropSourceText, putSourceText } =
       this.#statements;
@@ -107,12 +107,12 @@ export class Maintenance {
     return true;
   }
 
-  /** A source's index has no second table: its words of other forms follow its text. */
+  /** Returns the text followed by the other forms of its words, because a source's index has no second table for them. */
   #withForms(text: string): string {
     return `${text}\n${this.#tables.formsOf?.(text) ?? ""}`;
   }
 
-  /** True if there is more. */
+  /** Returns true if there is more. */
   #codeDrawers(): boolean {
     const { uncoded, nextUncoded } = this.#statements;
     if (this.#codedTo === Number.POSITIVE_INFINITY || this.#tables.staticCode === undefined) return false;
@@ -127,7 +127,7 @@ export class Maintenance {
     return drawers.length > 0;
   }
 
-  /** FTS5 tells by the number of changes whether it found anything to merge. */
+  /** Merges segments. FTS5 reports by the number of changes whether there was a segment to merge. */
   #mergeSegments(): boolean {
     const { totalChanges, mergeSegments } = this.#statements;
     const before = totalChanges.get() ?? 0;

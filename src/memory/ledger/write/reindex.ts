@@ -6,7 +6,7 @@ import { bytesOf, quantize } from "../../../base/quantize.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { FORMS_KEY } from "./form-backlog.ts";
 
-/** Quantized vectors checked in one transaction: some milliseconds, for which a write may have to wait. */
+/** Quantized vectors checked in one transaction. A write may have to wait for it, some milliseconds. */
 const CODES_PER_STEP = 500;
 
 export class Reindex {
