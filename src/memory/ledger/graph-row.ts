@@ -88,3 +88,12 @@ export function readLink(record: string): LinkRecord {
 export function isLink(kind: Kind): kind is LinkKind {
   return kind === "tunnel" || kind === "hallway";
 }
+
+/** Returns the records of all links of a kind, in the order in which they were made. */
+export function allLinks(ledger: LedgerDatabase, kind: LinkKind): LinkRecord[] {
+  return ledger
+    .prepare<[string], string>("SELECT record FROM link WHERE kind = ? ORDER BY row")
+    .pluck()
+    .all(kind)
+    .map(readLink);
+}
