@@ -18,17 +18,13 @@ const FEEDS_MIN = 20;
 export function chunkConversation(transcript: string, size = DRAWER_SIZE, sizeMin = SIZE_MIN): string[] {
   const lines = transcript.split("\n");
   const chunks = new Chunks(size, sizeMin);
-  if (questionCount(lines) >= 3) byExchange(lines, chunks);
+  if (lines.reduce((count, line) => count + (isQuestion(line) ? 1 : 0), 0) >= 3) byExchange(lines, chunks);
   else byParagraph(transcript, lines, chunks);
   return chunks.texts;
 }
 
 export function isQuestion(line: string): boolean {
   return line.includes(">") && strip(line).startsWith(">");
-}
-
-function questionCount(lines: readonly string[]): number {
-  return lines.reduce((count, line) => count + (isQuestion(line) ? 1 : 0), 0);
 }
 
 /** Adds units: the text before the first question, then each question with its answer. */

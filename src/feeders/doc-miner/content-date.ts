@@ -44,7 +44,7 @@ export function contentDate(stem: string, content: string, mtimeMs: number): { d
   const { front, body } = splitFrontMatter(strip(content.startsWith("\uFEFF") ? content.slice(1) : content));
   const stated = frontMatterDate(front);
   if (stated !== undefined) return { date: stated, by: "front matter" };
-  const text = firstLines(body);
+  const text = body.slice(0, 8192).split("\n", LINES_MAX).join("\n");
   const written = isoDate(text) ?? numericDate(text) ?? completeDate(text);
   if (written !== undefined) return { date: written, by: "text" };
   const changed = new Date(mtimeMs);
@@ -100,11 +100,6 @@ function splitFrontMatter(content: string): { front: string; body: string } {
   if (end < 0) return { front: "", body: content };
   const feed = content.indexOf("\n", end + 1);
   return { front: content.slice(3, end), body: feed < 0 ? content : content.slice(feed + 1) };
-}
-
-/** Returns the first lines, up to a maximum length. */
-function firstLines(text: string): string {
-  return text.slice(0, 8192).split("\n", LINES_MAX).join("\n");
 }
 
 function format(year: number, month: number, day: number): string | undefined {

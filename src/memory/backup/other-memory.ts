@@ -51,7 +51,7 @@ export async function openOtherMemory(path: string, options: OpenOptions): Promi
   const main = home === undefined ? palace && join(palace, CHROMA) : join(home, LEDGER);
   if (there.isDirectory() && main === undefined)
     throw unusable(path, "holds no memory: there is no ledger.sqlite3 and no chroma.sqlite3 in it");
-  if (main !== undefined && options.ownFiles.some((own) => isSame(main, own)))
+  if (main !== undefined && options.ownFiles.some((own) => existsSync(own) && realpathSync(main) === realpathSync(own)))
     throw new PalaceError(
       "CONFIG_USAGE",
       `${path} is the running memory itself`,
@@ -136,10 +136,6 @@ function copyPalace(palace: string, folder: string): void {
     const file = find(name);
     if (file !== undefined) copyRegular(file, join(folder, name));
   }
-}
-
-function isSame(file: string, own: string): boolean {
-  return existsSync(own) && realpathSync(file) === realpathSync(own);
 }
 
 function copyHome(home: string, folder: string): void {

@@ -50,7 +50,7 @@ export async function takeSnapshot(source: SnapshotSource, folder: string, steps
       if (!statSync(from).isFile()) throw new PalaceError("STORE_CORRUPT", "it is no file", "");
       await copy(from, to);
     } catch (error) {
-      if (!isUnreadable(error)) throw error;
+      if (!UNREADABLE.test(String((error as { code?: unknown } | null)?.code ?? ""))) throw error;
       rmSync(to, { force: true });
       unreadable.push({ name, why: `${from}: ${(error as Error).message}` });
     }
@@ -101,10 +101,6 @@ async function copyEvents(file: string, copy: string): Promise<void> {
 
 const UNREADABLE =
   /^(?:STORE_CORRUPT|SQLITE_(?:CORRUPT|NOTADB|FORMAT|CANTOPEN|PERM|IOERR_READ)|E(?:ACCES|PERM|IO|ISDIR|LOOP|NOENT))/;
-
-function isUnreadable(error: unknown): boolean {
-  return UNREADABLE.test(String((error as { code?: unknown } | null)?.code ?? ""));
-}
 
 /** Copies upstream's settings unless they name a palace's folder on this machine. */
 function copySettings(from: string, to: string): void {

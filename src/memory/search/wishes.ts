@@ -52,7 +52,7 @@ export async function liftWishes(
 ): Promise<Ranked[]> {
   const sentences = reader
     .talkSlices(rows)
-    .flatMap(({ row, said }) => sentencesOf(said).map((text) => ({ row, text })))
+    .flatMap(({ row, said }) => (said.match(/[^.!?\n]+[.!?]*/g) ?? []).map((text) => ({ row, text })))
     .filter(({ text }) => WISH.test(text));
   const cosines = await lexical.alike(
     query,
@@ -93,8 +93,4 @@ export async function withRows(
     return words === undefined ? [] : [{ row, words, cosine: Number.NaN }];
   });
   return fuse([...candidates, ...more], mode);
-}
-
-function sentencesOf(text: string): string[] {
-  return text.match(/[^.!?\n]+[.!?]*/g) ?? [];
 }

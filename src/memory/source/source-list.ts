@@ -18,7 +18,8 @@ export async function sourceList(
   wing: string,
   { extractMode, sessions, mined: asked }: Record<string, unknown>,
 ): Promise<Methods["source.list"]["result"]> {
-  const suffix = suffixOf(extractMode);
+  const suffix =
+    extractMode === undefined || extractMode === "exchange" ? undefined : `${MODE_SEPARATOR}${String(extractMode)}`;
   const sources = recordsOf(reader.sources(wing), suffix);
   const mined = asked === undefined ? undefined : await minedBy(reader, wing, asked);
   const sessionsFiled = sessions === undefined ? undefined : filedSessions(reader, suffix, sessions);
@@ -63,11 +64,6 @@ async function minedBy(
 function readMined({ sourceFile, mtime, filedAt }: MinedRow): MinedSource[] {
   if (mtime !== null && typeof mtime !== "number") return [];
   return [{ sourceFile, mtime, filedAt: typeof filedAt === "string" ? filedAt : "" }];
-}
-
-/** Returns the suffix of a mode's filing records; undefined for the mode without one. */
-function suffixOf(mode: unknown): string | undefined {
-  return mode === undefined || mode === "exchange" ? undefined : `${MODE_SEPARATOR}${String(mode)}`;
 }
 
 function recordsOf(rows: readonly SourceRow[], suffix: string | undefined): FilingRecord[] {
