@@ -3,7 +3,7 @@ import type { LedgerDatabase } from "../ledger/open.ts";
 import { bodySql } from "../ledger/schema/graph-schema.ts";
 import { IMPORTED_BODY, IMPORTED_ID, JOURNAL_BODY } from "../ledger/schema/imported-schema.ts";
 import { PARENT, SLICE_ORDER } from "../ledger/schema/slice-index.ts";
-import { STANDING_BODY } from "../ledger/schema/standing-schema.ts";
+import { STANDING_BODY } from "../ledger/schema/outcome-schema.ts";
 import type { ImportedRow, ImportItems, ImportKind } from "../../protocol/import.ts";
 
 const PAGE_ROWS = 200;

@@ -12,7 +12,7 @@ import { type ConversationRecord, toConversation } from "../conversation-row.ts"
 import { isTexts, readColumn } from "../json-column.ts";
 import { openForReading, type LedgerDatabase } from "../open.ts";
 import { DRAWERS } from "../outbox-kinds.ts";
-import { ANEW } from "../schema/conversation-schema.ts";
+import { ANEW } from "../schema/outcome-schema.ts";
 import { PARENT, SLICES_OF, slicesBound } from "../schema/slice-index.ts";
 import { SCORED_OF, type ScoredRecord, type StandingRecord, toScored, toStanding } from "../standing-row.ts";
 import { DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, recipeOf, toDrawer, toFloats } from "../record.ts";

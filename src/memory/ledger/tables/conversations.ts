@@ -5,7 +5,7 @@
 import type { Conversation, ConversationTx } from "../../port/outcome.ts";
 import { type ConversationRecord, toConversation } from "../conversation-row.ts";
 import type { LedgerDatabase } from "../open.ts";
-import { ANEW } from "../schema/conversation-schema.ts";
+import { ANEW } from "../schema/outcome-schema.ts";
 
 export class SqliteConversationTx implements ConversationTx {
   readonly #onChange: () => void;

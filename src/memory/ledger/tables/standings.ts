@@ -2,7 +2,7 @@
 import type { OutcomeSource, Scored, Standing, StandingTx, Telling } from "../../port/outcome.ts";
 import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
-import { STANDING_BODY } from "../schema/standing-schema.ts";
+import { STANDING_BODY } from "../schema/outcome-schema.ts";
 import { isPast, SCORED_OF, type ScoredRecord, type StandingRecord, toScored, toStanding } from "../standing-row.ts";
 
 /** Most single outcomes kept per drawer. Each before-image of its standing has all of them. */
