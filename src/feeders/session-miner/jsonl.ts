@@ -27,7 +27,7 @@ export function openFolder({ root, what, deep, read }: FolderOptions): SessionSo
     list: () => {
       let names: string[];
       try {
-        names = readdirSync(root, { recursive: true, encoding: "utf8" }) as string[];
+        names = readdirSync(root, { recursive: true, encoding: "utf8" });
       } catch (error) {
         throw new PalaceError(
           "FEEDER_SOURCE_UNREADABLE",

@@ -20,7 +20,7 @@ export async function encrypted(pieces: Pieces, passphrase: string, workFactor =
   const encrypter = new Encrypter();
   encrypter.setPassphrase(passphrase);
   encrypter.setScryptWorkFactor(workFactor);
-  return (await encrypter.encrypt(streamOf(pieces))) as unknown as Pieces;
+  return await encrypter.encrypt(streamOf(pieces));
 }
 
 /**
@@ -62,7 +62,7 @@ async function* translated(pieces: Pieces): Pieces {
 
 function streamOf(pieces: Pieces): globalThis.ReadableStream<Uint8Array> {
   // age accepts only plain arrays.
-  return ReadableStream.from(plain(pieces)) as unknown as globalThis.ReadableStream<Uint8Array>;
+  return ReadableStream.from(plain(pieces));
 }
 
 async function* plain(pieces: Pieces): Pieces {

@@ -61,7 +61,7 @@ function weightOf({ metadata }: Drawer): number {
 }
 
 function textOf(value: unknown): string {
-  return typeof value === "string" ? value : value === undefined ? "" : String(value as number | boolean);
+  return typeof value === "string" ? value : value === undefined ? "" : String(value);
 }
 
 /** Compares by code points, as Python does: UTF-16 sorts characters beyond the first plane before U+E000. */

@@ -71,7 +71,7 @@ export function previewImport(tx: LedgerTx, part: ImportPart): MergeReport {
 
 function merge(tx: LedgerTx, { from, kind, items }: ImportPart, isDry: boolean): MergeReport {
   const merging = new Merging(tx, isDry);
-  (MERGES[kind] as Merge<ImportKind>)(merging, items as never, from);
+  (MERGES[kind] as Merge<ImportKind>)(merging, items, from);
   return merging.report;
 }
 

@@ -174,7 +174,7 @@ export function nameList(value: unknown): string[] {
 export function languageList(value: unknown): string[] {
   if (value === undefined) return [];
   const isList = Array.isArray(value) && value.length <= LANGUAGES_MAX;
-  if (isList && value.every((code) => typeof code === "string")) return value as string[];
+  if (isList && value.every((code) => typeof code === "string")) return value;
   throw new InvalidValue(`languages must be a list of at most ${LANGUAGES_MAX} codes`);
 }
 

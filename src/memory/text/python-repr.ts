@@ -13,7 +13,7 @@ export function pythonRepr(text: string): string {
     if (char === " " || char === "'" || char === '"') return char;
     const code = char.codePointAt(0) ?? 0;
     const [letter, digits] = code < 0x100 ? ["x", 2] : code < 0x10000 ? ["u", 4] : ["U", 8];
-    return `\\${letter}${code.toString(16).padStart(digits as number, "0")}`;
+    return `\\${letter}${code.toString(16).padStart(digits, "0")}`;
   });
   return quote + escaped + quote;
 }
