@@ -21,7 +21,6 @@ import { condition, IN_ROOM } from "./drawer-filter.ts";
 import { drawerPage } from "./drawer-pages.ts";
 import { SqliteGraphReader } from "./graph-reader.ts";
 import { SqliteJournalReader } from "./journal-reader.ts";
-import { carriedAfter } from "./roampal-graph-pages.ts";
 import { answeredAlike, toldIn, toldOf } from "./question-reader.ts";
 import { cacheStatements } from "./statement-cache.ts";
 import { assistantRows, exchangeOf, talkSlices } from "./exchanges.ts";
@@ -140,7 +139,17 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 
   carriedAfter(id: string, limit: number, bytes: number): { id: string; value: string }[] {
-    return carriedAfter(this.#database, id, limit, bytes);
+    const rows: { id: string; value: string }[] = [];
+    let left = bytes;
+    const following = this.#database.prepare<[string, number], { id: string; value: string }>(
+      "SELECT id, value FROM carried_graph WHERE id > ? ORDER BY id LIMIT ?",
+    );
+    for (const row of following.iterate(id, limit)) {
+      left -= row.id.length + row.value.length;
+      if (rows.length > 0 && left < 0) break;
+      rows.push(row);
+    }
+    return rows;
   }
 
   isCarried(id: string): boolean {

@@ -1,6 +1,6 @@
 /**
- * The ledger's tables of outcome memory: conversations, standings, outcomes and their questions. They have ids, numbers and flags, no words of
- * a question. Imported by schema.ts; a ledger of an older version runs the same text as its migration.
+ * The ledger's tables of outcome memory: conversations, standings, outcomes with their questions, and Roampal's graphs. Only
+ * the graphs have words of the user. Imported by schema.ts; a ledger of an older version runs the same text as its migration.
  */
 
 /** Value in the id column of `shown` that resets what was shown before its turn. */
@@ -113,4 +113,11 @@ CREATE TRIGGER IF NOT EXISTS question_gone AFTER DELETE ON question BEGIN
   DELETE FROM question_concept
     WHERE concept IN (SELECT value FROM json_each(old.concepts)) AND at_ms = old.at_ms AND id = old.id AND nth = old.nth;
 END;
+`;
+
+/** Entries of Roampal's graphs. */
+export const CARRIED_SCHEMA = `
+-- One row an entry. "id": a JSON array of the file, the section and the name, so that rows of a section follow each other; of the file
+-- and the section where that has no names, of the file where it is empty. "value": JSON, with the words of users.
+CREATE TABLE IF NOT EXISTS carried_graph (id TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID, STRICT;
 `;

@@ -6,13 +6,18 @@
  * each row made bulk ingest half as fast.
  */
 
-import { CARRIED_SCHEMA } from "./roampal-graph-schema.ts";
 import { CLOSET_SCHEMA } from "./closet-schema.ts";
 import { FORM_SCHEMA } from "./form-schema.ts";
 import { GRAPH_SCHEMA } from "./graph-schema.ts";
 import { HYGIENE_SCHEMA } from "./hygiene-schema.ts";
 import { IMPORTED_SCHEMA } from "./imported-schema.ts";
-import { CONVERSATION_SCHEMA, QUESTION_SCHEMA, SCORED_SCHEMA, STANDING_SCHEMA } from "./outcome-schema.ts";
+import {
+  CARRIED_SCHEMA,
+  CONVERSATION_SCHEMA,
+  QUESTION_SCHEMA,
+  SCORED_SCHEMA,
+  STANDING_SCHEMA,
+} from "./outcome-schema.ts";
 import { PARENT_SCHEMA } from "./slice-index.ts";
 import { SAID_SCHEMA } from "./said-index.ts";
 import { STATIC_BY_ROW, STATIC_SCHEMA } from "./static-schema.ts";

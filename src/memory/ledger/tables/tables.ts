@@ -1,6 +1,6 @@
 /**
  * The ledger's tables inside one write: drawers and sources; the files beside this one have the rest. Collects the changed rows and their
- * before-images. Lives on the writer thread. write/ledger-tx.ts adds forgetting and undo, which use these tables.
+ * before-images. Lives on the writer thread. write/group-commit.ts adds forgetting and undo, which use these tables.
  */
 import { bytesOf } from "../../../base/quantize.ts";
 import { invariant } from "../../../base/invariant.ts";

@@ -20,18 +20,19 @@ import type { AdoptionBatch } from "../../port/public-palace.ts";
 import { PalaceError } from "../../../base/errors.ts";
 import { SOURCE_PARTS_KEPT_MS } from "../../../protocol/limits.ts";
 import { RPC } from "../../../protocol/spec.ts";
+import { SqliteForget } from "../forget/forget.ts";
 import { fingerprintOf, Journal, type Retention } from "../history/journal.ts";
+import { SqliteUndo } from "../history/undo.ts";
 import { openForWriting, translateError, type LedgerDatabase } from "../open.ts";
 import { DRAWERS } from "../outbox-kinds.ts";
 import { GraphMerge } from "../tables/graph-merge.ts";
-import { noChanges } from "../tables/tables.ts";
+import { LedgerTables, noChanges } from "../tables/tables.ts";
 import { RowAdopter } from "./adopt-rows.ts";
 import { ClosetWriter } from "./closet-writer.ts";
 import { LedgerEraser } from "./eraser.ts";
 import { Maintenance } from "./maintenance.ts";
 import { OutboxList } from "./outbox-list.ts";
 import { Reindex } from "./reindex.ts";
-import { SqliteLedgerTx } from "./ledger-tx.ts";
 import { WriteAheadLog } from "./write-ahead-log.ts";
 
 /** Applies one write for the engine: returns the value to answer and whether anything changed. */
@@ -46,6 +47,18 @@ const PRUNE_EVERY_MS = 3_600_000;
 const PRUNE_STEP_MAX_MS = 86_400_000;
 /** Factor by which any other pruning may advance the counted clock faster than time has passed, until it has caught up. */
 const PRUNE_SPEED_MAX = 2;
+
+/** Implements LedgerTx over SQLite: the tables with forgetting and undo, inside one write. */
+class SqliteLedgerTx extends LedgerTables implements LedgerTx {
+  readonly forget: SqliteForget;
+  readonly undo: SqliteUndo;
+
+  constructor(database: LedgerDatabase, derived?: Derived) {
+    super(database, derived);
+    this.forget = new SqliteForget(database, this);
+    this.undo = new SqliteUndo(database, this);
+  }
+}
 
 export class LedgerWriter {
   readonly #file: string;
