@@ -11,10 +11,7 @@ const SIZE_MIN = 30;
 const GROUP_LINES = 25;
 const FEEDS_MIN = 20;
 
-/**
- * Cuts a transcript into drawers of `size` characters. A unit of at most `sizeMin` characters does not become a drawer
- * of its own.
- */
+/** Cuts a transcript into drawers of `size` characters. A unit of at most `sizeMin` characters does not become a drawer of its own. */
 export function chunkConversation(transcript: string, size = DRAWER_SIZE, sizeMin = SIZE_MIN): string[] {
   const lines = transcript.split("\n");
   const chunks = new Chunks(size, sizeMin);
@@ -112,9 +109,7 @@ class Chunks {
   }
 }
 
-/**
- * Returns pieces that concatenate to the unit; each ends after the last white space of its second half, if there is any.
- */
+/** Returns pieces that concatenate to the unit; each ends after the last white space of its second half, if there is any. */
 function pieces(unit: string, size: number): string[] {
   // Positions are code points. Almost every text has only characters of one UTF-16 unit and is indexed directly.
   const points = codePointLength(unit) === unit.length ? unit : Array.from(unit);

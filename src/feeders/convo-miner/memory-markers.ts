@@ -1,7 +1,6 @@
 /**
- * Upstream's patterns and words that tell a decision, a preference, a milestone, a problem and a feeling apart. Data and
- * two pure functions. Used by general.ts. Source: upstream 3.11's general_extractor (palace.md 5.5), whose order decides
- * between equals.
+ * Upstream's patterns and words that tell a decision, a preference, a milestone, a problem and a feeling apart. Data and two pure
+ * functions. Used by general.ts. Source: upstream 3.11's general_extractor (palace.md 5.5), whose order decides between equals.
  */
 import { words } from "../words.ts";
 import { type LazyPattern, pythonPattern } from "./python-pattern.ts";

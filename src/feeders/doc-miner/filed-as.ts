@@ -1,7 +1,4 @@
-/**
- * Finds the names under which a user's file may be filed, its own path and those of its staged copies, and the reverse.
- * Reads only.
- */
+/** Finds the names under which a user's file may be filed, its own path and those of its staged copies, and the reverse. Reads only. */
 import { existsSync, realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
 import { findStage, identityOf, knownRoots, stagedPath } from "./staging-area.ts";

@@ -204,10 +204,7 @@ function readStart(path: string, size: number): Buffer {
   }
 }
 
-/**
- * Reads one document. A string is the reason why it is not filed. Throws the file system's error when the file cannot be
- * read.
- */
+/** Reads one document. A string is the reason why it is not filed. Throws the file system's error when the file cannot be read. */
 export function readDocument(root: string, path: string): Document | string {
   const file = openSync(join(root, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {

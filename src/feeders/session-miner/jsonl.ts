@@ -1,7 +1,4 @@
-/**
- * Reads sessions that are files of one JSON object per line: it finds them and parses their lines. Used by pi.ts and
- * claude-code.ts.
- */
+/** Reads sessions that are files of one JSON object per line: it finds them and parses their lines. Used by pi.ts and claude-code.ts. */
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { PalaceError } from "../../base/errors.ts";

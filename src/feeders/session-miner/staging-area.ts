@@ -1,7 +1,6 @@
 /**
- * The staging area of the session miner, `<cache>/mempalace-session/<wing>/`: transcripts under names and times that are
- * the same for the same session, and notes of what was written there. The staged path is the drawers' source_file. Used by
- * file-sessions.ts.
+ * The staging area of the session miner, `<cache>/mempalace-session/<wing>/`: transcripts under names and times that are the same for the
+ * same session, and notes of what was written there. The staged path is the drawers' source_file. Used by file-sessions.ts.
  */
 import { mkdirSync, statSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,7 +1,6 @@
 /**
- * Writes a session as a Claude Code transcript, which the conversation miner reads: a header turn, then every message,
- * each tool's call and result as a pair, reasoning after `[reasoning] `. Pure, and the same bytes for the same session.
- * Used by file-sessions.ts.
+ * Writes a session as a Claude Code transcript, which the conversation miner reads: a header turn, then every message, each tool's call and
+ * result as a pair, reasoning after `[reasoning] `. Pure, and the same bytes for the same session. Used by file-sessions.ts.
  */
 import { createHash } from "node:crypto";
 import type { Block, HarnessName, Session, Turn } from "./session.ts";

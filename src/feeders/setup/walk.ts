@@ -1,7 +1,4 @@
-/**
- * Walks folders and files as upstream's os.walk does: in the file system's own order, following no link. Used by this
- * folder.
- */
+/** Walks folders and files as upstream's os.walk does: in the file system's own order, following no link. Used by this folder. */
 import { closeSync, constants, fstatSync, openSync, opendirSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
 

@@ -1,6 +1,4 @@
-/**
- * Opens the databases of a backup, reads them through and counts their rows: when it is made, and each time it is verified.
- */
+/** Opens the databases of a backup, reads them through and counts their rows: when it is made, and each time it is verified. */
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";

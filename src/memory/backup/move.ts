@@ -1,6 +1,4 @@
-/**
- * Moves a file or folder, within a disk or to another; the source is removed only when the whole copy exists and is synced.
- */
+/** Moves a file or folder, within a disk or to another; the source is removed only when the whole copy exists and is synced. */
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { syncPath } from "../../base/folders.ts";

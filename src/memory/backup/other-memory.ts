@@ -144,9 +144,7 @@ function copyHome(home: string, folder: string): void {
   if (events !== undefined) copyDatabase(events, join(folder, EVENTS));
 }
 
-/**
- * Copies the bytes while nobody writes them. A file that keeps changing is copied by SQLite, which waits for its writer.
- */
+/** Copies the bytes while nobody writes them. A file that keeps changing is copied by SQLite, which waits for its writer. */
 function copyDatabase(file: string, copy: string): void {
   for (let tries = 0; tries < COPY_TRIES; tries++) {
     const before = stateOf(file);

@@ -1,7 +1,4 @@
-/**
- * Writes a backup: the archive's bytes from a folder of snapshots, and a file of these bytes that appears as a whole or not
- * at all.
- */
+/** Writes a backup: the archive's bytes from a folder of snapshots, and a file of these bytes that appears as a whole or not at all. */
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { type FileHandle, open, readdir, rename, rm } from "node:fs/promises";

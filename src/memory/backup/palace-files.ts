@@ -35,10 +35,7 @@ export function isOwn(paths: SwapPaths, { place, name }: Entry): boolean {
   return isName && (files.includes(path) || (place === "palace" && PALACE_ENTRY.test(name)));
 }
 
-/**
- * Lists what exists of the palace. `isElsewhere` says that a server holds the public palace, whose files are not ours to
- * move.
- */
+/** Lists what exists of the palace. `isElsewhere` says that a server holds the public palace, whose files are not ours to move. */
 export function ownEntries(paths: SwapPaths, isElsewhere: boolean): Entry[] {
   const { home, palaceDir } = paths;
   const own = (place: Place): Entry[] =>

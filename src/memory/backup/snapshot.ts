@@ -117,10 +117,7 @@ async function describe(folder: string, name: string): Promise<BackedUpFile> {
   return { name, size, sha256: sum.digest("hex") };
 }
 
-/**
- * Lists collections that older versions of MemPalace have left in its palace. A backup ignores a palace that cannot be
- * read.
- */
+/** Lists collections that older versions of MemPalace have left in its palace. A backup ignores a palace that cannot be read. */
 function otherCollections({ palaceDir, collections }: SnapshotSource): string[] {
   const file = join(palaceDir, "chroma.sqlite3");
   if (!existsSync(file)) return [];

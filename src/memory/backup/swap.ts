@@ -1,9 +1,8 @@
 /**
- * Puts a verified backup in the place of a palace: each old file is moved aside and each staged one takes its name, by
- * renames in the order of a list that is written before the first of them. After a kill at any point, either the old palace
- * is there (no list yet) or the next holder of the palace's lock finishes the list: another `palace backup restore`, or the next
- * broker before it opens anything. The list holds names alone; the folders come from the configuration, so that a palace
- * that was moved meanwhile is finished in its new place.
+ * Puts a verified backup in the place of a palace: each old file is moved aside and each staged one takes its name, by renames in the order
+ * of a list that is written before the first of them. After a kill at any point, either the old palace is there (no list yet) or the next
+ * holder of the palace's lock finishes the list: another `palace backup restore`, or the next broker before it opens anything. The list
+ * holds names alone; the folders come from the configuration, so that a palace that was moved meanwhile is finished in its new place.
  */
 import { lstatSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";

@@ -27,9 +27,7 @@ export type UnpackOptions = {
   onBytes?: (done: number, total: number) => Promise<void> | void;
 };
 
-/**
- * Errors: STORE_CORRUPT, PROTOCOL_VERSION_MISMATCH, the file system's. Files written before an error stay in the folder.
- */
+/** Errors: STORE_CORRUPT, PROTOCOL_VERSION_MISMATCH, the file system's. Files written before an error stay in the folder. */
 export async function unpackArchive(pieces: AsyncIterable<Uint8Array>, options: UnpackOptions): Promise<Manifest> {
   const { folder, bytesMax, onBytes = () => {} } = options;
   const reader = new Reader(pieces);

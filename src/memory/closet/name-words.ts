@@ -17,9 +17,8 @@ const LETTER_BEFORE = /(?<=[\p{L}\p{N}_])/uy;
 /** Runs that are longer than any name: base64, addresses, minified code. */
 const LONG_RUN = /(?<![!-~])[!-~]{24,}/g;
 /**
- * Words that upstream's `[A-Z][a-z]+(?:[A-Z][a-z]+|[A-Z]{2,})+|[A-Z][a-z]{1,19}` matches as a whole. This pattern has
- * one way to match a word: theirs tries every division of a run of capitals, which takes hours where a digit follows a
- * long run.
+ * Words that upstream's `[A-Z][a-z]+(?:[A-Z][a-z]+|[A-Z]{2,})+|[A-Z][a-z]{1,19}` matches as a whole. This pattern has one way to match a
+ * word: theirs tries every division of a run of capitals, which takes hours where a digit follows a long run.
  */
 const NAME = /^[A-Z][a-z]+(?:(?:(?:[A-Z]|[A-Z]{3,})[a-z]+)+(?:[A-Z]{2,})?|[A-Z]{2,})$|^[A-Z][a-z]{1,19}$/;
 

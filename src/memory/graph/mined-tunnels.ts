@@ -1,7 +1,6 @@
 /**
- * Tunnels that a mine makes: between wings that share a topic the user has named, and between wings whose hallways
- * share a name. Pure. Source: upstream 3.11's palace_graph and miner modules (palace.md 5.2); 3.3.6 joined every name
- * that two wings share.
+ * Tunnels that a mine makes: between wings that share a topic the user has named, and between wings whose hallways share a name. Pure.
+ * Source: upstream 3.11's palace_graph and miner modules (palace.md 5.2); 3.3.6 joined every name that two wings share.
  */
 import type { HallwayEnd } from "../port/graph.ts";
 import { compareText, strip } from "../text/text.ts";

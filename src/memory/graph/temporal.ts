@@ -1,7 +1,6 @@
 /**
- * The time during which a fact holds: upstream's two forms of a moment (palace.md 2.6), and the interval from its start
- * to before its end (palace.md 11, since 3.6.0), so that a fact and its successor never hold at once. Pure; used by
- * facts.ts.
+ * The time during which a fact holds: upstream's two forms of a moment (palace.md 2.6), and the interval from its start to before its end
+ * (palace.md 11, since 3.6.0), so that a fact and its successor never hold at once. Pure; used by facts.ts.
  */
 import { pythonRepr } from "../text/python-repr.ts";
 import { isOnCalendar, localDate, strip } from "../text/text.ts";

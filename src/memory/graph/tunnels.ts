@@ -1,7 +1,6 @@
 /**
- * Links: tunnels between rooms of two wings, which agents make, and hallways between entities of a wing, which mining
- * makes (hallways.ts) (palace.md 2.10, 3.7, 3.8). Records are upstream's JSON. Writes run inside the ledger's
- * transaction.
+ * Links: tunnels between rooms of two wings, which agents make, and hallways between entities of a wing, which mining makes (hallways.ts)
+ * (palace.md 2.10, 3.7, 3.8). Records are upstream's JSON. Writes run inside the ledger's transaction.
  */
 import type { GraphReader, GraphTx, LinkRecord } from "../port/graph.ts";
 import type { LedgerReader, LedgerTx, WriteCall } from "../port/ledger.ts";

@@ -1,6 +1,4 @@
-/**
- * Opens the ledger for its one writer or for a reader. Called from the broker's threads only.
- */
+/** Opens the ledger for its one writer or for a reader. Called from the broker's threads only. */
 import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";

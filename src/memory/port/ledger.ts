@@ -31,8 +31,7 @@ export interface LedgerTx {
   /** Deletes many at once, which takes less time. Ignores ids that do not exist. */
   deleteDrawers(ids: readonly string[]): void;
   /**
-   * Returns the slices of a long drawer or diary entry, whatever their ids, in the order of the text; empty if `id` is
-   * not of a split one.
+   * Returns the slices of a long drawer or diary entry, whatever their ids, in the order of the text; empty if `id` is not of a split one.
    */
   slicesOf(id: string): Drawer[];
   /** Returns how many drawers have that source_file, and the first few of their places. */
@@ -65,10 +64,7 @@ export interface LedgerTx {
   drawersIn(wing: string, room: string): number;
   readonly forget: ForgetTx;
   readonly undo: UndoTx;
-  /**
-   * Returns the recipe of new drawers' ids: the recipe of the palace's own rows, `v3` if it has none
-   * (upstream-latest.md 2.3).
-   */
+  /** Returns the recipe of new drawers' ids: the recipe of the palace's own rows, `v3` if it has none (upstream-latest.md 2.3). */
   idRecipe(): IdRecipe;
 }
 

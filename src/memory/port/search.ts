@@ -77,9 +77,7 @@ export interface VectorIndex {
 /** The embedding model. `id` differs for models whose vectors cannot be compared; `dimensions`: numbers of a vector. */
 export type ModelIdentity = { id: string; dimensions: number };
 
-/**
- * A number for each text, higher answers the question better. Errors: STORE_UNAVAILABLE, also when it takes too long.
- */
+/** A number for each text, higher answers the question better. Errors: STORE_UNAVAILABLE, also when it takes too long. */
 export interface Reranker {
   rerank(question: string, texts: readonly string[], timeoutMs: number): Promise<number[]>;
 }

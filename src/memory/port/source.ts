@@ -37,8 +37,7 @@ export interface SourceFiles {
   ignoreRules(folder: string): string | undefined;
   directoryId(folder: string): string | undefined;
   /**
-   * Returns the user's file that a staged copy was made from; undefined if `sourceFile` is not a staged copy, or the
-   * file does not exist.
+   * Returns the user's file that a staged copy was made from; undefined if `sourceFile` is not a staged copy, or the file does not exist.
    */
   original(sourceFile: string): string | undefined;
   /** Other names under which a user's file may have been filed. */
@@ -50,10 +49,7 @@ export { MODE_SEPARATOR } from "../../protocol/filing.ts";
 /** A piece of a document that is being sent; `from` and its length in characters (UTF-16). */
 export type DocumentPart = { sourceFile: string; sending: string; from: number; text: string; atMs: number };
 
-/**
- * Documents that arrive in parts, until they are filed; one sending for each source. Concurrency and errors: as
- * LedgerTx.
- */
+/** Documents that arrive in parts, until they are filed; one sending for each source. Concurrency and errors: as LedgerTx. */
 export interface PartTx {
   /** Characters received of this sending. */
   held(sourceFile: string, sending: string): number;

@@ -15,10 +15,7 @@ const WEAK_NOTICE =
   "Weak match: even the best of these has little to do with the question. The palace may hold nothing about it.";
 const NOTHING_NOTICE = "Nothing found.";
 
-/**
- * Ranges 0…1: half the cosine, half the share of the question's words by their rarity; without any vector the words
- * alone.
- */
+/** Ranges 0…1: half the cosine, half the share of the question's words by their rarity; without any vector the words alone. */
 export function confidenceOf({ cosine, words }: Pick<Candidate, "cosine" | "words">): number {
   const near = nearnessOf({ cosine, words });
   return Number.isNaN(near) ? words.coverage : (Math.max(0, near) + words.coverage) / 2;

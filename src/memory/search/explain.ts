@@ -1,6 +1,4 @@
-/**
- * Explains a hit's place: the parts of its score in plain fields. Pure; used by search.ts where `explain` is asked for.
- */
+/** Explains a hit's place: the parts of its score in plain fields. Pure; used by search.ts where `explain` is asked for. */
 import { round } from "../text/text.ts";
 import { confidenceOf } from "./confidence.ts";
 import { ASIDE_FACTOR, PART_WEIGHTS, type Ranked, type RankMode, WEIGHTS } from "./fusion.ts";

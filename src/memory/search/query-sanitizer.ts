@@ -43,9 +43,7 @@ const PARTS_LAST = 8;
 const READ_FIRST = 2_000;
 const READ_LAST = 8_000;
 
-/**
- * Returns the texts to search for: a short prompt alone; a long one as a whole, and after it each of its sentences and lines.
- */
+/** Returns the texts to search for: a short prompt alone; a long one as a whole, and after it each of its sentences and lines. */
 export function partsOf(raw: string, { query, method }: SanitizedQuery): string[] {
   if (method === "passthrough") return [query];
   const text = strip(raw);

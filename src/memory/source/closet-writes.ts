@@ -18,10 +18,7 @@ import { languageList, nameList } from "./source.ts";
 const OVERLAP_MAX = 400;
 const OVERLAP_MIN = 10;
 
-/**
- * Rebuilds the closets of these sources from their drawers, tagged with the `knownNames` they mention. Errors:
- * PROTOCOL_BAD_PARAMS.
- */
+/** Rebuilds the closets of these sources from their drawers, tagged with the `knownNames` they mention. Errors: PROTOCOL_BAD_PARAMS. */
 export function rebuildClosets(tx: LedgerTx, call: WriteCall): unknown {
   const answer = { sources: 0, closets: 0, kept: 0, unfit: 0 };
   const tagging = { recipe: tx.idRecipe(), ...namesOf(call.params) };

@@ -37,9 +37,8 @@ type Part = {
 };
 
 /**
- * Files drawers `from` to `from + texts.length` of `total`. The part that reaches `total` removes what the source had
- * beyond it and writes the source's filing record; until then the source counts as not filed. Errors:
- * PROTOCOL_BAD_PARAMS.
+ * Files drawers `from` to `from + texts.length` of `total`. The part that reaches `total` removes what the source had beyond it and writes
+ * the source's filing record; until then the source counts as not filed. Errors: PROTOCOL_BAD_PARAMS.
  */
 export function replaceConversation(tx: LedgerTx, call: WriteCall): unknown {
   const part = readPart(call.params, tx.idRecipe());

@@ -16,10 +16,7 @@ export function addPart(tx: LedgerTx, { params, atMs }: WriteCall): { held: numb
   return { held: from + text.length };
 }
 
-/**
- * Returns the document that `parts` of a `source.replace` names. The parts stay until they are dropped. Errors:
- * PROTOCOL_BAD_PARAMS.
- */
+/** Returns the document that `parts` of a `source.replace` names. The parts stay until they are dropped. Errors: PROTOCOL_BAD_PARAMS. */
 export function sentText(tx: LedgerTx, sourceFile: string, parts: unknown): string {
   const { sending, length } = (typeof parts === "object" && parts !== null ? parts : {}) as Record<string, unknown>;
   if (typeof sending !== "string" || sending === "" || typeof length !== "number" || !(length > 0))

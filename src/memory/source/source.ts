@@ -1,7 +1,6 @@
 /**
- * Sources: a feeder's document becomes the drawers of its source_file and replaces what was filed of it before, with
- * its closets, in one transaction. Ids and metadata equal those of upstream's project miner (palace.md 4.7,
- * upstream-latest.md 2.3).
+ * Sources: a feeder's document becomes the drawers of its source_file and replaces what was filed of it before, with its closets, in one
+ * transaction. Ids and metadata equal those of upstream's project miner (palace.md 4.7, upstream-latest.md 2.3).
  */
 import type { IdRecipe, Metadata, NewDrawer } from "../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
@@ -119,9 +118,8 @@ function asExtracted({ chunk_total: _total, ...metadata }: Metadata): Metadata {
 }
 
 /**
- * Makes the id of a chunk. Plainly joined, part 11 of `notes` has the id of part 1 of `notes1`, and upstream overwrites one with the
- * other. In that case we use the recipe that cannot collide, and the row names it. Errors: PROTOCOL_BAD_PARAMS if that id is taken as
- * well.
+ * Makes the id of a chunk. Plainly joined, part 11 of `notes` has the id of part 1 of `notes1`, and upstream overwrites one with the other.
+ * In that case we use the recipe that cannot collide, and the row names it. Errors: PROTOCOL_BAD_PARAMS if that id is taken as well.
  */
 function chunkId(tx: LedgerTx, prefix: string, parts: string[]): { id: string; recipe: IdRecipe } {
   const bare = `${prefix}_${hash24(parts.join(""))}`;

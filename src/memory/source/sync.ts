@@ -27,8 +27,7 @@ const NEEDS_SCOPE =
   "pass --wing or a project directory";
 
 /**
- * Finds the sources. Runs on the broker's main thread, which it yields about every ten milliseconds; reads the file system of its
- * machine.
+ * Finds the sources. Runs on the broker's main thread, which it yields about every ten milliseconds; reads the file system of its machine.
  */
 export async function reportSync(
   reader: LedgerReader,
@@ -176,10 +175,7 @@ function createPauses(): Pause {
   };
 }
 
-/**
- * Applies every folder's rules from the project's down to the file's; the last matching rule decides. Undefined:
- * undecided.
- */
+/** Applies every folder's rules from the project's down to the file's; the last matching rule decides. Undefined: undecided. */
 function createIgnored(files: SourceFiles, pause: Pause): Looking["isIgnored"] {
   type Rules = { rules: Gitignore; size: number };
   const known = new Map<string, Rules | undefined>();

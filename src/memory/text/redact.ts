@@ -149,9 +149,7 @@ const STRICT: readonly Shape[] = [
 /** A key's text armour begins like this, with the kind of key in between. */
 const BLOCK_BEGIN = /-----BEGIN ([A-Z0-9 ]{0,32})PRIVATE KEY( BLOCK)?-----/g;
 const BLOCK_END = /-----END [A-Z0-9 ]{0,32}PRIVATE KEY( BLOCK)?-----/y;
-/**
- * Base64 lines with the headers of older formats, also where line feeds are written as \n; ends before the next armour.
- */
+/** Base64 lines with the headers of older formats, also where line feeds are written as \n; ends before the next armour. */
 const BLOCK_BODY = /(?:[A-Za-z0-9+/=\s\\:,.()<>@]|-(?!----))*/y;
 const KEY_KIND = "private key";
 
@@ -177,9 +175,8 @@ const MIN_LENGTH = 8;
 const PART_SIZE = 512 * 1024;
 
 /**
- * Masks every string of an answer; an object then has the field `redacted`. An answer without secrets is returned
- * as the same object, so that what upstream's callers compare stays as it is. Others' calls are answered between parts
- * of a long answer.
+ * Masks every string of an answer; an object then has the field `redacted`. An answer without secrets is returned as the same object, so
+ * that what upstream's callers compare stays as it is. Others' calls are answered between parts of a long answer.
  */
 export async function redactAnswer(value: unknown, mode: RedactMode): Promise<unknown> {
   if (mode === "off") return value;
@@ -224,10 +221,7 @@ function* walk(value: unknown, mode: RedactMode, kinds: string[], secrets: Secre
   return copy;
 }
 
-/**
- * Ids of facts and entities are made of their words in lower case. No tool takes such an id, so masking it loses
- * nothing.
- */
+/** Ids of facts and entities are made of their words in lower case. No tool takes such an id, so masking it loses nothing. */
 const ID_KEYS: ReadonlySet<string> = new Set(["triple_id", "entity_id", "id"]);
 /** Fewest characters of a secret that is searched for in ids: a shorter one occurs in other words, too. */
 const ID_PART_MIN = 8;

@@ -1,7 +1,4 @@
-/**
- * Text as upstream's Python sees it: code points, its white space, its timestamps (palace.md 1.5). Pure; used by the
- * engine's files.
- */
+/** Text as upstream's Python sees it: code points, its white space, its timestamps (palace.md 1.5). Pure; used by the engine's files. */
 import { hash } from "node:crypto";
 
 /** Unicode white space plus U+001C–U+001F and U+0085, without U+FEFF: what Python's str.strip() removes. */

@@ -51,10 +51,7 @@ const REST_MS = 100;
 /** Limit of that pause, as a multiple of the time of the last batch, so that many searches cannot stop the backlog. */
 const REST_MAX_TIMES = 5;
 
-/**
- * The models of one thread and the batches that wait for them. Batches run one at a time, so that a query can go in
- * between.
- */
+/** The models of one thread and the batches that wait for them. Batches run one at a time, so that a query can go in between. */
 class ModelRunner {
   readonly #runtime: Runtime;
   readonly #session: InferenceSession;

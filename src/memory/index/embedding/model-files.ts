@@ -28,10 +28,7 @@ export type ModelFiles = ModelPlace & { identity: ModelIdentity };
 
 const RERANKER_NAME = "ms-marco-MiniLM-L-6-v2";
 
-/**
- * Returns the first folder that holds a whole model, in this order: the one the user named, our cache, Python's
- * Chroma's cache.
- */
+/** Returns the first folder that holds a whole model, in this order: the one the user named, our cache, Python's Chroma's cache. */
 export async function findModel(config: Omit<ModelConfig, "rerankDir">): Promise<ModelFiles | undefined> {
   const folders = [
     ...(config.dir === undefined ? [] : [config.dir]),

@@ -1,7 +1,6 @@
 /**
- * Picks the words of a query that are enough to find the candidates. Pure; used by lexical-search.ts. A BM25 query
- * spends its time on ranking the rows of common words; every word still counts in the score of a candidate, so little
- * is lost.
+ * Picks the words of a query that are enough to find the candidates. Pure; used by lexical-search.ts. A BM25 query spends its time on
+ * ranking the rows of common words; every word still counts in the score of a candidate, so little is lost.
  */
 
 /** Greatest number of drawers for which a search uses all words. The candidates are then exactly BM25's best. */

@@ -1,6 +1,5 @@
 /**
- * Parses a search query into terms, pairs and FTS5 MATCH strings. Pure; used by lexical-search.ts. Source: bench
- * README, recipe 3 and 4.
+ * Parses a search query into terms, pairs and FTS5 MATCH strings. Pure; used by lexical-search.ts. Source: bench README, recipe 3 and 4.
  */
 import { cutWords, isLoneLetter, isSpecial } from "./cut.ts";
 import { foldText } from "./fold.ts";

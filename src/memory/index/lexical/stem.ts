@@ -1,7 +1,6 @@
 /**
- * Porter's stemmer exactly as FTS5 runs it, so that a word scored here is the term that the index holds. Pure; used by
- * tokens.ts. Source: the porter tokenizer of SQLite's fts5_tokenize.c; it departs from Porter's paper where that code
- * does.
+ * Porter's stemmer exactly as FTS5 runs it, so that a word scored here is the term that the index holds. Pure; used by tokens.ts. Source:
+ * the porter tokenizer of SQLite's fts5_tokenize.c; it departs from Porter's paper where that code does.
  */
 
 /** Bounds of a word that is stemmed, in bytes of UTF-8. */

@@ -9,9 +9,7 @@ import { isTexts, readAnyColumn, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { stringsOf } from "./strings.ts";
 
-/**
- * Pattern of a memory's id anywhere in a text: a graph names a memory by the id that it had when the entry was made.
- */
+/** Pattern of a memory's id anywhere in a text: a graph names a memory by the id that it had when the entry was made. */
 const ID = /(?:working|history|patterns|memory_bank|books?)_[0-9a-f]{8}(?:_chunk_\d+)?/g;
 const MOVED = /^(?:working|history|patterns|memory_bank)_(?=[0-9a-f]{8}$)/;
 /** Separator of the parts of a name. */

@@ -6,9 +6,7 @@ import type { DrawerFilter } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { SAID_AT } from "../schema/said-index.ts";
 
-/**
- * Finds a room in any wing through the index of (wing, room): an index of rooms alone would cost every write a page.
- */
+/** Finds a room in any wing through the index of (wing, room): an index of rooms alone would cost every write a page. */
 export const IN_ROOM = "(wing, room) IN (SELECT wing, room FROM place WHERE room = ?)";
 
 /** Cost of reading a time from a drawer of the place, relative to a row of the index of times. */

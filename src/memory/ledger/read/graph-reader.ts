@@ -1,7 +1,4 @@
-/**
- * Implements GraphReader over SQLite, on the broker's main thread: every query but the search for words of a name has
- * an index.
- */
+/** Implements GraphReader over SQLite, on the broker's main thread: every query but the search for words of a name has an index. */
 import type { GraphReader, LinkKind, LinkRecord, NamedFact } from "../../port/graph.ts";
 import { allLinks, readLink } from "../graph-row.ts";
 import type { LedgerDatabase } from "../open.ts";

@@ -1,6 +1,5 @@
 /**
- * Reads the journal for `palace history`. Runs on the broker's main thread, as reader.ts does: a page looks at a bounded
- * number of rows.
+ * Reads the journal for `palace history`. Runs on the broker's main thread, as reader.ts does: a page looks at a bounded number of rows.
  */
 import { isRecord } from "../../../base/is-record.ts";
 import type { AuditEntry, AuditPage, AuditRequest } from "../../../protocol/hygiene.ts";

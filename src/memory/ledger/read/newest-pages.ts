@@ -82,10 +82,7 @@ function laterSlices(database: LedgerDatabase): Place[] {
     });
 }
 
-/**
- * Returns at most `limit` ids of whole drawers that begin with `part`; where there are none, those whose hash begins
- * with it.
- */
+/** Returns at most `limit` ids of whole drawers that begin with `part`; where there are none, those whose hash begins with it. */
 export function idsByPart(database: LedgerDatabase, part: string, limit: number): string[] {
   const idsOf = (rows: string, ...values: string[]): string[] =>
     database

@@ -1,9 +1,8 @@
 /**
- * The ledger's tables. One SQLite file backs every acknowledgement; everything else is rebuilt from it. Triggers
- * maintain full text, counts, the list of texts to embed and the outbox, so that no write path can forget one of them.
- * Imported by open.ts only. The one exception is the full text of new drawers (SqliteLedgerTx.insertDrawers): a
- * statement with triggers opens a savepoint, and FTS5 writes its collected words out at every savepoint. A segment for
- * each row made bulk ingest half as fast.
+ * The ledger's tables. One SQLite file backs every acknowledgement; everything else is rebuilt from it. Triggers maintain full text,
+ * counts, the list of texts to embed and the outbox, so that no write path can forget one of them. Imported by open.ts only. The one
+ * exception is the full text of new drawers (SqliteLedgerTx.insertDrawers): a statement with triggers opens a savepoint, and FTS5 writes
+ * its collected words out at every savepoint. A segment for each row made bulk ingest half as fast.
  */
 
 import { CLOSET_SCHEMA } from "./closet-schema.ts";
@@ -30,9 +29,7 @@ export const APPLICATION_ID = 0x70616c63;
 
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
-/**
- * An insert cancels a removal that still waits in the outbox: the id exists again, and its vector will list it again.
- */
+/** An insert cancels a removal that still waits in the outbox: the id exists again, and its vector will list it again. */
 const DRAWER_INSERT = `
 CREATE TRIGGER drawer_insert AFTER INSERT ON drawer BEGIN
   INSERT INTO place VALUES (new.wing, new.room, 1)
@@ -43,10 +40,7 @@ CREATE TRIGGER drawer_insert AFTER INSERT ON drawer BEGIN
 END;
 `;
 
-/**
- * Only the write that files a document reads this table. A ledger of an older version runs the same text as its
- * migration.
- */
+/** Only the write that files a document reads this table. A ledger of an older version runs the same text as its migration. */
 const PART_SCHEMA = `
 CREATE TABLE IF NOT EXISTS source_part (
   source_file TEXT NOT NULL,

@@ -54,9 +54,8 @@ export class ClosetWriter {
   }
 
   /**
-   * Adopts rows that others have in the closets' collection, of whatever kind: MemPalace's own, a language model's, a
-   * diary day's, compressed drawers. They cannot be rebuilt here, since only their maker could. Returns how many were
-   * new or different.
+   * Adopts rows that others have in the closets' collection, of whatever kind: MemPalace's own, a language model's, a diary day's,
+   * compressed drawers. They cannot be rebuilt here, since only their maker could. Returns how many were new or different.
    */
   adopt({ rows, removed, model }: AdoptionBatch): number {
     let taken = 0;

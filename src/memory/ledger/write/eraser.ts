@@ -1,9 +1,8 @@
 /**
- * Removes deleted data from the ledger's bytes: full-text segments keep words of deleted rows until they are merged;
- * pages keep deleted cells, and copies of moved ones, until the file is rewritten; the log keeps pages until it is
- * truncated. It is slow, a full rewrite, and therefore runs only for forgotten texts or on request (`palace repair compact`).
- * Runs on the writer thread; after a kill at any step the list of what to erase is still there, and all of it is done
- * again.
+ * Removes deleted data from the ledger's bytes: full-text segments keep words of deleted rows until they are merged; pages keep deleted
+ * cells, and copies of moved ones, until the file is rewritten; the log keeps pages until it is truncated. It is slow, a full rewrite, and
+ * therefore runs only for forgotten texts or on request (`palace repair compact`). Runs on the writer thread; after a kill at any step the
+ * list of what to erase is still there, and all of it is done again.
  */
 import { statSync } from "node:fs";
 import { faultPoint } from "../../../base/fault-point.ts";

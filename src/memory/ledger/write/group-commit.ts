@@ -81,10 +81,7 @@ export class LedgerWriter {
   readonly outbox: OutboxList;
   readonly reindex: Reindex;
   #log: number | undefined;
-  /**
-   * Set when the log could not be synced: a later successful sync would prove nothing (Source:
-   * lwn.net/Articles/752063).
-   */
+  /** Set when the log could not be synced: a later successful sync would prove nothing (Source: lwn.net/Articles/752063). */
   #unsynced: PalaceError | undefined;
   readonly #statements;
 
@@ -153,9 +150,8 @@ export class LedgerWriter {
   }
 
   /**
-   * Returns undefined when a write failed half-way: it is in `refused` now, and the group has to be applied again. A
-   * savepoint for each write would do as well, but FTS5 writes its collected words out at each one, and failing
-   * half-way is rare.
+   * Returns undefined when a write failed half-way: it is in `refused` now, and the group has to be applied again. A savepoint for each
+   * write would do as well, but FTS5 writes its collected words out at each one, and failing half-way is rare.
    */
   #applyAll(calls: readonly WriteCall[], refused: Map<WriteCall, WriteOutcome>): WriteOutcome[] | undefined {
     const outcomes: WriteOutcome[] = [];
@@ -272,8 +268,7 @@ export class LedgerWriter {
   }
 
   /**
-   * Closes the database. Closing deletes the write-ahead log by its path, so this must not happen if another ledger is
-   * at that path by now.
+   * Closes the database. Closing deletes the write-ahead log by its path, so this must not happen if another ledger is at that path by now.
    */
   close(): void {
     if (this.#log !== undefined) closeSync(this.#log);

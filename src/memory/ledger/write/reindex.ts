@@ -62,9 +62,7 @@ export class Reindex {
     return found;
   }
 
-  /**
-   * Checks the quantized vectors after `afterRow`: returns the rows that were wrong, and where to go on; 0 = all done.
-   */
+  /** Checks the quantized vectors after `afterRow`: returns the rows that were wrong, and where to go on; 0 = all done. */
   codes(afterRow: number): { written: number[]; next: number } {
     const written: number[] = [];
     let next = 0;
