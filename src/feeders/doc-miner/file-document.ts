@@ -32,7 +32,7 @@ export async function fileDocument(run: Run, caller: Caller, found: Found): Prom
     settle(run, found.path, entry, how);
   };
   if ("refused" in document) {
-    // Upstream keeps what it filed of a file that has become unreadable.
+    // Upstream keeps the drawers of a file that has become unreadable.
     if (run.options.front.removes) await removeDocument(run, caller, found.path);
     settled(document.refused, "unchanged");
     return undefined;

@@ -74,7 +74,7 @@ function commitOf(head: readonly Field[]): Commit {
   };
 }
 
-/** Yields the fields without their NUL. Of a longer field than MESSAGE_MAX_BYTES it keeps the beginning. */
+/** Yields the fields without their NUL. Keeps only the beginning of a field that is longer than MESSAGE_MAX_BYTES. */
 async function* fieldsOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Field> {
   let parts: Buffer[] = [];
   let size = 0;

@@ -1,6 +1,6 @@
 /**
- * Finds the turns that a session of Claude Code or pi has copied from another. A fork and a resumed session begin with the messages of
- * the other, under the same ids. The staged transcript of the other tells what it is filed with. Used by file-sessions.ts.
+ * Finds the turns that a session of Claude Code or pi has copied from another. A fork and a resumed session begin with the messages of the
+ * other, under the same ids. The staged transcript of the other session shows which messages it is filed with. Used by file-sessions.ts.
  */
 import { readText } from "../notes.ts";
 import { parseJson } from "../../base/parse-json.ts";

@@ -60,7 +60,7 @@ export async function makeBackup(input: MakeInput, steps: Steps): Promise<MakeRe
   }
 }
 
-/** Removes what a killed broker has left in the home. `olderMs` spares archives that a caller may be about to read. */
+/** Removes files that a killed broker left in the home. `olderMs` spares archives that a caller may be about to read. */
 export function removeDrafts(home: string, olderMs = 0): void {
   for (const name of readdirSync(home).filter((one) => DRAFT.test(one))) {
     const path = join(home, name);

@@ -45,7 +45,7 @@ export function planSwap(
   };
   const out = ownEntries(paths, isElsewhere);
   const leaves = new Set(out.map(({ place, name }) => join(folderOf(paths, place), name)));
-  // Existing doors and settings stay: a token that was revoked since must not come back.
+  // Existing doors and settings stay: a token that was revoked since must not be valid again.
   const wanted = from.names.filter((name) => leaves.has(targetOf(paths, name) ?? "") || isFree(name));
   return {
     ...{ schema: 2, file: from.file, staged: basename(from.staged) },

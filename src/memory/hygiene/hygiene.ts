@@ -20,7 +20,7 @@ const TRACE_LENGTH = 120;
 const TRACE_MIN = 12;
 const TRACES_MAX = 200;
 
-/** Splits a selector into what the journal may hold and the rest. Errors: PROTOCOL_BAD_PARAMS. */
+/** Splits a selector into the part that the journal may contain and the rest. Errors: PROTOCOL_BAD_PARAMS. */
 export function readSelector(params: Record<string, unknown>): {
   journalled: Record<string, unknown>;
   selector: ForgetSelector;

@@ -38,7 +38,7 @@ export type Artifact = {
   origin_replica: string | null;
 };
 
-/** Columns that an event is asked for by, each by one value. `to_agent` also finds what is addressed to all, `*`. */
+/** Columns that an event is asked for by, each by one value. `to_agent` also finds events addressed to all, `*`. */
 export type EventFilter = Partial<
   Record<
     "stream" | "room" | "topic" | "type" | "to_agent" | "from_agent" | "correlation_id" | "status" | "since",

@@ -22,7 +22,7 @@ export type Question = {
   concepts: readonly number[];
 };
 
-/** One outcome of a drawer, and who has told it: ids and marks, no words. */
+/** One outcome of a drawer with its source. It has ids and flags, no words. */
 export type Scored = {
   atMs: number;
   outcome: Telling;
@@ -55,11 +55,11 @@ export type Standing = {
   past: readonly PastOutcome[];
 };
 
-/** A drawer's standing goes with the drawer. Concurrency and errors: as LedgerTx. */
+/** Standings of drawers. A standing is deleted with its drawer. Concurrency and errors: as LedgerTx. */
 export interface StandingTx {
   /** Returns the drawer's standing; undefined if it never had an outcome. */
   find(id: string): Standing | undefined;
-  /** `scored`: the outcome that has made the standing what it is; the newest of a drawer are kept. */
+  /** Writes a standing. `scored`: the outcome that changed it; the ledger keeps the newest outcomes of a drawer. */
   put(id: string, standing: Standing, scored?: Scored): void;
   /** Returns the newest outcomes of a drawer, oldest first. */
   scored(id: string): Scored[];
@@ -83,9 +83,9 @@ export type Conversation = {
   turn: number;
   /** True once the agent has finished: the user's next message answers it. */
   isCompleted: boolean;
-  /** This turn asks for scores of the exchange before it. */
+  /** True if this turn asks for scores of the exchange before it. */
   isAsked: boolean;
-  /** That exchange was scored. */
+  /** The exchange before this turn was scored. */
   isScored: boolean;
   /** The drawer of the last question and answer; null where none is kept. */
   exchange: string | null;

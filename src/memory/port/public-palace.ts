@@ -33,7 +33,7 @@ export interface PalaceDriver {
   readonly recordsMax: number;
   /** Makes the collections if needed. Idempotent. */
   open(): Promise<void>;
-  /** Idempotent: metadata is replaced as a whole, keys that are not given are gone afterwards. */
+  /** Idempotent. Replaces metadata as a whole, so keys that are not given are removed. */
   upsert(records: readonly PalaceRecord[]): Promise<void>;
   /** Idempotent: unknown ids are ignored. */
   remove(ids: readonly string[]): Promise<void>;

@@ -84,7 +84,7 @@ const WISHES =
 const ADVICE =
   /\b(?:(?:can|could|would|will) you|how (?:should|would|do|can|could) (?:i|we|you)|what (?:should|would|could|can|are the steps)|which \w+(?: \w+)? (?:should|would) (?:i|we|you)|recommend|suggest|advi[sc]e|show me|help me|explain|write me|plan|steps|what do you think)\b/i;
 
-/** Reads what a question wants, besides drawers that are like it. */
+/** Returns the further wants of a question. */
 export function askedFor(query: string): Asks {
   const everything = ORDER.test(query) ? "order" : ALL.test(query) ? "all" : undefined;
   const plain = query.replaceAll(NO_END, " ");

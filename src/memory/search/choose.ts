@@ -132,7 +132,7 @@ function sameExchange(
   return exchange === undefined ? undefined : beside.find((one) => reader.exchangeOf(one.drawer) === exchange);
 }
 
-/** One page with its drawers, in the order of the adjusted scores. */
+/** Returns one page with its drawers, ordered by the adjusted scores. */
 function adjusted(
   reader: Pick<LedgerReader, "drawersByRow" | "graph" | "standings">,
   ranked: readonly Ranked[],

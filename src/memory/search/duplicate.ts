@@ -39,7 +39,7 @@ export async function checkDuplicate(context: Likening, values: Record<string, u
   return { is_duplicate: matches.length > 0, matches };
 }
 
-/** Index of the item → what it resembles, for items that resemble anything. Empty without a model. */
+/** Returns similar drawers by the item's index, for items that have any. Empty without a model. */
 export async function compareItems(
   context: Likening,
   params: Record<string, unknown>,

@@ -13,7 +13,7 @@ const WEIGHTS = { opening: 0.45, said: 0.4, answer: 0.3 } as const;
 /** Largest share that a short remark loses. `SAID_FULL`: characters from which a remark loses nothing. */
 const SHORT_LOSS = 0.2;
 const SAID_FULL = 150;
-/** Added to what the user wants or forbids, if the question asks for that. */
+/** Added to the score of a user's wish, if the question asks for wishes. */
 const WISH_BONUS = 0.3;
 /** Loss of a slice behind the first drawer of its exchange, which has the user's words. */
 const ANSWER_STEP = 1e-3;

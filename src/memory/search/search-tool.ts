@@ -67,7 +67,7 @@ export async function searchTool(
   const told = hintOf([...place.hints, ...source.hints, ...(missed === undefined ? [] : [missed])]);
   if (isForCli)
     return { query: asked, cli_output: cliOutput(asked, { wing, room, since, before }, answer.hits), ...told };
-  // An exact source is shown as it was asked for: the caller knows no staged copies.
+  // The answer shows an exact source under the given name, not under the name of its staged copy.
   const filters = {
     wing,
     room,

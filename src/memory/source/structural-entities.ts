@@ -1,6 +1,6 @@
 /**
- * Finds what a text refers to by a name of its own: code spans, addresses, paths, identifiers. They go into the `entities` of conversation
- * drawers. Pure. Source: upstream 3.11's entities module, to the character (upstream-latest.md 2.3).
+ * Finds names in a text: code spans, addresses, paths, identifiers. They go into the `entities` of conversation drawers. Pure. Source:
+ * upstream 3.11's entities module, to the character (upstream-latest.md 2.3).
  */
 import { codePointLength, strip } from "../text/text.ts";
 

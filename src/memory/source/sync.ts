@@ -137,7 +137,7 @@ async function createJudge(
     if (state !== "absent" && state !== "gitignored") return state;
     const isSameFolder = directoryId === null || directoryId === files.directoryId(folderOf(sourceFile));
     if (state === "gitignored") return isSameFolder ? "gitignored" : "unresolved";
-    // Both are checked again now: a volume may have come or gone since.
+    // Both are checked again now, because a volume may have been mounted or unmounted since.
     const isWitnessed = (witnesses.get(folderOf(sourceFile)) ?? []).some((name) => files.state(name) === "file");
     return isWitnessed && isSameFolder && files.state(sourceFile) === "absent" ? "missing" : "unresolved";
   };

@@ -1,4 +1,4 @@
-/** Quotes the beginning of a text as Python's repr() does: upstream's messages show so what they refuse. Pure. */
+/** Quotes the beginning of a text as Python's repr() does. Upstream's messages quote refused values in this form. Pure. */
 import { head } from "./text.ts";
 
 /** Code points quoted. The broker cuts every message after as many characters, so no more of a text can be seen. */

@@ -1,6 +1,6 @@
 /**
  * Masks secrets in texts that agents get: tokens of a well-known shape are masked at recall and injection. Stored texts stay verbatim
- * (docs/how-to/forget.md). A hash, a UUID or an image must come back as it was filed, so a token is masked only if its shape is nearly
+ * (docs/how-to/forget.md). A hash, a UUID or an image must be returned as it was filed, so a token is masked only if its shape is nearly
  * certain.
  *
  * Time is linear in the text: a pattern begins only where a run of its own characters begins (one look behind), and
@@ -221,7 +221,7 @@ function* walk(value: unknown, mode: RedactMode, kinds: string[], secrets: Secre
   return copy;
 }
 
-/** Ids of facts and entities are made of their words in lower case. No tool takes such an id, so masking it loses nothing. */
+/** Ids of facts and entities are made of their words in lower case. No tool takes such an id, so it can be masked. */
 const ID_KEYS: ReadonlySet<string> = new Set(["triple_id", "entity_id", "id"]);
 /** Fewest characters of a secret that is searched for in ids: a shorter one occurs in other words, too. */
 const ID_PART_MIN = 8;

@@ -43,7 +43,7 @@ export type WatchOptions = {
   adopter?: Adopter | undefined;
   /** Called when palace and ledger agree or cannot be compared, so that work continues. Contract: does not throw. */
   onSettled?: () => void;
-  /** Guesses who wrote foreign rows. `recent`: some were written while this broker ran. */
+  /** Guesses who wrote foreign rows. `recent`: true if some of the rows were written while this broker ran. */
   guess: (recent: boolean) => string;
   log: Log;
   /** Monotonic clock, ms; tests supply their own. */

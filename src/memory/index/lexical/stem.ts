@@ -42,7 +42,7 @@ function cutPlural(word: string): string {
   return word.slice(0, two ? -2 : -1);
 }
 
-/** Step 1b: past tenses and participles; what is left may need its e back or its double consonant halved. */
+/** Step 1b: past tenses and participles; the rest may need a final e or lose one of two equal consonants. */
 function cutPast(word: string): string {
   if (word.endsWith("eed") && word.length > 3) return countMeasure(word.slice(0, -3)) > 0 ? word.slice(0, -1) : word;
   const length = word.endsWith("ed") && word.length > 2 ? 2 : word.endsWith("ing") && word.length > 3 ? 3 : 0;

@@ -93,7 +93,7 @@ export class Journal {
     for (const { kind, id, before, after } of images) this.#statements.addImage.run(seq, kind, id, before, after);
   }
 
-  /** Deletes what is too old in one bounded step; true if there is more. `now`: ms. */
+  /** Deletes old rows in one bounded step; returns true if there are more. `now`: ms. */
   prune(retention: Retention, now: number): boolean {
     const { firstSince, prune, pruneImages, pruneImported, historyFrom, undoFrom } = this.#statements;
     const undoSeq = Math.max(firstSince.get(now - retention.undoMs) ?? 0, this.#firstThatFits(retention.imagesBytes));

@@ -94,7 +94,7 @@ export class SqliteUndo implements UndoTx {
            JOIN journal ON journal.seq = journal_claim.journal WHERE agent = ? AND at_ms >= ? AND at_ms <= ?`,
       )
       .get(agent, sinceMs, untilMs) ?? { dated: 0, earliestMs: null };
-    // Facts are restored before the entities they are about, and drawers before what came of them.
+    // Facts are restored before their entities, and drawers before their outcomes.
     const leaving = new Set<string>();
     const drawers = new Map<string, UndoItem>();
     const items = this.#histories(agent, sinceMs, untilMs).flatMap((history) => {

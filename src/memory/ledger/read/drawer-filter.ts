@@ -12,7 +12,7 @@ export const IN_ROOM = "(wing, room) IN (SELECT wing, room FROM place WHERE room
 /** Cost of reading a time from a drawer of the place, relative to a row of the index of times. */
 const READ_COST = 30;
 
-/** SQL of the filter, with or without WHERE, and what is bound to it. */
+/** SQL of the filter, with or without WHERE, and its bound values. */
 export type Condition = { where: string; values: string[] };
 
 export function condition(filter: DrawerFilter): Condition {

@@ -1,4 +1,4 @@
-/** Reads what the public palace does not have yet, of drawers or of closets. Runs on the broker's main thread, as reader.ts does. */
+/** Reads the drawers or closets that the public palace does not have yet. Runs on the broker's main thread, as reader.ts does. */
 import { invariant } from "../../../base/invariant.ts";
 import type { OutboxEntry } from "../../port/public-palace.ts";
 import { readColumn } from "../json-column.ts";

@@ -84,11 +84,11 @@ ${DRAWER_INSERT}`,
   7: CLAIM_SCHEMA,
   // Version 9 adds the index of slices.
   8: PARENT_SCHEMA,
-  // Version 10 adds what came of drawers.
+  // Version 10 adds outcomes of drawers.
   9: STANDING_SCHEMA,
   // Version 11 adds conversations.
   10: CONVERSATION_SCHEMA,
-  // Version 12 adds who has told each outcome.
+  // Version 12 adds single outcomes with their sources.
   11: SCORED_SCHEMA,
   // Version 13 adds the questions that outcomes are of.
   12: QUESTION_SCHEMA,

@@ -67,8 +67,8 @@ export class SqliteImportedTx implements ImportedTx {
   }
 
   /**
-   * Returns the answer that a call with this key got in the other memory, if what it filed is here (`isHere`) or was forgotten. A write
-   * whose drawer was not imported is done again.
+   * Returns the answer that a call with this key got in the other memory, if the drawer that it filed is here (`isHere`) or was forgotten.
+   * A write whose drawer was not imported is done again.
    */
   answerTo(key: string, fingerprint: string, isHere: (id: string) => boolean): { value: unknown } | undefined {
     for (const row of this.#byKey.all(key)) {

@@ -307,7 +307,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     this.#forgetCurrent();
   }
 
-  /** Returns what the group has changed, and starts the next group empty. */
+  /** Returns the group's changes, and begins the next group without changes. */
   takeChanges(): Changes {
     const changes = this.#kept;
     this.#kept = noChanges();

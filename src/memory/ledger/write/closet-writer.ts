@@ -41,7 +41,7 @@ export class ClosetWriter {
     this.#remove = database.prepare("DELETE FROM closet WHERE id = ?");
   }
 
-  /** Drops a vector whose closet is deleted or has other text by now. Returns how many were filed. */
+  /** Stores vectors. Drops a vector whose closet is deleted or has another text now. Returns how many were filed. */
   storeVectors(vectors: readonly NewVector[], model: string): number {
     let filed = 0;
     this.#group(() => {

@@ -73,7 +73,7 @@ export class LedgerWriter {
   readonly #maintenance: Maintenance;
   /** Time of the last pruning, by the monotonic clock. */
   #prunedAt = Number.NEGATIVE_INFINITY;
-  /** Erases what is forgotten from the file itself. */
+  /** Erases forgotten texts from the file's bytes. */
   readonly eraser: LedgerEraser;
   /** Merges upstream's graph files, and notes the rows that are in them. */
   readonly graph: GraphMerge;
@@ -220,7 +220,7 @@ export class LedgerWriter {
     if (this.#statements.getMeta.get("model") === undefined) this.#statements.putMeta.run("model", model);
   }
 
-  /** Returns false when its drawer is deleted or has other text by now. */
+  /** Returns false if the drawer is deleted or has another text now. */
   #putVector({ row, textVersion: version, vector }: NewVector): boolean {
     const { textVersion, putVector, putCode } = this.#statements;
     if (textVersion.get(row) !== version) return false;
@@ -267,9 +267,7 @@ export class LedgerWriter {
     this.#database.pragma("shrink_memory");
   }
 
-  /**
-   * Closes the database. Closing deletes the write-ahead log by its path, so this must not happen if another ledger is at that path by now.
-   */
+  /** Closes the database. Closing deletes the write-ahead log by its path, so do not call this if another ledger is at that path. */
   close(): void {
     if (this.#log !== undefined) closeSync(this.#log);
     if (this.#isPresent()) this.#database.close();

@@ -1,6 +1,6 @@
 /**
- * Notices that somebody deleted or replaced SQLite's write-ahead log (`FILE-wal`) beside the one connection that writes, and
- * saves what the log holds. A commit into a log without a name is lost with the process. Made once for each connection.
+ * Notices that somebody deleted or replaced SQLite's write-ahead log (`FILE-wal`) beside the one connection that writes, and saves the
+ * log's writes. A commit into a log without a name is lost with the process. Made once for each connection.
  */
 import { statSync } from "node:fs";
 import { PalaceError } from "../../../base/errors.ts";
@@ -26,7 +26,7 @@ export class WriteAheadLog {
     return this.#inodeNow() === this.#inode;
   }
 
-  /** Saves the writes of a log that is gone, and refuses the next one. Errors: PALACE_GONE, those of `save`. */
+  /** If the log was deleted, saves its writes and refuses the next one. Errors: PALACE_GONE, those of `save`. */
   assertPresent(): void {
     if (this.isPresent()) return;
     this.save();
