@@ -1,6 +1,6 @@
 /**
- * The allow-list of the docs feeder: names that are documentation, names that only look like it, folders that are never entered. Pure, by
- * name alone. Used by the walk (survey.ts) and by `why`. Source: palace.md 5.1 for folders and upstream's own files.
+ * The allow-list of the docs feeder: names that are documentation, names that only look like it, folders that are never entered. Pure:
+ * reads only names. Used by the walk (survey.ts) and by `why`. Source: palace.md 5.1 for folders and upstream's own files.
  */
 import { extname } from "node:path";
 import { words } from "../words.ts";

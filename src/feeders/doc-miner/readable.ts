@@ -1,6 +1,6 @@
 /**
- * Lists the names that upstream's project miner reads, and the folders it never enters. Pure, by name alone. Used by
- * kinds-of-run.ts. Source: palace.md 5.1 and the miner module of 3.11, whose list contains that of 3.3.6.
+ * Lists the names that upstream's project miner reads, and the folders it never enters. Pure: reads only names. Used by kinds-of-run.ts.
+ * Source: palace.md 5.1 and the miner module of 3.11, whose list contains that of 3.3.6.
  */
 import { extname } from "node:path";
 import type { Verdict } from "./document-names.ts";
