@@ -48,8 +48,8 @@ export function makeFolder(path: string, mode = 0o777): void {
  * Makes a folder and its missing parents for files that we acknowledge. Their names are on the disk when it returns, even if another
  * process has just made them.
  */
-export function keepFolder(path: string, mode = 0o700): void {
-  const first = mkdirSync(path, { recursive: true, mode }) ?? path;
+export function keepFolder(path: string): void {
+  const first = mkdirSync(path, { recursive: true, mode: 0o700 }) ?? path;
   for (let made = path; ; made = dirname(made)) {
     try {
       syncPath(dirname(made));

@@ -17,7 +17,7 @@ export type Log = {
 const FIELD_MAX = 4_000;
 
 /** Makes a log. `write` gets one line with its line feed and must not throw: a full disk may lose log lines and nothing else. */
-export function createLog(write: (line: string) => void, level: LogLevel, now: () => number = Date.now): Log {
+export function createLog(write: (line: string) => void, level: LogLevel): Log {
   const from = LOG_LEVELS.indexOf(level);
   const at =
     (name: LogLevel) =>
@@ -27,7 +27,7 @@ export function createLog(write: (line: string) => void, level: LogLevel, now: (
         key,
         typeof value === "string" ? cut(withoutPassword(value), FIELD_MAX) : value,
       ]);
-      const line = { atMs: now(), level: name, event, ...(Object.fromEntries(bounded) as LogFields) };
+      const line = { atMs: Date.now(), level: name, event, ...(Object.fromEntries(bounded) as LogFields) };
       write(`${JSON.stringify(line)}\n`);
     };
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };

@@ -35,7 +35,7 @@ export function mountOf(path: string, table = readTable()): Mount | undefined {
     );
 }
 
-/** Returns false for FUSE, folders shared with virtual machines and the like: the other side does not see a lock on them. */
+/** Returns false for FUSE, folders shared with virtual machines and the like: processes of the other machine do not see a lock on them. */
 export function hasCoherentLocks(mount: Mount | undefined): boolean {
   return mount === undefined || COHERENT.has(mount.type);
 }

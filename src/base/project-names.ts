@@ -20,7 +20,7 @@ const NAME_MAX = 128;
  */
 export function projectNames(folder: string, home: string): string[] {
   const here = isAbsolute(folder) && !folder.includes("\0") ? resolve(folder) : "/";
-  const homes = [home, realPath(home)].map((one) => `${one}/`);
+  const homes = [home, orNothing(() => realpathSync(home)) ?? home].map((one) => `${one}/`);
   const isProject = (one: string | undefined): one is string =>
     one !== undefined && one !== "/" && !homes.some((at) => at.startsWith(`${one}/`));
   if (!isProject(here)) return [];
@@ -78,10 +78,6 @@ function slugOf(folder: string): string {
     .slice(0, NAME_MAX)
     .join("");
   return name.replace(/[^\p{L}\p{N}]+$/u, "");
-}
-
-function realPath(path: string): string {
-  return orNothing(() => realpathSync(path)) ?? path;
 }
 
 function orNothing<T>(read: () => T): T | undefined {

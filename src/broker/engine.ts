@@ -27,6 +27,29 @@ export type PalaceStatus = Pick<
   "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver" | "closets" | "graph" | "strays" | "adoption"
 >;
 
+/** Returns the status of a palace that this broker does not have open, without its queue. `detail`: the reason. */
+export function emptyPalace(
+  detail: string,
+  modelState: PalaceStatus["search"]["modelState"],
+  straysState: PalaceStatus["strays"]["state"],
+): Omit<PalaceStatus, "queue"> {
+  return {
+    ...{ drawers: 0, wings: 0, ledgerSizeBytes: 0 },
+    search: {
+      ...{ mode: "lexical", vectors: "local", model: null, modelState, modelDetail: detail },
+      ...{ embedded: 0, pending: 0 },
+    },
+    driver: { kind: "none", state: "off", lag: 0, lagMs: 0, detail },
+    graph: { facts: 0, state: "off", lag: 0, takenOver: 0, detail },
+    strays: {
+      ...{ state: straysState, detail, rows: 0, collections: [], newestAtMs: null },
+      ...{ changed: 0, resent: 0, unindexed: 0, taken: 0 },
+    },
+    closets: { count: 0, pending: 0, lag: 0 },
+    adoption: { state: "none", rows: 0, read: 0, taken: 0, atMs: null, detail: "", hint: "" },
+  };
+}
+
 /** The server's description of itself in MCP's handshake. `capabilities`: for clients of 2026-07-28. */
 export type Identity = { serverInfo: Implementation; instructions?: string; capabilities: Capabilities };
 
@@ -43,7 +66,7 @@ export type Engine = {
   identity?: () => Identity | undefined;
   /** Returns why the engine cannot be used. */
   failure(): PalaceError | undefined;
-  /** True while long work runs, with or without clients. */
+  /** Returns true while long work runs, with or without clients. */
   isBusy(): boolean;
   /** Accepts no more calls and answers the running ones. */
   drain(): Promise<void>;

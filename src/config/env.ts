@@ -175,7 +175,7 @@ export function readSetting<K extends SettingKey>(
   const { kind } = SETTINGS[key] as Setting<SettingOf<K>>;
   const text = readVariable(env, name);
   const value = text === undefined ? usual : kind.read(text);
-  if (value !== undefined || text === undefined) return value as SettingOf<K>;
+  if (value !== undefined || text === undefined) return value;
   if (kind.refusal === undefined) return usual;
   const good = kind.exported ?? (usual === undefined ? kind.example : String(usual));
   throw new PalaceError("CONFIG_BAD_VALUE", `${name}=${text} is ${kind.refusal}`, `export ${name}=${good}`);

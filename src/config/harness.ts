@@ -65,7 +65,7 @@ function command(env: Env, name: VariableName): string[] | undefined {
   try {
     const words: unknown = JSON.parse(value);
     const isArgv = Array.isArray(words) && words.length > 0 && words.every((one) => typeof one === "string");
-    return isArgv ? (words as string[]) : undefined;
+    return isArgv ? words : undefined;
   } catch {
     return undefined;
   }

@@ -130,7 +130,7 @@ async function likeBroker({ engine, broker }: Source, network = "none"): Promise
   const { Binds, Mounts, Tmpfs, ReadonlyRootfs, CapDrop, SecurityOpt } = HostConfig;
   const host = { Binds, Mounts, Tmpfs, ReadonlyRootfs, CapDrop, SecurityOpt, Init: true, NetworkMode: network };
   const env = [...Config.Env.filter((one) => !ASIDE.some((own) => one.startsWith(own.replace(/=.*/, "=")))), ...ASIDE];
-  return { imageId: broker.imageId, host: host as Docker.HostConfig, user: Config.User, env };
+  return { imageId: broker.imageId, host, user: Config.User, env };
 }
 
 /** Returns Chroma's network: a broker that cannot reach Chroma waits a minute before it copies. */

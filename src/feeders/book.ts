@@ -1,4 +1,4 @@
-/** The text of a book that a person has as a file: plain text, or what the converter reads. Used by `palace outcome ingest`. */
+/** Reads the text of a book from a file: plain text, or a format that the converter reads. Used by `palace outcome ingest`. */
 import { readFileSync, statSync } from "node:fs";
 import { basename, extname } from "node:path";
 import { CONVERSION, Converter } from "./converter.ts";

@@ -1,7 +1,4 @@
-/**
- * Finds the files on this machine that drawers were made from, by their source_file: the files that the next mine would
- * read. Also names those files for users.
- */
+/** Finds the files on this machine from which drawers were made, by their source_file. Also names these files for users. */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { extname, isAbsolute } from "node:path";
@@ -9,7 +6,7 @@ import type { Config } from "../config/config.ts";
 import { originalsOf, shownPath } from "./doc-miner/filed-as.ts";
 import { FORMATS_READ } from "./format-miner/kinds.ts";
 
-/** `searched` lists files and folders to look through; `listed` those whose bytes do not show their text. */
+/** `searched`: files and folders that are searched for the text. `listed`: files whose bytes do not show their text. */
 export type CameFrom = { searched: string[]; listed: string[] };
 
 const OF_OPENCODE = /[\\/]mempalace-session[\\/][^\\/]+[\\/]opencode-[^\\/]+\.jsonl$/;
@@ -25,7 +22,7 @@ export function cameFrom(config: Config, sources: readonly string[]): CameFrom {
   const files = sources.flatMap((source) => [source, ...originalsOf(source, placeOf(config))]).filter(isAbsolute);
   // The text of these files is compressed or encoded.
   const office = files.filter((file) => FORMATS_READ.has(extname(file).toLowerCase()));
-  // A text that spans several pages of the database is not found, although the session is there.
+  // A search of the bytes misses a text that spans several database pages, so the databases are listed too.
   const databases = sources.some((source) => OF_OPENCODE.test(source)) ? [opencodeDatabase] : [];
   return {
     searched: [...files, opencodeDatabase, claudeCodeDir, piDir].filter(isAbsolute),
@@ -38,7 +35,7 @@ export function shownSource(config: Config, source: string): string {
   return shownPath(source, { ...placeOf(config), cwd: process.cwd(), home: homedir() });
 }
 
-/** Returns `shownSource` for a list, which names the same sources again and again: each is looked up once. */
+/** Returns `shownSource` with a cache, for lists that name the same sources many times. */
 export function sourcesShown(config: Config): (source: string) => string {
   const shown = new Map<string, string>();
   return (source) => {

@@ -1,7 +1,7 @@
 /**
- * Reads office documents for the miner, one after the other, in a thread that is ended when it takes too long or too
- * much memory; the next document gets a new one. Used by the command `palace mine formats`. This file is at this depth
- * of folders because the path to the thread's file must be valid in the bundled executables too.
+ * Reads office documents for the miner, one after the other, in a worker thread. If a document takes too long or too much memory, the
+ * thread is ended and the next document gets a new thread. Used by the command `palace mine formats`. This file is at this depth of folders
+ * because the path to the thread's file must be valid in the bundled executables too.
  */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -34,7 +34,7 @@ export class Converter {
     this.#limits = limits;
   }
 
-  /** Never throws because of the file's content or the end of the thread. */
+  /** Reads one document. The file's content and the end of the thread are never exceptions, but an `Unread`. */
   read(path: string): Promise<Document | Unread> {
     const reading = this.#last.then(() => this.#read(path));
     this.#last = reading.catch(() => {});
@@ -82,7 +82,7 @@ export class Converter {
     const reply = await promise;
     clearTimeout(timer);
     worker.off("message", resolve).off("error", onError).off("exit", onExit);
-    // Whatever the thread still does is no longer wanted.
+    // Ends the thread: its further results are not used.
     if (isBroken) await this.close();
     return reply;
   }

@@ -6,7 +6,7 @@
 /** `lost`: characters that could not be read and are U+FFFD in the text. */
 export type Decoded = { text: string; lost: number };
 
-/** More letters above ASCII in a row are of another encoding: Chinese, Japanese, Cyrillic. */
+/** Most successive letters above ASCII in Windows-1252. A longer run is of another encoding: Chinese, Japanese, Cyrillic. */
 const LETTERS_MAX = 3;
 const OF_OTHERS = new RegExp(`[\\x81\\x8d\\x8f\\x90\\x9d]|[\\x80-\\xff]{${LETTERS_MAX + 1}}`);
 
@@ -16,13 +16,13 @@ export function decodeText(bytes: Buffer): Decoded {
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   const found = decoded((hasMark ? bytes.subarray(3) : bytes).toString("utf8"));
   if (found.lost === 0 || hasMark || bytes.includes(0)) return found;
-  // In a damaged text of UTF-8 most characters above ASCII are whole.
+  // In damaged UTF-8 most characters above ASCII are still valid.
   const whole = (found.text.match(/[^\x00-\x7f\ufffd]/g) ?? []).length;
   if (whole >= found.lost || OF_OTHERS.test(bytes.toString("latin1"))) return found;
   return { text: new TextDecoder("windows-1252").decode(bytes), lost: 0 };
 }
 
-/** By the mark at the start; that of UTF-32 is none. */
+/** Returns the UTF-16 encoding by the byte order mark; undefined for UTF-32 and without a mark. */
 export function utf16Of(bytes: Buffer): "utf-16le" | "utf-16be" | undefined {
   if (bytes[0] === 0xff && bytes[1] === 0xfe && (bytes[2] !== 0 || bytes[3] !== 0)) return "utf-16le";
   return bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : undefined;

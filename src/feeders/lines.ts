@@ -10,7 +10,7 @@ const READ_SIZE_BYTES = 1024 * 1024;
 const READ_SIZE_MIN_BYTES = 4096;
 const LINE_FEED = 10;
 
-/** The buffer is reused for each piece, and no larger than a small file needs. */
+/** Yields pieces of a file. All pieces use the same buffer, at most as large as the file. */
 export function* pieces(file: number, start: number): Generator<Buffer> {
   const left = Math.max(fstatSync(file).size - start, READ_SIZE_MIN_BYTES);
   const buffer = Buffer.allocUnsafe(Math.min(left, READ_SIZE_BYTES));
@@ -41,7 +41,7 @@ export function isWhole(line: Buffer): boolean {
   return line.at(-1) === LINE_FEED;
 }
 
-/** Yields the objects of a file with one on each line; other lines are left out, and anything but a file has none. */
+/** Yields the JSON objects of a file with one object per line. Skips other lines. Yields none for a path that is not a file. */
 export function* jsonLines(
   path: string,
   { followsLinks }: { followsLinks: boolean },

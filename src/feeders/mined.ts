@@ -1,6 +1,6 @@
 /**
- * Tells which files MemPalace has mined, and in which state: a palace that it made is adopted with its drawers, and what it
- * counts as filed is not filed again. Used by the miners of files in place, doc-miner and convo-miner.
+ * Tells which files MemPalace has mined, and in which state. A palace that MemPalace made is adopted with its drawers, and files that it
+ * counts as filed are not filed again. Used by doc-miner and convo-miner for files in place.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { localTimestamp } from "../memory/text/text.ts";
@@ -13,13 +13,10 @@ export type IsMined = (file: { sourceFile: string; mtime: number }) => boolean;
 /** Upstream's tolerance for "the same time", s (palace.md 5.2, skip rule). */
 export const MTIME_TOLERANCE_S = 0.001;
 const POLL_MS = 100;
-/** A broker may look for its palace this long: that of a Chroma server may be unavailable. */
+/** Longest wait for a broker to find its palace, ms: a Chroma server may be unavailable. */
 const LOOK_MAX_MS = 10_000;
 
-/**
- * A broker that opens a palace for the first time adopts it; only then is it known what is mined in it. Errors: the
- * broker's.
- */
+/** Waits until the broker has adopted its palace, because only then the mined sources are known. Errors: the broker's. */
 export async function whenAdopted(caller: Caller, signal: AbortSignal, notice: (line: string) => void): Promise<void> {
   const givenUpAtMs = performance.now() + LOOK_MAX_MS;
   for (let isTold = false; !signal.aborted; await sleep(POLL_MS)) {
@@ -34,15 +31,15 @@ export async function whenAdopted(caller: Caller, signal: AbortSignal, notice: (
   }
 }
 
-/** `mined` undefined: the broker is of an older version, or was not asked. */
+/** Returns a test for mined files. `mined` is undefined if the broker is of an older version or was not asked. */
 export function minedFinder(mined: readonly MinedSource[] | undefined): IsMined {
   const byFile = Map.groupBy(mined ?? [], ({ sourceFile }) => sourceFile);
   return ({ sourceFile, mtime }) => byFile.get(sourceFile)?.some((one) => isSameState(one, mtime)) === true;
 }
 
 /**
- * 3.3.6 notes no time for a transcript and never reads it again; here the file counts as unchanged if it was not written to
- * since it was filed.
+ * Returns true if the file is unchanged since it was mined. 3.3.6 stores no time for a transcript; such a file is compared with its filing
+ * time.
  */
 function isSameState(mined: MinedSource, mtime: number): boolean {
   if (mined.mtime !== null) return Math.abs(mined.mtime - mtime) < MTIME_TOLERANCE_S;

@@ -21,7 +21,7 @@ export type NotedSource = {
   refused?: string;
 };
 
-/** Undefined for a file that is missing or unreadable. */
+/** Returns the file's text; undefined for a missing or unreadable file. */
 export function readText(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8");
@@ -30,12 +30,12 @@ export function readText(file: string): string | undefined {
   }
 }
 
-/** Undefined for a file that is missing, unreadable or damaged. */
+/** Returns the file's JSON value; undefined for a missing, unreadable or damaged file. */
 export function readJson(file: string): unknown {
   return parseJson(readText(file) ?? "");
 }
 
-/** Undefined for notes that are missing, damaged or of another form. `list`: their field with the sources. */
+/** Returns the notes; undefined if they are missing, damaged or of another form. `list`: the field with the sources. */
 export function readNotes<Notes>(file: string, list: keyof Notes & string): Notes | undefined {
   const found = readJson(file);
   return isRecord(found) && found["schema"] === 1 && isRecord(found[list]) ? (found as Notes) : undefined;
@@ -49,17 +49,17 @@ export function writeNotes(file: string, notes: object): void {
   writeFileAtomic(file, content);
 }
 
-/** Names come from outside: `constructor` must not find what every object has. */
+/** Returns an own entry only: a name from outside such as `constructor` must not find an inherited property. */
 export function ofName<Entry>(entries: Readonly<Record<string, Entry>>, name: string): Entry | undefined {
   return Object.hasOwn(entries, name) ? entries[name] : undefined;
 }
 
-/** True when size and time are as noted. */
+/** Returns true when size and time are as noted. */
 export function isAsNoted(found: { mtime: number; size: number }, noted: NotedSource): boolean {
   return noted.size === found.size && Math.abs(noted.mtime - found.mtime) <= MTIME_TOLERANCE_S;
 }
 
-/** Without a broker, the notes of the last run stand for what the palace holds. */
+/** Returns filing records from the notes of the last run, for a run without a broker. */
 export function notedRecords(
   files: Readonly<Record<string, NotedSource | null>>,
   sourceFileOf: (name: string) => string,

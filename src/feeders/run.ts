@@ -41,7 +41,7 @@ type Filing = Omit<FeedDeps, "caller"> & { report: Pick<RunReport, "interrupted"
 type FileEach<File> = {
   /** Most sources filed; 0 = all. */
   limit: number;
-  /** A few at a time: other agents' writes go in between. */
+  /** Most sources in flight. A small number lets other agents' writes run in between. */
   inFlightMax: number;
   nameOf: (file: File) => string;
   /** Returns the number of drawers; undefined if it was not sent. */
@@ -65,7 +65,7 @@ export async function fileEach<File>(
       try {
         const drawers = await file(found);
         watch.progress(++done, files.length, nameOf(found), drawers);
-        // Files are read at one go: in between, Ctrl-C is heard.
+        // Reading a file blocks the event loop. This turn lets a signal arrive.
         await turn();
       } catch (error) {
         failed = true;
@@ -73,7 +73,7 @@ export async function fileEach<File>(
       }
     }
   };
-  // With a limit the sources are counted, so one goes after the other.
+  // With a limit, sources are filed one after the other, so that they can be counted.
   const workers = await Promise.allSettled(Array.from({ length: limit > 0 ? 1 : inFlightMax }, work));
   report.interrupted = signal.aborted && done < files.length;
   const broken = workers.find((worker) => worker.status === "rejected");
@@ -94,7 +94,7 @@ export function countRefused(
   report.failed += 1;
 }
 
-/** Counts a source that the file system did not give. */
+/** Counts a source that could not be read. */
 export function countUnread(report: Failures, file: string, error: unknown): undefined {
   const isGone = (error as NodeJS.ErrnoException).code === "ENOENT";
   report.skipped.push({ file, reason: isGone ? "vanished while we looked" : "cannot be read" });

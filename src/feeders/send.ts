@@ -1,6 +1,6 @@
 /**
- * Sends one write of a feeder, and repeats it under the same key while the broker says that this helps: it is applied once.
- * Used by the feeders in the folders beside this file.
+ * Sends one write of a feeder. Repeats it with the same key while the error allows it; the broker applies it once. Used by the feeders in
+ * the folders beside this file.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -25,7 +25,7 @@ const RETRY_MAX_MS = 10_000;
 /** These errors concern one document and say nothing about the next. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(["PROTOCOL_BAD_PARAMS", "TRANSPORT_FRAME_TOO_LARGE"]);
 
-/** The key is made for each send, not for each content: a file that changes back must be filed again. */
+/** Sends a write with a new key. The key does not depend on the content, because a file that changes back must be filed again. */
 export async function send<M extends Write>(
   caller: Caller,
   signal: AbortSignal,
@@ -44,7 +44,7 @@ export async function send<M extends Write>(
   }
 }
 
-/** True when the broker refuses this document alone; the others may still be filed. */
+/** Returns true when the broker refuses this document alone; the others may still be filed. */
 export function isRefusal(error: unknown): error is PalaceError {
   return error instanceof PalaceError && REFUSALS.has(error.code);
 }

@@ -1,7 +1,7 @@
 /**
- * Drains the outbox, the ledger's durable list for the public palace: reads it, sends batches through the driver, and
- * strikes off what was written. After a kill at any step it sends something again. It runs in the background of the
- * broker, and no call waits for it. Imported by broker/palace/palace.ts.
+ * Drains the outbox, the ledger's durable list for the public palace: reads it, sends batches through the driver, and removes written
+ * entries from the list. After a kill at any step it sends something again. It runs in the background of the broker, and no call waits for
+ * it. Imported by broker/palace/palace.ts.
  */
 import { faultPoint } from "../base/fault-point.ts";
 import type { Log } from "../base/log.ts";
@@ -21,7 +21,7 @@ const REFUSED_MAX = 256;
 /** Time that `stop` waits for the running batch. */
 const STOP_TIMEOUT_MS = 2_000;
 
-/** Interval at which an idle palace is probed: it may be gone, or replaced. */
+/** Interval at which an idle palace is probed, because somebody may have deleted or replaced it. */
 const PROBE_MS = 30_000;
 
 export type OutboxStatus = StatusReport["driver"];

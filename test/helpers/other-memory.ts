@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import Database from "better-sqlite3";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
-import { STANDING_BODY } from "../../src/memory/ledger/schema/standing-schema.ts";
+import { STANDING_BODY } from "../../src/memory/ledger/schema/outcome-schema.ts";
 import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import type { WriteCall } from "../../src/memory/port/ledger.ts";
 import { COMMIT_BATCH_MAX } from "../../src/protocol/limits.ts";

@@ -5,11 +5,15 @@
 import { existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { AgentPlaces } from "../../config/agents.ts";
-import { HOOK_EVENTS, HOOK_TIMEOUT_S } from "./claude-hook-events.ts";
 import { findAgent } from "./detect.ts";
 import { Draft, valueOf } from "./draft.ts";
 import { contentOf, textOf } from "./files.ts";
 import type { Want } from "./wire-entries.ts";
+
+/** Events of a session at which `palace hook claude-code` runs; agents/claude/events.ts answers each. */
+const HOOK_EVENTS = ["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"];
+/** Timeout of a hook. Without it, Claude Code cancels a SessionEnd hook after 1.5 s. */
+const HOOK_TIMEOUT_S = 10;
 
 export const AGENTS = ["claude-code", "opencode", "pi"] as const;
 export type AgentName = (typeof AGENTS)[number];

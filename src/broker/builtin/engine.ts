@@ -8,7 +8,7 @@ import { PalaceError } from "../../base/errors.ts";
 import { MINE_WAIT_MS } from "../../protocol/limits.ts";
 import { createDispatch } from "../dispatch/methods.ts";
 import type { Metrics } from "../dispatch/metrics.ts";
-import type { Engine, EngineHost, PalaceStatus } from "../engine.ts";
+import { emptyPalace, type Engine, type EngineHost, type PalaceStatus } from "../engine.ts";
 import type { MinerCommand } from "../mine/job.ts";
 import { MineJobs } from "../mine/jobs.ts";
 import { readError } from "../palace/ledger.ts";
@@ -145,25 +145,6 @@ function notOpened(cause: unknown): PalaceError {
 }
 
 const NOT_OPEN: PalaceStatus = {
-  drawers: 0,
-  wings: 0,
-  ledgerSizeBytes: 0,
+  ...emptyPalace("the palace is not open", "loading", "looking"),
   queue: { depth: 0, depthMax: 0, acknowledged: 0, refused: 0 },
-  search: {
-    mode: "lexical",
-    vectors: "local",
-    model: null,
-    modelState: "loading",
-    modelDetail: "the palace is not open",
-    embedded: 0,
-    pending: 0,
-  },
-  driver: { kind: "none", state: "off", lag: 0, lagMs: 0, detail: "the palace is not open" },
-  graph: { facts: 0, state: "off", lag: 0, takenOver: 0, detail: "the palace is not open" },
-  strays: {
-    ...{ state: "looking", detail: "the palace is not open" },
-    ...{ rows: 0, collections: [], newestAtMs: null, changed: 0, resent: 0, unindexed: 0, taken: 0 },
-  },
-  closets: { count: 0, pending: 0, lag: 0 },
-  adoption: { state: "none", rows: 0, read: 0, taken: 0, atMs: null, detail: "", hint: "" },
 };

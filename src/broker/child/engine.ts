@@ -12,7 +12,7 @@ import { ENGINE_DEPTH_MAX } from "../../protocol/limits.ts";
 import { SERVER_NAME } from "../../protocol/version.ts";
 import type { Metrics } from "../dispatch/metrics.ts";
 import type { Health } from "../../protocol/spec.ts";
-import type { Dispatch, Engine, EngineHost, Identity, PalaceStatus } from "../engine.ts";
+import { type Dispatch, emptyPalace, type Engine, type EngineHost, type Identity } from "../engine.ts";
 import { ChildDispatch } from "./dispatch.ts";
 import { capabilitiesOf, implementationOf } from "./modern.ts";
 import { RequestQueue } from "./request-queue.ts";
@@ -158,25 +158,4 @@ function identityOf(introduction: Introduction | undefined): Identity {
 }
 
 /** Status of a palace that belongs to the child: the broker does not open it. */
-const NOT_OURS: Omit<PalaceStatus, "queue"> = {
-  drawers: 0,
-  wings: 0,
-  ledgerSizeBytes: 0,
-  search: {
-    mode: "lexical",
-    vectors: "local",
-    model: null,
-    modelState: "missing",
-    modelDetail: "the engine's own",
-    embedded: 0,
-    pending: 0,
-  },
-  driver: { kind: "none", state: "off", lag: 0, lagMs: 0, detail: "the engine's own" },
-  graph: { facts: 0, state: "off", lag: 0, takenOver: 0, detail: "the engine's own" },
-  strays: {
-    ...{ state: "off", detail: "the engine's own" },
-    ...{ rows: 0, collections: [], newestAtMs: null, changed: 0, resent: 0, unindexed: 0, taken: 0 },
-  },
-  closets: { count: 0, pending: 0, lag: 0 },
-  adoption: { state: "none", rows: 0, read: 0, taken: 0, atMs: null, detail: "", hint: "" },
-};
+const NOT_OURS = emptyPalace("the engine's own", "missing", "off");

@@ -14,7 +14,7 @@ import type { Config } from "../../config/config.ts";
 import type { Log } from "../../base/log.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../base/errors.ts";
-import type { JobRequest, JsonObject } from "../../protocol/spec.ts";
+import type { JobRequest } from "../../protocol/spec.ts";
 import { CLOSETS } from "../../mempalace/format/chroma-file.ts";
 import type { Peer } from "../peer.ts";
 import type { Jobs, JobWork } from "./jobs.ts";
@@ -51,7 +51,7 @@ export function beginBackup(
         const report = await thread.call("make", { source, file, replace, passphrase, note });
         // A devbox sees the home read-only, so it cannot remove the file after it has copied it. The devbox has opened the file by then.
         if (file === null) setTimeout(() => removeStaged(home), STAGED_KEPT_MS).unref();
-        return { ...report, unsettled: unsettled ?? null } as JsonObject;
+        return { ...report, unsettled: unsettled ?? null };
       } finally {
         await thread.close();
         thread = undefined;

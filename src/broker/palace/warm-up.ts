@@ -19,7 +19,7 @@ const SEARCHES = 60;
 const REST_MS = 20;
 const REST_FACTOR = 2;
 const BUSY_MS = 250;
-/** Time after which a busy palace is left alone: its own searches warm it up. */
+/** Time after which a busy palace is not warmed up any more, because its own searches do that. */
 const GIVE_UP_MS = 60_000;
 const QUERY_WORDS = 9;
 

@@ -9,6 +9,7 @@ import { basename, dirname, join, relative, sep } from "node:path";
 import { readList } from "../../memory/backup/known-backups.ts";
 import type { Config } from "../../config/config.ts";
 import { type Exchange, exchangeText } from "../../learning/turn/exchange.ts";
+import { quoted } from "../../base/shell-word.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { filesIn, holds, needlesOf } from "../../base/find-bytes.ts";
 import { readFolder } from "../../base/read-folder.ts";
@@ -177,4 +178,20 @@ function exchangeIn(text: string): string[] {
   const { user, assistant } = params ?? {};
   if (typeof user !== "string" || typeof assistant !== "string") return [];
   return [exchangeText({ user, assistant })?.text ?? ""];
+}
+
+/** Matches the folder in which a restore, a repair or a migration keeps the former palace. */
+const KEPT = /^(.*?\/before-[^/]+)\//;
+
+/** Returns the commands that remove copies of a forgotten text. */
+export function removalHints(standing: readonly Trace[]): string[] {
+  const kept = standing.flatMap(({ path }) => KEPT.exec(path)?.[1] ?? []);
+  const folders = [...new Set(kept)].map((folder) => `if you no longer need that copy: rm -rf ${quoted(folder)}`);
+  const isBackup = ({ path, what }: Trace): boolean => what.endsWith("backup") && !KEPT.test(path);
+  return standing.some(isBackup)
+    ? [
+        ...folders,
+        "for backups: delete those files, or name the text: printf %s TEXT | palace forget --match - --rewrite-backups",
+      ]
+    : folders;
 }

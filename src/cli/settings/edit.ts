@@ -1,7 +1,6 @@
 /**
- * Changes one key of `settings.json` and keeps the rest of the file, with its comments. Two commands at once lose nothing:
- * a lock on the folder allows one write at a time, and a file that an editor saved meanwhile is read again. Imported by
- * verbs/config.ts.
+ * Changes one key of `settings.json` and keeps the rest of the file, with its comments. A lock on the folder allows one write at a time,
+ * and a file that an editor saved meanwhile is read again, so no change is lost. Imported by verbs/config.ts.
  */
 import { closeSync, mkdirSync, openSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";

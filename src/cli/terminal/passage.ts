@@ -177,7 +177,7 @@ function rowsOfLine(line: string, start: number, terms: Asked, widthMax: number)
   return [...rows, row];
 }
 
-/** A word wider than a row is cut into parts. */
+/** Cuts a word that is wider than a row into parts. */
 function partsOf(word: string, width: number): [part: string, offset: number][] {
   const letters = Array.from(harmless(word));
   if (letters.length <= width) return [[letters.join(""), 0]];

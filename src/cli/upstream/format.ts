@@ -25,8 +25,8 @@ export function say(out: Output, lines: string): void {
 }
 
 /** Prints a title between two rules. */
-export function banner(out: Output, lines: readonly string[], width = 55): void {
-  const rule = "=".repeat(width);
+export function banner(out: Output, lines: readonly string[]): void {
+  const rule = "=".repeat(55);
   out.text([`\n${rule}`, ...lines.map((line) => `  ${line}`), `${rule}\n`].join("\n"));
 }
 

@@ -1,9 +1,10 @@
 /** `palace repair closets` rebuilds the index of mined files from their drawers. */
 import { readRegistry } from "../../feeders/doc-miner/registry.ts";
+import { nearestWord } from "../../base/nearest.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { CLOSET_SOURCES_MAX, KNOWN_NAMES_MAX } from "../../protocol/limits.ts";
-import { plural } from "../terminal/output.ts";
-import { tellAbsentWing } from "../terminal/wing.ts";
+import { type Output, plural, printable } from "../terminal/output.ts";
+import type { Client } from "../../wire/client/client.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
 /** Maximum number of known names for which a request may have several files. Beyond it, a request has one file. */
@@ -53,3 +54,15 @@ conversations have no closets.
     });
   },
 });
+
+/**
+ * Prints that the wing does not exist, with the nearest name; prints nothing for an existing wing. Call it after a
+ * search in the wing found nothing.
+ */
+async function tellAbsentWing(client: Client, wing: string, out: Output): Promise<void> {
+  const { wings = {} } = (await client.callTool("mempalace_list_wings", {})) as { wings?: object };
+  const names = Object.keys(wings);
+  if (names.includes(wing)) return;
+  const near = nearestWord(wing, names);
+  out.notice(printable(`there is no wing ${wing}${near === undefined ? "" : `; did you mean ${near}?`}`));
+}

@@ -11,7 +11,7 @@ import type { Config } from "../../config/config.ts";
 import { Progress } from "../terminal/progress.ts";
 
 const POLL_MS = 250;
-/** The broker looks every ten seconds. One with another cache folder never finds what was fetched. */
+/** The broker looks every ten seconds. A broker with another cache folder never finds the fetched files. */
 const SEEN_MAX_MS = 30_000;
 
 export const verb = defineVerb({
@@ -85,7 +85,7 @@ async function untilReady(client: Client, progress: Progress, signal: AbortSigna
   }
 }
 
-/** The broker has not looked again since the runtime is there. */
+/** Returns true if the broker has not looked for the runtime since it was installed. */
 function isComing(detail: string): boolean {
   return detail.startsWith("the model's runtime");
 }

@@ -43,10 +43,7 @@ async function writtenFiles(engine: Engine, boxes: readonly Box[]): Promise<Find
     const container = engine.getContainer(id);
     const changes = ((await container.changes()) as { Path: string; Kind: number }[] | null) ?? [];
     const { Mounts, HostConfig } = await container.inspect();
-    const mounts = [
-      ...Mounts.map(({ Destination }) => Destination),
-      ...Object.keys((HostConfig.Tmpfs ?? {}) as object),
-    ];
+    const mounts = [...Mounts.map(({ Destination }) => Destination), ...Object.keys(HostConfig.Tmpfs ?? {})];
     const lost = lostFiles(changes, mounts);
     if (lost.length > 0)
       findings.push({

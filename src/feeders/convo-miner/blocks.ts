@@ -1,6 +1,6 @@
 /**
- * Renders the content of one message as text: plain, blocks, tools and their results. A value of an unexpected type is left
- * out; upstream stops there. Pure. Used by the formats of normalize.ts. Source: palace.md 5.4 "Claude Code details".
+ * Renders the content of one message as text: plain, blocks, tools and their results. A value of an unexpected type is left out; upstream
+ * fails on it. Pure. Used by the formats of normalize.ts. Source: palace.md 5.4 "Claude Code details".
  */
 import { codePointLength, head, strip } from "../../memory/text/text.ts";
 import { isRecord } from "../../base/is-record.ts";
@@ -67,7 +67,7 @@ function readUse(path: string, offset: unknown, limit: unknown): string {
   return `[Read ${path}:${str(offset)}${isNumeric ? `-${first + count}` : `+${str(limit)}`}]`;
 }
 
-/** Returns `int(value)`; undefined when Python has none. */
+/** Returns Python's `int(value)`; undefined where Python raises an error. */
 function wholeNumber(value: unknown): number | undefined {
   if (typeof value === "number" && Number.isFinite(value)) return Math.trunc(value);
   if (typeof value === "boolean") return Number(value);

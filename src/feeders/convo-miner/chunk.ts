@@ -1,24 +1,21 @@
 /**
- * Cuts a transcript into drawers, exchange by exchange, as upstream 3.11 does, to the character: nothing but white space is
- * dropped, cuts fall behind a space. (3.3.6 joined the lines of an answer and dropped what was short; a palace that it made
- * is rewritten source by source as they change.) Pure. Used by file.ts.
+ * Cuts a transcript into drawers, exchange by exchange, exactly as upstream 3.11 does: it drops only white space and cuts after a space.
+ * (3.3.6 joined the lines of an answer and dropped what was short; a palace that it made is rewritten source by source as they change.)
+ * Pure. Used by file.ts.
  */
 import { codePointLength, strip } from "../../memory/text/text.ts";
 import { DRAWER_SIZE } from "../../protocol/limits.ts";
 
-/** Shorter than a document's minimum, because a short exchange is a whole exchange; a setting may raise it. */
+/** Least size of a drawer, smaller than for documents, because a short exchange is still a whole exchange. A setting may raise it. */
 const SIZE_MIN = 30;
 const GROUP_LINES = 25;
 const FEEDS_MIN = 20;
 
-/**
- * Cuts a transcript into drawers of `size` characters. A unit of at most `sizeMin` characters does not become a drawer
- * of its own.
- */
+/** Cuts a transcript into drawers of `size` characters. A unit of at most `sizeMin` characters does not become a drawer of its own. */
 export function chunkConversation(transcript: string, size = DRAWER_SIZE, sizeMin = SIZE_MIN): string[] {
   const lines = transcript.split("\n");
   const chunks = new Chunks(size, sizeMin);
-  if (questionCount(lines) >= 3) byExchange(lines, chunks);
+  if (lines.reduce((count, line) => count + (isQuestion(line) ? 1 : 0), 0) >= 3) byExchange(lines, chunks);
   else byParagraph(transcript, lines, chunks);
   return chunks.texts;
 }
@@ -27,11 +24,7 @@ export function isQuestion(line: string): boolean {
   return line.includes(">") && strip(line).startsWith(">");
 }
 
-function questionCount(lines: readonly string[]): number {
-  return lines.reduce((count, line) => count + (isQuestion(line) ? 1 : 0), 0);
-}
-
-/** The text before the first question is a unit of its own; then each question with the answer below it. */
+/** Adds units: the text before the first question, then each question with its answer. */
 function byExchange(lines: readonly string[], chunks: Chunks): void {
   let at = 0;
   const takeAnswer = (): string => {
@@ -65,7 +58,7 @@ export function paragraphsOf(text: string): string[] {
     .filter((paragraph) => paragraph !== "");
 }
 
-/** For a text without paragraphs. */
+/** Groups the lines of a text without paragraphs. */
 export function lineGroups(lines: readonly string[]): string[] {
   const groups = Array.from({ length: Math.ceil(lines.length / GROUP_LINES) }, (_, at) =>
     strip(lines.slice(at * GROUP_LINES, (at + 1) * GROUP_LINES).join("\n")),
@@ -73,7 +66,7 @@ export function lineGroups(lines: readonly string[]): string[] {
   return groups.filter((group) => group !== "");
 }
 
-/** The separator between a unit and the next: the line feed that ended it and the blank lines after it. */
+/** Returns the separator after a unit: its last line feed and the blank lines after it. */
 function gapAfter(raw: string): string {
   return "\n".repeat(raw.length - trimFeedsEnd(raw).length + 1);
 }
@@ -100,7 +93,7 @@ class Chunks {
     this.#sizeMin = sizeMin;
   }
 
-  /** A unit that is too short for a drawer of its own joins the one before it, if it fits. */
+  /** Adds a unit. A unit that is too short for its own drawer is joined to the one before it, if it fits. */
   add(unit: string, joiner: string): void {
     const bare = strip(unit);
     if (bare === "") return;
@@ -116,11 +109,9 @@ class Chunks {
   }
 }
 
-/**
- * Returns pieces that concatenate to the unit; each ends after the last white space of its second half, if there is any.
- */
+/** Returns pieces that concatenate to the unit; each ends after the last white space of its second half, if there is any. */
 function pieces(unit: string, size: number): string[] {
-  // Positions are code points; text without astral characters, nearly all, is addressed directly.
+  // Positions are code points. Almost every text has only characters of one UTF-16 unit and is indexed directly.
   const points = codePointLength(unit) === unit.length ? unit : Array.from(unit);
   const slice = (start: number, end: number): string =>
     typeof points === "string" ? points.slice(start, end) : points.slice(start, end).join("");

@@ -1,6 +1,7 @@
 /**
- * Finds the exchanges with which a transcript begins as another one does: forked and resumed sessions copy them, with their times. They
- * are filed once. An exchange without a time is never taken for a copy: two talks may both begin with a greeting. Used by file.ts.
+ * Finds exchanges at the beginning of a transcript that another transcript also begins with: forked and resumed sessions copy them, with
+ * their times. They are filed once. An exchange without a time is never taken for a copy: two talks may both begin with a greeting. Used by
+ * file.ts.
  */
 import { createHash } from "node:crypto";
 import type { FilingRecord } from "../../protocol/spec.ts";
@@ -14,7 +15,7 @@ export function digestsOf(texts: readonly string[], times: readonly (string | nu
   });
 }
 
-/** Returns how many of the first drawers other sources hold, and the names of those. */
+/** Returns how many of the first drawers are in other sources, and the names of these sources. */
 export function copiedFrom(
   digests: readonly string[],
   own: string,
@@ -41,7 +42,7 @@ export function filedExchanges(
   return filed;
 }
 
-/** True while the palace has the sources that hold the transcript's beginning. */
+/** Returns true while the palace has the sources with the transcript's beginning. */
 export function isWhole({ without = [] }: Entry, records: ReadonlyMap<string, FilingRecord>): boolean {
   return without.every((name) => (records.get(name)?.drawers ?? 0) > 0);
 }

@@ -1,7 +1,7 @@
 /**
- * Exports that are one JSON document: Gemini, Claude.ai, ChatGPT, Continue, Slack. Pure. Used by normalize.ts.
- * Shape: the conversations of the document, each a transcript; undefined where it is of another format.
- * Source: palace.md 5.4, upstream 3.11's normalize module for order and bundles.
+ * Exports that are one JSON document: Gemini, Claude.ai, ChatGPT, Continue, Slack. Pure. Used by normalize.ts. Each format returns the
+ * document's conversations as transcripts; undefined for a document of another format. Source: palace.md 5.4, upstream 3.11's normalize
+ * module for order and bundles.
  */
 import { strip } from "../../memory/text/text.ts";
 import { isRecord } from "../../base/is-record.ts";
@@ -14,7 +14,7 @@ import { type Conversation, type Role, Transcript } from "./transcript.ts";
 type Format = (document: unknown, names: SlackNames) => Conversation[] | undefined;
 
 const MESSAGES_MIN = 2;
-/** For a format that is sure by itself: a question without an answer is said, too. Upstream leaves it out. */
+/** Least number of messages in formats that are recognised with certainty. Upstream leaves out a question without an answer; we file it. */
 const ALONE_MIN = 1;
 
 export function conversationsOf(document: unknown, names: SlackNames): Conversation[] | undefined {
@@ -28,7 +28,7 @@ export function conversationsOf(document: unknown, names: SlackNames): Conversat
 const one = (transcript: Transcript, countMin = MESSAGES_MIN): Conversation[] | undefined =>
   transcript.count >= countMin ? [transcript.conversation()] : undefined;
 
-/** Differs from Claude's format by the role `model`. */
+/** Reads Gemini's export, which differs from Claude's by the role `model`. */
 const gemini: Format = (document) => {
   const items = isRecord(document) ? (document["contents"] ?? document["messages"]) : document;
   if (!Array.isArray(items) || items.length < MESSAGES_MIN) return undefined;
@@ -50,7 +50,7 @@ function partText(part: unknown): string {
   return typeof part === "string" ? part : isRecord(part) ? textOf(part["text"]) : "";
 }
 
-/** One conversation, or the privacy export's list of them. */
+/** Reads Claude.ai's export: one conversation, or the privacy export's list of conversations. */
 const claudeAi: Format = (document) => {
   const list = isRecord(document) ? (document["messages"] ?? document["chat_messages"]) : document;
   if (!Array.isArray(list)) return undefined;
@@ -65,7 +65,7 @@ const claudeAi: Format = (document) => {
   });
 };
 
-/** `whole` has the time of messages without one. */
+/** Reads Claude's messages. `whole` has the time of messages without one. */
 function claudeMessages(items: readonly unknown[], whole: unknown): Transcript {
   const transcript = new Transcript();
   const begun = timeIn(fieldsOf(whole)["created_at"]);
@@ -80,7 +80,7 @@ function claudeMessages(items: readonly unknown[], whole: unknown): Transcript {
   return transcript;
 }
 
-/** The texts of attached files, without which the question makes no sense. */
+/** Returns the texts of attached files, which belong to the question. */
 function attached({ attachments }: Fields): string[] {
   const files = Array.isArray(attachments) ? attachments.map(fieldsOf) : [];
   return files.flatMap(({ file_name: name, extracted_content: content }) => {
@@ -99,7 +99,9 @@ const CLAUDE_ROLES: ReadonlyMap<string, Role> = new Map([
 const chatGptExport: Format = (document, names) =>
   Array.isArray(document) ? document.flatMap((conversation) => chatGpt(conversation, names) ?? []) : undefined;
 
-/** A tree of messages; the way to the current one is the conversation, other branches were regenerated. */
+/**
+ * Reads ChatGPT's export: a tree of messages. The path to the current message is the conversation; other branches are regenerated answers.
+ */
 const chatGpt: Format = (document) => {
   const mapping = isRecord(document) ? document["mapping"] : undefined;
   if (!isRecord(document) || !isRecord(mapping)) return undefined;
@@ -115,7 +117,7 @@ function wayTo(mapping: Fields, last: string): Fields[] {
   return follow(mapping, last, ({ parent }) => textOf(parent)).reverse();
 }
 
-/** From the node without parent and without message, else the first without parent, by the last child of each. */
+/** Returns the path of last children. It begins at the node without parent and message, else at the first node without parent. */
 function newestWay(mapping: Fields): Fields[] {
   const roots = Object.entries(mapping).filter(([, node]) => isRecord(node) && (node["parent"] ?? null) === null);
   const bare = roots.find(([, node]) => ((node as Fields)["message"] ?? null) === null);
@@ -137,7 +139,7 @@ function follow(mapping: Fields, first: string, next: (node: Fields) => string):
   return [...way.values()];
 }
 
-/** A spoken turn is a part with a text; code has a text and no parts. */
+/** Adds a message. A spoken turn has its text in a part; code has a text and no parts. */
 function addChatGpt(transcript: Transcript, message: unknown, begun: string | undefined): void {
   if (!isRecord(message)) return;
   const author = fieldsOf(message["author"])["role"];
@@ -181,7 +183,7 @@ const BESIDE = new Set(
   ),
 );
 
-/** True for a file of an export that is about an account: nobody said it, and it has addresses and numbers of people. */
+/** Returns true for a file of account data in an export: it has no messages, but people's addresses and numbers. */
 export function isOfAccount(name: string, document: unknown): boolean {
   const items: unknown[] = Array.isArray(document) ? document : [document];
   const isOf = (one: unknown): boolean =>
@@ -189,7 +191,7 @@ export function isOfAccount(name: string, document: unknown): boolean {
   return BESIDE.has(name.toLowerCase()) || items.some(isOf);
 }
 
-/** True for what Python counts as true. */
+/** Returns true for a value that Python counts as true. */
 function isTrue(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0;
   return isRecord(value) ? Object.keys(value).length > 0 : Boolean(value);

@@ -1,7 +1,6 @@
 /**
- * Files a set of transcripts: those that changed since they were filed are read and sent, a few at a time. Called by the
- * command `palace mine convos DIR` and by the session miner. Transcripts that vanish keep their drawers: agents delete old
- * ones, and the palace exists to keep them.
+ * Files a set of transcripts: those that changed since they were filed are read and sent, a few at a time. Called by the command `palace
+ * mine convos DIR` and by the session miner. Deleted transcripts keep their drawers, because agents delete old transcripts.
  */
 import { basename, dirname, join } from "node:path";
 import { removeLeftovers } from "../../base/atomic-file.ts";
@@ -24,7 +23,7 @@ export type TranscriptsDeps = FeedDeps & {
   files: readonly TranscriptFile[];
   /** Returns the local name of a source that the palace knows; undefined when it is not ours. */
   nameOf: (sourceFile: string) => string | undefined;
-  /** The folder that holds them under their own names, where MemPalace may have mined them; undefined: they are copies. */
+  /** The folder with the original files, which MemPalace may have mined; undefined if the files are copies. */
   folder?: string;
 };
 
@@ -86,7 +85,7 @@ export async function feedTranscripts(deps: TranscriptsDeps): Promise<MineReport
   return report;
 }
 
-/** True when size and time are as noted and the palace still holds what was noted. It does not read the file. */
+/** Returns true if size and time are as noted and the palace still has the noted source. Does not read the file. */
 function isUnchanged(file: TranscriptFile, entry: Entry, records: ReadonlyMap<string, FilingRecord>): boolean {
   const isHeld = entry.refused !== undefined || records.get(file.sourceFile)?.sha256 === entry.sha256;
   return isAsNoted(file, entry) && isHeld && isWhole(entry, records);
@@ -114,7 +113,7 @@ async function askRecords(
   const records = new Map<string, FilingRecord>();
   for (const record of sources) {
     const name = nameOf(record.sourceFile);
-    // A source filed under this very name comes before one of another home.
+    // A source with exactly this name wins over one from another home.
     if (name !== undefined && (!records.has(name) || record.sourceFile === name)) records.set(name, record);
   }
   return {
@@ -124,10 +123,7 @@ async function askRecords(
   };
 }
 
-/**
- * Returns the source in which each filed conversation is. A conversation often exists twice: exports are made again
- * under other names.
- */
+/** Returns the source of each filed conversation. People export again under other names, so a conversation often exists twice. */
 function knownConversations(
   files: Readonly<Record<string, Entry>>,
   records: ReadonlyMap<string, FilingRecord>,

@@ -22,9 +22,9 @@ import type { Run, TranscriptFile } from "./run.ts";
 import { type Time, timesOf } from "./times.ts";
 import type { Conversation } from "./transcript.ts";
 
-/** Hashes of more conversations do not go into a drawer's metadata: it would be the longest of it by far. */
+/** Most conversations of a file whose hashes are in a drawer's metadata. More would make the metadata too long. */
 const HASHES_MAX = 60;
-/** Between two conversations of a file. */
+/** Text between two conversations of a file. */
 const GAP = "\n\n";
 
 type Prepared = { entry: Entry; reading: Reading; transcript: Conversation; hashes: string[]; isNew: boolean };
@@ -34,7 +34,7 @@ export async function fileTranscript(run: Run, caller: Caller, file: TranscriptF
   const prepared = prepare(run, file);
   if (prepared === undefined) return undefined;
   if ("refused" in prepared) {
-    // A transcript that lost its content does not replace what was filed of it before: that was a memory.
+    // A transcript that lost its content keeps the drawers that were filed of it.
     return settle(run, file, prepared);
   }
   const { entry, reading, transcript } = prepared;
@@ -71,7 +71,7 @@ export async function fileTranscript(run: Run, caller: Caller, file: TranscriptF
   return sent.drawers;
 }
 
-/** True if a run would file it. */
+/** Returns true if a run would file it. */
 export function wouldFile(run: Run, file: TranscriptFile): boolean {
   const prepared = prepare(run, file);
   if (prepared === undefined) return false;
@@ -80,7 +80,7 @@ export function wouldFile(run: Run, file: TranscriptFile): boolean {
   return false;
 }
 
-/** Counts a transcript that is dealt with and was not sent. */
+/** Counts a transcript that needed no sending. */
 export function settle(run: Run, { sourceFile, name }: TranscriptFile, entry: Entry): undefined {
   run.notes.files[sourceFile] = entry;
   if (entry.refused === undefined) run.report.unchanged += 1;
@@ -88,14 +88,14 @@ export function settle(run: Run, { sourceFile, name }: TranscriptFile, entry: En
   return undefined;
 }
 
-/** Returns the other filed form of the same session: the agent's own file, or the transcript that was written from it. */
+/** Returns the other filed source of the same session: the agent's own file, or the transcript made from it. */
 function twinOf({ records, sessions }: Run, { sourceFile }: TranscriptFile): string | undefined {
   const name = sessionNameOf(sourceFile);
   if (name === undefined || records.has(sourceFile)) return undefined;
   return sessions.get(name.uuid)?.find((other) => sessionNameOf(other)?.isWrittenDown !== name.isWrittenDown);
 }
 
-/** Undefined when it cannot be read, or is filed under another name, which is counted. */
+/** Reads a transcript and makes its drawers. Undefined if it cannot be read or is filed under another name; both are counted. */
 function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused: string }) | undefined {
   const twin = twinOf(run, file);
   if (twin !== undefined) {
@@ -175,14 +175,14 @@ function withoutCopies(
   };
 }
 
-/** A memory's type is its room. */
+/** Returns memories as texts with rooms. A memory's type is its room. */
 function piecesOf(memories: readonly Memory[]): Pieces {
   return { texts: memories.map(({ text }) => text), rooms: memories.map(({ type }) => type) };
 }
 
 type Sent = { drawers: number; unchanged: number };
 
-/** Undefined when the broker refuses this transcript alone. */
+/** Sends the drawers in parts. Undefined if the broker refuses only this transcript. */
 async function sendParts(
   run: Run,
   caller: Caller,
@@ -226,7 +226,7 @@ async function sendParts(
   }
 }
 
-/** The end of the next call's drawers, at least one. */
+/** Returns the end of the next part, which has at least one drawer. */
 function endOfPart(texts: readonly string[], from: number): number {
   let size = 0;
   const more = texts.slice(from, from + CONVERSATION_PART_DRAWERS_MAX);

@@ -25,7 +25,7 @@ export function extractMemories(transcript: string, size = DRAWER_SIZE): Memory[
   });
 }
 
-/** Undefined when nothing in it is worth remembering by itself. */
+/** Returns the type of a segment; undefined if no marker of a type is found. */
 function typeOf(segment: string): MemoryType | undefined {
   const prose = proseOf(segment);
   const lower = prose.toLowerCase();
@@ -42,7 +42,7 @@ function typeOf(segment: string): MemoryType | undefined {
   return corrected(best[0], prose, lower, scores);
 }
 
-/** A solved problem becomes a milestone; one with a positive sentiment may be a feeling. */
+/** Returns the corrected type: a solved problem becomes a milestone, and one with a positive sentiment may become a feeling. */
 function corrected(
   type: MemoryType,
   prose: string,
@@ -56,7 +56,7 @@ function corrected(
   return scores.has("milestone") ? "milestone" : scores.has("emotional") ? "emotional" : type;
 }
 
-/** Counts a pair once per line: its first part matches everything up to the last match of its second. */
+/** Counts matches of a marker. A pair counts once per line, as in upstream, where it is one pattern with `.*`. */
 function occurrences(text: string, marker: Marker): number {
   if (typeof marker === "function") return text.match(marker())?.length ?? 0;
   const [first, second] = [marker[0](), marker[1]()];

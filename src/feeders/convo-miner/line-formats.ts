@@ -39,12 +39,12 @@ export class LineFormat {
     this.#read(line, this.#open);
   }
 
-  /** Undefined: too little, or not this format. */
+  /** Returns the conversation; undefined if there are too few messages, or in another format. */
   conversation(): Conversation | undefined {
     return this.isSure() ? this.#open.transcript.conversation() : undefined;
   }
 
-  /** True once it has found a conversation. */
+  /** Returns true if it has found a conversation. */
   isSure(): boolean {
     const { hasHeader, transcript } = this.#open;
     if (!this.#needsHeader) return transcript.count >= (hasHeader ? 1 : MESSAGES_MIN);
@@ -69,7 +69,7 @@ function claudeLine(line: Fields, open: Open): void {
   const { transcript, tools } = open;
   const message = line["message"] ?? {};
   if (!isRecord(message)) return;
-  // Only Claude Code's own files have it: one message of such a file is a conversation, and none is none.
+  // Only Claude Code's own files have this field. In such a file a single message is a conversation.
   if ("parentUuid" in line) open.hasHeader = true;
   if (isUnsaid(line)) return;
   const content = spokenContent(message["content"] ?? "");
@@ -81,7 +81,7 @@ function claudeLine(line: Fields, open: Open): void {
       if (block["id"] !== "") tools.set(block["id"], textOf(block["name"] ?? "Unknown"));
     }
     const text = stripNoise(contentText(content, tools));
-    // Several answers in a row are one: a loop of tools.
+    // Successive answers are one answer: a loop of tool calls.
     if (text !== "" && !transcript.extendAnswer(text, at)) transcript.add("assistant", text, at);
   } else if (line["type"] === "user" || line["type"] === "human") {
     const text = stripNoise(contentText(content, tools));
@@ -92,7 +92,7 @@ function claudeLine(line: Fields, open: Open): void {
   }
 }
 
-/** A line's meaning in a format: its header, a message, or nothing. */
+/** Reads a line as a header, a message, or neither. */
 type Reader = (line: Fields, hasHeader: boolean) => "header" | ["user" | "assistant", string] | undefined;
 
 function messagesBy(read: Reader): (line: Fields, open: Open) => void {
@@ -103,7 +103,7 @@ function messagesBy(read: Reader): (line: Fields, open: Open) => void {
   };
 }
 
-/** The events are the conversation; response items repeat it with what was put into the context. */
+/** Reads Codex's events, which are the conversation. Response items repeat it together with inserted context. */
 function codexLine(line: Fields): ReturnType<Reader> {
   if (line["type"] === "session_meta") return "header";
   const payload = line["payload"];
@@ -114,7 +114,7 @@ function codexLine(line: Fields): ReturnType<Reader> {
   return payload["type"] === "agent_message" ? ["assistant", text] : undefined;
 }
 
-/** Lines before the header are not part of the conversation. */
+/** Reads a line of Gemini's format. Lines before the header are not part of the conversation. */
 function geminiLine(line: Fields, hasHeader: boolean): ReturnType<Reader> {
   if (line["type"] === "session_metadata") return "header";
   if (!hasHeader || (line["type"] !== "user" && line["type"] !== "gemini")) return undefined;

@@ -1,14 +1,15 @@
 /**
- * Upstream's patterns and words that tell a decision, a preference, a milestone, a problem and a feeling apart. Data and
- * two pure functions. Used by general.ts. Source: upstream 3.11's general_extractor (palace.md 5.5), whose order decides
- * between equals.
+ * Upstream's patterns and words that tell a decision, a preference, a milestone, a problem and a feeling apart. Data and two pure
+ * functions. Used by general.ts. Source: upstream 3.11's general_extractor (palace.md 5.5), whose order decides between equals.
  */
 import { words } from "../words.ts";
 import { type LazyPattern, pythonPattern } from "./python-pattern.ts";
 
 export type MemoryType = "decision" | "preference" | "milestone" | "problem" | "emotional";
 
-/** A pattern, or two that stand in one line in this order: as one pattern they would cost the square of a long line. */
+/**
+ * A pattern, or two patterns that must match in one line in this order. A single pattern for both would take quadratic time on a long line.
+ */
 export type Marker = LazyPattern | readonly [LazyPattern, LazyPattern];
 
 const r = String.raw;
@@ -51,7 +52,7 @@ the key (is|was|insight); the trick (is|was); now i (understand|see|get it); bui
 deployed; released; prototype; proof of concept; demo`),
       one(r`\bversion \d`),
       one(r`\bv\d+\.\d+`),
-      // The match starts at the first digit of a number: starting at each digit would make a long number cost its square.
+      // The match starts only at the first digit of a number. Otherwise a long number would take quadratic time.
       one(r`(?<!\d)\d+x (compression|faster|slower|better|improvement|reduction)`),
       one(r`(?<!\d)\d+% (reduction|improvement|faster|better|smaller)`),
     ],
@@ -90,7 +91,7 @@ const NEGATIVE = new Set(
 );
 const WORD = pythonPattern(r`\w+`);
 
-/** Counts different words, not their occurrences. */
+/** Returns the sentiment with more distinct words; repetitions do not count. */
 export function sentimentOf(text: string): "positive" | "negative" | "neutral" {
   const found = new Set(text.match(WORD())?.map((word) => word.toLowerCase()));
   const positive = found.intersection(POSITIVE).size;

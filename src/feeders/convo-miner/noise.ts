@@ -1,7 +1,7 @@
 /**
- * Removes what Claude Code and its hooks insert into messages although nobody said it: system tags, hook lines, collapsed
- * output. Pure. Used by line-formats.ts, message by message. Source: palace.md 5.4 "Noise removal". Where upstream's
- * patterns would read the same text again and again, the search is written by hand: a transcript is untrusted input.
+ * Removes what Claude Code and its hooks insert into messages although nobody said it: system tags, hook lines, collapsed output. Pure.
+ * Used by line-formats.ts, message by message. Source: palace.md 5.4 "Noise removal". Where upstream's patterns take quadratic time, this
+ * file searches without patterns, because a transcript is untrusted input.
  */
 import { strip } from "../../memory/text/text.ts";
 import { SPACE } from "./python-pattern.ts";
@@ -82,10 +82,7 @@ function withoutTag(text: string, tag: string): string {
   return kept + text.slice(done);
 }
 
-/**
- * Returns the start of the line that the tag at `at` begins, after an optional `> `; otherwise a position before
- * everything.
- */
+/** Returns the start of the line that the tag at `at` begins, after an optional `> `; otherwise a position before everything. */
 function lineStart(text: string, at: number): number {
   const isStart = (index: number): boolean => index === 0 || text.charAt(index - 1) === "\n";
   if (isStart(at)) return at;

@@ -15,7 +15,7 @@ const QUESTIONS_MIN = 3;
 
 /** Plain data, stored until the file has grown. */
 export type ScanState = {
-  /** States of the formats that the file may still have. */
+  /** States of the formats that are still possible. */
   formats: Partial<Record<LineFormatName, LineState>>;
   questions: number;
   authoredAt: string | null;
@@ -24,7 +24,7 @@ export type ScanState = {
 
 export type LineResult = { format: LineFormatName; conversation: Conversation };
 
-/** Reads a transcript line by line, as every format at once until one of them is sure. */
+/** Reads a transcript line by line, in all formats at once until one of them is certain. */
 export class LineScan {
   readonly #formats: [LineFormatName, LineFormat][];
   #questions = 0;
@@ -63,16 +63,16 @@ export class LineScan {
     if (type === "session_meta") this.#agent = "Codex";
     else if ("parentUuid" in entry) this.#agent ??= "Claude Code";
     for (const [, format] of this.#formats) format.take(entry);
-    // The first format is the one that wins as soon as it has anything.
+    // The first possible format wins as soon as it has a conversation.
     if (this.#formats.length > 1 && this.#formats[0]?.[1].isSure() === true) this.#formats.length = 1;
   }
 
-  /** True when the file is a transcript already and is taken as it is. */
+  /** True if the file is already a transcript in our format. */
   get isPlain(): boolean {
     return this.#questions >= QUESTIONS_MIN;
   }
 
-  /** The agent whose session it is for sure. It never counts as plain text, even while it is empty. */
+  /** The agent, if the file is certainly its session. Such a file never counts as plain text, even if it is empty. */
   get agent(): string | undefined {
     return this.#agent;
   }
@@ -82,7 +82,7 @@ export class LineScan {
     return this.#authoredAt;
   }
 
-  /** The first format that found a conversation. */
+  /** Returns the first format that found a conversation. */
   result(): LineResult | undefined {
     for (const [format, reader] of this.#formats) {
       if (format === "gemini" && this.#agent === "Codex") return undefined;
@@ -103,7 +103,7 @@ export class LineScan {
   }
 }
 
-/** How to read a whole file. `name` is of the file, without folder. */
+/** Options for reading a whole file. `name`: the file's name without folder. */
 export type WholeOptions = { mayBeJson: boolean; name: string; names: SlackNames };
 
 /** Reads a whole text in which LineScan found nothing. Line ends are line feeds. A string is the reason why it is not filed. */

@@ -1,6 +1,6 @@
 /**
- * Notes of the conversation miner between runs: the state of each transcript when it was filed, and where the reading of
- * long ones stopped. Used by file-transcripts.ts and file.ts.
+ * Notes that the conversation miner keeps between runs: the state of each transcript at filing time, and the position at which reading a
+ * long one stopped. Used by file-transcripts.ts and file.ts.
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
@@ -14,14 +14,17 @@ import type { Checkpoint } from "./read.ts";
 /** Digests of a source's first exchange, and of the exchanges that are filed with it. */
 export type Exchanges = { first: string; held: readonly string[] };
 
-/** `hashes`: SHA-256 of each conversation in it. `exchanges`: of one conversation. `without`: sources that hold its beginning. */
+/**
+ * `hashes`: SHA-256 of each conversation. `exchanges`: digests of a single conversation's exchanges. `without`: sources that have its
+ * beginning.
+ */
 export type Entry = NotedSource & { hashes: string[]; exchanges?: Exchanges; without?: readonly string[] };
 
 export type Notes = { schema: 1; files: Record<string, Entry> };
 
 export type NotesPlace = { home: string; wing: string; root: string; palace: string };
 
-/** One file a folder, wing and palace: several palaces may be fed from one home. */
+/** Returns the path of the notes: one file for each folder, wing and palace, because several palaces may be fed from one home. */
 export function notesFile({ home, wing, root, palace }: NotesPlace): string {
   return join(home, ".manifest", wing, `${shortHash(root)}-${shortHash(palace)}.json`);
 }
@@ -31,7 +34,7 @@ export function readCheckpoint(notesDir: string, path: string): Checkpoint | und
   return found["schema"] === 2 ? (found as Checkpoint) : undefined;
 }
 
-/** Undefined removes the checkpoint. */
+/** Writes the checkpoint of a transcript; undefined removes it. */
 export function writeCheckpoint(notesDir: string, path: string, checkpoint: Checkpoint | undefined): void {
   const file = checkpointFile(notesDir, path);
   if (checkpoint === undefined) {

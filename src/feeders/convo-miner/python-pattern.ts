@@ -13,12 +13,15 @@ const BEFORE_LETTER = /\\b(?=[a-zA-Z](?![?*{])|\((?:\?:)?(?:[a-zA-Z](?![?*{])[^(
 /** A `\b` behind a letter, or behind a group whose every alternative ends with one. */
 const BEHIND_LETTER = /(?<=(?<!\\)[a-zA-Z]|\((?:\?:)?(?:[^()|]*(?<!\\)[a-zA-Z]\|)*[^()|]*(?<!\\)[a-zA-Z]\))\\b/g;
 
-/** Built at its first use, and kept: a hundred patterns with classes of Unicode cost more than all else that a short run does. */
+/**
+ * Pattern that is compiled at its first use and cached. Compiling a hundred patterns with Unicode classes takes longer than the rest of a
+ * short run.
+ */
 export type LazyPattern = () => RegExp;
 
 /**
- * Translates a pattern as Python writes it, with \b, \d and \w; a full stop matches all but a line feed. A \b at a
- * letter tests only its other side: each class of Unicode takes V8 a third of a millisecond.
+ * Translates a pattern as Python writes it, with \b, \d and \w; a full stop matches all but a line feed. A \b next to a letter is
+ * translated to a test of the other side only, because each Unicode class takes V8 a third of a millisecond.
  */
 export function pythonPattern(source: string, flags = "gu"): LazyPattern {
   let made: RegExp | undefined;

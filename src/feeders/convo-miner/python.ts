@@ -3,14 +3,14 @@
  * blocks.ts. Numbers come from JSON.parse, so 1.0 reads 1 here; upstream keeps the fraction.
  */
 
-/** Deep enough for any tool's input; deeper JSON is cut off anyway, at 200 characters. */
+/** Greatest depth of JSON. Deeper JSON is truncated anyway, at 200 characters. */
 const DEPTH_MAX = 200;
 
 type Style = {
   comma: string;
   colon: string;
   text: (text: string) => string;
-  /** True, false, and anything else. */
+  /** Words for true, for false, and for null and any other value. */
   words: readonly [string, string, string];
   tooDeep: string;
 };

@@ -13,7 +13,7 @@ import type { Conversation } from "./transcript.ts";
 
 /** Upstream's limit. */
 export const TRANSCRIPT_SIZE_MAX_BYTES = 500 * 1024 * 1024;
-/** Smaller files are read again, which is cheaper than a note about them. */
+/** Least size of a file whose reading can be resumed. Reading a smaller file again is cheaper than a note. */
 export const RESUME_SIZE_MIN_BYTES = 256 * 1024;
 
 /** The position where reading stopped: after a line end, once a conversation had been found. */
@@ -37,17 +37,17 @@ export type Reading = {
   conversations: Conversation[];
   /** The newest time in a .jsonl file. */
   authoredAt: string | undefined;
-  /** Seconds; taken before the bytes, so that a change in between is seen as one by the next run. */
+  /** Time of the last change, s. It is read before the bytes, so that the next run notices a change in between. */
   mtime: number;
   size: number;
   /** Characters that could not be read, if any. */
   lost?: number;
   checkpoint: Checkpoint | undefined;
-  /** Bytes that an earlier run had read and that were only compared. */
+  /** Number of bytes that an earlier run has read. This run only compared their hash. */
   resumedAt: number;
 };
 
-/** A string is the reason why the file is not filed. Throws what the file system throws. */
+/** Reads a transcript. Returns a string with the reason if it is not filed. Throws the file system's errors. */
 export function readTranscript(path: string, options: ReadOptions): Reading | string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -86,7 +86,7 @@ export function readTranscript(path: string, options: ReadOptions): Reading | st
   }
 }
 
-/** Adds up as Python's os.stat does, to the last bit: upstream compares the time with the one in the drawers. */
+/** Computes seconds exactly as Python's os.stat does, because upstream compares them with the time in the drawers. */
 function seconds(ns: bigint): number {
   return Number(ns / 1_000_000_000n) + 1e-9 * Number(ns % 1_000_000_000n);
 }
@@ -134,14 +134,14 @@ function hashPrefix(file: number, { offset, prefixSha256 }: Checkpoint): Hash | 
   return undefined;
 }
 
-/** A line feed is two bytes of it. */
+/** Reads a file in UTF-16, in which a line feed is two bytes. */
 function readUtf16(file: number): Lines {
   const scan = new LineScan();
   for (const line of readWhole(file).text.split("\n")) scan.take(line);
   return { scan, checkpoint: undefined, resumedAt: 0 };
 }
 
-/** The file was small enough, and may have grown since. */
+/** Reads a whole file, up to the size limit: it may have grown since the check. */
 function readWhole(file: number): Decoded {
   return decodeText(readFileSync(file).subarray(0, TRANSCRIPT_SIZE_MAX_BYTES));
 }
@@ -151,7 +151,7 @@ function headOf(file: number): Buffer {
   return buffer.subarray(0, readSync(file, buffer, 0, buffer.length, 0));
 }
 
-/** True if the text begins as JSON does. */
+/** Returns true if the text begins as JSON does. */
 function mayBeJson(text: string): boolean {
   return /^[{[]/.test(text.trimStart());
 }

@@ -1,6 +1,5 @@
 /**
- * Chooses the room of a conversation: the subject with the most keywords in its beginning. Pure. Used by file.ts. Source:
- * palace.md 5.3.
+ * Chooses the room of a conversation: the subject with the most keywords in its beginning. Pure. Used by file.ts. Source: palace.md 5.3.
  */
 import { head } from "../../memory/text/text.ts";
 import { words } from "../words.ts";

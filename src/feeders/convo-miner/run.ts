@@ -36,13 +36,13 @@ export type MineReport = RunReport & {
   wing: string;
   /** Transcripts found. */
   files: number;
-  /** Drawers of filed transcripts that were there already. */
+  /** Drawers of filed transcripts that the palace had already. */
   kept: number;
 };
 
 export type Run = Omit<FeedDeps, "caller"> & {
   options: MineOptions;
-  /** Folder for what is remembered between runs. */
+  /** Folder for notes between runs. */
   notesDir: string;
   notes: Notes;
   /** The palace's filing records, by the names used here. */
@@ -53,7 +53,7 @@ export type Run = Omit<FeedDeps, "caller"> & {
   known: Map<string, string>;
   /** Exchanges that each source holds. */
   exchanges: Map<string, Exchanges>;
-  /** The people of the Slack export that a file is of; undefined if it is of none. */
+  /** Returns the people of a file's Slack export; undefined for any other file. */
   slackNames: (path: string) => SlackNames | undefined;
   report: MineReport;
 };

@@ -1,7 +1,7 @@
 /**
- * Slack's export: a file per day and channel. Names and channels are written out, and what only marks the text up is taken
- * away. Pure. Used by exports.ts and file-transcripts.ts. Upstream files a day of one message as JSON, keeps the ids of users,
- * and ends every day with a line about speakers, which becomes a drawer of its own.
+ * Slack's export: a file per day and channel. Ids of users and channels are replaced by names, and markup is removed. Pure. Used by
+ * exports.ts and file-transcripts.ts. Upstream files a day of one message as JSON, keeps the ids of users, and ends every day with a line
+ * about speakers, which becomes a drawer of its own.
  */
 import { isRecord } from "../../base/is-record.ts";
 import { strip } from "../../memory/text/text.ts";
@@ -23,7 +23,7 @@ export function slackNamesOf(document: unknown): SlackNames {
   return new Map(users.map((user) => [textOf(user["id"]), nameOf(user)] as const).filter(([id, name]) => id && name));
 }
 
-/** Several people speak: the first speaker is the user, and each new one takes the other role than the last message had. */
+/** Returns a transcript. The first speaker is the user. Each new speaker gets the other role than the message before. */
 export function slackTranscript(items: readonly unknown[], names: SlackNames): Transcript {
   const transcript = new Transcript();
   const roles = new Map<string, Role>();
@@ -41,7 +41,7 @@ export function slackTranscript(items: readonly unknown[], names: SlackNames): T
   return transcript;
 }
 
-/** A speaker's name must not look like the transcript around it. */
+/** Returns the speaker's name without characters that have a meaning in a transcript. */
 function speakerOf(item: Fields, names: SlackNames): string {
   const id = textOf(item["user"]);
   const profile = fieldsOf(item["user_profile"]);
@@ -54,7 +54,7 @@ function nameOf(user: Fields): string {
   return textOf(real) || textOf(user["real_name"]) || textOf(shown) || textOf(user["name"]);
 }
 
-/** A bot often says all it has to say in attachments. */
+/** Returns a message's attachments, in which bots often have their text. */
 function attachments(item: Fields): Fields[] {
   return Array.isArray(item["attachments"]) ? item["attachments"].filter(isRecord) : [];
 }

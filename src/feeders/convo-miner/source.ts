@@ -38,7 +38,7 @@ export function wingOf(root: string, given: string | undefined): string {
   return isOfTool(root) ? "wing_api" : wingOfFolder(root);
 }
 
-/** True for a folder where coding agents keep their sessions. */
+/** Returns true for a folder where coding agents keep their sessions. */
 function isOfTool(root: string): boolean {
   const parts = root.split(sep);
   const isClaude = parts.some((part, index) => part === ".claude" && parts[index + 1] === "projects");

@@ -103,7 +103,7 @@ export function splitTranscript({ path, stats: found }: Transcript, options: Spl
   }
 }
 
-/** True if something other than this very session has the name. */
+/** Returns true if a file with the name exists and has other content. */
 function isTaken(target: string, content: Buffer): boolean {
   const stats = lstatSync(target, { throwIfNoEntry: false });
   if (stats === undefined) return false;
@@ -114,7 +114,7 @@ function exists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Writes a file that is whole and on the disk, or absent. */
+/** Writes a file atomically and syncs it. */
 function publish(target: string, content: Buffer, mode: number): void {
   const temporary = join(dirname(target), `.split-${process.pid}.tmp`);
   rmSync(temporary, { force: true });
@@ -170,7 +170,7 @@ function removeLeftovers(folder: string): void {
   }
 }
 
-/** A pipe or a link in the file's place is neither awaited nor followed. */
+/** Reads a regular file. Does not wait for a pipe and follows no link. */
 function readText(path: string): { text: string; bytes: Buffer; stats: Stats } {
   let file: number | undefined;
   try {

@@ -4,10 +4,10 @@
  */
 import { codePointLength, head, strip, wholeWord } from "../../memory/text/text.ts";
 
-/** Fewer lines are a fragment, which gets no file of its own. */
+/** Fewest lines of a session. A fragment with fewer lines gets no file. */
 const LINES_MIN = 10;
 const HEADER = "Claude Code v";
-/** A header with one of these near it shows an earlier session again. */
+/** Texts near a header that show an earlier session again. */
 const RESTORED = ["Ctrl+E", "previous messages"];
 const NEAR_LINES = 6;
 const TIME_LINES = 50;

@@ -1,7 +1,7 @@
 /**
- * A sweep files every message of Claude Code's transcripts as a drawer of its own, whole, because exchanges of the same
- * files may have left messages out or cut them. The broker files each message once, so the next run continues a killed one.
- * Called by the command `palace mine sweep`. Source: palace.md 5.7 and upstream 3.11's sweeper.
+ * A sweep files every message of Claude Code's transcripts whole, as its own drawer, because the exchanges of the same files may lack
+ * messages or have cut them. The broker files each message once, so the next run continues a killed one. Called by the command `palace mine
+ * sweep`. Source: palace.md 5.7 and upstream 3.11's sweeper.
  */
 import { dirname } from "node:path";
 import { isRecord } from "../../base/is-record.ts";
@@ -33,14 +33,14 @@ export type SweepReport = Pick<RunReport, "skipped" | "failed" | "interrupted" |
 /** The most characters in one call. */
 const PART_SIZE_MAX = 2 * 1024 * 1024;
 
-/** Without a broker, messages are only counted. Errors: the broker's own when it can file nothing at all. */
+/** Sweeps transcripts. Without a broker, it only counts messages. Errors: the broker's own when it can file nothing at all. */
 export async function sweepTranscripts(deps: SweepDeps): Promise<SweepReport> {
   const { files, limit, caller, signal } = deps;
   const report: SweepReport = {
     ...{ files: 0, messages: 0, added: 0, changed: 0, present: 0, skipped: [], failed: 0 },
     ...{ interrupted: false, dryRun: caller === undefined },
   };
-  // A limit counts the transcripts that are read, also those without a message to file.
+  // The limit counts all transcripts that are read, even those without a message to file.
   const chosen = limit === 0 ? files : files.slice(0, limit);
   await fileEach({ ...deps, report }, chosen, {
     limit: 0,
@@ -94,7 +94,7 @@ async function sweepOne(
   await flush();
 }
 
-/** Undefined unless the line is a message of the user or the assistant with all its ids. */
+/** Returns the line's message; undefined unless it is of the user or the assistant and has all its ids. */
 function messageOf(record: Readonly<Record<string, unknown>>): SweptMessage | undefined {
   if (record["type"] !== "user" && record["type"] !== "assistant") return undefined;
   const said = record["message"];

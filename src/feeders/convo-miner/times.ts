@@ -1,12 +1,12 @@
 /**
- * Finds when the parts of a transcript were said: old parts keep their times when the transcript grows. Upstream gives every
+ * Finds the time at which each part of a transcript was said. Old parts keep their times when the transcript grows. Upstream gives every
  * drawer of a file the newest time in it. Pure. Used by the files beside this one.
  */
 
-/** From `start`, a position in a text, on it was said at `at`; "" if that is unknown. */
+/** Time `at` of the text from the position `start` on; "" if unknown. */
 export type Time = [start: number, at: string];
 
-/** Everything that may be dropped where a text is cut. */
+/** Characters that may be dropped where a text is cut. */
 const WHITE = /[\s\x1c-\x1f\x85]+/g;
 
 /** Returns the time as ISO 8601 from text, or from a number of seconds or milliseconds since the epoch; undefined for none. */
@@ -17,7 +17,7 @@ export function timeIn(value: unknown): string | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
 }
 
-/** A greater number is one of milliseconds: as seconds it would be the year 5138. */
+/** Greatest number of seconds. A greater number is in milliseconds: as seconds it would be the year 5138. */
 const SECONDS_MAX = 1e11;
 
 export function newer(one: string | undefined, other: string | undefined): string | undefined {

@@ -1,7 +1,6 @@
 /**
- * Builds upstream's transcript from messages: `> ` before the user's text, the answer below it, a blank line after each
- * pair. It takes one message after the other, and its state can be saved and resumed: all but the last pair is final.
- * Source: palace.md 5.4.
+ * Builds upstream's transcript from messages: `> ` before the user's text, the answer below it, a blank line after each pair. It takes one
+ * message after the other, and its state can be saved and resumed: all but the last pair is final. Source: palace.md 5.4.
  */
 import { newer, type Time } from "./times.ts";
 

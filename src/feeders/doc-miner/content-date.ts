@@ -27,7 +27,7 @@ const ISO = new RegExp(String.raw`${START}(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})${E
 /** A time may follow in front matter. */
 const ISO_TIME = /^(\d{4})-(\d{1,2})-(\d{1,2})[Tt\s]\d/;
 const NUMERIC = new RegExp(String.raw`${START}(\d{1,2})[/-](\d{1,2})[/-](\d{2,4})${END}`, "gu");
-/** Upstream takes no "of" between day and month; people write it. */
+/** Matches a full date. Unlike upstream, "of" may be between day and month. */
 const COMPLETE = new RegExp(
   [
     String.raw`${START}(?<year>\d{4})[-/.\s]+(?<second>\d{1,2})[-/.\s]+(?<third>\d{1,2})${END}`,
@@ -44,7 +44,7 @@ export function contentDate(stem: string, content: string, mtimeMs: number): { d
   const { front, body } = splitFrontMatter(strip(content.startsWith("\uFEFF") ? content.slice(1) : content));
   const stated = frontMatterDate(front);
   if (stated !== undefined) return { date: stated, by: "front matter" };
-  const text = firstLines(body);
+  const text = body.slice(0, 8192).split("\n", LINES_MAX).join("\n");
   const written = isoDate(text) ?? numericDate(text) ?? completeDate(text);
   if (written !== undefined) return { date: written, by: "text" };
   const changed = new Date(mtimeMs);
@@ -52,7 +52,7 @@ export function contentDate(stem: string, content: string, mtimeMs: number): { d
   return { date: date ?? "1970-01-01", by: "modification time" };
 }
 
-/** The first text that looks like a date decides. */
+/** Returns the first ISO date; undefined if the first text that looks like one is invalid. */
 function isoDate(text: string): string | undefined {
   const [, year, month, day] = ISO.exec(text) ?? [];
   return year === undefined ? undefined : format(Number(year), Number(month), Number(day));
@@ -100,11 +100,6 @@ function splitFrontMatter(content: string): { front: string; body: string } {
   if (end < 0) return { front: "", body: content };
   const feed = content.indexOf("\n", end + 1);
   return { front: content.slice(3, end), body: feed < 0 ? content : content.slice(feed + 1) };
-}
-
-/** Bounded: a megabyte without a line feed is not scanned for dates. */
-function firstLines(text: string): string {
-  return text.slice(0, 8192).split("\n", LINES_MAX).join("\n");
 }
 
 function format(year: number, month: number, day: number): string | undefined {

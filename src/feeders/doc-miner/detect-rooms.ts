@@ -94,7 +94,7 @@ function roomOf(folder: string): string | undefined {
   return ROOM_OF_FOLDER.get(folder.toLowerCase().replaceAll("-", "_"));
 }
 
-/** The feeder refuses a project file with a room whose name it cannot use. */
+/** Returns true if the feeder accepts the room's name in a project file. */
 function isUsable(room: string): boolean {
   try {
     return checkName(room, "room") === room;

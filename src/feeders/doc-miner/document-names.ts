@@ -1,16 +1,12 @@
 /**
- * The allow-list of the docs feeder: names that are documentation, names that only look like it, folders that are never
- * entered. Pure, by name alone. Used by the walk (survey.ts) and by `why`. Source: palace.md 5.1 for folders and upstream's
- * own files.
+ * The allow-list of the docs feeder: names that are documentation, names that only look like it, folders that are never entered. Pure:
+ * reads only names. Used by the walk (survey.ts) and by `why`. Source: palace.md 5.1 for folders and upstream's own files.
  */
 import { extname } from "node:path";
 import { words } from "../words.ts";
 import { PROJECT_FILES } from "../../base/project-names.ts";
 
-/**
- * `sniff`: taken when its first line calls a shell. `weigh`: taken when it is prose. `refuse`: a document by its kind, left out on
- * purpose.
- */
+/** `sniff`: filed if its first line names a shell. `weigh`: filed if it is prose. `refuse`: a kind of document that is never filed. */
 export type Verdict = { kind: "take" | "sniff" | "weigh" | "leave" | "refuse"; why: string; outcome?: string };
 
 const PROSE = new Set([".md", ".mdx", ".rst"]);
@@ -75,14 +71,14 @@ export function judgeName(name: string): Verdict {
   if (kind === ".json" && !JSON_DOCUMENT.test(name)) return { kind: "leave", why: "JSON that is data" };
   if (kind !== "" && kind !== ".json" && !TEXT.has(kind)) return { kind: "leave", why: `not documentation (${kind})` };
   const parts = name.toLowerCase().split(/[^a-z0-9]+/);
-  // A chapter about passwords has such a name, too.
+  // The file may also be a chapter about passwords, so its text decides.
   if (parts.some((word) => SECRET_WORDS.has(word)))
     return { kind: kind === ".txt" ? "weigh" : "refuse", why: "looks like a secret" };
   if (kind === "") return { kind: "sniff", why: "no extension" };
   return { kind: "take", why: kind === ".json" ? "JSON that describes the project" : `text (${kind})` };
 }
 
-/** True when a file starts with a `#!` line that names a shell. */
+/** Returns true when a file starts with a `#!` line that names a shell. */
 export function isShellScript(head: string): boolean {
   return /^#!\s*\S*\/(?:env\s+(?:-\S+\s+)*)?(?:\S*\/)?(?:ba|z|da|k)?sh(?:\s|$)/.test(head);
 }

@@ -15,7 +15,7 @@ import { isOfOlderBroker, sendText } from "./send-parts.ts";
 import { type Document, type Found, readDocument, type Unread } from "./survey.ts";
 import { type Entry, stageDocument, stagedPath, unstageDocument } from "./staging-area.ts";
 
-/** True if nothing of it would be filed. */
+/** Returns true if the text is too short to be filed. */
 export function isTooShort(text: string, { filing }: FeedOptions): boolean {
   const least = Math.max(1, filing.cut.sizeMin);
   return codePointLength(strip(text).slice(0, 2 * least)) < least;
@@ -32,7 +32,7 @@ export async function fileDocument(run: Run, caller: Caller, found: Found): Prom
     settle(run, found.path, entry, how);
   };
   if ("refused" in document) {
-    // Upstream keeps what it filed of a file that has become unreadable.
+    // Upstream keeps the drawers of a file that has become unreadable.
     if (run.options.front.removes) await removeDocument(run, caller, found.path);
     settled(document.refused, "unchanged");
     return undefined;
@@ -51,7 +51,7 @@ export async function fileDocument(run: Run, caller: Caller, found: Found): Prom
   return drawers;
 }
 
-/** Undefined when the broker refuses this document alone, or it is too long; the others may still be filed. */
+/** Sends a document. Undefined if the document is too long or the broker refuses only this document. */
 async function sendDocument(
   run: Run,
   caller: Caller,
@@ -129,7 +129,7 @@ export async function inspect(run: Run, found: Found): Promise<Inspected | undef
   return { content, room, entry: { mtime: content.mtime, size: content.size, sha256: content.sha256, room }, isNew };
 }
 
-/** True if the palace held it. */
+/** Removes a document from the palace. Returns true if the palace had it. */
 export async function removeDocument(run: Run, caller: Caller, path: string): Promise<boolean> {
   const record = run.records.get(path);
   if (record !== undefined)
@@ -138,7 +138,7 @@ export async function removeDocument(run: Run, caller: Caller, path: string): Pr
   return record !== undefined;
 }
 
-/** Counts a document that is dealt with: filed, unchanged, or with nothing in it that could be filed. */
+/** Counts a document that is finished: filed, unchanged, or without text to file. */
 export function settle(
   { report, options }: Run,
   file: string,

@@ -1,7 +1,7 @@
 /**
- * Files a project's documents: survey, plan, then stage and send what is new, a few at a time. Started by the commands
- * `mempalace-docs DIR` and `palace mine projects DIR`. A run that is killed leaves nothing half-filed: the broker replaces a source in one transaction,
- * and the next run sends what the palace does not hold.
+ * Files a project's documents: survey, plan, then stage and send what is new, a few at a time. Started by the commands `mempalace-docs DIR`
+ * and `palace mine projects DIR`. A killed run leaves no document half-filed: the broker replaces a source in one transaction, and the next
+ * run sends the missing documents.
  */
 import { createHash } from "node:crypto";
 import { realpathSync, statSync } from "node:fs";
@@ -79,7 +79,7 @@ export async function feedDocuments({ options, connect, watch, signal }: Documen
     interrupted: false,
     failed: survey.unreadable.length,
   };
-  // Without notes, the links of a palace that holds documents may be behind.
+  // Without notes, the links may be older than the palace's documents.
   const isBehind = noted === undefined ? records.size > 0 : noted.linksBehind === true;
   const manifest: Manifest = {
     ...{ schema: 1, root, wing: project.wing, rules, files: { ...noted?.files } },
@@ -96,7 +96,7 @@ export async function feedDocuments({ options, connect, watch, signal }: Documen
   return report;
 }
 
-/** Upstream makes them after every mine; they depend only on the drawers. After a kill, the next run makes them. */
+/** Rebuilds the links of the wing, as upstream does after every mine. After a kill, the next run rebuilds them. */
 async function catchUpLinks(run: Run, caller: Caller, isBehind: boolean): Promise<void> {
   const { report, manifest, stage, signal } = run;
   if (signal.aborted) return;
@@ -108,12 +108,12 @@ async function catchUpLinks(run: Run, caller: Caller, isBehind: boolean): Promis
 
 async function perform(run: Run, caller: Caller): Promise<void> {
   const { plan, manifest, stage, report, signal } = run;
-  // The paths are noted before the first is sent, so that a killed run's documents can be found and removed some day.
+  // All paths are noted before the first document is sent, so that a later run can remove documents of a killed run.
   for (const { path } of plan.read) manifest.files[path] ??= null;
   if (plan.read.length + plan.gone.length > 0) manifest.linksBehind = true;
   writeNotes(stage.manifestFile, manifest);
   try {
-    // Removals first: a file that became a folder must leave its name free.
+    // Removals come first, because a path that was a file may now be a folder.
     for (const path of plan.gone) {
       if (signal.aborted) break;
       report.removed += (await removeDocument(run, caller, path)) ? 1 : 0;
@@ -139,7 +139,7 @@ async function rehearse(run: Run): Promise<void> {
     const document = await inspect(run, found);
     if (document === undefined) continue;
     if ("refused" in document) settle(run, found.path, document.refused, "unchanged");
-    // The broker makes no drawer of a shorter text, so the document is not filed.
+    // The broker makes no drawer of so short a text.
     else if (document.isNew && isTooShort(document.content.text, run.options))
       settle(run, found.path, { ...document.entry, drawers: 0 }, "unchanged");
     else if (document.isNew) wouldFile.push(found.path);
@@ -151,7 +151,10 @@ async function rehearse(run: Run): Promise<void> {
 
 type Asked = { records: Map<string, FilingRecord>; isMined: IsMined };
 
-/** MemPalace has never mined our copies. */
+/**
+ * Asks the broker for filing records and, unless this is a run of `docs`, whose copies MemPalace never mined, for sources that MemPalace
+ * has mined.
+ */
 async function askRecords(stage: Stage, { name }: Front, caller: Caller): Promise<Asked> {
   const asked = name === "docs" ? {} : { mined: { by: name, below: stage.root } };
   const { sources, mined } = await caller.call("source.list", { wing: stage.wing, ...asked });
@@ -167,8 +170,8 @@ function recordsOfNotes(stage: Stage, noted: Manifest | undefined): Asked {
 }
 
 /**
- * Without rooms of its own, an upstream project has the one room `general`, which folders of that name lead to; without a
- * project file's rooms, office documents have the room `documents`. The exclusions of such a file apply to `projects`.
+ * Adapts a project to the kind of run. Without configured rooms, `projects` and `formats` have one room: `documents` for `formats` with a
+ * project file, else `general`. `formats` ignores a project file's exclusions.
  */
 function projectOf({ name }: Front, project: Project): Project {
   const exclude = name === "formats" ? [] : project.exclude;
@@ -192,7 +195,7 @@ function openProject(dir: string, { name }: Front): string {
   return root;
 }
 
-/** An unmounted volume looks like a project without documents; it must not empty the palace. */
+/** Refuses a run that would remove all documents: an unmounted volume looks like a project without documents. */
 function assertNotVanished(plan: Plan, documents: number, { dir, force, front, wing }: FeedOptions): void {
   if (documents > 0 || plan.gone.length === 0 || force) return;
   const named = wing === undefined ? "" : ` --wing ${quoted(wing)}`;

@@ -1,12 +1,9 @@
-/**
- * Finds the names under which a user's file may be filed, its own path and those of its staged copies, and the reverse.
- * Reads only.
- */
+/** Finds the names under which a user's file may be filed, its own path and those of its staged copies, and the reverse. Reads only. */
 import { existsSync, realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
 import { findStage, identityOf, knownRoots, stagedPath } from "./staging-area.ts";
 
-/** The name as given comes first, because a source may be a bare name. */
+/** Returns the names under which a file may be filed. The given name comes first, because a source may be a bare name. */
 export function namesOf(file: string, place: { cacheDir: string; palace: string }): string[] {
   const path = resolve(file);
   const real = existsSync(path) ? realpathSync(path) : path;

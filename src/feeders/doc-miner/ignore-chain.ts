@@ -8,7 +8,10 @@ import { Gitignore, type IgnoreVerdict } from "../../base/gitignore.ts";
 
 /** `rules` undefined: they are too complex. */
 type Link = { folder: string; rules: Gitignore | undefined };
-/** Outermost first. Paths are relative to the scanned folder, with `/`; "" is the folder itself. */
+/**
+ * The rules of all .gitignore files above a path, outermost first. Paths are relative to the scanned folder, with `/`; "" is the folder
+ * itself.
+ */
 export type IgnoreChain = readonly Link[];
 
 /** `isUndecided` marks rules that are too complex: the path is left out and reported. */
@@ -16,14 +19,14 @@ export type IgnoreHit = { file: string; pattern: string; isUndecided?: true };
 
 const GITIGNORE_SIZE_MAX_BYTES = 1024 * 1024;
 
-/** The chain inside `folder`, which the caller has decided to enter. */
+/** Returns the chain that applies inside `folder`. */
 export function enterFolder(chain: IgnoreChain, root: string, folder: string, entries: readonly string[]): IgnoreChain {
   const kept = chain.map((link) => withoutOverruled(link, folder));
   const lines = entries.includes(".gitignore") ? readLines(join(root, folder, ".gitignore")) : undefined;
   return lines === undefined ? kept : [...kept, { folder, rules: new Gitignore(lines) }];
 }
 
-/** Drops the rules that match the folder itself, which a nearer one overruled: they must not apply again inside. */
+/** Removes rules that match the folder itself and were overruled by a nearer rule: they must not apply inside the folder. */
 function withoutOverruled({ folder: above, rules }: Link, folder: string): Link {
   return { folder: above, rules: rules?.without(inside(above, folder)) };
 }

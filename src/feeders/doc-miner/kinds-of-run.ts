@@ -1,8 +1,7 @@
 /**
- * The three fronts of this miner. `docs` takes a project's documentation, from copies that are the same on every machine;
- * `projects` is upstream's `mempalace mine DIR`: source code too, filed under the files' own paths; `formats` is its mode
- * `extract`: office documents, converted. They share everything but the choice of files. Used by the files beside this one
- * and by the command line.
+ * The three kinds of run of this miner. `docs` takes a project's documentation, from copies that are the same on every machine; `projects`
+ * is upstream's `mempalace mine DIR`: source code too, filed under the files' own paths; `formats` is its mode `extract`: office documents,
+ * converted. They share everything but the choice of files. Used by the files beside this one and by the command line.
  */
 import { judgeFormat } from "../format-miner/kinds.ts";
 import { folderRefusal, judgeName, type Verdict } from "./document-names.ts";

@@ -1,6 +1,6 @@
 /**
- * Finds documents that the palace holds from a folder inside this one, or around it, which was mined for itself: they are not filed a
- * second time. Used by file-documents.ts. The palace decides; without a broker, the notes do.
+ * Finds documents that the palace already has from a separate mine of a folder inside or around this one, so that they are not filed twice.
+ * Used by file-documents.ts. The palace decides; without a broker, the notes do.
  */
 import { relative, sep } from "node:path";
 import { quoted } from "../../base/shell-word.ts";

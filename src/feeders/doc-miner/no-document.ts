@@ -1,15 +1,15 @@
 /**
- * Recognises files that are not documents although their names suggest so: word lists, minified text, generated files.
- * Nobody searches for their content, and in one project with a model they would be a third of the drawers. Pure, linear
- * in the text. Used by kinds-of-run.ts.
+ * Recognises files that are not documents although their names suggest so: word lists, minified text, generated files. Nobody searches for
+ * their content. In one project with a language model's files they would be a third of the drawers. Pure, linear in the text. Used by
+ * kinds-of-run.ts.
  */
 import { extname } from "node:path";
 
-/** A shorter list counts as one that people keep. */
+/** Fewest entries of a word list. People keep shorter lists by hand. */
 const WORDS_MIN = 500;
 const SHARE = 0.95;
 const WORD_MAX = 40;
-/** Scripts without spaces: a longer run of their letters is a sentence. */
+/** Matches letters of scripts without spaces, in which a long run may be a sentence. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]{7}/u;
 /** A word, or an entry of a model's vocabulary, perhaps with a number after it; no path, assignment or address. */
@@ -27,17 +27,17 @@ const GENERATED =
 /** Generated pages of these kinds are read like others. */
 const PROSE = new Set([".md", ".mdx", ".rst"]);
 
-/** Fewer paragraphs may be somebody's note of passwords. */
+/** Fewest paragraphs of prose. A shorter text may be somebody's note of passwords. */
 const PARAGRAPHS_MIN = 5;
 const PARAGRAPH_WORDS_MIN = 12;
 const PROSE_WORDS_SHARE = 0.8;
-/** A value that mixes letters and digits, alone behind the name of a secret. */
+/** Matches a single value of letters and digits after the name of a secret. */
 const ASSIGNED =
   /^[^\n]{0,80}(?:pass|pwd|secret|token|key|pin)\w{0,20}["']?\s{0,4}[:=]\s{0,4}(?=\S*\d)(?=\S*[a-z])\S{6,200}$/im;
 /** A word, with the punctuation that belongs to it. */
 const PROSE_WORD = /^[("'“*`]*\p{L}[\p{L}'’-]*[)"'”*`,.;:!?]*$/u;
 
-/** True for text in paragraphs that gives no secret a value: a chapter about passwords, not a list of them. */
+/** Returns true for text in paragraphs that gives no secret a value: a chapter about passwords, not a list of them. */
 export function isProse(text: string): boolean {
   if (ASSIGNED.test(text)) return false;
   const isParagraph = (block: string): boolean => {

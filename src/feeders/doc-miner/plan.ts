@@ -21,7 +21,7 @@ export type PlanInput = {
 export type Plan = {
   /** Documents that must be read; some may turn out to be filed already. */
   read: Found[];
-  /** Documents as noted, or as MemPalace filed them. */
+  /** Documents that are unchanged since they were noted or MemPalace filed them. */
   unchanged: Found[];
   /** Paths that were filed from this folder and are no longer documents of it. */
   gone: string[];
@@ -43,13 +43,13 @@ export function planFeed({ survey, manifest, records, isMined, rules, force }: P
   return plan;
 }
 
-/** True when size and time are as noted and the palace still holds what was noted. It does not read the file. */
+/** Returns true if size and time are as noted and the palace still has the noted document. It does not read the file. */
 export function isUnchanged(found: Found, entry: Entry | undefined, record: FilingRecord | undefined): boolean {
   if (entry === undefined || !isAsNoted(found, entry)) return false;
   return entry.refused === undefined ? record?.sha256 === entry.sha256 : record === undefined;
 }
 
-/** True for the same content in the same room, whatever the time. The room is known only where a note exists. */
+/** Returns true for the same content in the same room, whatever the time. The room is known only where a note exists. */
 export function isFiled(
   sha256: string,
   room: string,
@@ -81,7 +81,7 @@ function recordsBelow(base: string, records: readonly FilingRecord[]): Map<strin
   return new Map(below.map((record) => [record.sourceFile.slice(base.length), record]));
 }
 
-/** A path that could not be read, or judged, does not count as gone, nor what is below it. */
+/** Returns true for a path at or below one that could not be read or decided. It does not count as gone. */
 function isHidden(path: string, unknown: ReadonlySet<string>): boolean {
   for (let end = path.length; end > 0; end = path.lastIndexOf("/", end - 1))
     if (unknown.has(path.slice(0, end))) return true;

@@ -52,7 +52,7 @@ function findFile(root: string): { name: string; path: string; text: string } | 
   return undefined;
 }
 
-/** The file must be below `within`: a peer that may have a folder mined may not read what a link out of it points to. */
+/** Reads the project file. It must be below `within`: a peer with access to a folder must not read files elsewhere through a link. */
 function readSettings(path: string, within: string, refuse: (what: string) => PalaceError): string {
   const real = realpathSync(path);
   if (!real.startsWith(within)) throw refuse("it is a link out of the folder");
@@ -96,7 +96,7 @@ function readRooms(value: unknown, file: string): readonly Room[] | undefined {
   });
 }
 
-/** A single pattern needs no list. Source: upstream 3.11, `exclude_patterns`. */
+/** Reads the patterns: a list, or a single pattern. Source: upstream 3.11, `exclude_patterns`. */
 function readPatterns(value: unknown): string[] {
   const all: unknown[] = Array.isArray(value) ? value : [value];
   return all.filter((one) => typeof one === "string" || typeof one === "number").map(String);

@@ -16,7 +16,7 @@ export type Registry = {
 
 const NONE: Registry = { names: [], namesIn: () => [], topicsByWing: {} };
 
-/** Empty when the file is missing or unreadable: upstream goes on then as well. */
+/** Reads the registry. Empty if the file is missing or unreadable, as in upstream. */
 export function readRegistry(file: string): Registry {
   const parsed = readJson(file);
   if (!isRecord(parsed)) return NONE;
@@ -35,13 +35,15 @@ export function readRegistry(file: string): Registry {
   return { names, namesIn: finderOf(names), topicsByWing };
 }
 
-/** A category is a list of names, or an object that has them as keys. */
+/** Returns the names of a category: a list, or the keys of an object. */
 function namesOf(category: unknown): string[] {
   const names = Array.isArray(category) ? category : isRecord(category) ? Object.keys(category) : [];
   return names.filter((name) => typeof name === "string" && name !== "") as string[];
 }
 
-/** This filter only avoids sending names in vain; the broker searches each drawer, with word boundaries. */
+/**
+ * Returns the names in the whole document. It only reduces the names that are sent: the broker searches each drawer with word boundaries.
+ */
 function finderOf(names: readonly string[]): (text: string) => string[] {
   const known = names.map((name) => ({ name, pattern: new RegExp(anyCase(name), "iu") }));
   return (text) =>

@@ -12,8 +12,8 @@ import { findStage, knownRoots, readManifest } from "./staging-area.ts";
 export type Root = { root: string; from: { why: string; wing: string | undefined } };
 
 /**
- * Returns the folder that a run would have scanned: named, filed before, with a project file, under version control; in
- * this order.
+ * Returns the folder that a run would scan. The first that exists: the given folder, one filed before, one with a project file, one under
+ * version control.
  */
 export function findRoot(file: string, { dir, cacheDir }: { dir: string | undefined; cacheDir: string }): Root {
   if (dir !== undefined) return { root: realpathSync(dir), from: { why: "--dir", wing: undefined } };
@@ -30,7 +30,7 @@ export async function projectAround(
   const found = findProject(join(folder, "any"), cacheDir);
   if (found === undefined) return undefined;
   const { root, from } = found;
-  // An unusable project file must not keep a note from being filed.
+  // A note must be filed even if the project file is invalid.
   const wing = from.wing ?? (await readProject(projectFolder(root), undefined).catch(() => undefined))?.wing;
   return { root, wing: wing ?? wingOfFolder(projectFolder(root)) };
 }

@@ -1,7 +1,4 @@
-/**
- * The types of one run of the docs feeder: its state, input and output. Used by the files beside it and by the command
- * line.
- */
+/** The types of one run of the docs feeder: its state, input and output. Used by the files beside it and by the command line. */
 import type { FilingSettings } from "../../config/filing.ts";
 import type { FilingRecord } from "../../protocol/spec.ts";
 import type { FeedDeps, RunReport } from "../run.ts";

@@ -1,7 +1,6 @@
 /**
- * Sends a document's text to the broker: in the call that files it, or in parts before that call when it is too long for
- * one message. A run that dies between the parts has changed nothing; the next one begins the document again. Used by
- * file-document.ts.
+ * Sends a document's text to the broker: in the call that files it, or in parts before that call when it is too long for one message. A run
+ * that dies between the parts has changed nothing; the next one begins the document again. Used by file-document.ts.
  */
 import { randomUUID } from "node:crypto";
 import { PalaceError } from "../../base/errors.ts";
@@ -9,10 +8,7 @@ import type { SourceContent, SourcePart } from "../../protocol/filing.ts";
 import { SOURCE_CALL_MAX_BYTES, SOURCE_PART_MAX } from "../../protocol/limits.ts";
 import { type Caller, send } from "../send.ts";
 
-/**
- * Returns the text's fields for `source.replace`. Errors: those of send; PROTOCOL_UNKNOWN_METHOD from a broker that takes
- * no parts.
- */
+/** Returns the text's fields for `source.replace`. Errors: those of send; PROTOCOL_UNKNOWN_METHOD from a broker that takes no parts. */
 export async function sendText(
   caller: Caller,
   signal: AbortSignal,
@@ -29,7 +25,7 @@ export async function sendText(
   return { parts: { sending, length: text.length } };
 }
 
-/** An older broker accepts no long documents, but all others. */
+/** Returns true for the error of an older broker, which accepts no documents in parts. */
 export function isOfOlderBroker(error: unknown): error is PalaceError {
   return error instanceof PalaceError && error.code === "PROTOCOL_UNKNOWN_METHOD";
 }

@@ -1,7 +1,7 @@
 /**
- * The staging area of the docs feeder: `<cache>/mempalace-docs/<wing>/<path>` holds a copy of every filed document with
- * the original's time, and the staged path is the document's `source_file` in the palace. Used by file-documents.ts and `why`.
- * Beside it, under `.manifest`, one note per wing, folder and palace of what was filed from there. README.md has the why.
+ * The staging area of the docs feeder: `<cache>/mempalace-docs/<wing>/<path>` holds a copy of every filed document with the original's
+ * time, and the staged path is the document's `source_file` in the palace. Used by file-documents.ts and `why`. Beside it, `.manifest` has
+ * one note per wing, folder and palace with the filed documents. README.md gives the reasons.
  */
 import {
   existsSync,
@@ -33,7 +33,7 @@ export type Manifest = {
   /** Identifies the room rules in force when the entries were made. */
   rules: string;
   files: Record<string, Entry | null>;
-  /** True when something may have been sent since the wing's hallways and tunnels were made. */
+  /** True if documents may have been sent since the wing's hallways and tunnels were made. */
   linksBehind?: true;
 };
 
@@ -46,7 +46,7 @@ export type Stage = Readonly<{
   /** Folder below the wing: "" for the wing's first project, else a name made from the project's folder. */
   prefix: string;
   manifestFile: string;
-  /** The manifest of this project from its former folder, which is gone. */
+  /** The manifest of this project under its former folder, if the project was moved. */
   formerManifestFile: string | undefined;
 }>;
 
@@ -94,7 +94,7 @@ export function claimStage(options: StageOptions): Stage {
   if (stage.formerManifestFile !== undefined) writeFileAtomic(ownerFile(notes), content);
   else {
     try {
-      // Exclusive: of two projects that start at once, one gets the folder and the other sees it below.
+      // The flag `wx` lets only one of two projects that start at once get the folder. The other one finds its owner below.
       writeFileSync(ownerFile(notes), content, { flag: "wx", mode: 0o600 });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
@@ -104,13 +104,13 @@ export function claimStage(options: StageOptions): Stage {
   return stage;
 }
 
-/** The absolute path that a document is filed under. */
+/** Returns the absolute path that a document is filed under. */
 export function stagedPath(stage: Stage, path: string): string {
   return stage.isInPlace ? join(stage.root, path) : join(stage.home, stage.wing, stage.prefix, path);
 }
 
 /**
- * The part of a staged path that is the same under another home directory (host and container): the path below the
+ * Returns the part of a staged path that is the same under another home directory (host and container): the path below the
  * staging area. Undefined for a source_file that is not a staged path.
  */
 export function identityOf(sourceFile: string, wing: string): string | undefined {
@@ -135,7 +135,7 @@ export function stageDocument(stage: Stage, path: string, bytes: Buffer, mtime: 
   }
 }
 
-/** A former file may be a folder by now, and the reverse. */
+/** Removes a staged file where a folder is needed now, and the reverse. */
 function clearWay(stage: Stage, target: string): void {
   const parts = relative(stage.home, target).split(sep);
   for (let count = 1; count <= parts.length; count += 1) {
@@ -152,7 +152,7 @@ export function unstageDocument(stage: Stage, path: string): void {
   if (stage.isInPlace) return;
   const target = stagedPath(stage, path);
   try {
-    // A folder of this name holds other documents by now.
+    // The name may now be a folder with other documents.
     if (!lstatSync(target).isFile()) return;
   } catch {
     return;
@@ -193,7 +193,7 @@ function readOwner(notes: string): string | undefined {
   return typeof root === "string" ? root : undefined;
 }
 
-/** True when the owner's folder had the same name elsewhere and is gone: the project was moved, and is not a second one. */
+/** Returns true if the owner's folder had the same name elsewhere and no longer exists: the project was moved. */
 function isMoved(owner: string, root: string): boolean {
   return basename(owner) === basename(root) && !existsSync(owner);
 }

@@ -33,7 +33,7 @@ export type Survey = {
   skipped: Skip[];
   /** Paths that could not be read: they and the paths below are unknown. */
   unreadable: string[];
-  /** Paths whose rules are too complex: whether these, and what is below, are documents is not known. */
+  /** Paths whose ignore rules are too complex to apply, so that it is unknown whether they and the paths below are documents. */
   undecided: string[];
 };
 /**
@@ -41,15 +41,15 @@ export type Survey = {
  * file's own, to be copied.
  */
 export type Document = { bytes?: Buffer; text: string; lost?: number; sha256: string; mtime: number; size: number };
-/** The reason why a document is not filed. `isPassing`: the same file may be readable later. */
+/** Reason why a document is not filed. `isPassing`: the same file may be readable later. */
 export type Unread = { reason: string; outcome: string; isPassing: boolean };
-/** Throws the file system's error when the file cannot be read. A string is the reason why it is not filed. */
+/** Reads one document. Throws the file system's error if the file cannot be read. Returns a string with the reason if it is not filed. */
 export type DocumentReader = (root: string, path: string) => Document | string | Promise<Document | Unread>;
 
 /** Deeper trees are cut off and reported; no project made by people is that deep. */
 const DEPTH_MAX = 100;
 const HEAD_SIZE_BYTES = 128;
-/** Enough to tell prose from a list. */
+/** Bytes that are read to tell prose from a list. */
 const START_SIZE_BYTES = 64 * 1024;
 
 export type SurveyRules = {
@@ -60,7 +60,7 @@ export type SurveyRules = {
   include: readonly string[];
   /** Patterns as in a .gitignore file, from the project's own settings. */
   exclude: readonly string[];
-  /** The one path that is asked for; no folder is entered but those above it. */
+  /** The only path to judge. Only the folders above it are entered. */
   only?: string | undefined;
   /** Larger files are left out. */
   sizeMaxBytes?: number;
@@ -89,7 +89,7 @@ type Walk = {
 
 const NOBODY = (): void => {};
 
-/** True for a path that `include` names, and for paths above or below it. */
+/** Returns true for a path that `include` names, and for paths above or below it. */
 function isIncluded({ rules }: Walk, path: string): boolean {
   return rules.include.some((one) => path === one || path.startsWith(`${one}/`) || one.startsWith(`${path}/`));
 }
@@ -102,7 +102,7 @@ function ignoredBy(walking: Walk, chain: IgnoreChain, path: string, isFolder: bo
   const hit = own ?? findIgnoreRule(excluded, path, isFolder);
   if (hit?.isUndecided === true) {
     survey.skipped.push({ file: path, reason: `${hit.file} has ${hit.pattern}` });
-    // Text filed of it before stays.
+    // Drawers that were filed of it stay.
     survey.undecided.push(path);
   }
   return hit && `ignored by "${hit.pattern}" in ${own === undefined ? "the project's exclude_patterns" : hit.file}`;
@@ -154,7 +154,10 @@ function skip(survey: Survey, { explain = NOBODY }: SurveyRules, skipped: Skip):
   explain(skipped.reason);
 }
 
-/** A file named by its whole path is always taken; a file in a named folder only if its kind is readable at all. */
+/**
+ * Returns the verdict on a file. A file that `include` names is always filed; a file in a folder that it names only if its kind is
+ * readable.
+ */
 function verdictOf({ rules }: Walk, path: string, name: string): Verdict {
   return rules.include.includes(path) ? { kind: "take", why: "named by --include-ignored" } : rules.front.judge(name);
 }
@@ -201,15 +204,12 @@ function readStart(path: string, size: number): Buffer {
   }
 }
 
-/**
- * Reads one document. A string is the reason why it is not filed. Throws the file system's error when the file cannot be
- * read.
- */
+/** Reads one document. A string is the reason why it is not filed. Throws the file system's error when the file cannot be read. */
 export function readDocument(root: string, path: string): Document | string {
   const file = openSync(join(root, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     if (!isAt(file, join(root, path))) return "reached through a symbolic link";
-    // The time is taken before the bytes: a change in between is seen as one by the next run.
+    // The time is read before the bytes, so that the next run notices a change in between.
     const stat = fstatSync(file);
     if (!stat.isFile()) return "not a regular file";
     if (stat.size > SOURCE_SIZE_MAX_BYTES) return tooLarge(stat.size);
@@ -226,9 +226,8 @@ export function readDocument(root: string, path: string): Document | string {
 }
 
 /**
- * True when the open file is the one at that path, with no link on the way: since the survey a folder may have been
- * replaced by a link, and a peer that may have this project mined may not read files elsewhere. `path` is below a real
- * path.
+ * Returns true if the open file is the one at that path, without a link on the way. Somebody may have replaced a folder by a link since the
+ * survey, and a peer with access to this project must not read files elsewhere. `path` is below a real path.
  */
 function isAt(file: number, path: string): boolean {
   const real = realpathSync(path);

@@ -64,7 +64,7 @@ export async function explainFile(options: WhyOptions, caller: Caller | undefine
   const sources = caller === undefined ? undefined : (await caller.call("source.list", { wing: project.wing })).sources;
   const record = sources === undefined ? undefined : recordsByPath(stage, sources).get(path);
 
-  // A wing from the notes of an earlier run was not given now.
+  // Names the notes as the origin of a wing that comes from an earlier run.
   const wingFrom = options.wing === undefined && from.wing !== undefined ? "as it was filed before" : project.wingFrom;
   const common = { file, project: root, projectFrom: from.why, wing: project.wing, wingFrom };
   const judged = judgePath(root, path, project.exclude);
@@ -95,13 +95,13 @@ export async function explainFile(options: WhyOptions, caller: Caller | undefine
   };
 }
 
-/** A string is the reason why it is not filed. */
+/** Reads a document. Returns a string with the reason if it is not filed. */
 function readTaken(root: string, path: string): Document | string {
   const document = readDocument(root, path);
   return typeof document === "string" ? document : (refuseText(path, document.text) ?? document);
 }
 
-/** The walk of a run, for one path. */
+/** Walks the project as a run does, for one path. */
 function judgePath(root: string, path: string, exclude: readonly string[]): { taken: boolean; reason: string } {
   let reason = "neither a regular file nor a link to one";
   const explain = (why: string): void => void (reason = why);
@@ -109,7 +109,7 @@ function judgePath(root: string, path: string, exclude: readonly string[]): { ta
   return { taken: documents.length > 0, reason };
 }
 
-/** Links in the folders are resolved, the file itself is not: a link is left out for being one. */
+/** Resolves links in the folders but not in the file itself, because a run leaves out links. */
 function realFile(file: string): string {
   try {
     const real = join(realpathSync(dirname(file)), basename(file));

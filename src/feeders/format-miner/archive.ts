@@ -1,12 +1,12 @@
 /**
- * A zip archive in memory, read entry by entry within bounds: a bomb ends the conversion, not the process. Used by the formats
- * that are archives.
+ * Reads a zip archive in memory, entry by entry and within size limits, so that a zip bomb ends the conversion and not the process. Used by
+ * the formats that are archives.
  */
 import type { Readable } from "node:stream";
 import { fromBufferPromise, type Entry, type ZipFile } from "yauzl";
 import { Unconverted } from "./outcome.ts";
 
-/** Unpacked bytes that one document may take, of all that is read of it. */
+/** Most unpacked bytes that are read of one document. */
 const UNPACKED_MAX_BYTES = 256 * 1024 * 1024;
 const ENTRIES_MAX = 20_000;
 /** The signature of a compound file, which wraps office documents with a password, and holds those from before 2007. */
@@ -69,7 +69,7 @@ export class Archive {
   }
 }
 
-/** The first bytes of XML tell whether it is UTF-16. */
+/** Decodes XML as UTF-16 or UTF-8, by its first bytes. */
 function decode(bytes: Buffer): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return bytes.toString("utf16le", 2);
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder("utf-16be").decode(bytes);

@@ -63,7 +63,7 @@ function readBook(xml: string): { about: Map<string, string[]>; chapters: string
   return { about, chapters: [...new Set(order)].flatMap((id) => pages.get(id) ?? []) };
 }
 
-/** Many books obfuscate only their fonts, which locks nothing. */
+/** Returns the encrypted parts. Obfuscated fonts do not count. */
 function lockedParts(xml: string): Set<string> {
   const parts = new Set<string>();
   readXml(xml, {

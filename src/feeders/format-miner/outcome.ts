@@ -9,7 +9,7 @@ export const OUTCOMES = [
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** These outcomes are not noted: the next run may succeed although the file is the same. */
+/** Outcomes that are not noted, because the next run may succeed with the same file. */
 export const PASSING: ReadonlySet<Outcome> = new Set([
   "missing_format_deps",
   "network_timeout",

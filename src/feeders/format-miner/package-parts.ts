@@ -1,7 +1,4 @@
-/**
- * Resolves how the parts of an office document name each other (Open Packaging Conventions). Used by docx.ts, pptx.ts and
- * xlsx.ts.
- */
+/** Resolves how the parts of an office document name each other (Open Packaging Conventions). Used by docx.ts, pptx.ts and xlsx.ts. */
 import { posix } from "node:path";
 import type { Archive } from "./archive.ts";
 import { Unconverted } from "./outcome.ts";

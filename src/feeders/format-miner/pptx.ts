@@ -1,6 +1,5 @@
 /**
- * Converts a presentation to Markdown: slide by slide in order, with titles, text, tables and the speaker's notes. Called
- * by convert.ts.
+ * Converts a presentation to Markdown: slide by slide in order, with titles, text, tables and the speaker's notes. Called by convert.ts.
  */
 import { Archive } from "./archive.ts";
 import { mainPart, relationsOf } from "./package-parts.ts";

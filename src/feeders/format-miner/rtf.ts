@@ -115,7 +115,7 @@ class RtfReader {
   }
 }
 
-/** Bytes beyond ASCII should be written as \'hh; raw ones are UTF-8 or Western. */
+/** Decodes the file's bytes. Bytes beyond ASCII should be written as \'hh; raw ones are UTF-8 or Windows-1252. */
 function decode(bytes: Buffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -37,7 +37,7 @@ export async function readXlsx(bytes: Buffer, max: number): Promise<string> {
 
 type Book = { strings: readonly string[]; dates: ReadonlySet<number>; epochMs: number };
 
-/** Rows and columns without content are left out: a single cell far to the right must not make the table that wide. */
+/** Returns a sheet's rows without empty rows and columns, so that a single distant cell does not widen the table. */
 function readSheet(xml: string, book: Book, bound: Text): string[][] {
   const rows: Map<number, string>[] = [];
   let cell = { type: "", style: -1, column: 0 };
@@ -93,7 +93,7 @@ function columnOf(reference: string): number | undefined {
   return [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1;
 }
 
-/** A string may have several runs; its phonetic reading is not part of it. */
+/** Returns the shared strings. A string may have several runs; its phonetic reading is left out. */
 function sharedStrings(xml: string): string[] {
   const strings: string[] = [];
   let isText = false;

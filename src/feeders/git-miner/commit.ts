@@ -16,13 +16,13 @@ const MERGE_SUBJECT =
   /^Merge (?:(?:remote-tracking )?branch(?:es)?|tags?|commits?|pull request|merge request|[0-9a-f]{7,64})\b/;
 /** A list of conflicts that git adds. */
 const CONFLICTS = /^#?\s?(?:Conflicts:|\t.*)$/;
-/** A commit that a rebase will melt into another one. */
+/** Matches the subject of a commit that a rebase will squash into another one. */
 const MELTED_SUBJECT = /^(?:fixup|squash)! /;
-/** An address of git's trailers, with its brackets; one in a sentence. A place of SSH (`git@host:path`) is none. */
+/** Matches an e-mail address in brackets, as in git's trailers. `IN_TEXT`: in a sentence. `git@host:path` does not match. */
 const IN_BRACKETS = / ?<[^<>\s@]{1,64}@[^<>\s@]{1,255}>/g;
 const IN_TEXT = /(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?!:\S|[/\w-])/g;
 
-/** Undefined for a commit that says something. */
+/** Returns the reason for leaving a commit out; undefined for a commit to be filed. */
 export function whyLeftOut({ message, parents, author, address }: Commit): LeftOut | undefined {
   if (isBot({ name: author, address })) return "bots";
   const [subject = "", ...rest] = message.trim().split("\n");

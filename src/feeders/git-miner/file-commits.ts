@@ -1,7 +1,6 @@
 /**
- * Files the commits of a git repository, newest first: each that says something becomes a source of its own, and one that
- * the palace holds already is not sent. A killed run leaves whole commits, and the next run files the others. Started by
- * `palace mine git`.
+ * Files the commits of a git repository, newest first. Each commit with a meaningful message becomes its own source. Commits that the
+ * palace has already are not sent. A killed run leaves whole commits, and the next run files the others. Started by `palace mine git`.
  */
 import { quoted } from "../../base/shell-word.ts";
 import type { Env } from "../../config/env.ts";
@@ -128,7 +127,7 @@ async function fileLog(run: Run, log: AsyncIterable<Commit>, { total, filed, isS
   report.interrupted = signal.aborted && done < total;
 }
 
-/** Counts a commit that is not new. */
+/** Returns true for a new commit; counts any other. */
 function isNew(found: Found, filed: ReadonlySet<string>, report: GitReport): boolean {
   const why = whyLeftOut(found);
   if (why !== undefined) {
@@ -145,7 +144,7 @@ function isNew(found: Found, filed: ReadonlySet<string>, report: GitReport): boo
   return false;
 }
 
-/** Undefined when the broker refuses this commit alone. */
+/** Files a commit. Undefined if the broker refuses only this commit. */
 async function fileCommit(run: Run, found: Found): Promise<number | undefined> {
   const { caller, wing, report, options, registry, signal } = run;
   if (options.dryRun || caller === undefined) {

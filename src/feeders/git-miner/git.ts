@@ -47,7 +47,7 @@ export function readLog(git: Git, limit: number): AsyncGenerator<Buffer> {
   return output(git, [...LOG, ...(limit > 0 ? [`--max-count=${limit}`] : []), "HEAD", "--"]);
 }
 
-/** A worktree belongs to the clone that holds its commits; that clone may be bare. */
+/** Returns the project's folder: for a worktree, its clone, which may be bare. */
 function rootOf({ own, common }: { own: string; common: string }, top: string): string {
   const isInClone = [".git", ".bare"].includes(basename(common));
   const isTop = own === common && top !== common;
@@ -70,7 +70,7 @@ async function ask(git: Git, ...args: string[]): Promise<string> {
 
 /** Ends git when the reader stops reading. Errors: FEEDER_SOURCE_UNREADABLE, before the end of the output. */
 async function* output({ folder, env }: Git, args: readonly string[]): AsyncGenerator<Buffer> {
-  // In a group of its own, because Ctrl-C is ours to handle.
+  // Its own process group, so that Ctrl-C reaches only our process.
   const child = spawn("git", [...CALM, "-C", folder, ...args], {
     ...{ env: calmEnvironment(env), stdio: ["ignore", "pipe", "pipe"], detached: true },
   });
@@ -102,7 +102,7 @@ function endOf(child: ChildProcess): Promise<number | null> {
       );
     },
   );
-  // It is awaited after the output.
+  // The exit code is awaited after the output.
   ended.catch(() => {});
   return ended;
 }

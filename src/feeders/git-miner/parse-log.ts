@@ -9,7 +9,7 @@ export type Commit = {
   /** ISO time with the author's own offset. */
   authoredAt: string;
   author: string;
-  /** Decides whether a bot wrote it; not filed. */
+  /** E-mail address of the author. It tells bots and is not filed. */
   address: string;
   message: string;
   /** True: the message is longer than MESSAGE_MAX_BYTES, and `message` holds its beginning. */
@@ -19,7 +19,7 @@ export type Commit = {
   fileCount: number;
 };
 
-/** A longer message does not fit a document that is sent in one call. */
+/** Greatest length of a message, which must fit a document sent in one call. */
 export const MESSAGE_MAX_BYTES = 1024 * 1024;
 /** Most names of files that are kept of a commit. */
 export const NAMES_MAX = 50;
@@ -57,7 +57,7 @@ export async function* parseLog(chunks: AsyncIterable<Buffer>): AsyncGenerator<C
   if (commit !== undefined) yield commit;
 }
 
-/** git begins the block of names with a line feed. */
+/** Decodes a file name. git begins the block of names with a line feed. */
 function nameOf(bytes: Buffer, isFirst: boolean): string {
   const name = isFirst && bytes[0] === 0x0a ? bytes.subarray(1) : bytes;
   return decodeText(name).text;
@@ -74,7 +74,7 @@ function commitOf(head: readonly Field[]): Commit {
   };
 }
 
-/** Yields the fields without their NUL. Of a longer field than MESSAGE_MAX_BYTES it keeps the beginning. */
+/** Yields the fields without their NUL. Keeps only the beginning of a field that is longer than MESSAGE_MAX_BYTES. */
 async function* fieldsOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Field> {
   let parts: Buffer[] = [];
   let size = 0;

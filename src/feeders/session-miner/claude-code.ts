@@ -1,7 +1,4 @@
-/**
- * Reads sessions from Claude Code's own transcripts, without side chains and without what nobody said (spoken.ts).
- * Source: harnesses.md 3.4.
- */
+/** Reads sessions from Claude Code's own transcripts, without side chains and inserted lines (spoken.ts). Source: harnesses.md 3.4. */
 import { isUnsaid, spokenContent } from "../convo-miner/spoken.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
 import { openFolder, timeOf } from "./jsonl.ts";
@@ -48,7 +45,7 @@ export function readClaudeCode(head: SessionHead, lines: Iterable<Fields>, inclu
   return session;
 }
 
-/** One message spans several lines, with one block each. */
+/** Adds a line's turn. One message may span several lines, with one block each. */
 function add(turns: Turn[], turn: Turn): void {
   const last = turns.at(-1);
   if (turn.blocks.length === 0) return;

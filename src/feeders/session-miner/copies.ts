@@ -1,6 +1,6 @@
 /**
- * Finds the turns that a session of Claude Code or pi has copied from another. A fork and a resumed session begin with the messages of
- * the other, under the same ids. The staged transcript of the other tells what it is filed with. Used by file-sessions.ts.
+ * Finds the turns that a session of Claude Code or pi has copied from another. A fork and a resumed session begin with the messages of the
+ * other, under the same ids. The staged transcript of the other session shows which messages it is filed with. Used by file-sessions.ts.
  */
 import { readText } from "../notes.ts";
 import { parseJson } from "../../base/parse-json.ts";
@@ -36,7 +36,7 @@ export function copiesIn(
   return copies;
 }
 
-/** The ids of a transcript's lines: a user's turn has one with its own id, an answer begins with that and `-0`. */
+/** Returns the ids of turns in a transcript: a user's line has the turn's id, an answer's first line that id with `-0`. */
 function idsIn(transcript: string): Set<string> {
   return new Set(transcript.split("\n").map((line) => textOf(fieldsOf(parseJson(line))["uuid"])));
 }

@@ -116,7 +116,7 @@ function choose(heads: readonly SessionHead[], { sessions, sinceMs }: SessionOpt
 async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> {
   const { options, source, heads, home, notes, wingOf, report } = run;
   const noted = ofName(notes.sessions, head.id);
-  // When a session is gone, its forks alone hold what they were filed without.
+  // If an original session is deleted, only its forks have the copied turns, so these are filed with the forks.
   const isWhole = noted?.without?.every((id) => heads.has(id) && isAsRead(heads.get(id), noted.read?.[id])) ?? true;
   if (noted?.version === head.version && isWhole && !options.force) {
     if (noted.messages < options.minMessages) {
@@ -129,7 +129,7 @@ async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> 
   }
   const whole = source.read(head);
   if (whole === undefined) return undefined;
-  // A session of pi may give up a branch that its fork goes on with; a file of Claude Code only grows.
+  // A session of pi may abandon a branch that its fork continues. A file of Claude Code only grows.
   const reread = options.harness === "pi" ? { reread: (one: SessionHead) => source.read(one) } : {};
   const copies = options.harness === "opencode" ? whole.copies : copiesIn(whole, head.id, { ...run, ...reread });
   const { session, without } = withoutFiled(whole, copies, notes);
@@ -149,7 +149,7 @@ async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> 
     notes.sessions[head.id] = entry;
     return undefined;
   }
-  // A session that is filed stays where it is, whatever its project is called now: in two wings it would be there twice.
+  // A filed session keeps its wing, even if its project was renamed. Otherwise it would be in two wings.
   const isFiled = options.wing === undefined && noted !== undefined && noted.file !== "";
   const wing = isFiled ? noted.wing : await wingOf(session.directory);
   const file = transcriptName(options.harness, session);
@@ -197,7 +197,7 @@ function staged(home: string, { wing, file }: Pick<stage.Staged, "wing" | "file"
   return { name: file, wing, file: transcript, isPending: false };
 }
 
-/** A session that is not staged yet cannot be examined, so it counts as to be filed. */
+/** Returns a session for a dry run. A session that is not staged yet counts as one to be filed. */
 function rehearsed({ title, turns, updatedMs }: Session, wing: string, path: string): Ready {
   const file = { path, sourceFile: path, name: path, mtime: updatedMs / 1000, size: 0 };
   return { name: `${wing}: ${title} (${turns.length} messages)`, wing, file, isPending: true };

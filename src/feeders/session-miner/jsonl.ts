@@ -1,7 +1,4 @@
-/**
- * Reads sessions that are files of one JSON object per line: it finds them and parses their lines. Used by pi.ts and
- * claude-code.ts.
- */
+/** Reads sessions that are files of one JSON object per line: it finds them and parses their lines. Used by pi.ts and claude-code.ts. */
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
@@ -27,7 +24,7 @@ export function openFolder({ root, what, deep, read }: FolderOptions): SessionSo
     list: () => {
       let names: string[];
       try {
-        names = readdirSync(root, { recursive: true, encoding: "utf8" }) as string[];
+        names = readdirSync(root, { recursive: true, encoding: "utf8" });
       } catch (error) {
         throw new PalaceError(
           "FEEDER_SOURCE_UNREADABLE",

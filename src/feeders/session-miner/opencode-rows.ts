@@ -1,7 +1,6 @@
 /**
- * Converts rows of opencode's database into turns. Pure: the rows come from another program, any version since 1.2,
- * possibly while it writes. Used by opencode.ts. Source: harnesses.md 1.7; for opencode 2 its published types
- * (packages/schema/src/session-message.ts).
+ * Converts rows of opencode's database into turns. Pure: the rows come from another program, any version since 1.2, possibly while it
+ * writes. Used by opencode.ts. Source: harnesses.md 1.7; for opencode 2 its published types (packages/schema/src/session-message.ts).
  */
 import { isRecord } from "../../base/is-record.ts";
 import { parseJson } from "../../base/parse-json.ts";
@@ -28,7 +27,7 @@ export function turnsOf(messages: readonly MessageRow[], parts: readonly PartRow
     // A summary repeats what the session already holds.
     if ((role !== "user" && role !== "assistant") || summary === true) return [];
     const blocks = blocksOf.get(id) ?? [];
-    // A user calls no tools: blocks that a command leaves there were not said by anybody.
+    // Only texts of a user's message count. A command may leave tool blocks there.
     const said = role === "user" ? blocks.filter(({ type }) => type === "text") : blocks;
     return said.length === 0 ? [] : [{ id, role, atMs: time, blocks: said }];
   });
@@ -50,7 +49,7 @@ function typedBlocks(type: string, message: Fields): Block[] {
     case "assistant":
       return list(message["content"]).map(contentBlock).filter(isBlock);
     case "shell": {
-      // The user typed it: it is shown as the tool that agents have for it.
+      // The user typed this shell command. It is shown like an agent's tool call.
       const { command, output } = message;
       const said = isRecord(output) ? textOf(output["output"]) || textOf(output["text"]) : textOf(output);
       return [
@@ -126,7 +125,7 @@ function fileBlock(part: Fields): Block | undefined {
   return name === "" ? undefined : { type: "text", text: `[file ${name}]` };
 }
 
-/** A killed call has no result, and never gets one. */
+/** Reads a tool call. A killed call has no result. */
 function toolBlock(part: Fields): Block {
   const state = fieldsOf(part["state"]);
   const input = fieldsOf(state["input"]);

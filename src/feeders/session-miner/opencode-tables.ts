@@ -1,25 +1,25 @@
 /**
- * The tables of opencode, which has two generations of them; opencode 2 leaves those of 1.x as they were. In 1.x a session's
- * own time does not change with each part: a tool that ends changes only its part. opencode 2 keeps one row a message, ordered by
- * `seq`, changed in place and deleted when the user takes messages back; its reader is made from the published types: the real
- * one was not run. Used by opencode.ts. Source: harnesses.md 1.5, 1.6.
+ * The tables of opencode, which has two generations of them; opencode 2 leaves those of 1.x as they were. In 1.x a session's own time does
+ * not change with each part: a tool that ends changes only its part. opencode 2 keeps one row a message, ordered by `seq`, changed in place
+ * and deleted when the user takes messages back; its reader follows the published types and was not tried with a real opencode 2. Used by
+ * opencode.ts. Source: harnesses.md 1.5, 1.6.
  */
 import type { Database } from "better-sqlite3";
 import { type MessageRow, type PartRow, type TypedRow, turnsOf, typedTurnsOf } from "./opencode-rows.ts";
 import type { Session, SessionHead, Turn } from "./session.ts";
 
 export type Tables = {
-  /** Names them in the report. */
+  /** Name of the generation in the report. */
   generation: string;
   /** The table of sessions. */
   sessions: string;
   columns: Readonly<Record<string, readonly string[]>>;
-  /** The newest time in a session `s`, and what differs after every change of it; from the tables joined to it. */
+  /** SQL for the newest time in a session `s`, and for a version that differs after every change. */
   updated: string;
   version: string;
   joined: string;
   turns: (database: Database, id: string) => Turn[];
-  /** The turns that are copies of an earlier session's. */
+  /** Returns the turns that were copied from an earlier session. */
   copies?: (database: Database, id: string, createdMs: number) => ReadonlyMap<string, string>;
 };
 
@@ -34,7 +34,7 @@ export const FIRST: Tables = {
       ON m.session_id = s.id
     LEFT JOIN (SELECT session_id, count(*) AS count, max(time_updated) AS updated FROM part GROUP BY 1) p
       ON p.session_id = s.id`,
-  // The order never relies on ids alone: their clock wraps (harnesses.md 1.5).
+  // The order does not rely on ids alone, because the clock in them wraps (harnesses.md 1.5).
   turns: (database, id) =>
     turnsOf(
       database
@@ -100,7 +100,7 @@ export function headsOf(database: Database, tables: Tables, includeSubagents: bo
   }));
 }
 
-/** Undefined when these tables do not hold it. */
+/** Reads a session; undefined if it is not in these tables. */
 export function sessionOf(database: Database, tables: Tables, head: SessionHead): Session | undefined {
   const row = database
     .prepare<[string], SessionRow>(
@@ -121,7 +121,7 @@ export function sessionOf(database: Database, tables: Tables, head: SessionHead)
   };
 }
 
-/** A fork begins with copies of an earlier session's messages, under other ids and with their old times. */
+/** Finds copied turns. A fork begins with copies of an earlier session's messages, with other ids and the old times. */
 function copiesIn(database: Database, id: string, created: number): ReadonlyMap<string, string> {
   const rows = database
     .prepare<{ id: string; created: number }, { copy: string; earlier: string | null }>(

@@ -79,7 +79,7 @@ class Opencode implements SessionSource {
           this.#there.includes(tables) ? sessionOf(this.#database, tables, head) : undefined,
         );
         if (live === undefined || frozen === undefined) return live ?? frozen;
-        // opencode 2 may have taken over what 1.x held, or go on after it.
+        // opencode 2 may have copied the messages of 1.x, or only have later ones.
         const since = live.turns[0]?.atMs ?? Infinity;
         const turns = [...frozen.turns.filter(({ atMs }) => atMs < since), ...live.turns];
         return { ...frozen, ...live, turns };
@@ -118,7 +118,7 @@ function assertOpencode(database: SqliteDatabase, file: string): void {
   );
 }
 
-/** True when it cannot be opened in place: read-only folder, no shared memory. */
+/** Returns true when it cannot be opened in place: read-only folder, no shared memory. */
 function isUnopened(error: unknown): boolean {
   const code = String((error as { code?: unknown }).code);
   return code.startsWith("SQLITE_CANTOPEN") || code.startsWith("SQLITE_READONLY");

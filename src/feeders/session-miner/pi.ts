@@ -15,7 +15,7 @@ import {
   type ToolCall,
 } from "./session.ts";
 
-/** pi's argument `path` is upstream's `file_path` in the tools that work on a file. */
+/** Tools whose argument `path` is called `file_path` in upstream. */
 const FILE_TOOLS = new Set(["read", "edit", "write"]);
 
 export function openPi(root: string): SessionSource {

@@ -1,7 +1,4 @@
-/**
- * A session of a coding agent, whichever agent it was. Sources make it (opencode.ts, pi.ts, claude-code.ts), transcribe.ts
- * writes it down.
- */
+/** A session of any coding agent. opencode.ts, pi.ts and claude-code.ts read it; transcribe.ts writes it as a transcript. */
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
 
 export type Block = { type: "text"; text: string } | { type: "reasoning"; text: string } | ToolCall;
@@ -48,7 +45,7 @@ export interface SessionSource {
   /** Names the place, for notes. */
   readonly place: string;
   list(): SessionHead[];
-  /** Undefined when it is gone since it was listed. */
+  /** Returns the session; undefined if it was deleted since it was listed. */
   read(head: SessionHead): Session | undefined;
   close(): void;
 }

@@ -1,7 +1,6 @@
 /**
- * The staging area of the session miner, `<cache>/mempalace-session/<wing>/`: transcripts under names and times that are
- * the same for the same session, and notes of what was written there. The staged path is the drawers' source_file. Used by
- * file-sessions.ts.
+ * The staging area of the session miner, `<cache>/mempalace-session/<wing>/`: transcripts under names and times that are the same for the
+ * same session, and notes of what was written there. The staged path is the drawers' source_file. Used by file-sessions.ts.
  */
 import { mkdirSync, statSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -24,7 +23,7 @@ export type Staged = {
   first?: string;
   /** Sessions that it is a fork of; its transcript leaves out the turns that they were staged with. */
   without?: readonly string[];
-  /** Versions of those sessions, if they may give up what they hold. */
+  /** Versions of those sessions, if they may abandon the copied turns. */
   read?: Readonly<Record<string, string>>;
 };
 
@@ -59,7 +58,7 @@ export function stageTranscript(path: string, content: string, updatedMs: number
   if (Math.abs(mtimeMs / 1000 - seconds) > 0.001) utimesSync(path, seconds, seconds);
 }
 
-/** Losing the notes costs reading every session again. */
+/** Returns the path of the notes. If they are lost, every session is read again. */
 export function notesPath(home: string, harness: string, place: string): string {
   return join(home, ".manifest", `${harness}-${shortHash(place)}.json`);
 }

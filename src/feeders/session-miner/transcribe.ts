@@ -1,7 +1,6 @@
 /**
- * Writes a session as a Claude Code transcript, which the conversation miner reads: a header turn, then every message,
- * each tool's call and result as a pair, reasoning after `[reasoning] `. Pure, and the same bytes for the same session.
- * Used by file-sessions.ts.
+ * Writes a session as a Claude Code transcript, which the conversation miner reads: a header turn, then every message, each tool's call and
+ * result as a pair, reasoning after `[reasoning] `. Pure, and the same bytes for the same session. Used by file-sessions.ts.
  */
 import { createHash } from "node:crypto";
 import type { Block, HarnessName, Session, Turn } from "./session.ts";
@@ -105,7 +104,7 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
 
-/** Undefined for a time outside the calendar. */
+/** Returns ISO 8601 text; undefined for a time outside the calendar. */
 export function isoTime(ms: number): string | undefined {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();

@@ -1,7 +1,7 @@
 /**
- * Writes the answers to `init`: entities.json in the project, known_entities.json for all projects, whose names the miner
- * tags drawers with (palace.md 3.9), and the project's .gitignore. Nothing existing is lost: names are added, other keys
- * stay, and an unreadable file is put aside or left alone.
+ * Writes the answers to `init`: entities.json in the project, known_entities.json for all projects, whose names the miner tags drawers with
+ * (palace.md 3.9), and the project's .gitignore. Existing content is kept: names are added, other keys stay, and an unreadable file is
+ * renamed or not changed.
  */
 import { lstatSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -22,8 +22,7 @@ export function writeProjectEntities(root: string, confirmed: Confirmed): string
 }
 
 /**
- * Adds the names to the registry of all projects. A file that is not a registry is kept beside it. Returns undefined if
- * the file was left alone.
+ * Adds the names to the registry of all projects. A file that is not a registry is renamed. Returns undefined if the file was not changed.
  */
 export function addKnownEntities(path: string, confirmed: Confirmed, wing: string): { keptAs?: string } | undefined {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

@@ -1,7 +1,6 @@
 /**
- * Decides whether a folder holds talks with an AI, by names of models and tools and by the marks of turns (palace.md
- * 5.8). `init` writes the result to origin.json. Pure but for reading the samples; the figures are upstream's, and no
- * model is used.
+ * Decides whether a folder holds talks with an AI, by names of models and tools and by the marks of turns (palace.md 5.8). `init` writes
+ * the result to origin.json. Pure but for reading the samples; the figures are upstream's, and no model is used.
  */
 import { anyCase } from "../../memory/text/text.ts";
 import { WORD } from "../convo-miner/python-pattern.ts";

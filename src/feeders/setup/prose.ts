@@ -1,7 +1,7 @@
 /**
- * Finds names in prose and tells people from projects by what is said of them: people speak and are addressed, projects are
- * built and released (palace.md 5.8). English only. Pure except for reading. Used by discover.ts. Source: upstream's
- * entity_detector of 3.11 and its English patterns, whose names and signals are kept to the letter.
+ * Finds names in prose and tells people from projects by what is said of them: texts say that people speak and that projects are built and
+ * released (palace.md 5.8). English only. Pure except for reading. Used by discover.ts. Source: upstream's entity_detector of 3.11 and its
+ * English patterns, whose names and signals are kept to the letter.
  */
 import { COMMON_WORDS } from "../../memory/closet/common-words.ts";
 import { candidateWords } from "../../memory/closet/name-words.ts";
@@ -139,7 +139,7 @@ function judge(name: string, count: number, text: string, lines: readonly string
   ]);
 }
 
-/** Only the first few signals decide which kinds of signals there are, as they do upstream. */
+/** Scores a name as upstream does: only the first few signals determine the kinds of signals. */
 function scoreOf(name: string, text: string, lines: readonly string[]): Score {
   const quoted = anyCase(name);
   const times = (source: string): number =>

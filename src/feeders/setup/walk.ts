@@ -1,7 +1,4 @@
-/**
- * Walks folders and files as upstream's os.walk does: in the file system's own order, following no link. Used by this
- * folder.
- */
+/** Walks folders and files as upstream's os.walk does: in the file system's own order, following no link. Used by this folder. */
 import { closeSync, constants, fstatSync, openSync, opendirSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
 
@@ -33,7 +30,7 @@ export function readStart(path: string, max: number): string | undefined {
     const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       if (!fstatSync(file).isFile()) return undefined;
-      // At most four bytes a character, and one more for each line feed that came as two.
+      // A character has at most four bytes, and CRLF, which counts as one character, may need one more.
       const bytes = Buffer.alloc(max * 5);
       let length = 0;
       for (let read = 1; read > 0 && length < bytes.length; length += read)
@@ -63,7 +60,7 @@ const BOILERPLATE = new Set(
 );
 const PROSE_MIN = 3;
 
-/** Files whose text is looked at: prose, and where there is hardly any, code as well. */
+/** Returns the files whose text is examined: prose, and code too if there is little prose. */
 export function textFiles(root: string, max: number): string[] {
   const prose: string[] = [];
   const others: string[] = [];

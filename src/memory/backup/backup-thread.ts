@@ -1,4 +1,4 @@
-/** The thread that makes a backup; started for it and ended with it. */
+/** Entry of the worker thread that makes one backup. The thread ends with the backup. */
 import { workerData } from "node:worker_threads";
 import { armFault } from "../../base/fault-point.ts";
 import { type Progress, Steps } from "../../base/job-progress.ts";

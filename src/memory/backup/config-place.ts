@@ -1,11 +1,9 @@
-/**
- * Judges upstream's settings: paths of this machine do not belong to a memory, and paths from elsewhere are wrong here.
- */
+/** Tells whether upstream's settings may be copied between machines: settings that name a path of one machine are wrong on another. */
 import { readFileSync } from "node:fs";
 import { isRecord } from "../../base/is-record.ts";
 
 export const CONFIG = "config.json";
-/** The keys that choose the palace and its collection. */
+/** Keys that choose the palace's folder and its collection. */
 const PLACES = ["palace_path", "collection_name"];
 
 /** Returns true if that config.json is an object that names neither palace nor collection; false for any other file. */

@@ -1,4 +1,4 @@
-/** Which files travel in a backup. */
+/** Names of the files that a backup holds. */
 
 export const LEDGER = "ledger.sqlite3";
 export const EVENTS = "logstream.sqlite3";
@@ -7,10 +7,10 @@ export const EVENTS = "logstream.sqlite3";
  * connect, so it is restored only on request.
  */
 export const TOKENS = "tokens.json";
-/** The address of a door. Older backups hold it, and it is never restored: a file from elsewhere must open no port here. */
+/** Address of a door. Older backups hold this file. A restore never unpacks it, because a file from elsewhere must open no port here. */
 const LISTEN = "listen.json";
 /** Upstream's settings and names, which a restore writes only where they are missing. */
 export const SETTINGS_FILES = ["config.json", "identity.txt", "people_map.json", "known_entities.json"] as const;
 
-/** Only these are ever unpacked, each at most once. */
+/** Names that a restore may unpack, each at most once. */
 export const NAMES: ReadonlySet<string> = new Set([LEDGER, EVENTS, TOKENS, LISTEN, ...SETTINGS_FILES]);

@@ -15,7 +15,7 @@ export type Draft = {
 
 const LOCK = "lock";
 
-/** `prefix` names the purpose. Errors: the file system's. */
+/** Makes and locks a folder. `prefix`: beginning of its name. Errors: the file system's. */
 export function makeDraft(parent: string, prefix: string): Draft {
   for (;;) {
     const folder = join(parent, `${prefix}${randomBytes(4).toString("hex")}`);

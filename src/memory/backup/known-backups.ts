@@ -1,7 +1,7 @@
 /**
- * Keeps `backups.json` beside the ledger: the backups that were made and where they went, so that `forget` can name those
- * that still hold a drawer and the schedule knows its own; and the schedule's state, for `doctor`. It is a hint: a file may
- * have been removed since. Written by the broker.
+ * Keeps `backups.json` beside the ledger: the backups that were made and where they went, so that `forget` can name those that still hold a
+ * drawer and the schedule knows its own; and the schedule's state, for `doctor`. The list is a hint: somebody may have removed a file
+ * since. The broker writes it.
  */
 import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -31,7 +31,7 @@ export type Schedule = {
 export type BackupList = { backups: ListedBackup[]; schedule: Schedule | null };
 
 const NAME = "backups.json";
-/** Bounds the backups that nothing removes automatically. */
+/** Greatest number of listed backups. No job removes backups that a person made. */
 const LISTED_MAX = 200;
 
 export function readList(home: string): BackupList {
@@ -53,7 +53,7 @@ export function noteBackup(home: string, made: ListedBackup): void {
   write(home, { backups: [...others.filter((one) => !dropped.has(one)), made], schedule });
 }
 
-/** On an unmounted disk a missing file proves nothing. */
+/** Returns true if the file was removed. A missing file on an unmounted disk does not count. */
 function isGone(file: string): boolean {
   return !existsSync(file) && existsSync(dirname(file));
 }
@@ -61,9 +61,8 @@ function isGone(file: string): boolean {
 export type OwnBackup = { file: string; madeAtMs: number };
 
 /**
- * Lists the backups of this very palace in that folder, the oldest first: another machine's palace may have the same tag
- * and share the folder. Empty files are skipped. `ahead` lists those whose names lie in the future, as after a clock was
- * set back.
+ * Lists this palace's backups in that folder, the oldest first. Another machine's palace may have the same tag and share the folder. Skips
+ * empty files. `ahead` lists backups whose names have a future time, as after a clock was set back.
  */
 export function ownBackups(
   { home, tag }: { home: string; tag: string },

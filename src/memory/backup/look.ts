@@ -1,6 +1,4 @@
-/**
- * Opens the databases of a backup, reads them through and counts their rows: when it is made, and each time it is verified.
- */
+/** Opens the databases of a backup, reads them through and counts their rows: when it is made, and each time it is verified. */
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -109,7 +107,7 @@ export function glance(ledgerFile: string): { drawers: number; journalSeq: numbe
   }
 }
 
-/** A file from elsewhere must run no code of its own here. */
+/** Opens a file from elsewhere so that SQLite runs no code of the file's own. */
 function openQuietly(file: string): Database.Database {
   const database = new Database(file, { readonly: true, fileMustExist: true });
   database.pragma("trusted_schema = OFF");
@@ -132,7 +130,7 @@ function openWhole(file: string): Database.Database {
 }
 
 /**
- * A trigger runs whenever its table is written: one that our own ledgers lack was put there by others. Errors:
+ * Refuses a file with a trigger that our own ledgers lack: somebody else put it there, and it would run at each write. Errors:
  * STORE_CORRUPT.
  */
 function assertNoProgram(database: Database.Database, file: string, allowed: ReadonlySet<string>): void {
@@ -160,7 +158,7 @@ function ownPrograms(): ReadonlySet<string> {
   }
 }
 
-/** A table that an older ledger lacks counts as empty. */
+/** Counts the rows of tables. A table that an older ledger lacks counts as empty. */
 function countAll<K extends string>(
   database: Database.Database,
   tables: Readonly<Record<K, string>>,

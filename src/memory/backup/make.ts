@@ -13,7 +13,7 @@ import { type SnapshotSource, takeSnapshot } from "./snapshot.ts";
 
 export type MakeInput = {
   source: SnapshotSource;
-  /** The archive's destination; null: a file in the home, which the caller removes (`report.staged`). */
+  /** Destination of the archive. Null: a file in the home, `report.staged`, which the caller removes. */
   file: string | null;
   /** True to replace an older file of the same name. */
   replace: boolean;
@@ -34,7 +34,7 @@ export type MakeReport = {
 };
 
 const DRAFT = /^\.backup-[0-9a-f]{8}(\.tar)?$/;
-/** The caller reads a staged archive at once, so an older one is left over. */
+/** Greatest age of a staged archive, ms. The caller reads it at once, so a killed broker left any older one. */
 export const STAGED_KEPT_MS = 20_000;
 
 /** Errors: CONFIG_USAGE, STORE_*, BROKER_CANCELLED; after an error nothing of the backup is left. */
@@ -60,7 +60,7 @@ export async function makeBackup(input: MakeInput, steps: Steps): Promise<MakeRe
   }
 }
 
-/** Removes what a killed broker has left in the home. `olderMs` spares archives that a caller may be about to read. */
+/** Removes files that a killed broker left in the home. `olderMs` spares archives that a caller may be about to read. */
 export function removeDrafts(home: string, olderMs = 0): void {
   for (const name of readdirSync(home).filter((one) => DRAFT.test(one))) {
     const path = join(home, name);

@@ -1,6 +1,5 @@
 /**
- * The description of a backup: `manifest.json`, its first entry. It is read with suspicion, because the file may come from
- * anywhere.
+ * The description of a backup: `manifest.json`, its first entry. Its reader checks every field, because the file may come from anywhere.
  */
 import { isRecord } from "../../base/is-record.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -39,7 +38,7 @@ export type Manifest = {
   version: string;
   madeAtMs: number;
   ledgerSchema: number;
-  /** Number of the journal row of the last write in it. */
+  /** Number of the journal row of the backup's last write. */
   journalSeq: number;
   counts: Counts;
   /** Collections of the public palace that the ledger cannot rebuild, and that a backup leaves out. */

@@ -1,17 +1,15 @@
-/**
- * Moves a file or folder, within a disk or to another; the source is removed only when the whole copy exists and is synced.
- */
+/** Moves a file or folder, within a disk or to another; the source is removed only when the whole copy exists and is synced. */
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { syncPath } from "../../base/folders.ts";
 
-/** `rename` is the system's. Errors: the file system's; `from` is then unchanged. */
+/** `rename`: the system's; a test passes its own. Errors: the file system's; `from` is then unchanged. */
 export function move(from: string, to: string, rename: (from: string, to: string) => void = renameSync): void {
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
   try {
     rename(from, to);
   } catch (error) {
-    // A folder below the home may be on another disk, and a container cannot rename a folder of an image's layer.
+    // The target may be on another disk, and a container cannot rename a folder of an image's layer.
     if ((error as NodeJS.ErrnoException).code !== "EXDEV") throw error;
     const part = `${to}.part`;
     rmSync(part, { recursive: true, force: true });

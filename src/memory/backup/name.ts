@@ -1,7 +1,7 @@
-/** Names a backup that was given no name: by its palace and its time, so that names sort in the order of their making. */
+/** Makes the default name of a backup, from its palace and its time. Names of one palace sort by time. */
 import { readdirSync } from "node:fs";
 
-/** `tag` is the palace's tag, 8 hex digits. */
+/** Returns the name. `tag`: the palace's tag, 8 hex digits. */
 export function backupName(tag: string, at: Date, isEncrypted: boolean): string {
   return `palace-${tag}-${at.toISOString().replaceAll(/[-:.]/g, "")}.tar${isEncrypted ? ".age" : ""}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Opens another memory to be read: a backup, a palace's home, or the files of MemPalace. Everything is read from a private copy, so the other
- * memory stays as it is to the byte, and a broker may go on writing there. The copy is one moment of it.
+ * Opens another memory to be read: a backup, a palace's home, or the files of MemPalace. All reads use a private copy of one moment. The
+ * other memory does not change by a byte, and its broker may go on writing.
  */
 import { copyFileSync, existsSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -36,12 +36,12 @@ const BUSY_TIMEOUT_MS = 5_000;
 /** A ledger, and SQLite's log beside one that is not closed. */
 const PARTS = ["", "-wal", "-journal"];
 const CHROMA = "chroma.sqlite3";
-/** MemPalace keeps them beside its palace's folder, and an export has them in it. */
+/** MemPalace keeps these files beside its palace's folder. An export has them in the folder. */
 const BESIDE = { databases: ["knowledge_graph.sqlite3"], others: ["tunnels.json", "hallways.json"] };
 
 /**
- * Errors: CONFIG_USAGE for something else and for the running memory itself; STORE_CORRUPT, STORE_UNAVAILABLE,
- * PROTOCOL_VERSION_MISMATCH, BROKER_CANCELLED, the file system's. Nothing is left behind then.
+ * Errors: CONFIG_USAGE if `path` is not a memory or is the running memory itself; STORE_CORRUPT, STORE_UNAVAILABLE,
+ * PROTOCOL_VERSION_MISMATCH, BROKER_CANCELLED, the file system's. An error leaves no copy behind.
  */
 export async function openOtherMemory(path: string, options: OpenOptions): Promise<OtherMemory> {
   const there = statSync(path, { throwIfNoEntry: false });
@@ -51,7 +51,7 @@ export async function openOtherMemory(path: string, options: OpenOptions): Promi
   const main = home === undefined ? palace && join(palace, CHROMA) : join(home, LEDGER);
   if (there.isDirectory() && main === undefined)
     throw unusable(path, "holds no memory: there is no ledger.sqlite3 and no chroma.sqlite3 in it");
-  if (main !== undefined && options.ownFiles.some((own) => isSame(main, own)))
+  if (main !== undefined && options.ownFiles.some((own) => existsSync(own) && realpathSync(main) === realpathSync(own)))
     throw new PalaceError(
       "CONFIG_USAGE",
       `${path} is the running memory itself`,
@@ -73,7 +73,7 @@ export async function openOtherMemory(path: string, options: OpenOptions): Promi
   }
 }
 
-/** The checks name the copy and call it a backup; the user knows the home. */
+/** Replaces the copy's path in an error by the home's, which the user knows. */
 function ofHome(error: unknown, home: string, copy: string): unknown {
   if (!(error instanceof PalaceError)) return error;
   const { code, message, hint, cause } = error;
@@ -111,14 +111,14 @@ function drop({ folder, release }: Draft): void {
   release();
 }
 
-/** A home may be named itself, or by the folder of MemPalace's files in it. */
+/** Returns the home for a path of the home itself or of the folder with MemPalace's files in it. */
 function homeOf(path: string): string | undefined {
   return [path, dirname(path)].find(
     (folder, at) => existsSync(join(folder, LEDGER)) && (at === 0 || existsSync(join(path, CHROMA))),
   );
 }
 
-/** The folder with MemPalace's own files; a home has them in `palace`. */
+/** Returns the folder with MemPalace's own files; a home has them in `palace`. */
 function palaceOf(path: string): string | undefined {
   return [path, join(path, "palace")].find((folder) => existsSync(join(folder, CHROMA)));
 }
@@ -138,19 +138,13 @@ function copyPalace(palace: string, folder: string): void {
   }
 }
 
-function isSame(file: string, own: string): boolean {
-  return existsSync(own) && realpathSync(file) === realpathSync(own);
-}
-
 function copyHome(home: string, folder: string): void {
   copyDatabase(join(home, LEDGER), join(folder, LEDGER));
   const events = [join(home, "palace", EVENTS), join(home, EVENTS)].find((file) => existsSync(file));
   if (events !== undefined) copyDatabase(events, join(folder, EVENTS));
 }
 
-/**
- * Copies the bytes while nobody writes them. A file that keeps changing is copied by SQLite, which waits for its writer.
- */
+/** Copies the bytes while nobody writes them. A file that keeps changing is copied by SQLite, which waits for its writer. */
 function copyDatabase(file: string, copy: string): void {
   for (let tries = 0; tries < COPY_TRIES; tries++) {
     const before = stateOf(file);
@@ -186,7 +180,7 @@ function copyRegular(file: string, copy: string): void {
   copyFileSync(file, copy);
 }
 
-/** Takes the log into the copy, so that it is one file that can be read through. */
+/** Copies SQLite's log into the copied database, so that the copy is one file. */
 function closeCopy(file: string, copy: string): void {
   try {
     const database = new Database(copy, { fileMustExist: true });

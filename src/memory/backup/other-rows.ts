@@ -3,7 +3,7 @@ import type { LedgerDatabase } from "../ledger/open.ts";
 import { bodySql } from "../ledger/schema/graph-schema.ts";
 import { IMPORTED_BODY, IMPORTED_ID, JOURNAL_BODY } from "../ledger/schema/imported-schema.ts";
 import { PARENT, SLICE_ORDER } from "../ledger/schema/slice-index.ts";
-import { STANDING_BODY } from "../ledger/schema/standing-schema.ts";
+import { STANDING_BODY } from "../ledger/schema/outcome-schema.ts";
 import type { ImportedRow, ImportItems, ImportKind } from "../../protocol/import.ts";
 
 const PAGE_ROWS = 200;
@@ -31,7 +31,7 @@ const GRAPH = {
   hallway: "record AS body FROM link WHERE kind = 'hallway' AND",
 };
 
-/** The slices of a long drawer come together, with the first of them. */
+/** Yields drawers. The slices of a long drawer follow each other, in the place of the first one. */
 function* drawers(ledger: LedgerDatabase): Generator<ImportItems["drawer"]> {
   const slices = ledger.prepare<[string], Stored>(`SELECT * FROM drawer WHERE ${PARENT} = ? ORDER BY ${SLICE_ORDER}`);
   for (const drawer of pages<Stored & { parent: string | null }>(ledger, `*, ${PARENT} AS parent FROM drawer WHERE`)) {
@@ -65,10 +65,10 @@ function* sources(ledger: LedgerDatabase): Generator<ImportItems["source"]> {
     yield source;
 }
 
-/** Rows that came from elsewhere keep the name of the memory that they are from. */
+/** Yields journal rows. An imported row keeps the name of the memory that it came from. */
 function* journal(ledger: LedgerDatabase): Generator<ImportItems["journal"]> {
   yield* bodies(ledger, `${IMPORTED_BODY} AS body FROM imported_journal WHERE`, `row, ${IMPORTED_ID} AS id`);
-  // Rows of imports stay away: each import writes new ones, and two memories that import each other would never be finished.
+  // Rows that an import wrote are left out: each import writes new ones, so two memories that import each other would never finish.
   const own = `${JOURNAL_BODY} AS body FROM journal WHERE method <> 'memory.import' AND`;
   yield* bodies(ledger, own, `seq AS row, ${IMPORTED_ID} AS id`);
 }
@@ -78,7 +78,7 @@ function* bodies(ledger: LedgerDatabase, from: string, name = "row, id"): Genera
     yield { id, body };
 }
 
-/** Rows of a table without row numbers, in the order of their ids. */
+/** Yields rows of a table without row numbers, ordered by id. */
 function* named(ledger: LedgerDatabase, from: string): Generator<{ id: string; body: string }> {
   const statement = ledger.prepare<[string, number], { id: string; body: string }>(
     `SELECT ${from} WHERE id > ? ORDER BY id LIMIT ?`,
@@ -92,7 +92,7 @@ function* named(ledger: LedgerDatabase, from: string): Generator<{ id: string; b
   }
 }
 
-/** `from` ends where the condition on the row follows. */
+/** `from`: the SQL up to the condition on the row. */
 function* pages<Row extends { row: number }>(ledger: LedgerDatabase, from: string): Generator<Row> {
   const statement = ledger.prepare<[number, number], Row>(`SELECT ${from} row > ? ORDER BY row LIMIT ?`);
   for (let after = 0; ;) {
@@ -104,7 +104,7 @@ function* pages<Row extends { row: number }>(ledger: LedgerDatabase, from: strin
   }
 }
 
-/** The metadata becomes null if it cannot be parsed. `isFlat` then refuses it like every other odd value. */
+/** Converts a row. Metadata that cannot be parsed becomes null, which `isFlat` then refuses. */
 function toRow({ id, text, metadata }: Stored): ImportedRow {
   let parsed: unknown = null;
   try {

@@ -1,7 +1,4 @@
-/**
- * Writes a backup: the archive's bytes from a folder of snapshots, and a file of these bytes that appears as a whole or not
- * at all.
- */
+/** Writes a backup: the archive's bytes from a folder of snapshots, and a file of these bytes that appears as a whole or not at all. */
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
@@ -13,7 +10,7 @@ import { END_BYTES, padding, tarHeader } from "./tar.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** `onBytes` is called for each piece of a file; an error that it throws ends the archive. */
+/** Yields the bytes of the archive. `onBytes` is called for each piece of a file; an error that it throws ends the archive. */
 export async function* packArchive(
   folder: string,
   body: ManifestBody,

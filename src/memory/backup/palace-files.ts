@@ -1,7 +1,4 @@
-/**
- * Lists the names that a restore may touch in each folder: the planner takes nothing else, and a list that names anything
- * else is refused.
- */
+/** Lists the names that a restore may touch in each folder. A list of moves with any other name is refused. */
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { EVENTS, LEDGER, SETTINGS_FILES, TOKENS } from "./contents.ts";
@@ -28,10 +25,7 @@ export function folderOf({ home, palaceDir }: SwapPaths, place: Place): string {
   return place === "home" ? home : palaceDir;
 }
 
-/**
- * True when that name in that folder belongs to the palace. A graph, or links, in a third folder belong to other palaces as
- * well.
- */
+/** Returns true if that name in that folder belongs to the palace. A graph or links in a third folder may be shared with other palaces. */
 export function isOwn(paths: SwapPaths, { place, name }: Entry): boolean {
   const { ledgerFile, graphFile, tunnelsFile, hallwaysFile } = paths;
   const databases = [ledgerFile, graphFile].flatMap((file) => SQLITE.map((suffix) => `${file}${suffix}`));
@@ -41,10 +35,7 @@ export function isOwn(paths: SwapPaths, { place, name }: Entry): boolean {
   return isName && (files.includes(path) || (place === "palace" && PALACE_ENTRY.test(name)));
 }
 
-/**
- * Lists what exists of the palace. `isElsewhere` says that a server holds the public palace, whose files are not ours to
- * move.
- */
+/** Lists what exists of the palace. `isElsewhere` says that a server holds the public palace, whose files are not ours to move. */
 export function ownEntries(paths: SwapPaths, isElsewhere: boolean): Entry[] {
   const { home, palaceDir } = paths;
   const own = (place: Place): Entry[] =>

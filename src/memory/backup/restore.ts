@@ -1,6 +1,4 @@
-/**
- * Prepares a backup to take a palace's place, and describes the palace that is there now. Does not touch the palace.
- */
+/** Prepares a backup to take a palace's place, and describes the palace that is there now. Does not touch the palace. */
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { openForWriting } from "../ledger/open.ts";
@@ -18,7 +16,7 @@ import { unpackVerified, type Verified, type VerifyOptions } from "./verify.ts";
 
 export type Staged = Verified & Draft;
 
-/** The marks of the old public palace: after a restore the new one does not stand there. */
+/** Keys in `meta` that describe the old public palace. They are wrong after a restore. */
 const PUBLIC_MARKS = ["driver_target", "closet_target", "palace_seen"];
 
 /** Stages the backup in a folder of the home. Errors: as unpackVerified. */
@@ -35,10 +33,7 @@ export async function stageBackup(file: string, home: string, options: Omit<Veri
   }
 }
 
-/**
- * Lists every row for the outbox, because a new public palace is begun. Afterwards the staged files are on disk. Errors:
- * STORE_*.
- */
+/** Lists every row in the outbox, because the public palace is made again. Afterwards the staged files are on disk. Errors: STORE_*. */
 export function listAllAgain(folder: string): void {
   const file = join(folder, LEDGER);
   // Opening a missing file for writing would make an empty one.
@@ -63,10 +58,7 @@ export function listAllAgain(folder: string): void {
   faultPoint("restore.after-list");
 }
 
-/**
- * Checks that the files about to take a palace's place are exactly those that the verified backup held. Errors:
- * STORE_CORRUPT.
- */
+/** Checks that the files about to take a palace's place are exactly those that the verified backup held. Errors: STORE_CORRUPT. */
 export function assertStaged(folder: string, { files, counts }: Manifest): void {
   const gone = files.find(({ name }) => !existsSync(join(folder, name)));
   if (gone !== undefined) throw damaged(`${join(folder, gone.name)}, which was unpacked, is gone`);
@@ -84,10 +76,7 @@ export function namesToPutBack({ folder, manifest }: Staged, withTokens: boolean
     .filter((name) => (name !== TOKENS || withTokens) && (name !== CONFIG || namesNoPlace(join(folder, name))));
 }
 
-/**
- * Removes the staged folder unless a pending list names it: then it is the palace, and the process that finishes the list
- * removes it.
- */
+/** Removes the staged folder unless a pending list names it: then it is the palace, and the process that finishes the list removes it. */
 export function leaveStaged(home: string, { folder, release }: Draft): void {
   try {
     if (pendingRestore(home)?.staged !== basename(folder)) rmSync(folder, { recursive: true, force: true });

@@ -10,9 +10,7 @@ export const AGE_MAGIC = Buffer.from("age-encryption.org/v1\n");
 
 type Pieces = AsyncIterable<Uint8Array>;
 
-/**
- * age's own default: about a second and 256 MiB for each backup that is made or read, and for each guess of an attacker.
- */
+/** age's own default: about a second and 256 MiB for each backup that is made or read, and for each guess of an attacker. */
 const WORK_FACTOR = 18;
 
 export async function encrypted(pieces: Pieces, passphrase: string, workFactor = WORK_FACTOR): Promise<Pieces> {
@@ -20,13 +18,12 @@ export async function encrypted(pieces: Pieces, passphrase: string, workFactor =
   const encrypter = new Encrypter();
   encrypter.setPassphrase(passphrase);
   encrypter.setScryptWorkFactor(workFactor);
-  return (await encrypter.encrypt(streamOf(pieces))) as unknown as Pieces;
+  return await encrypter.encrypt(streamOf(pieces));
 }
 
 /**
- * Returns the archive's own bytes, whether it is encrypted or not. Calls `passphrase` only for an encrypted one.
- * Errors: STORE_CORRUPT for a wrong passphrase and for a damaged file, which cannot always be told apart; CONFIG_USAGE
- * without a passphrase.
+ * Returns the archive's own bytes, whether it is encrypted or not. Calls `passphrase` only for an encrypted one. Errors: STORE_CORRUPT for
+ * a wrong passphrase and for a damaged file, which cannot always be told apart; CONFIG_USAGE without a passphrase.
  */
 export async function decrypted(
   pieces: Pieces,
@@ -62,7 +59,7 @@ async function* translated(pieces: Pieces): Pieces {
 
 function streamOf(pieces: Pieces): globalThis.ReadableStream<Uint8Array> {
   // age accepts only plain arrays.
-  return ReadableStream.from(plain(pieces)) as unknown as globalThis.ReadableStream<Uint8Array>;
+  return ReadableStream.from(plain(pieces));
 }
 
 async function* plain(pieces: Pieces): Pieces {

@@ -20,7 +20,7 @@ export type SnapshotSource = {
   home: string;
   ledgerFile: string;
   palaceDir: string;
-  /** Upstream's home; its settings belong to the palace when both are one folder. */
+  /** Upstream's home. Its settings belong to the palace if both are the same folder. */
   settingsDir: string;
   /** The collections of drawers and closets, which are rebuilt from the ledger. */
   collections: readonly string[];
@@ -41,7 +41,7 @@ export async function takeSnapshot(source: SnapshotSource, folder: string, steps
   faultPoint("backup.after-ledger");
   await steps.step("copying the agents' events", 0, 0);
   const unreadable: UnreadFile[] = [];
-  /** A full disk stops the backup; a file that is damaged or closed to this user does not. */
+  /** A full disk stops the backup. A file that is damaged or unreadable for this user does not. */
   const part = async (home: string, name: string, copy: (from: string, to: string) => unknown): Promise<void> => {
     const [from, to] = [join(home, name), join(folder, name)];
     if (lstatSync(from, { throwIfNoEntry: false }) === undefined) return;
@@ -50,7 +50,7 @@ export async function takeSnapshot(source: SnapshotSource, folder: string, steps
       if (!statSync(from).isFile()) throw new PalaceError("STORE_CORRUPT", "it is no file", "");
       await copy(from, to);
     } catch (error) {
-      if (!isUnreadable(error)) throw error;
+      if (!UNREADABLE.test(String((error as { code?: unknown } | null)?.code ?? ""))) throw error;
       rmSync(to, { force: true });
       unreadable.push({ name, why: `${from}: ${(error as Error).message}` });
     }
@@ -68,7 +68,7 @@ export async function takeSnapshot(source: SnapshotSource, folder: string, steps
   return { version: VERSION, madeAtMs, ...look, leftOut: otherCollections(source), unreadable, files };
 }
 
-/** A single statement reads one moment of the ledger, and writers do not wait for it. */
+/** Copies the ledger with one statement, which reads one moment and does not block writers. */
 function copyLedger(file: string, copy: string): void {
   const ledger = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
   try {
@@ -79,8 +79,8 @@ function copyLedger(file: string, copy: string): void {
 }
 
 /**
- * The copy keeps our keys, so that an event that is sent again after a restore is recognised, and the row numbers, which a
- * vacuum would change.
+ * Copies the events with their keys, so that an event sent again after a restore is recognised, and with their row numbers, which a vacuum
+ * would change.
  */
 async function copyEvents(file: string, copy: string): Promise<void> {
   const events = new Database(file, { readonly: true, timeout: BUSY_TIMEOUT_MS });
@@ -102,11 +102,7 @@ async function copyEvents(file: string, copy: string): Promise<void> {
 const UNREADABLE =
   /^(?:STORE_CORRUPT|SQLITE_(?:CORRUPT|NOTADB|FORMAT|CANTOPEN|PERM|IOERR_READ)|E(?:ACCES|PERM|IO|ISDIR|LOOP|NOENT))/;
 
-function isUnreadable(error: unknown): boolean {
-  return UNREADABLE.test(String((error as { code?: unknown } | null)?.code ?? ""));
-}
-
-/** Settings that name a palace tell where this machine keeps it, and nothing about its content. */
+/** Copies upstream's settings unless they name a palace's folder on this machine. */
 function copySettings(from: string, to: string): void {
   if (basename(from) !== CONFIG || namesNoPlace(from)) copyFileSync(from, to);
 }
@@ -121,10 +117,7 @@ async function describe(folder: string, name: string): Promise<BackedUpFile> {
   return { name, size, sha256: sum.digest("hex") };
 }
 
-/**
- * Lists collections that older versions of MemPalace have left in its palace. A backup ignores a palace that cannot be
- * read.
- */
+/** Lists collections that older versions of MemPalace have left in its palace. A backup ignores a palace that cannot be read. */
 function otherCollections({ palaceDir, collections }: SnapshotSource): string[] {
   const file = join(palaceDir, "chroma.sqlite3");
   if (!existsSync(file)) return [];

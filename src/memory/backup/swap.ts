@@ -1,9 +1,8 @@
 /**
- * Puts a verified backup in the place of a palace: each old file is moved aside and each staged one takes its name, by
- * renames in the order of a list that is written before the first of them. After a kill at any point, either the old palace
- * is there (no list yet) or the next holder of the palace's lock finishes the list: another `palace backup restore`, or the next
- * broker before it opens anything. The list holds names alone; the folders come from the configuration, so that a palace
- * that was moved meanwhile is finished in its new place.
+ * Puts a verified backup in the place of a palace: each old file is moved aside and each staged one takes its name, by renames in the order
+ * of a list that is written before the first of them. After a kill at any point, either the old palace is there (no list yet) or the next
+ * holder of the palace's lock finishes the list: another `palace backup restore`, or the next broker before it opens anything. The list
+ * holds names alone; the folders come from the configuration, so that a palace that was moved meanwhile is finished in its new place.
  */
 import { lstatSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -23,7 +22,7 @@ export type PendingRestore = {
   file: string;
   /** Name of the staged folder in the home. */
   staged: string;
-  /** The old state is kept in before-restore-STAMP, beside its old place. */
+  /** Suffix of the folders `before-restore-STAMP`, which keep the old files beside their old place. */
   stamp: string;
   /** Entries that move out, before those of `come` move in. */
   out: Entry[];
@@ -34,7 +33,7 @@ type Move = { from: string; to: string };
 
 export const STAGED = ".restore-";
 
-/** `isElsewhere` says that a server holds the public palace. */
+/** Plans the moves of a restore. `isElsewhere`: a server has the public palace. */
 export function planSwap(
   paths: SwapPaths,
   from: { file: string; staged: string; names: readonly string[] },
@@ -46,7 +45,7 @@ export function planSwap(
   };
   const out = ownEntries(paths, isElsewhere);
   const leaves = new Set(out.map(({ place, name }) => join(folderOf(paths, place), name)));
-  // Existing doors and settings stay: a token that was revoked since must not come back.
+  // Existing doors and settings stay: a token that was revoked since must not be valid again.
   const wanted = from.names.filter((name) => leaves.has(targetOf(paths, name) ?? "") || isFree(name));
   return {
     ...{ schema: 2, file: from.file, staged: basename(from.staged) },
@@ -63,8 +62,8 @@ export function asideOf(paths: SwapPaths, { out, stamp }: PendingRestore): strin
 }
 
 /**
- * Writes the list and carries it out. From the list's first byte on, the new palace is the one that will be there. The
- * caller has the palace's lock. Errors: as finishRestore.
+ * Writes the list and carries it out. Once the list is written, the restore will be finished, even after a kill. The caller has the
+ * palace's lock. Errors: as finishRestore.
  */
 export function swapIn(paths: SwapPaths, pending: PendingRestore): void {
   assertThere(movesOf(paths, pending));
@@ -103,7 +102,7 @@ export function finishRestore(paths: SwapPaths): PendingRestore | undefined {
       if (!isThere(to)) move(from, to);
       faultPoint("restore.after-move");
     }
-    // A name is on the disk in its new folder before its old folder forgets it.
+    // Syncs the new folders before the old ones, so that a power cut loses no file.
     const folders = [...moves.map(({ to }) => dirname(to)), ...moves.map(({ from }) => dirname(from))];
     for (const folder of new Set(folders)) sync(folder);
     faultPoint("restore.before-end");
@@ -111,7 +110,7 @@ export function finishRestore(paths: SwapPaths): PendingRestore | undefined {
     sync(home);
     faultPoint("restore.after-end");
   }
-  // This also removes what restores left that were killed before their swap.
+  // This also removes staged folders of restores that were killed before their swap.
   removeDrafts(home, STAGED);
   return pending;
 }
@@ -141,7 +140,7 @@ function assertThere(moves: readonly Move[]): void {
   if (lost !== undefined) throw refused(`is not to be finished: there is neither ${lost.from} nor ${lost.to}`);
 }
 
-/** True also for a dangling link. */
+/** Returns true if the path exists, even as a dangling link. */
 function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }

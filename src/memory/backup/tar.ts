@@ -1,7 +1,6 @@
 /**
- * The container of a backup: a POSIX ustar archive with exactly one encoding of each header. Any `tar` lists and unpacks
- * it, and a reader that compares each header with the expected one notices every flipped bit and never follows a name, a
- * link or a mode of the archive.
+ * The container of a backup: a POSIX ustar archive with exactly one encoding of each header. Any `tar` lists and unpacks it, and a reader
+ * that compares each header with the expected one notices every flipped bit and never follows a name, a link or a mode of the archive.
  */
 
 export const BLOCK_BYTES = 512;

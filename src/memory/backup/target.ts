@@ -32,7 +32,7 @@ export function assertTarget(
     throw refuse("is no backup of ours, and is not written over");
 }
 
-/** An encrypted backup looks like any other age file. */
+/** Returns true if the file begins like a backup. Any other age file looks like an encrypted backup. */
 function beginsLikeOurs(file: string): boolean {
   const head = Buffer.alloc(BLOCK_BYTES);
   const fd = openSync(file, "r");

@@ -23,13 +23,11 @@ export type UnpackOptions = {
   folder: string;
   /** The most bytes to unpack: the size of the archive's own file. */
   bytesMax: number;
-  /** Called as bytes are written; an error that it throws ends the unpacking. */
+  /** Called after each write. An error that it throws ends the unpacking. */
   onBytes?: (done: number, total: number) => Promise<void> | void;
 };
 
-/**
- * Errors: STORE_CORRUPT, PROTOCOL_VERSION_MISMATCH, the file system's. Files written before an error stay in the folder.
- */
+/** Errors: STORE_CORRUPT, PROTOCOL_VERSION_MISMATCH, the file system's. Files written before an error stay in the folder. */
 export async function unpackArchive(pieces: AsyncIterable<Uint8Array>, options: UnpackOptions): Promise<Manifest> {
   const { folder, bytesMax, onBytes = () => {} } = options;
   const reader = new Reader(pieces);

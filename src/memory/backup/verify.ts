@@ -58,7 +58,7 @@ export async function unpackVerified(file: string, options: VerifyOptions): Prom
   }
 }
 
-/** `-` is our stdin, whose size is unknown. Errors: CONFIG_USAGE. */
+/** Opens a backup. `-` is stdin, whose size is unknown. Errors: CONFIG_USAGE. */
 function openBackup(file: string): { input: Readable; bytesMax: number } {
   if (file === STDIN) return { input: process.stdin, bytesMax: Number.MAX_SAFE_INTEGER };
   const there = statSync(file, { throwIfNoEntry: false });

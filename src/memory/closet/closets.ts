@@ -26,11 +26,11 @@ const VERBS =
   "built|fixed|wrote|added|pushed|tested|created|decided|migrated|reviewed|deployed|configured|removed|updated";
 /** When Python ignores case it also matches the two other i's of Turkish; JavaScript does not. */
 const TOPIC = new RegExp(`(?:${VERBS.replaceAll("i", "[iıİ]")})[${SPACE}]+[${WORD}${SPACE}]{3,40}`, "giu");
-/** Only LF ends a line here. */
+/** Matches a Markdown heading. Only LF ends a line. */
 const HEADING = new RegExp(`(?<![^\\n])#{1,3}[${SPACE}]+([^\\n]{5,60})(?![^\\n])`, "gu");
 const QUOTE = /"([^"]{15,150})"/gu;
 
-/** A source as it is filed: its whole text, and its drawers in the order of their chunks. */
+/** Source to be filed: its whole text, and its drawers in the order of their chunks. */
 export type ClosetSource = Tagging & {
   sourceFile: string;
   wing: string;
@@ -41,7 +41,7 @@ export type ClosetSource = Tagging & {
   filedAt: string;
 };
 
-/** Returns none for a source without drawers. */
+/** Returns the closets of a source; none for a source without drawers. */
 export function buildClosets(source: ClosetSource): NewCloset[] {
   const { sourceFile, wing, room, content, drawers, filedAt } = source;
   if (drawers.length === 0) return [];
@@ -104,7 +104,7 @@ function packLines(lines: readonly string[]): string[] {
   return closets.map((closet) => closet.join("\n"));
 }
 
-/** The position of the first drawer in its file; undefined where none is recorded. */
+/** Returns the position of the first drawer in its file; undefined where none is recorded. */
 function locator(metadata: Metadata | undefined): string | undefined {
   const { line_start: first, line_end: last, content_date: dated, filed_at: filedAt } = metadata ?? {};
   if (first === undefined || last === undefined) return undefined;

@@ -34,8 +34,8 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
 export type NameFinder = (text: string) => Iterable<string>;
 
 /**
- * Follows the order of the codes; a word that is a name in two languages comes twice, as upstream has it. Falls back to
- * English where no code is known.
+ * Returns the finders in the order of the codes; English if no code is known. A word that is a name in two languages is found twice, as by
+ * upstream.
  */
 export function nameFinders(languages: readonly string[], english: NameFinder): NameFinder[] {
   const found = languages.flatMap((code): NameFinder[] => {

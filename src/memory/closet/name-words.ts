@@ -9,7 +9,7 @@ import { COMMON_WORDS } from "./common-words.ts";
 import { nameFinders } from "./name-languages.ts";
 import { takeProducts } from "./product-names.ts";
 
-/** Matches candidates, judged by ASCII letters alone. */
+/** Matches words that may be names, by ASCII letters alone. */
 const CANDIDATE = /\b[A-Z][a-z][A-Za-z]*\b/g;
 /** Letters that lengthen a word. Python's `\w` and `\b` know Unicode: a word next to `É` is part of a longer word, and so not a name. */
 const LETTER_AFTER = /[\p{L}\p{N}_]/uy;
@@ -17,9 +17,8 @@ const LETTER_BEFORE = /(?<=[\p{L}\p{N}_])/uy;
 /** Runs that are longer than any name: base64, addresses, minified code. */
 const LONG_RUN = /(?<![!-~])[!-~]{24,}/g;
 /**
- * Words that upstream's `[A-Z][a-z]+(?:[A-Z][a-z]+|[A-Z]{2,})+|[A-Z][a-z]{1,19}` matches as a whole. This pattern has
- * one way to match a word: theirs tries every division of a run of capitals, which takes hours where a digit follows a
- * long run.
+ * Words that upstream's `[A-Z][a-z]+(?:[A-Z][a-z]+|[A-Z]{2,})+|[A-Z][a-z]{1,19}` matches as a whole. This pattern has one way to match a
+ * word: theirs tries every division of a run of capitals, which takes hours where a digit follows a long run.
  */
 const NAME = /^[A-Z][a-z]+(?:(?:(?:[A-Z]|[A-Z]{3,})[a-z]+)+(?:[A-Z]{2,})?|[A-Z]{2,})$|^[A-Z][a-z]{1,19}$/;
 

@@ -16,7 +16,7 @@ Microsoft Word,Microsoft Excel,Microsoft PowerPoint,Google Docs,Google Sheets,Go
 /** The longest come first, so that a name within another is not counted again. */
 const PRODUCTS = NAMES.split(/[,\n]/).sort((a, b) => b.length - a.length);
 
-/** Made for the first text that needs them: each start of a broker would wait for them. */
+/** Patterns of the names. They are made for the first text that needs them, so that a broker starts faster. */
 let patterns: readonly (readonly [name: string, pattern: RegExp])[] | undefined;
 
 /** The beginnings of the names: most texts hold none of them and need no further search. */

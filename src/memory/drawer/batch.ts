@@ -14,10 +14,10 @@ import { drawerPayload, findLogical, shownId } from "./logical.ts";
 import { nameOfSource } from "./originals.ts";
 
 const IDS_MAX = 500;
-/** Characters of texts that are read in one go. */
+/** Most characters of texts that are read before other calls run. */
 const PART_SIZE = 1024 * 1024;
 
-/** Others' calls are answered between parts of a long list. */
+/** Returns drawers by id. Other calls run between parts of a long list. */
 export async function getDrawers(reader: LedgerReader, params: Record<string, unknown>): Promise<unknown> {
   const { ids, error } = idList(params["drawer_ids"], "fetch");
   if (ids === undefined) return { error };
@@ -37,7 +37,7 @@ export async function getDrawers(reader: LedgerReader, params: Record<string, un
   return { results, count: results.length, errors: results.filter((result) => "error" in result).length };
 }
 
-/** An id that is listed twice is found both times: upstream looks all of them up before it deletes one. */
+/** Deletes drawers by id. An id that is listed twice is reported as deleted twice: upstream looks up all ids before it deletes any. */
 export function deleteDrawers(tx: LedgerTx, call: WriteCall): unknown {
   const { ids, error } = idList(call.params["drawer_ids"], "delete");
   if (ids === undefined) return { error };

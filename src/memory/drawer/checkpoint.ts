@@ -1,8 +1,7 @@
 /**
- * checkpoint files a session's notes in one call, leaves out those that are stored already, and ends with a diary entry
- * (upstream-latest.md 2.1). Similarity needs vectors, which the writer thread does not have: the broker's main thread
- * compares beforehand (`compareItems` of duplicate.ts), and the write decides by those findings. A checkpoint is filed
- * as a whole or not at all.
+ * checkpoint files a session's notes in one call, leaves out those that are stored already, and ends with a diary entry (upstream-latest.md
+ * 2.1). Similarity needs vectors, which the writer thread does not have. The broker's main thread therefore compares the items beforehand
+ * (`compareItems` of duplicate.ts), and the write uses that result. A checkpoint is filed as a whole or not at all.
  */
 import { isRecord } from "../../base/is-record.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
@@ -79,14 +78,13 @@ function addDiary(
   try {
     answer.diary = writeDiary(tx, { ...call, params }, size);
   } catch (error) {
-    // An invalid wing is thrown before anything of the diary is written: the items that were filed stay filed and are
-    // reported.
+    // An invalid wing is an error before the diary is written. The filed items stay filed and are reported.
     if (!(error instanceof InvalidValue)) throw error;
     answer.diary = { success: false, error: error.message };
   }
 }
 
-/** Returns the drawers that looked alike before and still exist, best first. */
+/** Returns the similar drawers that still exist, best first. */
 function matchesOf(tx: LedgerTx, likeness: Likeness | undefined, filed: ReadonlyMap<number, string[]>): Match[] {
   if (likeness === undefined) return [];
   const earlier = likeness.earlier.flatMap(({ item, slice, similarity }) => {
@@ -104,7 +102,7 @@ function matchesOf(tx: LedgerTx, likeness: Likeness | undefined, filed: Readonly
     });
 }
 
-/** Returns the name of the agent that files the items: as given, else the diary's agent. */
+/** Returns the name of the agent that files the items: `added_by` if given, else the diary's agent. */
 function filer({ added_by: given, diary }: Record<string, unknown>): string {
   const agent = isRecord(diary) ? diary["agent_name"] : undefined;
   const named = [given, agent].find((name) => typeof name === "string" && strip(name) !== "");

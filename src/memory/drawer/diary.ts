@@ -17,13 +17,13 @@ export function writeDiary(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSiz
     if (error instanceof InvalidValue) return { success: false, error: error.message };
     throw error;
   }
-  // An invalid wing is thrown instead of answered, and the message calls the field "name": agents know it that way.
+  // Upstream throws for an invalid wing instead of answering, and its message calls the field "name".
   const wing = blank(params["wing"]) ? `wing_${agent.replaceAll(" ", "_")}` : validName(params["wing"], "name");
 
   const parts = slices(entry, drawerSize);
   let atMicros = call.atMs * 1000;
   const entryId = (): string => `diary_${wing}_${localStamp(atMicros)}_${sha256Hex(entry).slice(0, 12)}`;
-  // The clock has milliseconds; two equal entries within one get different microseconds.
+  // The clock counts milliseconds. Two equal entries of the same millisecond get different microseconds.
   while (tx.findDrawer(entryId()) ?? tx.findDrawer(sliceId(entryId(), 0))) atMicros += 1;
   const id = entryId();
   const timestamp = localTimestamp(atMicros);
@@ -61,7 +61,7 @@ export function readDiary(reader: LedgerReader, params: Record<string, unknown>)
   }
   const entries = reader
     .diaryEntries(agent, wing)
-    // The slices of one entry share one time: they stay in the order of its text.
+    // The slices of one entry have the same time and stay in the order of its text.
     .sort((a, b) => a.row - b.row)
     .map(toEntry)
     .sort((a, b) => (a.timestamp < b.timestamp ? 1 : a.timestamp > b.timestamp ? -1 : 0));

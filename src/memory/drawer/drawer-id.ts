@@ -13,7 +13,7 @@ export function lengthJoined(...parts: string[]): string {
   return parts.map((part) => `${codePointLength(part)}:${part}`).join("");
 }
 
-/** The first 24 hex digits of the SHA-256. */
+/** Returns the first 24 hex digits of the SHA-256. */
 export function hash24(text: string): string {
   return sha256Hex(text).slice(0, 24);
 }
@@ -32,7 +32,7 @@ export function drawerIds(
   return recipe === "v3" ? [v3, bare] : [bare, v3];
 }
 
-/** The id that add_drawer gives a drawer which is not there yet. Errors: InvalidValue, WrongType. */
+/** Returns the id that add_drawer gives a new drawer. Errors: InvalidValue, WrongType. */
 export function newDrawerId(recipe: IdRecipe, params: Record<string, unknown>): string {
   const { wing, room, content } = readNew(params);
   return drawerIds(recipe, wing, room, content)[0];

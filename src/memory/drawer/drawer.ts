@@ -26,7 +26,7 @@ export function addDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize
       if (isThere !== undefined) return { success: true, reason: "already_exists", drawer_id: id };
     }
     const [id] = ids;
-    // Slices that remain of a partly deleted drawer would collide.
+    // A partly deleted drawer may have left slices with the same ids.
     if (parts.length > 1) tx.deleteDrawers(parts.map((_, index) => sliceId(id, index)));
     const filedAt = localTimestamp(call.atMs * 1000);
     const metadata: Metadata = {
@@ -85,13 +85,13 @@ export function deleteLogical(
   return { drawer_id: id, deleted_ids: ids, chunks_deleted: ids.length, closets_deleted: closets };
 }
 
-/** Closets quote the source, so any change of its text removes them. Returns how many there were. */
+/** Deletes the closets of the drawer's source, because they quote its old text. Returns how many there were. */
 function removeClosets(tx: LedgerTx, { metadata }: Drawer): number {
   const sourceFile = metadata["source_file"];
   return typeof sourceFile === "string" && sourceFile !== "" ? tx.closets.remove(sourceFile) : 0;
 }
 
-/** A drawer that is split, or becomes too long for one row, is cut again under the same id. */
+/** Changes a drawer. A split drawer, or one that becomes too long for one row, is cut again under the same id. */
 export function updateDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize): unknown {
   return refused(() => {
     const { params } = call;
@@ -107,7 +107,7 @@ export function updateDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowS
     const metadata = { ...first.metadata };
     for (const key of ["wing", "room"] as const) {
       const name = given(key) ? validName(params[key], key) : undefined;
-      // A key that was not asked for stays: foreign rows may have a number as wing, or none.
+      // Only the given keys change: foreign rows may have a number as wing, or no wing.
       if (name !== undefined && name !== String(metadata[key] ?? "")) metadata[key] = name;
     }
     metadata["last_modified"] = localTimestamp(call.atMs * 1000);
@@ -135,7 +135,10 @@ function losesSecret(before: string, after: string): boolean {
   return after.includes(MASK_START) && redact(before, "strict").kinds.some((kind) => after.includes(MASK_START + kind));
 }
 
-/** Slices that stay keep their rows, and with the same text their vectors. Returns the slices' ids. */
+/**
+ * Cuts a drawer's new text into slices and returns their ids. A slice that still exists keeps its row, and its vector if its text is the
+ * same.
+ */
 function cutAnew(tx: LedgerTx, { id, rows }: LogicalDrawer, parts: readonly string[], metadata: Metadata): string[] {
   const ids = parts.map((_, index) => sliceId(id, index));
   tx.deleteDrawers(rows.map((row) => row.id).filter((one) => !ids.includes(one)));
@@ -149,7 +152,7 @@ function cutAnew(tx: LedgerTx, { id, rows }: LogicalDrawer, parts: readonly stri
   return ids;
 }
 
-/** Writers answer a refused value as a result, not as a protocol error. */
+/** Returns an invalid value as a result with `error`, not as a protocol error. */
 function refused(write: () => unknown): unknown {
   try {
     return write();

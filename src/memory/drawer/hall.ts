@@ -5,7 +5,7 @@ import { head } from "../text/text.ts";
 import { InvalidValue } from "../text/validate.ts";
 import { KeywordScanner } from "./keywords.ts";
 
-/** The order is upstream's: on a tie the first wins. */
+/** Default halls in upstream's order: on a tie the first wins. */
 const HALLS: HallKeywords = [
   ["emotions", ["scared", "afraid", "worried", "happy", "sad", "love", "hate", "feel", "cry", "tears"]],
   ["consciousness", ["consciousness", "conscious", "aware", "real", "genuine", "soul", "exist", "alive"]],
@@ -15,10 +15,10 @@ const HALLS: HallKeywords = [
   ["family", ["family", "kids", "children", "daughter", "son", "parent", "mother", "father"]],
   ["creative", ["game", "gameplay", "player", "app", "design", "art", "music", "story"]],
 ];
-/** Upstream's init writes them into config.json, so most users who configure halls have exactly these. */
+/** The default halls as JSON. Upstream's init writes them into config.json, so most configured halls equal them. */
 const HALLS_JSON = JSON.stringify(HALLS);
 
-/** Owner of a keyword = index of its hall. */
+/** Finds the keywords of the default halls. A keyword's owner is the index of its hall. */
 const KEYWORDS = new KeywordScanner(
   HALLS.flatMap(([, keywords], owner) => keywords.map((keyword) => ({ keyword, owner }))),
 );
@@ -27,7 +27,7 @@ const WINDOW = 3000;
 
 export type HallFinder = (text: string) => string;
 
-/** Uses upstream's own keywords. */
+/** Finds the hall of a text among the default halls. */
 export const hallOf: HallFinder = (text) => {
   const found = KEYWORDS.foundIn(windowOf(text));
   return fullest(HALLS, (index) => found.filter((owner) => owner === index).length);

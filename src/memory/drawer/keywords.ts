@@ -1,15 +1,15 @@
 /**
- * Finds many keywords in one pass over a text, as substrings, overlapping ones too (Aho and Corasick's automaton).
- * Every drawer of a mined source goes through it; fifty separate searches took a third of bulk ingest.
+ * Finds many keywords in one pass over a text, as substrings, overlapping ones too (Aho and Corasick's automaton). It runs for every mined
+ * drawer. Fifty separate searches took a third of the time of a bulk ingest.
  */
 
-/** Characters of a keyword, which are ASCII; any other character leads back to the start. */
+/** Number of characters in the alphabet, which is ASCII. Any other character leads back to state 0. */
 const ALPHABET = 128;
 
 export class KeywordScanner {
-  /** Next state by state × character; state 0 is the start. */
+  /** Next state for each state and character. State 0 is the start. */
   readonly #next: Int16Array;
-  /** Keyword numbers that end in each state. */
+  /** Numbers of the keywords that end in each state. */
   readonly #ends: number[][] = [[]];
   readonly #isEnd: Uint8Array;
   readonly #owners: number[];

@@ -1,6 +1,6 @@
 /**
- * Logical drawers: an id that was given out means one row, or all slices of a long text. Long diary entries are cut and found the same
- * way. The engine's read side and write side use it (upstream-latest.md 2.1).
+ * Logical drawers: the id of a drawer means one row, or all slices of a long text. Long diary entries are cut and found the same way. The
+ * engine's read side and write side use it (upstream-latest.md 2.1).
  */
 import { cut } from "../../base/shorten.ts";
 import type { DrawerFilter, LogicalDrawer, Metadata } from "../port/drawer.ts";
@@ -20,7 +20,7 @@ export function findLogical(
   return first === undefined ? undefined : { id, rows: [first, ...more], isSplit: true };
 }
 
-/** Shortens an id for an answer that does not find it: an id of the usual length stays whole, one of a megabyte is cut. */
+/** Shortens an id for the answer that no drawer has it. An id of the usual length stays whole. */
 export function shownId(id: string): string {
   return cut(id, 1_000);
 }

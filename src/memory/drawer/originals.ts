@@ -24,7 +24,7 @@ function pathOf(named: object, files: SourceNames): { source_path?: string } {
   return original === undefined ? {} : { source_path: original };
 }
 
-/** The name that drawers have: as it was given, else one of the staged copies'. */
+/** Returns the source name that drawers have: the given name, else the name of one of its staged copies. */
 export function nameOfSource(given: string, staged: readonly string[], isThere: (name: string) => boolean): string {
   return [given, ...staged].find(isThere) ?? given;
 }

@@ -1,7 +1,6 @@
 /**
- * The text that an agent's session begins with: notes, diary entries and decisions of this project, then some of other
- * places, as a colleague would tell them. Documents that were mined are for search. Pure. `mempalace wake-up` prints
- * upstream's story instead (wake-up.ts).
+ * Makes the text that an agent's session begins with: notes, diary entries and decisions of this project, then some of other projects. It
+ * has no mined documents, which a search finds. Pure. `mempalace wake-up` prints upstream's story instead (wake-up.ts).
  */
 import type { Drawer } from "../port/drawer.ts";
 import { MINED_KEYS } from "../../protocol/filing.ts";
@@ -18,7 +17,7 @@ const CUT = " …";
 
 export type OwnStory = { project: readonly Drawer[]; others: readonly Drawer[] };
 
-/** Both lists in the order they were filed. Empty when there is nothing of one's own; `clean` masks a text before it is cut. */
+/** Returns the text; empty without any note. Both lists are in filing order. `clean` masks a text before it is cut. */
 export function ownStory({ project, others }: OwnStory, clean: (text: string) => string): string {
   const here = told(project, PROJECT_MAX);
   const elsewhere = told(others, here.length === 0 ? PROJECT_MAX : ELSEWHERE_MAX);
@@ -39,7 +38,7 @@ export function ownStory({ project, others }: OwnStory, clean: (text: string) =>
   return lines.join("\n");
 }
 
-/** The most important first, then the newest: one of each source, and one checkpoint of each diary. */
+/** Selects at most `most` notes: the most important first, then the newest; one of each source, and one checkpoint of each diary. */
 function told(notes: readonly Drawer[], most: number): Drawer[] {
   const sources = new Set<string>();
   const first = notes.filter(({ metadata }) => isOwn(metadata) && (metadata["chunk_index"] ?? 0) === 0);
@@ -66,7 +65,7 @@ function withDay(place: string, { filed_at: filedAt }: Drawer["metadata"]): stri
   return day === undefined ? place : `${place}, ${day}`;
 }
 
-/** Cuts between words; only a single word that is longer than all of it is cut itself. */
+/** Cuts a text between words. Only a single word that is longer than the limit is cut inside. */
 function shortened(text: string): string {
   if (codePointLength(text) <= SNIPPET_MAX) return text;
   const part = head(text, SNIPPET_MAX - CUT.length + 1);

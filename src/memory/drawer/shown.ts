@@ -1,4 +1,4 @@
-/** Drawers as people look at them: by a part of the id, or the newest of a place. Read side; used by own-methods.ts. */
+/** Finds drawers for people: by a part of the id, or the newest of a place. Used by own-methods.ts. */
 import type { LogicalDrawer, PlaceFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import { clampLimit } from "../text/validate.ts";
@@ -38,7 +38,7 @@ export function newestDrawers(
   return { drawers: shown, total, offset, limit };
 }
 
-/** Adds the whole path of the source, which the metadata name without its folder. */
+/** Adds the whole path of the source. The metadata have only the file name. */
 function withPath({ rows: [first] }: LogicalDrawer, payload: Record<string, unknown>): Record<string, unknown> {
   const source = first.metadata["source_file"];
   return { ...payload, source_path: typeof source === "string" ? source : "" };

@@ -15,7 +15,7 @@ const WEIGHT_DEFAULT = 3;
 
 export const NO_PALACE = "## L1 — No palace found. Run: mempalace mine <dir>";
 
-/** `drawers` in the order they were filed; `clean` masks what agents must not see in a text, before it is cut. */
+/** `drawers` are in filing order. `clean` masks secrets in a text before it is cut. */
 export function essentialStory(drawers: readonly Drawer[], clean: (text: string) => string = (text) => text): string {
   if (drawers.length === 0) return "## L1 — No memories yet.";
   const rooms = new Map<string, Drawer[]>();
@@ -52,7 +52,7 @@ export function byWeight(drawers: readonly Drawer[]): Drawer[] {
   return rated.map(({ drawer }) => drawer);
 }
 
-/** The first of the keys that is present counts, and only if it is a number. */
+/** Returns the value of the first key that is present, if it is a number. */
 function weightOf({ metadata }: Drawer): number {
   const key = WEIGHTS.find((one) => metadata[one] !== undefined);
   const value = key === undefined ? NaN : metadata[key];
@@ -61,7 +61,7 @@ function weightOf({ metadata }: Drawer): number {
 }
 
 function textOf(value: unknown): string {
-  return typeof value === "string" ? value : value === undefined ? "" : String(value as number | boolean);
+  return typeof value === "string" ? value : value === undefined ? "" : String(value);
 }
 
 /** Compares by code points, as Python does: UTF-16 sorts characters beyond the first plane before U+E000. */

@@ -27,7 +27,7 @@ function idsOf(graph: Entities, { subject, predicate, object }: Ends): Ends {
   };
 }
 
-/** Returns the id that an entity of this name has, in either form of Unicode; macOS writes file names in the other one. */
+/** Returns the id of the entity with this name in either form of Unicode. macOS writes file names in the other form. */
 function knownId(graph: Entities, name: string): string {
   const id = entityId(name);
   const others = [id.normalize("NFC"), id.normalize("NFD")].filter((other) => other !== id);
@@ -36,7 +36,7 @@ function knownId(graph: Entities, name: string): string {
 
 // --- writes ---
 
-/** Adds a fact. Throws, as upstream does, when the interval is inverted: an error of the call, not an answer. */
+/** Adds a fact. Throws if its end is before its start, as upstream does, instead of answering. */
 export function addFact({ graph }: LedgerTx, { params, atMs }: WriteCall): unknown {
   const read = checked(() => ({
     ends: endsOf(params, "object"),
@@ -66,7 +66,7 @@ export function invalidateFact({ graph }: LedgerTx, { params, atMs }: WriteCall)
   return { success: true, fact: arrowed(ends), ended };
 }
 
-/** Ends a fact and opens its successor at the same moment: a question about that moment is answered with the new fact only. */
+/** Ends a fact and opens its successor at the same moment. At that moment only the new fact holds. */
 export function supersedeFact({ graph }: LedgerTx, { params, atMs }: WriteCall): unknown {
   const read = checked(() => {
     const old = endsOf(params, "old_object");
@@ -111,7 +111,7 @@ function openFact(graph: GraphTx, ends: Ends, { atMs, ...opening }: Opening): st
   return id;
 }
 
-/** Ends every open fact of these terms; finding none is fine. */
+/** Ends every open fact of these terms. Also succeeds without such a fact. */
 function endFacts(graph: GraphTx, ids: Ends, ended: string, field: string): void {
   const open = graph.openFacts(ids.subject, ids.predicate, ids.object);
   for (const { validFrom } of open) assertInOrder(validFrom, ended, field);
@@ -134,7 +134,7 @@ function endsOf(params: Arguments, objectKey: string): Ends {
   };
 }
 
-/** Reads arguments before anything is written. An invalid value becomes a result, not an error. */
+/** Reads the arguments before any write. An invalid value becomes a result with `error`. */
 function checked<T extends object>(read: () => T): T | { success: false; error: string } {
   try {
     return read();
@@ -144,7 +144,7 @@ function checked<T extends object>(read: () => T): T | { success: false; error: 
   }
 }
 
-/** Reads a value that upstream stores unchecked, and of which SQLite accepts scalars only. */
+/** Reads a value that upstream stores unchecked. SQLite accepts only scalars. */
 function loose(value: unknown, field: string): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value === "string") return value.toWellFormed();
@@ -161,7 +161,7 @@ function arrowed({ subject, predicate, object }: Ends): string {
 type Direction = "outgoing" | "incoming";
 type Found = { fact: NamedFact; shown: object };
 
-/** Answers the facts of one entity: at a moment, or all of them, each marked if it holds now. */
+/** Returns the facts of one entity: those of a moment, or all, each marked if it holds now. */
 export function queryFacts(graph: GraphReader, values: Arguments, nowMs: number): unknown {
   const entity = validGraphValue(values["entity"], "entity");
   const asOf = validTemporal(values["as_of"], "as_of");
@@ -179,7 +179,7 @@ export function queryFacts(graph: GraphReader, values: Arguments, nowMs: number)
     const meant = factsOf(graph, only.id, only.name, ways, asOf);
     if (meant.length > 0) [name, found] = [only.name, meant];
   }
-  // If no moment is asked for, every fact is returned, with whether it holds now.
+  // Without a moment, the answer has every fact and whether it holds now.
   const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
   const periodOf = ({ fact }: Found): "active" | "past" | "future" => {
     if (asOf !== null) return "active";
@@ -199,7 +199,7 @@ export function queryFacts(graph: GraphReader, values: Arguments, nowMs: number)
   };
 }
 
-/** Returns an entity's facts. The entity is shown by the name it was asked for, the other term by its own. */
+/** Returns an entity's facts. The answer shows the entity by the given name, and the other term by its stored name. */
 function factsOf(
   graph: GraphReader,
   id: string,

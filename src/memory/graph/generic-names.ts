@@ -1,7 +1,6 @@
 /**
- * Names that say nothing about a project because every project has them: agents' tools, common nouns, files, libraries.
- * No tunnel is made for one. Pure. Source: MemPalace 3.11, hallways module (MIT, Copyright (c) 2026 MemPalace
- * Contributors).
+ * Names that say nothing about a project because every project has them: agents' tools, common nouns, files, libraries. No tunnel is made
+ * for one. Pure. Source: MemPalace 3.11, hallways module (MIT, Copyright (c) 2026 MemPalace Contributors).
  */
 import { strip } from "../text/text.ts";
 

@@ -21,12 +21,15 @@ const ROOMS_SHOWN = 3;
 /** Two names in code-point order that share drawers: how many drawers, and their rooms. */
 type Pair = { a: string; b: string; drawers: number; rooms: Set<string> };
 
-/** `left`: changes that are still to be made; repeating the call makes them. Errors: PROTOCOL_BAD_PARAMS. */
+/**
+ * Rebuilds a wing's links. `left`: number of changes that did not fit into this write; the caller repeats the call. Errors:
+ * PROTOCOL_BAD_PARAMS.
+ */
 export function rebuildLinks({ graph }: LedgerTx, { params, atMs, findings }: WriteCall): unknown {
   const { wing, topics, hallwayMin, topicsMin } = readParams({ ...(findings as LinkRules | undefined), ...params });
   const rows = graph.namedRows(wing);
   const now = utcTimestamp(atMs);
-  // A wing without drawers keeps what it has, as upstream's does.
+  // A wing without drawers keeps its hallways, as in upstream.
   const { hallways, left } =
     rows === undefined ? { hallways: 0, left: 0 } : replaceHallways(graph, wing, rows, now, hallwayMin);
   if (left > 0) return { hallways, tunnels: 0, left };
@@ -35,7 +38,7 @@ export function rebuildLinks({ graph }: LedgerTx, { params, atMs, findings }: Wr
   return { hallways, tunnels: tunnels.length, left: 0 };
 }
 
-/** Makes these the wing's only hallways, as far as one write goes. */
+/** Replaces the wing's hallways by these, up to the limit of one write. */
 function replaceHallways(
   graph: GraphTx,
   wing: string,
@@ -109,19 +112,19 @@ function recordOf(wing: string, { a, b, drawers, rooms }: Pair, now: string): Li
   };
 }
 
-/** The strength and recency that a link has gained so far. */
+/** Returns the strength and recency that a link has gained. */
 function grownOf(old: LinkRecord = {}): LinkRecord {
   return Object.fromEntries(DYNAMICS.flatMap((key) => (key in old ? [[key, old[key]]] : [])));
 }
 
-/** The link's ends in their present spelling. */
+/** Returns the link's two names in their canonical spelling. */
 function endsOf(record: LinkRecord, canonical: ReadonlyMap<string, string>): string {
   const nameOf = (name: unknown): string => canonical.get(String(name)) ?? String(name);
   const [a, b] = [nameOf(record["entity_a"]), nameOf(record["entity_b"])];
   return a === b || compareText(a, b) < 0 ? `${a}\n${b}` : `${b}\n${a}`;
 }
 
-/** Label and id are made of these values. */
+/** Returns true if the link needs no new record: its label and id are made of these values. */
 function isSame(old: LinkRecord, { a, b, drawers, rooms }: Pair): boolean {
   const list: unknown = old["rooms"];
   const hasRooms = Array.isArray(list) && list.length === rooms.size && list.every((room) => rooms.has(room as string));

@@ -34,7 +34,7 @@ function roomsOf(counts: readonly RoomCount[]): Map<string, Room> {
   );
 }
 
-/** Breadth first: two rooms are neighbours when they share a wing. */
+/** Walks the rooms breadth first. Two rooms are neighbours if they share a wing. */
 export function traverse(counts: readonly RoomCount[], values: Arguments): unknown {
   const start = asText(values["start_room"]);
   const hopsMax = Math.max(1, Math.min(HOPS_MAX, Number(values["max_hops"] ?? HOPS_DEFAULT)));
@@ -58,7 +58,7 @@ export function traverse(counts: readonly RoomCount[], values: Arguments): unkno
   return walked.toSorted((a, b) => a.hop - b.hop || b.count - a.count).slice(0, ROOMS_MAX);
 }
 
-/** Both sides are compared as slugs; upstream slugs only the filter and so misses wings that are spelled otherwise. */
+/** Finds rooms that are in several wings. Compares wings as slugs; upstream slugs only the filter and misses wings in another spelling. */
 export function findTunnels(counts: readonly RoomCount[], values: Arguments): unknown {
   const asked = ["wing_a", "wing_b"].flatMap((key) => validFilter(values[key], key) ?? []).map(wingSlug);
   return [...roomsOf(counts)]
@@ -93,7 +93,7 @@ export function graphStats(counts: readonly RoomCount[], explicitTunnels: number
   };
 }
 
-/** Rooms whose name holds the whole query, then those that hold one of its hyphenated parts. */
+/** Returns rooms whose name contains the whole query, then rooms whose name contains one of its hyphenated parts. */
 function suggestions(asked: string, rooms: ReadonlyMap<string, Room>): string[] {
   const whole = asked.toLowerCase();
   const parts = whole.split("-");

@@ -16,7 +16,7 @@ type Spelling = {
   /** Folders, innermost last. */
   folders: readonly string[];
   extension: string | undefined;
-  /** The side of a diff, and the path behind it. */
+  /** The letter of a diff's side, and the path after it. */
   side: { letter: string; path: string } | undefined;
 };
 
@@ -72,7 +72,7 @@ function clustersOf(group: readonly string[]): string[][] {
   return clusters;
 }
 
-/** Chooses the longest path, else the shortest name; a side of a diff only if nothing else exists. */
+/** Chooses the longest path, else the shortest name. A diff's `a/…` or `b/…` is chosen only if there is no other spelling. */
 function chooseSpelling(cluster: readonly string[]): string {
   const resolved = resolveDiffs(cluster);
   const rank = (name: string): [number, number, number] => [

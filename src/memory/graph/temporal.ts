@@ -1,7 +1,6 @@
 /**
- * The time during which a fact holds: upstream's two forms of a moment (palace.md 2.6), and the interval from its start
- * to before its end (palace.md 11, since 3.6.0), so that a fact and its successor never hold at once. Pure; used by
- * facts.ts.
+ * The time during which a fact holds: upstream's two forms of a moment (palace.md 2.6), and the interval from its start to before its end
+ * (palace.md 11, since 3.6.0), so that a fact and its successor never hold at once. Pure; used by facts.ts.
  */
 import { pythonRepr } from "../text/python-repr.ts";
 import { isOnCalendar, localDate, strip } from "../text/text.ts";
@@ -38,15 +37,12 @@ function utcOf(text: string): string | undefined {
   return /^(?!0000)\d{4}-/.test(utc) ? `${utc.slice(0, 19)}Z` : undefined;
 }
 
-/**
- * The moment a boundary is set to: a bare date becomes its first second, so that both sides of the boundary have the
- * same moment.
- */
+/** Returns a boundary as a moment. A bare date becomes its first second, so that the old and the new fact have the same moment. */
 export function asMoment(value: string): string {
   return DATE.test(value) ? `${value}T00:00:00Z` : value;
 }
 
-/** Returns true if the end is before the start. A date as an end means its last second; as a start or in a question it means its first. */
+/** Returns true if the end is before the start. A date as an end means its last second; as a start it means its first. */
 export function isInverted(validFrom: string | null, validTo: string | null): boolean {
   return validFrom !== null && validTo !== null && compare(endOf(validTo), asMoment(validFrom)) < 0;
 }
@@ -64,9 +60,8 @@ export function endsBy({ validTo }: { validTo: string | null }, moment: string):
 }
 
 /**
- * True when the fact is over for an observer at that moment, where `today` is the current day. A fact that was ended
- * today is over, although a question about a moment of today still finds it: where nobody gave an end, `ended` is a
- * date, and that date's last second is still to come.
+ * Returns true if the fact is over at that moment; `today` is the current day. A fact that was ended with today's date is over, although a
+ * query for a moment of today still finds it: a date as an end means its last second.
  */
 export function isOver(fact: { validTo: string | null }, { moment, today }: Now): boolean {
   return fact.validTo !== null && DATE.test(fact.validTo) ? fact.validTo <= today : endsBy(fact, moment);
@@ -88,7 +83,7 @@ function endOf(value: string): string {
   return DATE.test(value) ? `${value}T23:59:59Z` : value;
 }
 
-/** Compares moments across zones. Unless both are full moments it compares them as text, as upstream does. */
+/** Compares moments across time zones. Compares as text unless both are full moments, as upstream does. */
 function compare(a: string, b: string): number {
   const [left, right] = [millisOf(a), millisOf(b)];
   if (left !== undefined && right !== undefined) return left - right;

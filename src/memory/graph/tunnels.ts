@@ -1,7 +1,6 @@
 /**
- * Links: tunnels between rooms of two wings, which agents make, and hallways between entities of a wing, which mining
- * makes (hallways.ts) (palace.md 2.10, 3.7, 3.8). Records are upstream's JSON. Writes run inside the ledger's
- * transaction.
+ * Links: tunnels between rooms of two wings, which agents make, and hallways between entities of a wing, which mining makes (hallways.ts)
+ * (palace.md 2.10, 3.7, 3.8). Records are upstream's JSON. Writes run inside the ledger's transaction.
  */
 import type { GraphReader, GraphTx, LinkRecord } from "../port/graph.ts";
 import type { LedgerReader, LedgerTx, WriteCall } from "../port/ledger.ts";
@@ -11,7 +10,7 @@ import { InvalidValue, validFilter, validName } from "../text/validate.ts";
 
 type Arguments = Record<string, unknown>;
 
-/** A link's strength and recency, which survive when it is made again. */
+/** Fields with a link's strength and recency. They stay when the link is made again. */
 export const DYNAMICS = ["strength", "stability", "last_activated", "access_count"];
 const PREVIEW = 300;
 const HALLWAYS_MAX = 500;
@@ -20,7 +19,7 @@ const HALLWAYS_DEFAULT = 100;
 /** A tunnel that a mine makes, between two wings. */
 export type MinedTunnel = { kind: "topic" | "entity"; name: string; source: string; target: string };
 
-/** The slug as init and mining write wings; a link is found by either spelling. */
+/** Returns the wing's slug, as init and mining write it. A link is found by either spelling. */
 export function wingSlug(wing: string): string {
   let text = slug(wing);
   while (text.startsWith("_")) text = text.slice(1);
@@ -28,7 +27,7 @@ export function wingSlug(wing: string): string {
   return text;
 }
 
-/** A tunnel is undirected: both orders of its ends are one tunnel. */
+/** Returns a tunnel's id, the same for both orders of its ends. */
 export function tunnelId(source: { wing: string; room: string }, target: { wing: string; room: string }): string {
   const [a, b] = [source, target]
     .map(({ wing, room }) => Buffer.from(`${wing}/${room}`))
@@ -71,7 +70,7 @@ export function createTunnel({ graph }: LedgerTx, { params, atMs }: WriteCall): 
   }
 }
 
-/** Writes a mined tunnel, between rooms that stand for the name, only if it is new or different. */
+/** Writes a mined tunnel between two rooms that are named after the shared name, only if it is new or different. */
 export function putTunnel(graph: GraphTx, { kind, name, source, target }: MinedTunnel, now: string): void {
   const room = `${kind}:${name}`;
   const ends = { source: { wing: source, room }, target: { wing: target, room } };
@@ -85,7 +84,7 @@ export function putTunnel(graph: GraphTx, { kind, name, source, target }: MinedT
   graph.putLink("tunnel", id, withDynamics(record, before, now));
 }
 
-/** Keeps the strength and recency that the link has gained. */
+/** Returns the record with the strength and recency of the old one. */
 function withDynamics(record: LinkRecord, before: LinkRecord | undefined, now: string): LinkRecord {
   const createdAt = before?.["created_at"] ?? now;
   return {
@@ -97,7 +96,7 @@ function withDynamics(record: LinkRecord, before: LinkRecord | undefined, now: s
   };
 }
 
-/** The answer is the same whether or not there was one. */
+/** Deletes a tunnel. The answer does not tell whether the tunnel existed. */
 export function deleteTunnel({ graph }: LedgerTx, { params }: WriteCall): unknown {
   const id = params["tunnel_id"];
   if (typeof id !== "string" || id === "") return { error: "tunnel_id is required" };
@@ -111,7 +110,7 @@ export function deleteHallway({ graph }: LedgerTx, { params }: WriteCall): unkno
   return { deleted: graph.deleteLink("hallway", id) };
 }
 
-/** Tunnels that have the wing at either end. */
+/** Lists the tunnels that have the wing at either end. */
 export function listTunnels(graph: GraphReader, values: Arguments): unknown {
   const wing = validFilter(values["wing"], "wing");
   const tunnels = graph.links("tunnel");
@@ -119,7 +118,7 @@ export function listTunnels(graph: GraphReader, values: Arguments): unknown {
   return tunnels.filter((tunnel) => [endOf(tunnel, "source"), endOf(tunnel, "target")].some((end) => isIn(end, wing)));
 }
 
-/** The rooms that a room's tunnels lead to, with the beginning of the drawer there if the tunnel names one. */
+/** Lists the rooms that a room's tunnels lead to, with the beginning of the drawer that a tunnel names. */
 export function followTunnels(reader: LedgerReader, values: Arguments): unknown {
   const wing = validName(values["wing"], "wing");
   const room = validName(values["room"], "room");
@@ -142,7 +141,7 @@ export function followTunnels(reader: LedgerReader, values: Arguments): unknown 
   });
 }
 
-/** The strongest come first. */
+/** Lists hallways, strongest first. */
 export function listHallways(graph: GraphReader, values: Arguments): unknown {
   const wing = validFilter(values["wing"], "wing");
   const limit = Math.max(1, Math.min(HALLWAYS_MAX, Number(values["limit"] ?? HALLWAYS_DEFAULT)));
@@ -155,7 +154,7 @@ function withDrawer(end: { wing: string; room: string }, drawerId: unknown): Lin
   return drawerId === undefined || drawerId === null || drawerId === "" ? end : { ...end, drawer_id: drawerId };
 }
 
-/** Reads one end of a record that somebody may have written by hand. */
+/** Returns one end of a record. Somebody may have edited the record by hand. */
 function endOf(tunnel: LinkRecord, key: "source" | "target"): LinkRecord {
   const end = tunnel[key];
   return typeof end === "object" && end !== null ? (end as LinkRecord) : {};

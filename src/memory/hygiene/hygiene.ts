@@ -1,6 +1,6 @@
 /**
- * Forgetting, and undoing an agent's writes: two writes that only a person asks for. This file has their rules; the ledger reaches the
- * tables. The selector comes as `findings`, so that the journal never contains the text to forget.
+ * Rules of two writes that only a person starts: forgetting a text, and undoing an agent's writes. The ledger changes the tables. The
+ * selector comes as `findings`, so that the journal never contains the text to forget.
  */
 import { hash } from "node:crypto";
 import type { ForgetSelector, Found, UndoPlan } from "../port/hygiene.ts";
@@ -14,13 +14,13 @@ import { asTyped, InvalidValue } from "../text/validate.ts";
 const MATCH_MIN = 4;
 const IDS_MAX = 1000;
 const AUDIT_PAGE_MAX = 500;
-/** Most items shown, so that answers stay within a frame. */
+/** Most items in an answer, so that it fits one frame. */
 const SHOWN_MAX = 500;
 const TRACE_LENGTH = 120;
 const TRACE_MIN = 12;
 const TRACES_MAX = 200;
 
-/** Splits a selector into what the journal may hold and the rest. Errors: PROTOCOL_BAD_PARAMS. */
+/** Splits a selector into the part that the journal may contain and the rest. Errors: PROTOCOL_BAD_PARAMS. */
 export function readSelector(params: Record<string, unknown>): {
   journalled: Record<string, unknown>;
   selector: ForgetSelector;
@@ -162,18 +162,18 @@ function answerOf(
     restored: count("restore"),
     reverted: count("revert"),
     refused: count("refused"),
-    // All refused items are named, as far as a frame allows.
+    // The refused items come first, up to the limit.
     items: [...refused, ...told.filter(({ change }) => change !== "refused")].slice(0, SHOWN_MAX * 10),
   };
 }
 
-/** Shows one line, without the secret. */
+/** Returns one line for an answer, with the matched secret masked. */
 function shown(text: string, match: string | undefined): string {
   const hidden = match === undefined ? text : text.replaceAll(match, "[…]");
   return preview(redact(hidden, "strict").text);
 }
 
-/** True for an entity's id that identifies it in files: an id made of common words occurs in other texts, too. */
+/** Returns true for an entity's id that identifies it in files: an id made of common words occurs in other texts, too. */
 function isUnlikeWords(id: string): boolean {
   return id.length >= TRACE_MIN && /[a-z]/.test(id) && /[0-9]/.test(id);
 }

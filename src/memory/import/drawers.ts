@@ -1,6 +1,6 @@
 /**
- * Merges drawers. Ids are made of the content, so the same note has the same id in both memories; the rules below are for
- * drawers whose text was changed since.
+ * Merges drawers. Ids are made of the content, so the same note has the same id in both memories. The table has the rules for drawers whose
+ * text may have been changed since.
  *
  * | the drawer here                      | the other memory's                                       |
  * | ------------------------------------ | -------------------------------------------------------- |
@@ -20,7 +20,7 @@ import { sha256Hex } from "../text/text.ts";
 import type { Merging } from "./merging.ts";
 
 const IMPORT = "memory.import";
-/** Drawers that an undo took away may come again. */
+/** Method of undo. An import may bring drawers again that an undo removed. */
 const UNDO = "memory.undo";
 const REGISTRY_ROOM = "_registry";
 const BESIDE = /^(.+)_beside_([0-9a-f]{12})$/;
@@ -47,7 +47,10 @@ export function mergeDrawers(merging: Merging, items: readonly ImportItems["draw
     else merging.add(rows.length, () => tx.insertDrawers(rows));
 }
 
-/** True when the text is here: row by row, whole, by the other recipe's id, or beside the drawer it differs from. */
+/**
+ * Returns true if this memory has the text: row by row, as a whole, under the id of the other recipe, or beside the drawer that it differs
+ * from.
+ */
 function isHere(tx: LedgerTx, { id, rows, text }: Item): boolean {
   if (rows.every((row) => tx.findDrawer(row.id)?.text === row.text)) return true;
   const holds = (other: string): boolean => {
@@ -99,7 +102,7 @@ function withParent(metadata: Metadata, id: string, as: string): Metadata {
   return { ...metadata, ...Object.fromEntries(parents.map((key) => [key, as])) };
 }
 
-/** Rows that an import brought before and that somebody deleted since; what an undo took away may come again. */
+/** Returns ids of rows that an earlier import brought and that somebody has deleted since, except rows that an undo removed. */
 function goneOf(tx: LedgerTx, absent: readonly Item[]): Set<string> {
   const came = tx.changedByMethod(
     IMPORT,
@@ -108,7 +111,7 @@ function goneOf(tx: LedgerTx, absent: readonly Item[]): Set<string> {
   return came.size === 0 ? came : came.difference(tx.lastChangedByMethod(UNDO, [...came]));
 }
 
-/** The ids that add_drawer would give the text where its metadata says that it is. */
+/** Returns the ids that add_drawer would give the text in the wing and room of its metadata. */
 function idsOf(metadata: Metadata | undefined, text: string): readonly string[] {
   const { wing, room } = metadata ?? {};
   return typeof wing === "string" && typeof room === "string" ? drawerIds("v3", wing, room, text) : [];

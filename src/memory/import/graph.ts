@@ -1,7 +1,6 @@
 /**
- * Merges facts with their entities, and links. A fact has the moment of its making in its id, so two memories that were
- * told the same fact have it under two ids: it is the same when its terms and its start are. A fact that either side has
- * ended is ended.
+ * Merges facts with their entities, and links. A fact's id contains the time at which it was made, so two memories have the same fact under
+ * two ids. Two facts are the same if their terms and their start are equal. A fact that either memory has ended is ended.
  */
 import type { Fact, LinkKind } from "../port/graph.ts";
 import type { ImportItems } from "../../protocol/import.ts";
@@ -9,7 +8,7 @@ import { isRecord } from "../../base/is-record.ts";
 import { parseJson } from "../../base/parse-json.ts";
 import type { Merging } from "./merging.ts";
 
-/** Columns of a fact and of an entity, as the ledger writes them. */
+/** Number of columns of a fact. `ENTITY_COLUMNS`: of an entity. */
 const FACT_COLUMNS = 11;
 const ENTITY_COLUMNS = 4;
 const OTHER_VERSION = "its columns are those of another version of palace-devbox";
@@ -48,9 +47,9 @@ function sameFact(
   return (
     ours.find((fact) => fact.id === id) ??
     ours.find((fact) => fact.validFrom === from && fact.validTo === to) ??
-    // Two facts with one known start are one fact, and one side may not know its end.
+    // Two facts with the same known start are one fact, even if one memory does not know its end.
     ours.find((fact) => from !== null && fact.validFrom === from && (fact.validTo === null || to === null)) ??
-    // A fact is never opened twice.
+    // There is at most one open fact with the same terms.
     (to === null ? ours.find((fact) => fact.validTo === null) : undefined)
   );
 }

@@ -1,6 +1,6 @@
 /**
- * Merges the journal: who wrote what, and when. A write is the same in both memories by its key and its time, so a row that came
- * before, or that this memory wrote itself, does not come again. Rows that the retention has deleted here stay away.
+ * Merges the journal: who wrote what, and when. A write has the same key and time in both memories, so a row that this memory wrote itself
+ * or imported before is not added again. Rows older than this memory's retention are not added.
  */
 import type { ImportItems } from "../../protocol/import.ts";
 import { isRecord } from "../../base/is-record.ts";
@@ -9,7 +9,7 @@ import type { Merging } from "./merging.ts";
 
 const ID = /^\d{1,15} ./su;
 const COLUMNS = 13;
-/** Columns that are numbers; the second of them is a time that may be absent. */
+/** Indexes of the columns that are numbers. The second one is a time that may be absent. */
 const NUMBERS = [1, 7, 8];
 const CLAIMED = 2;
 

@@ -1,7 +1,6 @@
 /**
- * Merges another memory's rows into this one, one bounded part in a write. Every rule looks at what is here at that moment,
- * so a part that is sent again finds its rows and changes nothing. Runs inside the transaction on the writer thread; the
- * preview runs the same rules and changes nothing.
+ * Merges another memory's rows into this one, one bounded part in a write. Each rule compares with this memory's present rows, so a part
+ * that is sent again changes nothing. Runs inside the transaction on the writer thread. The preview runs the same rules without changes.
  */
 import { isRecord } from "../../base/is-record.ts";
 import { parseJson } from "../../base/parse-json.ts";
@@ -41,7 +40,10 @@ const MERGES: { [K in ImportKind]: Merge<K> } = {
   journal: (merging, items, from) => mergeJournal(merging, from, items),
 };
 
-/** `journalled`: what identifies the call, without the text of any memory. Errors: PROTOCOL_BAD_PARAMS. */
+/**
+ * Reads the call's arguments. `journalled`: the arguments that the journal keeps, without the texts of drawers. Errors:
+ * PROTOCOL_BAD_PARAMS.
+ */
 export function readPart({ from, kind, items }: Record<string, unknown>): {
   part: ImportPart;
   journalled: Record<string, unknown>;
@@ -58,7 +60,7 @@ export function readPart({ from, kind, items }: Record<string, unknown>): {
   };
 }
 
-/** The write `memory.import`. */
+/** Applies the write `memory.import`. */
 export function importPart(tx: LedgerTx, { findings }: WriteCall): MergeReport {
   return merge(tx, findings as ImportPart, false);
 }
@@ -69,11 +71,11 @@ export function previewImport(tx: LedgerTx, part: ImportPart): MergeReport {
 
 function merge(tx: LedgerTx, { from, kind, items }: ImportPart, isDry: boolean): MergeReport {
   const merging = new Merging(tx, isDry);
-  (MERGES[kind] as Merge<ImportKind>)(merging, items as never, from);
+  (MERGES[kind] as Merge<ImportKind>)(merging, items, from);
   return merging.report;
 }
 
-/** A source keeps the closets it has here: they point at its drawers. */
+/** Merges closets. A source that has closets in this memory keeps them, because they point at its drawers. */
 function mergeClosets(merging: Merging, items: readonly ImportItems["closet"][]): void {
   const { tx, report, isDry } = merging;
   for (const { sourceFile, closets } of items) {
@@ -83,7 +85,8 @@ function mergeClosets(merging: Merging, items: readonly ImportItems["closet"][])
       report.here += closets.length;
       continue;
     }
-    // The drawers come first. A source without them was kept away on purpose, and its closets would point at nothing.
+    // Drawers are imported before closets. If a source has no drawers here, the rules left them out, and its closets would point at
+    // nothing.
     const isPointless = !isDry && sourceFile !== "" && tx.placesOfSource(sourceFile).drawers === 0;
     if (isPointless) continue;
     report.here += closets.length - missing.length;
@@ -93,7 +96,7 @@ function mergeClosets(merging: Merging, items: readonly ImportItems["closet"][])
   }
 }
 
-/** Entries of a Roampal's graphs are kept for the way back, and nothing here changes one. */
+/** Merges entries of Roampal's graphs. The ledger keeps them unchanged for an export to Roampal. */
 function mergeCarried(merging: Merging, items: readonly ImportItems["carried"][]): void {
   const { tx, report } = merging;
   for (const { id, body } of items) {
@@ -106,7 +109,7 @@ function mergeCarried(merging: Merging, items: readonly ImportItems["carried"][]
   }
 }
 
-/** A mined file has one filing record; the next mine reads it to decide whether the file has changed. */
+/** Merges the filing records of mined files. The next mine reads a record to decide whether its file has changed. */
 function mergeSources(merging: Merging, items: readonly ImportItems["source"][]): void {
   const { tx, report } = merging;
   for (const source of items) {

@@ -1,9 +1,9 @@
-/** One merge of a part, as the rule of each kind of row sees it. Imported by this folder. */
+/** State of the merge of one part, which the rules for each kind of row share. */
 import { cut } from "../../base/shorten.ts";
 import type { MergeReport } from "../../protocol/import.ts";
 import type { LedgerTx } from "../port/ledger.ts";
 
-/** Collects what becomes of a part's items. A dry run applies nothing. */
+/** Counts the added, skipped and refused items of a part. A dry run changes no row. */
 export class Merging {
   readonly tx: LedgerTx;
   readonly isDry: boolean;

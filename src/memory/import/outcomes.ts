@@ -1,12 +1,12 @@
 /**
- * Merges what came of drawers. Scores of two sides cannot be added up, because each outcome counts by the score before it.
- * The side on which the drawer was used last, and at least as often, has the later state.
+ * Merges the outcomes of drawers. The scores of two memories cannot be added up, because the weight of an outcome depends on the score
+ * before it. If one memory used the drawer last, and at least as often, its state wins.
  */
 import { parseJson } from "../../base/parse-json.ts";
 import type { ImportItems } from "../../protocol/import.ts";
 import type { Merging } from "./merging.ts";
 
-/** The columns that the ledger writes: score, uses, successes, last use, last outcomes, and all outcomes with who told them. */
+/** Columns that the ledger writes: score, uses, successes, last use, last outcomes, and all outcomes with their sources. */
 type Body = [number, number, number, number | null, unknown[], unknown[][]?];
 
 export function mergeStandings(merging: Merging, items: readonly ImportItems["standing"][]): void {
@@ -17,7 +17,7 @@ export function mergeStandings(merging: Merging, items: readonly ImportItems["st
       merging.refuse(id, "its outcomes are those of another version of palace-devbox");
       continue;
     }
-    // The drawers come first. One that stayed away has no outcomes here.
+    // Drawers are imported before outcomes. A drawer that the rules left out has no outcomes here.
     if (!isDry && tx.findDrawer(id) === undefined) continue;
     const known = tx.standings.bodyOf(id);
     const ours = known === undefined ? undefined : read(known);

@@ -1,4 +1,4 @@
-/** How a conversation is stored in a row. Used by the ledger's transaction and its reader. */
+/** Row format of a conversation. Used by the ledger's transaction and its reader. */
 import type { Conversation } from "../port/outcome.ts";
 import { isTexts, readColumn } from "./json-column.ts";
 

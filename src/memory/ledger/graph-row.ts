@@ -1,6 +1,6 @@
 /**
- * A row of the graph in the form that the ledger and upstream's files share, and how the two are compared. Pure, apart
- * from reading the ledger. Imported by this folder, and by memory/ledger/tables/graph-merge.ts for its types.
+ * The common form of a graph row in the ledger and in upstream's files, and the comparison of both. Pure, apart from reading the ledger.
+ * Imported by this folder, and by memory/ledger/tables/graph-merge.ts for its types.
  */
 import type { Statement } from "better-sqlite3";
 import { isRecord } from "../../base/is-record.ts";
@@ -61,8 +61,8 @@ export function bodyStatement(ledger: LedgerDatabase, kind: Kind): Statement<[st
 }
 
 /**
- * A listed link waits to be sent and differs until then. A link that is not listed was last seen equal on both sides,
- * so a difference or a removal in the file is somebody else's change; a missing file, however, deletes nothing.
+ * Compares the ledger's links with a file. A listed link still has to be sent, so it differs until then. Any other link was equal before,
+ * so a difference or a removal in the file is somebody else's change. A missing file deletes no link.
  */
 export function compareLinks(
   { bodies, listed }: Held,
@@ -87,4 +87,13 @@ export function readLink(record: string): LinkRecord {
 
 export function isLink(kind: Kind): kind is LinkKind {
   return kind === "tunnel" || kind === "hallway";
+}
+
+/** Returns the records of all links of a kind, in the order in which they were made. */
+export function allLinks(ledger: LedgerDatabase, kind: LinkKind): LinkRecord[] {
+  return ledger
+    .prepare<[string], string>("SELECT record FROM link WHERE kind = ? ORDER BY row")
+    .pluck()
+    .all(kind)
+    .map(readLink);
 }

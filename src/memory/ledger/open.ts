@@ -1,6 +1,4 @@
-/**
- * Opens the ledger for its one writer or for a reader. Called from the broker's threads only.
- */
+/** Opens the ledger for its one writer or for a reader. Called from the broker's threads only. */
 import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
@@ -33,7 +31,7 @@ export function openForWriting(file: string): LedgerDatabase {
   });
 }
 
-/** A connection that can only read. The writer must have opened the ledger before. */
+/** Opens a read-only connection. The writer must have opened the ledger before. */
 export function openForReading(file: string): LedgerDatabase {
   return translated("open the ledger", file, () => {
     const database = new Database(file, { readonly: true, fileMustExist: true });
@@ -44,8 +42,8 @@ export function openForReading(file: string): LedgerDatabase {
 }
 
 /**
- * Makes an empty ledger beside its place and moves it there whole, so a file in that place is never one that was only
- * begun. Errors: STORE_CORRUPT when the log of a lost ledger is there, which SQLite would write into the new one.
+ * Makes an empty ledger under another name and renames it when it is complete, so `file` is never half made. Errors: STORE_CORRUPT if there
+ * is the log of a lost ledger, which SQLite would write into the new one.
  */
 function make(file: string): void {
   if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0)
@@ -53,7 +51,7 @@ function make(file: string): void {
   keepFolder(dirname(file));
   const begun = `${file}.new`;
   for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(begun + suffix, { force: true });
-  // An adopted palace may lie in a folder that others can read; SQLite gives its log the mode of the file.
+  // An adopted palace may be in a folder that others can read. SQLite gives its log the mode of the file.
   closeSync(openSync(begun, "a", 0o600));
   const database = new Database(begun);
   try {

@@ -1,14 +1,14 @@
-/** The two outboxes, of drawers and of closets, as SQL sees them. Read by read/outbox-reader.ts, worked off by write/outbox-list.ts. */
+/** SQL of the two outboxes, of drawers and of closets. Used by read/outbox-reader.ts and write/outbox-list.ts. */
 
 export type OutboxKind = Readonly<{
   table: string;
-  /** Yields, as `c` with its column `id`, all that can be sent. */
+  /** FROM clause of all rows that can be sent, as `c` with the column `id`. */
   sendable: string;
-  /** Joined to the table `o`, yields `c.text`, `c.metadata` and the column `vector` of each entry. */
+  /** Join to the outbox table `o`, which gives `c.text`, `c.metadata` and `vector` of each entry. */
   joined: string;
-  /** Counts what waits for its vector. */
+  /** Query that counts rows without a vector. */
   pending: string;
-  /** The key under which the palace that was written to is noted. */
+  /** Key in `meta` for the target that the outbox writes to. */
   target: string;
 }>;
 

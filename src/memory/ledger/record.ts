@@ -28,7 +28,7 @@ const MONTHS = "January February March April May June July August September Octo
 const DAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ");
 
 /**
- * The authored date as words, `8 May 2023 Monday`, so that "in May" or "on Monday" finds it (Source: bench recipe 3).
+ * Returns the authored date as words, `8 May 2023 Monday`, so that "in May" or "on Monday" finds it (Source: bench recipe 3).
  * Empty when the metadata has no such date.
  */
 export function dateWords(metadata: Metadata): string {
@@ -61,14 +61,17 @@ export function sliceBounds(id: string): [first: string, last: string] {
   return [`${id}_chunk_000000`, `${id}_chunk_999999`];
 }
 
-/** Two ids may share their beginning: a slice names the one it belongs to (Source: upstream-latest.md 2.1). */
+/**
+ * Returns true if the drawer is a slice of `id`. Its metadata decide, because two ids may have the same beginning (Source:
+ * upstream-latest.md 2.1).
+ */
 export function isSliceOf(id: string, { metadata }: Drawer): boolean {
   return metadata["parent_drawer_id"] === id || metadata["parent_entry_id"] === id;
 }
 
 /**
- * SQL over a drawer: the folder in which the source lay when it was filed, and whether the row is a sentinel of
- * upstream's miner.
+ * SQL over a drawer: the inode number of the source's folder at filing time. `IS_REGISTRY`: whether the row is a sentinel of upstream's
+ * miner.
  */
 export const DIRECTORY_ID = "CAST(json_extract(metadata, '$.source_dir_ino') AS TEXT)";
 export const IS_REGISTRY =
@@ -77,7 +80,7 @@ export const IS_REGISTRY =
 /** Key that a palace stores in place of empty metadata (palace.md 4.6). */
 const NO_METADATA = "_repaired_empty_meta";
 
-/** Digest that tells two states of a drawer apart; lone surrogates become what SQLite makes of them. */
+/** Returns a digest of a drawer's state. Lone surrogates are replaced as SQLite replaces them. */
 export function drawerDigest({ text, metadata }: { text: string; metadata: Metadata }): string {
   return digest(`${JSON.stringify(metadata)}\n${text.toWellFormed()}`);
 }
@@ -86,7 +89,7 @@ export function digest(text: string): string {
   return hash("sha256", text, "base64url").slice(0, 22);
 }
 
-/** True when two rows read the same once both are in a palace. */
+/** Returns true if two rows are equal when they are read back from a palace. */
 export function isSameRow(a: { text: string; metadata: Metadata }, b: { text: string; metadata: Metadata }): boolean {
   return a.text.toWellFormed() === b.text.toWellFormed() && canonical(a.metadata) === canonical(b.metadata);
 }
@@ -104,7 +107,7 @@ function wellFormed(value: Scalar): Scalar {
   return typeof value === "string" ? value.toWellFormed() : value;
 }
 
-/** The place of a row, as its metadata says. */
+/** Returns the place in a row's metadata. */
 export function place(metadata: Metadata): { wing: string; room: string; sourceFile: string } {
   const text = (key: string, absent: string): string => {
     const value = metadata[key];
@@ -114,7 +117,7 @@ export function place(metadata: Metadata): { wing: string; room: string; sourceF
   return { wing: text("wing", "unknown"), room: text("room", "unknown"), sourceFile: text("source_file", "") };
 }
 
-/** A BLOB may start at any byte; a Float32Array must not. */
+/** Copies a BLOB into floats: a BLOB may start at any byte, a Float32Array only at a multiple of four. */
 export function toFloats(blob: Buffer): Float32Array {
   return new Float32Array(blob.buffer.slice(blob.byteOffset, blob.byteOffset + blob.byteLength));
 }

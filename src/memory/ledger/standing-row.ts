@@ -1,4 +1,4 @@
-/** How a standing, and a single outcome, is stored in a row. Used by the ledger's transaction and its reader. */
+/** Row formats of a standing and of a single outcome. Used by the ledger's transaction and its reader. */
 import { isRecord } from "../../base/is-record.ts";
 import type { OutcomeSource, PastOutcome, Scored, Standing, Telling } from "../port/outcome.ts";
 import { isNumbers, readColumn } from "./json-column.ts";

@@ -11,11 +11,11 @@ export type NewCloset = { id: string; text: string; metadata: Metadata };
 export interface ClosetTx {
   count(sourceFile: string): number;
   textOf(id: string): string | undefined;
-  /** True when a language model wrote some of them (upstream's closet_llm): they could not be rebuilt here. */
+  /** Returns true when a language model wrote some of them (upstream's closet_llm): they could not be rebuilt here. */
   isModelMade(sourceFile: string): boolean;
-  /** Makes these the source's only closets. One whose text stays keeps its vector. */
+  /** Replaces the source's closets by these. A closet with the same text keeps its vector. */
   replace(sourceFile: string, closets: readonly NewCloset[]): void;
-  /** Adds one beside those of its source, which its metadata names. */
+  /** Adds a closet to those of its source, which its metadata names. */
   put(closet: NewCloset): void;
   /** Returns how many there were. */
   remove(sourceFile: string): number;
@@ -28,9 +28,12 @@ export type SearchCloset = { sourceFile: string; text: string; vector: Float32Ar
 export interface ClosetReader {
   /** Closets of the drawers' sources that have their vector, in filing order. */
   ofRows(rows: readonly number[], filter: PlaceFilter): SearchCloset[];
-  /** These drawers' positions in their source, by their chunk number, and the source's total; none without a source. */
+  /**
+   * Returns each drawer's position in its source, by its chunk number, and the source's number of drawers; no entry for a drawer without a
+   * source.
+   */
   positions(ids: readonly string[]): Map<string, { index: number; total: number }>;
-  /** Files that closets can be made for; reads every drawer once. */
+  /** Returns files that closets can be made for; reads every drawer once. */
   minedSources(wing: string | undefined): string[];
   count(): number;
 }

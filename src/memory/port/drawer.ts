@@ -1,4 +1,4 @@
-/** Drawers and their places: shapes that every room of the broker shares. */
+/** Drawers and their places: types that the whole broker uses. */
 
 /** Scalar metadata as a palace keeps it (palace.md 4.7); keys are upstream's, snake_case. */
 export type Metadata = Record<string, MetadataValue>;
@@ -6,10 +6,10 @@ export type Metadata = Record<string, MetadataValue>;
 /** A plain value of a drawer's metadata. */
 export type Scalar = string | number | boolean;
 
-/** Lists are of one type, and only in foreign rows: Chroma has them since 1.5, MemPalace makes none. */
+/** Value of metadata. Lists have elements of one type and occur only in foreign rows: Chroma has them since 1.5, MemPalace makes none. */
 export type MetadataValue = Scalar | Scalar[];
 
-/** True for a list. Array.isArray does not narrow the type for the compiler. */
+/** Returns true for a list. Array.isArray does not narrow the type for the compiler. */
 export function isList(value: MetadataValue): value is Scalar[] {
   return Array.isArray(value);
 }
@@ -17,7 +17,7 @@ export function isList(value: MetadataValue): value is Scalar[] {
 /** One drawer. `row` is the ledger's own number: it grows, is never given twice, and orders rows as Chroma would. */
 export type Drawer = { row: number; id: string; wing: string; room: string; text: string; metadata: Metadata };
 
-/** The rows behind an id that was given out: one row, or the slices of a long text in the order of the text. */
+/** Rows of a drawer's id: one row, or the slices of a long text in their order. */
 export type LogicalDrawer = { id: string; rows: [Drawer, ...Drawer[]]; isSplit: boolean };
 
 /** The content of a new drawer; wing, room and source_file are read from the metadata. */
@@ -29,7 +29,10 @@ export type PlaceFilter = { wing?: string; room?: string; wings?: readonly strin
 /** A place, and further conditions on a drawer's metadata. */
 export type DrawerFilter = PlaceFilter & {
   sourceFile?: string;
-  /** Bounds of the time at which it was said, else filed, `[since, before)`, in the form of `filed_at`: local time, compared as text. */
+  /**
+   * Bounds `[since, before)` of the time at which the drawer was said, or else filed. They have the form of `filed_at`: local time,
+   * compared as text.
+   */
   since?: string;
   before?: string;
 };

@@ -33,33 +33,33 @@ export type RoomCount = { room: string; wing: string; hall: string; drawers: num
 /** Drawers of a room with the same `entities`. */
 export type NamedRows = { room: string; entities: string; drawers: number };
 
-/** A name at either end of the hallways of a wing; `drawers` of the strongest, null where that is not noted. */
+/** Name at either end of a wing's hallways. `drawers`: number of drawers of its strongest hallway, null if unknown. */
 export type HallwayEnd = { wing: string; name: string; drawers: number | null };
 
 /** The graph's part of a write transaction. Concurrency and errors: as LedgerTx. */
 export interface GraphTx {
-  /** The first name an entity was given stays. */
+  /** Adds an entity. An existing entity keeps its first name. */
   putEntity(id: string, name: string, atMs: number): void;
   hasEntity(id: string): boolean;
   openFacts(subject: string, predicate: string, object: string): Fact[];
   hasFact(id: string): boolean;
   insertFact(fact: NewFact): void;
   endFact(id: string, validTo: string): void;
-  /** Facts with these terms, open or ended, in the order in which they were written. */
+  /** Returns facts with these terms, open or ended, in the order in which they were written. */
   factsOf(subject: string, predicate: string, object: string): Fact[];
-  /** A row as before-images hold it: the columns as a JSON array, or a link's record as JSON. */
+  /** Returns a row as before-images hold it: the columns as a JSON array, or a link's record as JSON. */
   bodyOf(kind: GraphKind, id: string): string | undefined;
   putBody(kind: GraphKind, id: string, body: string): void;
   findLink(kind: LinkKind, id: string): LinkRecord | undefined;
   putLink(kind: LinkKind, id: string, record: LinkRecord): void;
-  /** True if there was one. */
+  /** Returns true if there was one. */
   deleteLink(kind: LinkKind, id: string): boolean;
-  /** Drawers of the wing that bear names; undefined in a wing without drawers. Reads every drawer of the wing. */
+  /** Returns the wing's drawers that have names; undefined for a wing without drawers. Reads every drawer of the wing. */
   namedRows(wing: string): NamedRows[] | undefined;
   hallwaysOf(wing: string): LinkRecord[];
   /** Covers all wings. Reads every hallway. */
   hallwayEnds(): HallwayEnd[];
-  /** Also true in a palace that never held a drawer: nothing can be said of its rooms. */
+  /** Returns true if the room exists, and in a palace without any drawer so far, because its rooms are unknown. */
   mayHoldRoom(wing: string, room: string): boolean;
 }
 
@@ -69,17 +69,17 @@ export interface GraphReader {
   hasFacts(): boolean;
   /** Returns the ids that are entities. */
   entitiesAmong(ids: readonly string[]): string[];
-  /** Facts about the subject that have an end, the last written first. */
+  /** Returns facts about the subject that have an end, the last written first. */
   endedFacts(subject: string, limit: number): NamedFact[];
-  /** Facts of a subject and a predicate, whatever the object and the time. */
+  /** Returns facts of a subject and a predicate, whatever the object and the time. */
   factsWith(subject: string, predicate: string, limit: number): NamedFact[];
   factsOf(entityId: string, direction: "outgoing" | "incoming"): NamedFact[];
-  /** Entities of whose name or id the name is one or several whole words; the entity `id` itself is not among them. */
+  /** Returns entities whose name or id contains the name as whole words, except the entity `id` itself. */
   similarEntities(name: string, id: string): { id: string; name: string }[];
   /** Ordered by start; unknown starts come last. */
   timeline(entityId: string | undefined, limit: number, offset: number): { facts: NamedFact[]; total: number };
   stats(): { entities: number; facts: number; open: number; predicates: string[] };
   links(kind: LinkKind): LinkRecord[];
-  /** The strongest come first; there may be hundreds of thousands. */
+  /** Returns hallways, strongest first. There may be hundreds of thousands. */
   hallways(wing: string | undefined, limit: number, offset: number): { records: LinkRecord[]; total: number };
 }

@@ -3,18 +3,21 @@ import type { Forgotten } from "../../protocol/hygiene.ts";
 import type { Drawer } from "./drawer.ts";
 import type { LinkKind } from "./graph.ts";
 
-/** Exactly one of them is given. `match`: every drawer, fact and link that holds the text, to the character. */
+/**
+ * Selects the rows to forget; exactly one of the first fields is given. `match`: every drawer, fact and link that contains exactly this
+ * text.
+ */
 export type ForgetSelector = {
   ids?: readonly string[];
   source?: string;
   match?: string;
-  /** Beside `match`: numbers that stand for its concepts, in questions that are kept. */
+  /** With `match`: numbers of its concepts, as stored questions have them. */
   concepts?: readonly number[];
-  /** Beside `match`: its concepts as graphs have them in names. */
+  /** With `match`: its concepts, as names in Roampal's graphs have them. */
   words?: readonly string[];
 };
 
-/** Everything that a selector names. */
+/** Rows that a selector matches. */
 export type Found = {
   /** Rows, with all slices of a split drawer. */
   drawers: Drawer[];
@@ -30,43 +33,46 @@ export type Found = {
 /** Concurrency and errors: as LedgerTx; both read the whole ledger. */
 export interface ForgetTx {
   find(selector: ForgetSelector): Found;
-  /** Also cleans the journal and the before-images of what names or holds it; nothing of it can be undone. */
+  /** Deletes the rows, and removes their words from the journal and the before-images. It cannot be undone. */
   forget(found: Found, selector: ForgetSelector, atMs: number): Forgotten;
 }
 
 /** Journal rows of other memories. `id`: the time and the key of the write; `body`: the other columns as a JSON array. */
 export interface ImportedTx {
-  /** True if it came before, or if this memory itself did the write. */
+  /** Returns true if the row was imported before, or if this memory did the write itself. */
   has(id: string): boolean;
   put(id: string, body: string): void;
   /** The retention has deleted rows that are older than this, ms. */
   readonly keptFromMs: number;
 }
 
-/** One thing that an agent changed. `by`: who changed it since, if it cannot go back. */
+/** Row that an agent changed. `by`: who has changed it since, if it cannot be restored. */
 export type UndoItem =
   | { kind: string; id: string; change: "remove" | "restore" | "revert" }
   | { kind: string; id: string; change: "refused"; by: string };
-/** One change that is taken back. `text`: the text that is removed or restored, or a fact's words; absent if it has no words. */
+/** Change to be undone. `text`: the removed or restored text, or a fact's words; absent if there is none. */
 export type PlannedUndo = UndoItem & { text?: string };
 
-/** The changes of an agent that are taken back. `writes`: the agent's writes that arrived in that time; for `tooOld` ones the changes are no longer known. */
+/**
+ * Changes of an agent to be undone. `writes`: number of the agent's writes that arrived in that time. `tooOld`: number of those whose
+ * before-images are deleted.
+ */
 export type UndoPlan<Item = UndoItem> = {
   items: Item[];
   writes: number;
   tooOld: number;
-  /** Writes that their client dates before their arrival, and the earliest of those dates, ms. */
+  /** Number of writes whose client claims an earlier time than their arrival. `earliestMs`: the earliest of these times. */
   dated: number;
   earliestMs: number | null;
   /** Latest arrival of these writes; if there are none, the arrival of the agent's newest write, ms. */
   latestMs: number | null;
-  /** Everybody who wrote in that time. */
+  /** Names of all agents that wrote in that time. */
   agents: string[];
 };
 
 /** Concurrency and errors: as LedgerTx. */
 export interface UndoTx {
-  /** The first `textsMax` of its items with their texts. */
+  /** Returns the plan. Only its first `textsMax` items have texts. */
   plan(agent: string, sinceMs: number, untilMs: number, textsMax: number): UndoPlan<PlannedUndo>;
   undo(agent: string, sinceMs: number, untilMs: number): UndoPlan;
 }

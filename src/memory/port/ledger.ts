@@ -22,7 +22,7 @@ import type { SourceRow, MinedQuery, MinedPage, SourceGroup, PartTx } from "./so
  */
 export interface LedgerTx {
   findDrawer(id: string): Drawer | undefined;
-  /** Adds drawers, best all of a call at once; an id that exists is a broken invariant, look first. */
+  /** Adds drawers. Add all drawers of a write in one call. The ids must not exist; check that before. */
   insertDrawers(drawers: readonly NewDrawer[]): void;
   /** Replaces text and/or metadata under the same id and row. */
   updateDrawer(id: string, change: { text?: string; metadata: Metadata }): void;
@@ -31,32 +31,28 @@ export interface LedgerTx {
   /** Deletes many at once, which takes less time. Ignores ids that do not exist. */
   deleteDrawers(ids: readonly string[]): void;
   /**
-   * Returns the slices of a long drawer or diary entry, whatever their ids, in the order of the text; empty if `id` is
-   * not of a split one.
+   * Returns the slices of a long drawer or diary entry, whatever their ids, in the order of the text; empty if `id` is not of a split one.
    */
   slicesOf(id: string): Drawer[];
-  /** How many drawers have that source_file, and the first few places they are in. */
+  /** Returns how many drawers have that source_file, and the first few of their places. */
   placesOfSource(sourceFile: string): { drawers: number; places: { wing: string; room: string }[] };
   /** Deletes every drawer with that source_file, in any wing; returns how many. */
   deleteSource(sourceFile: string): number;
   putSource(source: SourceRow): void;
-  /** The filing record; its `sha256` is empty where the source is not filed. */
+  /** Returns the source's filing record. Its `sha256` is empty if the source is not filed. */
   findSource(sourceFile: string): SourceRow | undefined;
   readonly graph: GraphTx;
   readonly closets: ClosetTx;
   /** Deletes the drawers of a group, of one wing or of all; returns how many. A feeder then files the source again. */
   deleteSourceGroup(group: SourceGroup, wing: string | undefined): number;
-  /** Every drawer with that source_file, in any wing, in row order; none for an empty name. */
+  /** Returns every drawer with that source_file, in any wing, in row order; none for an empty name. */
   drawersOfSource(sourceFile: string): Drawer[];
   readonly parts: PartTx;
   readonly standings: StandingTx;
   readonly conversations: ConversationTx;
   readonly carried: CarriedTx;
   readonly imported: ImportedTx;
-  /**
-   * Returns the drawers, out of these, that a write of that agent has changed before, as far back as writes can be
-   * taken back.
-   */
+  /** Returns those of the drawers that a write of that agent has changed, as far back as writes can be undone. */
   changedBy(agent: string, ids: readonly string[]): Set<string>;
   /** Returns the same as `changedBy`, for the writes of one method by any agent. */
   changedByMethod(method: string, ids: readonly string[]): Set<string>;
@@ -64,18 +60,15 @@ export interface LedgerTx {
   lastChangedByMethod(method: string, ids: readonly string[]): Set<string>;
   /** Returns the drawers, out of these, whose last change was a write of that agent. */
   lastChangedBy(agent: string, ids: readonly string[]): Set<string>;
-  /** How many drawers a room holds, kept by the ledger. */
+  /** Returns how many drawers a room holds, kept by the ledger. */
   drawersIn(wing: string, room: string): number;
   readonly forget: ForgetTx;
   readonly undo: UndoTx;
-  /**
-   * Returns the recipe of new drawers' ids: the recipe of the palace's own rows, `v3` if it has none
-   * (upstream-latest.md 2.3).
-   */
+  /** Returns the recipe of new drawers' ids: the recipe of the palace's own rows, `v3` if it has none (upstream-latest.md 2.3). */
   idRecipe(): IdRecipe;
 }
 
-/** Lookups by which forgetting reaches the drawers and texts that another wing keeps. */
+/** Lookups that forgetting needs for drawers and texts of another wing. */
 export type Traces = Readonly<{
   /** Returns the id that a drawer has now, for an id under which it was shown; undefined for an unknown one. */
   idNow(tx: LedgerTx, id: string): string | undefined;
@@ -94,7 +87,7 @@ export interface LedgerReader {
   /** Returns the same as LedgerTx.slicesOf. */
   slicesOf(id: string): Drawer[];
   drawersByRow(rows: readonly number[]): Drawer[];
-  /** Drawers of one source in one wing whose `chunk_index` is `first` to `last`, in that order, up to a bound. */
+  /** Returns drawers of one source in one wing whose `chunk_index` is `first` to `last`, in that order, up to a bound. */
   slicesOfSource(range: { sourceFile: string; wing: string; first: number; last: number }): Drawer[];
   /** Returns the row in which the exchange begins that the drawer is a slice of; undefined if that is unknown. */
   exchangeOf(drawer: Drawer): number | undefined;
@@ -105,8 +98,8 @@ export interface LedgerReader {
   /** In row order, found in an index. */
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
   /**
-   * Returns drawers by id, split ones as one, found in indexes; `total` counts them the same way. Of a drawer's rows those behind
-   * the first 200 characters have an id only.
+   * Returns drawers by id; a split drawer is one drawer. `total` counts the same way. Rows after a drawer's first 200 characters have only
+   * an id.
    */
   listLogical(
     filter: Omit<DrawerFilter, "sourceFile">,
@@ -115,42 +108,44 @@ export interface LedgerReader {
   ): { drawers: LogicalDrawer[]; total: number };
   /** Tells whether the palace has diary entries whose slices name them by `parent_entry_id` alone, as MemPalace before 3.11 cut them. */
   holdsOldSlices(): boolean;
-  /** The recipe of the palace's ids. */
+  /** Returns the recipe of the palace's ids. */
   idRecipe(): IdRecipe;
-  /** Drawers of a place, the newest first; a split drawer is its first slice. `total` counts them the same way. */
+  /** Returns drawers of a place, the newest first; a split drawer is its first slice. `total` counts them the same way. */
   listNewest(place: PlaceFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
   /** Drawer counts by wing and room, in which a split drawer counts once. */
   wholePlaces(): { wing: string; room: string; drawers: number }[];
-  /** Ids of at most `limit` whole drawers that begin with `part`, or whose hash does. */
+  /** Returns ids of at most `limit` whole drawers that begin with `part`, or whose hash does. */
   idsByPart(part: string, limit: number): string[];
   /** Drawer counts by wing and room, kept by the ledger, so the cost does not grow with the drawers. */
   places(): { wing: string; room: string; drawers: number }[];
   /** Tells whether the place has drawers. */
   holds(place: PlaceFilter): boolean;
-  /** The last `limit` drawers filed, in row order. */
+  /** Returns the last `limit` drawers filed, in row order. */
   newestDrawers(wing: string | undefined, limit: number): Drawer[];
-  /** The last `limit` drawers that no miner made, in row order: of these wings, or of all others with `isOutside`. */
+  /** Returns the last `limit` drawers that no miner made, in row order: of these wings, or of all others with `isOutside`. */
   newestNotes(wings: readonly string[], isOutside: boolean, limit: number): Drawer[];
   /** Returns the standings of those drawers that ever had an outcome. */
   standings(ids: readonly string[]): Map<string, Standing>;
-  /** A drawer's newest outcomes, the last one last. */
+  /** Returns a drawer's newest outcomes, the last one last. */
   scored(id: string): Scored[];
-  /** For each concept the newest outcomes of memories that were shown for a question with it; each outcome once.
-   * `collections`: no others are read. */
+  /**
+   * Returns, for each concept, the newest outcomes of memories that were shown for a question with that concept; each outcome once.
+   * `collections`: the only ones to read; undefined: all.
+   */
   answered(concepts: readonly number[], collections?: readonly string[]): Answered[];
   /** Outcomes of drawers with a known question, by drawer. */
   toldOf(ids: readonly string[]): Map<string, Told>;
-  /** The newest outcomes of memories of a collection that were shown in talks of that kind. */
+  /** Returns the newest outcomes of a collection's memories that were shown in conversations of that kind. */
   toldIn(context: string, collection: string): Told;
-  /** Entries of a Roampal's graphs behind that one, in the order of their ids: one at least, as long as there are some, and up to `bytes`. */
+  /** Returns entries of Roampal's graphs after the entry `id`, by id, up to `bytes` but at least one. */
   carriedAfter(id: string, limit: number, bytes: number): { id: string; value: string }[];
   isCarried(id: string): boolean;
-  /** Ids of all that are kept. */
+  /** Returns ids of all that are kept. */
   conversations(): string[];
   conversation(id: string): Conversation | undefined;
   /** Returns where a drawer was shown, the newest first. */
   showings(id: string, limit: number): { conversation: string; turn: number; at: string }[];
-  /** Drawers that the conversation was shown. */
+  /** Returns the drawers that were shown in the conversation. */
   shownIn(conversation: string): Set<string>;
   shownAt(conversation: string, turn: number): string[];
   diaryEntries(agent: string, wing: string | undefined): Drawer[];
@@ -165,7 +160,7 @@ export interface LedgerReader {
   minedSources(query: MinedQuery): MinedPage;
   readonly graph: GraphReader;
   readonly closets: ClosetReader;
-  /** All drawers by source, of one wing or of all. Reads every drawer once. */
+  /** Returns all drawers by source, of one wing or of all. Reads every drawer once. */
   sourceGroups(wing: string | undefined): SourceGroup[];
 }
 
@@ -181,13 +176,12 @@ export type WriteCall = {
   /** The peer: agent name, door, user and process. */
   peer: { agent: string; door: string; uid: number; pid: number };
   requestId: string;
-  /** The time of writing, as far as the client is believed: a spooled write keeps its own time. */
+  /** The time of writing. A spooled write keeps the time that its client claims. */
   atMs: number;
-  /** The time at which it reached the broker, if it differs. */
+  /** The time of arrival at the broker, if it differs. */
   arrivedAtMs?: number;
   /**
-   * Findings that the broker made for the engine beforehand. They are not part of the call's identity, so a repetition
-   * may bring others.
+   * Data that the broker's main thread computed for the write. They are not part of the call's identity: a repeated call may have others.
    */
   findings?: unknown;
 };
@@ -211,7 +205,7 @@ export type WriteOutcome = {
   replayed: boolean;
 };
 
-/** A drawer waiting for its vector. `textVersion` changes with the text; a vector of an older one is dropped. */
+/** Drawer without a vector. `textVersion` changes with the text. */
 export type PendingText = { row: number; textVersion: number; text: string };
 
 /** Makes the static vector of a text (index/static), quantized. */
@@ -220,8 +214,8 @@ export type StaticCode = (text: string) => Code;
 /** Makes the words that the full text of a drawer lacks (index/lexical/cut.ts), "" if it lacks none. */
 export type FormsOf = (text: string) => string;
 
-/** Functions of the index that the ledger calls for each text. Without one, drawers get their rows later. */
+/** Functions of the index that the ledger calls for each text. If one is missing, maintenance adds the rows later. */
 export type Derived = { staticCode?: StaticCode; formsOf?: FormsOf };
 
-/** A row's vector. `textVersion`: the text that it was made from; an older one is dropped. */
+/** Vector of a row. `textVersion`: version of the text that it was made from. The ledger drops a vector of an older version. */
 export type NewVector = { row: number; textVersion: number; vector: Float32Array };

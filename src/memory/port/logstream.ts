@@ -38,7 +38,7 @@ export type Artifact = {
   origin_replica: string | null;
 };
 
-/** Columns that an event is asked for by, each by one value. `to_agent` also finds what is addressed to all, `*`. */
+/** Columns that an event is asked for by, each by one value. `to_agent` also finds events addressed to all, `*`. */
 export type EventFilter = Partial<
   Record<
     "stream" | "room" | "topic" | "type" | "to_agent" | "from_agent" | "correlation_id" | "status" | "since",
@@ -46,10 +46,7 @@ export type EventFilter = Partial<
   >
 >;
 
-/**
- * The first `limit` events with those columns in that order, or fewer where they are long; both ends are exclusive
- * positions.
- */
+/** Query for the first `limit` matching events in that order, or fewer if they are long. Both ends are exclusive positions. */
 export type EventQuery = {
   filter: EventFilter;
   afterSeq?: number;
@@ -60,7 +57,7 @@ export type EventQuery = {
   newestFirst: boolean;
 };
 
-/** One page of events. `more`: there were others within the limit, and no room for them. */
+/** Page of events. `more`: the size limit left out further events. */
 export type EventPage = { events: StreamEvent[]; more: boolean };
 
 /** Reads of the log. Concurrency: synchronous, on the log's own thread. Errors: STORE_*. */
@@ -71,9 +68,9 @@ export interface LogstreamReader {
   lastSeq(): number;
   artifact(id: string): (Artifact & { content: string; metadata: unknown }) | undefined;
   hasArtifact(id: string): boolean;
-  /** This copy's name, made at the first use. */
+  /** Returns this replica's name, made at the first use. */
   replicaId(): string;
-  /** For each copy whose events are here, the number of its newest. */
+  /** Returns, for each replica with events here, the number of its newest event. */
   versionVector(): Record<string, number>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The part of the ledger that memory with outcomes uses, as one of Roampal's profiles sees it: nothing of another profile is there.
- * Implemented by learning/memory/profiles.ts over the ledger.
+ * The part of the ledger that memory with outcomes uses, limited to one Roampal profile. Implemented by learning/memory/profiles.ts over
+ * the ledger.
  */
 import type { LedgerReader, LedgerTx } from "./ledger.ts";
 import type { StandingTx } from "./outcome.ts";
@@ -21,7 +21,7 @@ export type MemoryTx = Pick<
   | "changedBy"
   | "lastChangedBy"
 > & {
-  /** Makes what an id is made of the profile's own: the same text in two profiles has two ids. */
+  /** Returns the text from which an id is made, with the profile added: the same text in two profiles has two ids. */
   seed(text: string): string;
   /** Tells whether any drawer has that id, in any profile. */
   isTaken(id: string): boolean;
@@ -48,7 +48,7 @@ export type MemoryReader = Pick<
   | "graph"
 >;
 
-/** Indexes that recall asks. */
+/** Indexes that recall uses. */
 export type MemoryIndexes = {
   lexical: Pick<LexicalIndex, "candidates">;
   vectors: Pick<VectorIndex, "around" | "similarity">;

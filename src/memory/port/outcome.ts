@@ -1,4 +1,4 @@
-/** Outcomes of a drawer that was shown, and what they add up to. Implemented in ledger/. */
+/** Outcomes of drawers that were shown, and the standings that sum them up. Implemented in ledger/. */
 import type { HostSignal } from "../../protocol/outcome.ts";
 
 /** An outcome that counts; `unknown` changes nothing and is not kept. */
@@ -9,9 +9,9 @@ export type Outcome = Telling | "unknown";
 /** An outcome on record. `atMs`: Unix time; `reason`: the words that came with it. */
 export type PastOutcome = { outcome: Telling; atMs: number; reason: string | null };
 
-/** Sign of an outcome that nobody has stated. */
+/** Signal from which an outcome is inferred although nobody stated it. */
 export type Signal = HostSignal | "asked-again";
-/** The one who stated an outcome. `judge`: a model that the user has named for it. */
+/** Source of an outcome. `judge`: a language model that the user has configured. */
 export type OutcomeSource = "agent" | "user" | "judge" | Signal;
 
 /** Record of a question that memories were shown for. It has numbers for the question's concepts, never its text. */
@@ -22,21 +22,18 @@ export type Question = {
   concepts: readonly number[];
 };
 
-/** One outcome of a drawer, and who has told it: ids and marks, no words. */
+/** One outcome of a drawer with its source. It has ids and flags, no words. */
 export type Scored = {
   atMs: number;
   outcome: Telling;
   source: OutcomeSource;
-  /** How much the source is believed, 0…1. */
+  /** Weight of the source, 0…1. */
   weight: number;
   /** Conversation in which the outcome was told; null if unknown. */
   conversation: string | null;
-  /** The drawer of the question and answer that it is about. */
+  /** Id of the drawer with the question and answer that the outcome is about. */
   exchange: string | null;
-  /**
-   * Question that the memory was shown for, and the collection it was in then; null if unknown, and for a drawer that
-   * is not a memory.
-   */
+  /** Question for which the memory was shown, and its collection at that time. Null if unknown, and for a drawer that is not a memory. */
   question: (Question & { collection: string }) | null;
 };
 
@@ -58,20 +55,20 @@ export type Standing = {
   past: readonly PastOutcome[];
 };
 
-/** A drawer's standing goes with the drawer. Concurrency and errors: as LedgerTx. */
+/** Standings of drawers. A standing is deleted with its drawer. Concurrency and errors: as LedgerTx. */
 export interface StandingTx {
-  /** Undefined for a drawer that never had an outcome. */
+  /** Returns the drawer's standing; undefined if it never had an outcome. */
   find(id: string): Standing | undefined;
-  /** `scored`: the outcome that has made the standing what it is; the newest of a drawer are kept. */
+  /** Writes a standing. `scored`: the outcome that changed it; the ledger keeps the newest outcomes of a drawer. */
   put(id: string, standing: Standing, scored?: Scored): void;
-  /** The newest outcomes of a drawer, oldest first. */
+  /** Returns the newest outcomes of a drawer, oldest first. */
   scored(id: string): Scored[];
-  /** The standing with all its outcomes and their questions, as before-images hold it: one JSON array. */
+  /** Returns the standing with all its outcomes and their questions in the form of before-images: one JSON array. */
   bodyOf(id: string): string | undefined;
   putBody(id: string, body: string): void;
 }
 
-/** Entries of a Roampal's graphs, which nothing here reads. Ids and values are JSON. Concurrency and errors: as LedgerTx. */
+/** Entries of Roampal's graphs, which are only stored. Ids and values are JSON. Concurrency and errors: as LedgerTx. */
 export interface CarriedTx {
   find(id: string): string | undefined;
   put(id: string, value: string): void;
@@ -79,20 +76,20 @@ export interface CarriedTx {
 
 /** State of a talk between a user and an agent. */
 export type Conversation = {
-  /** The agent's name for it, with the agent's own. */
+  /** The agent's name and the agent's id of the conversation. */
   id: string;
   agent: string;
   /** Counts the user's messages. */
   turn: number;
   /** True once the agent has finished: the user's next message answers it. */
   isCompleted: boolean;
-  /** This turn asks for scores of the exchange before it. */
+  /** True if this turn asks for scores of the exchange before it. */
   isAsked: boolean;
-  /** That exchange was scored. */
+  /** The exchange before this turn was scored. */
   isScored: boolean;
   /** The drawer of the last question and answer; null where none is kept. */
   exchange: string | null;
-  /** Drawers that have had their score in this turn. */
+  /** Drawers that were scored in this turn. */
   scored: readonly string[];
   atMs: number;
 };

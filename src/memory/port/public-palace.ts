@@ -1,14 +1,10 @@
-/** The palace that MemPalace reads, as the outbox sees it. Implemented in mempalace/. */
+/** The palace that MemPalace reads, as an interface for the outbox. Implemented in mempalace/. */
 import type { Metadata, PlaceFilter } from "./drawer.ts";
 
-/**
- * A row of the public palace as others left it. `vector`: L2-normalised and of the palace's own model, if it has one.
- */
+/** Row of the public palace that another program wrote. `vector`: L2-normalised and of the palace's own model, if it has one. */
 export type ForeignRow = { id: string; text: string; metadata: Metadata; vector: Float32Array | undefined };
 
-/**
- * Rows that the ledger adopts from the palace in one transaction; `removed` are drawers that others have deleted there.
- */
+/** Rows that the ledger adopts from the palace in one transaction; `removed` are drawers that others have deleted there. */
 export type AdoptionBatch = {
   rows: readonly ForeignRow[];
   removed: readonly string[];
@@ -20,30 +16,29 @@ export type AdoptionBatch = {
 export type PalaceRecord = { id: string; text: string; metadata: Metadata; vector: Float32Array };
 
 /**
- * Keeps the public palace true for Python to read. One port, one contract test (test/contract/palace-driver.test.ts),
- * several implementations: `files`, `chroma`, `memory` (tests).
- * Concurrency: the outbox is the only caller and calls one method at a time; `query` and `ids` may come in between.
- * Errors: STORE_UNAVAILABLE when the palace cannot be reached now (the outbox retries), STORE_CORRUPT when it answers
- * that it is damaged, CONFIG_BAD_VALUE when it can never work so (quota, dimension).
+ * Writes the public palace, which Python reads. One contract test (test/contract/palace-driver.test.ts) for several implementations:
+ * `files`, `chroma`, `memory` (tests). Concurrency: the outbox is the only caller and calls one method at a time; `query` and `ids` may
+ * come in between. Errors: STORE_UNAVAILABLE when the palace cannot be reached now (the outbox retries), STORE_CORRUPT when it answers that
+ * it is damaged, CONFIG_BAD_VALUE when it can never work so (quota, dimension).
  */
 export interface PalaceDriver {
   readonly kind: "files" | "chroma" | "memory";
-  /** Names the place written to; another target means that everything is sent again. */
+  /** Identifies the palace. If it changes, the outbox sends every row again. */
   readonly target: string;
   /** Names the collection in Chroma's own files; undefined until it is open, or where there are none. */
   readonly collectionId: string | undefined;
-  /** Counts how often opening it has repaired the palace, which may have lost something; absent: it never repairs. */
+  /** Number of repairs at opening; a repair may have lost rows. Absent: this driver never repairs. */
   readonly repairs?: number;
   /** Most records in one upsert or remove. */
   readonly recordsMax: number;
   /** Makes the collections if needed. Idempotent. */
   open(): Promise<void>;
-  /** Idempotent: metadata is replaced as a whole, keys that are not given are gone afterwards. */
+  /** Idempotent. Replaces metadata as a whole, so keys that are not given are removed. */
   upsert(records: readonly PalaceRecord[]): Promise<void>;
   /** Idempotent: unknown ids are ignored. */
   remove(ids: readonly string[]): Promise<void>;
   count(): Promise<number>;
-  /** All ids, ordered by the palace; for verification. */
+  /** Returns all ids, ordered by the palace; for verification. */
   ids(offset: number, limit: number): Promise<string[]>;
   query(vector: Float32Array, filter: PlaceFilter, limit: number): Promise<{ id: string; cosine: number }[]>;
   close(): Promise<void>;
@@ -56,7 +51,7 @@ export type OutboxEntry = { seq: number; id: string; record: PalaceRecord | null
 export interface OutboxSource {
   /** Oldest first. `record: null` = remove. A drawer is listed from the moment it has its vector. */
   peek(limit: number): OutboxEntry[];
-  /** Strikes the entries off, each only if it has not changed since it was peeked at. */
+  /** Removes the entries, each only if it has not changed since `peek`. */
   done(entries: readonly { id: string; seq: number }[]): Promise<void>;
   /** `awaitingVector` drawers are not listed yet and count on top of `entries`. */
   lag(): { entries: number; oldestAtMs: number | null; awaitingVector: number };

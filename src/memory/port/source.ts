@@ -29,16 +29,15 @@ export type SourceGroup = {
 export interface SourceFiles {
   /** Returns `absent` only if the path could be walked and its end does not exist. */
   state(path: string): "file" | "other" | "absent" | "unknown";
-  /** The path without links, as far as it exists; undefined where that cannot be determined. */
+  /** Returns the path without links, as far as it exists; undefined where that cannot be determined. */
   resolve(path: string): string | undefined;
-  /** True when it holds a .git or a .gitignore. */
+  /** Returns true if the folder has a .git or a .gitignore. */
   isProject(folder: string): boolean;
-  /** The text of its .gitignore. */
+  /** Returns the text of its .gitignore. */
   ignoreRules(folder: string): string | undefined;
   directoryId(folder: string): string | undefined;
   /**
-   * Returns the user's file that a staged copy was made from; undefined if `sourceFile` is not a staged copy, or the
-   * file does not exist.
+   * Returns the user's file that a staged copy was made from; undefined if `sourceFile` is not a staged copy, or the file does not exist.
    */
   original(sourceFile: string): string | undefined;
   /** Other names under which a user's file may have been filed. */
@@ -50,15 +49,12 @@ export { MODE_SEPARATOR } from "../../protocol/filing.ts";
 /** A piece of a document that is being sent; `from` and its length in characters (UTF-16). */
 export type DocumentPart = { sourceFile: string; sending: string; from: number; text: string; atMs: number };
 
-/**
- * Documents that arrive in parts, until they are filed; one sending for each source. Concurrency and errors: as
- * LedgerTx.
- */
+/** Documents that arrive in parts, until they are filed; one sending for each source. Concurrency and errors: as LedgerTx. */
 export interface PartTx {
   /** Characters received of this sending. */
   held(sourceFile: string, sending: string): number;
   put(part: DocumentPart): void;
-  /** Their text in order, joined. */
+  /** Returns the text of the parts, joined in order. */
   text(sourceFile: string): string;
   drop(sourceFile: string): void;
 }

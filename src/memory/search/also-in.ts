@@ -1,12 +1,12 @@
 /**
- * Finds other sources that hold a hit's text word for word: copies in backups, exports and moved files, which are
- * folded into the hit. They are named as 3.11 does. Pure; used by search.ts.
+ * Finds other sources with exactly a hit's text, for example backups, exports and moved files. They are folded into the hit and named in
+ * the form of 3.11. Pure; used by search.ts.
  */
 import type { Drawer } from "../port/drawer.ts";
 import { parentOf } from "../drawer/logical.ts";
 import { baseName, codePointLength, strip } from "../text/text.ts";
 
-/** A shorter text occurs in two sources by chance. */
+/** Least length of a text that counts as a copy. A shorter text may be in two sources by chance. */
 const COPY_MIN = 100;
 
 export type AlsoIn = {

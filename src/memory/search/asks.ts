@@ -1,6 +1,6 @@
 /**
- * Recognises, by English words, questions that want more than the most similar drawer: a list of all that was said about something,
- * the newest or oldest value, or advice, for which the user's standing wishes count. Pure; used by search.ts.
+ * Recognises, by English words, questions that want more than the most similar drawer: everything that was said about a subject, the newest
+ * or oldest value, or advice, to which the user's standing wishes apply. Pure; used by search.ts.
  */
 
 import { STOP_WORDS } from "../index/lexical/stop-words.ts";
@@ -77,7 +77,7 @@ const SUBJECT_MIN = 4;
 const NEWEST =
   /\b(?:latest|newest|most recent(?:ly)?|current(?:ly)?|at the moment|right now|as of now|these days|nowadays|up[- ]to[- ]date|last|now)\b/i;
 const OLDEST = /\b(?:first|earliest|original(?:ly)?|initial(?:ly)?|(?:at|in) the (?:very )?beginning|to begin with)\b/i;
-/** Here these words mean no time: "the first argument", "last week", "now that". */
+/** Matches uses of these words that mean no time: "the first argument", "last week", "now that". */
 const NO_END =
   /\b(?:last (?:\d+|few|two|three|week|month|year|night|monday|tuesday|wednesday|thursday|friday|saturday|sunday|name|line|argument|element|item|character|column|row)|first (?:\d+|few|two|three|name|line|argument|element|item|character|column|row|time setup|class|party)|at first|now that|right away|at last|last long|how long (?:\w+ ){1,5}last)\b/gi;
 const PAST =
@@ -106,7 +106,7 @@ function isSmallTalk(query: string): boolean {
   return words.length > 0 && words.every((word) => SMALL_TALK.has(word) || STOP_WORDS.has(word));
 }
 
-/** Reads what a question wants, besides drawers that are like it. */
+/** Returns the further wants of a question. */
 export function askedFor(query: string): Asks {
   const everything = ORDER.test(query) ? "order" : ALL.test(query) ? "all" : undefined;
   const plain = query.replaceAll(NO_END, " ");

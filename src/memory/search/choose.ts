@@ -45,9 +45,9 @@ export type ChooseOptions = {
   isPast?: boolean;
 };
 
-/** Drawers examined beyond the limit, so that another can replace one that is moved down or folded. */
+/** Drawers examined beyond the limit. They replace drawers that are moved down or folded. */
 const SPARE = 10;
-/** A drawer that is moved up may rank this far back. */
+/** Least number of candidates that are examined for drawers to move up. */
 const MOVED_MIN = 60;
 const DATE_FACTOR = 1.1;
 /** Source: docs/lab/search-recipe.md, the newest and the oldest. */
@@ -117,7 +117,7 @@ function withSuperseded(shown: readonly Chosen[], beyond: readonly Drawer[]): Ch
   );
 }
 
-/** Slices of one exchange have this in common: looking for its beginning is only worth it then. */
+/** Returns a key that slices of one exchange share. Only drawers with the same key are checked for a common exchange. */
 function momentOf({ metadata: { source_file: source, authored_at: authored } }: Drawer): string {
   return JSON.stringify([source, authored]);
 }
@@ -132,7 +132,7 @@ function sameExchange(
   return exchange === undefined ? undefined : beside.find((one) => reader.exchangeOf(one.drawer) === exchange);
 }
 
-/** One page with its drawers, in the order of the adjusted scores. */
+/** Returns one page with its drawers, ordered by the adjusted scores. */
 function adjusted(
   reader: Pick<LedgerReader, "drawersByRow" | "graph" | "standings">,
   ranked: readonly Ranked[],
@@ -176,7 +176,7 @@ function dateAdjustments({ metadata }: Drawer, dates: readonly AskedDate[]): Adj
     : [{ factor: DATE_FACTOR, reason: `is of ${own}, asked for as "${agreeing.label}"` }];
 }
 
-/** Raises the drawers of a page by their dates: the drawer at the wanted end most, the drawer at the other end not at all. */
+/** Returns each drawer's factor by its date: the largest for the newest (or oldest) drawer, as `end` says, and 1 for the other end. */
 function factorsByAge(page: readonly { drawer: Drawer }[], end: "newest" | "oldest"): Adjustment[][] {
   const times = page.map(({ drawer }) => timeOf(drawer));
   const known = [...new Set(times.filter((time) => time !== ""))].sort();

@@ -1,7 +1,6 @@
 /**
- * Prints a search's answer as upstream's command line does, for callers that ask for `cli_compatible`: 3.11's own
- * command line does so when a server answers for it. Pure; hits and order are those of our search. Used by
- * search-tool.ts.
+ * Prints a search's answer as upstream's command line does, for callers that ask for `cli_compatible`: 3.11's own command line does so when
+ * a server answers for it. Pure; hits and order are those of our search. Used by search-tool.ts.
  */
 import { pythonFloat, strip } from "../text/text.ts";
 import type { AlsoIn } from "./also-in.ts";

@@ -1,11 +1,9 @@
 /**
- * Labels a search's hits with what closets tell: which hits lie in a source whose closets are near the question. The
- * labels are upstream's (palace.md 6.1): `matched_via`, `closet_boost` by the closet's rank, `effective_distance`,
- * `closet_preview`, and the drawer's position in its source.
+ * Labels a search's hits whose source has closets near the question. The labels are upstream's (palace.md 6.1): `matched_via`,
+ * `closet_boost` by the closet's rank, `effective_distance`, `closet_preview`, and the drawer's position in its source.
  *
- * The labels do not decide: order and choice of the hits are those of the direct search, which always runs. Ranked into
- * the list, closets cost recall (bench README: as a fourth list they harm). A hit's text stays the drawer that was
- * found, where upstream shows another drawer of its source with neighbours; only its bound is kept.
+ * The labels change neither the order nor the choice of hits: ranking closets as a further list costs recall (bench README). A hit keeps
+ * the text of its drawer. Upstream shows another drawer of the source with neighbours; only its length limit is used here.
  */
 import type { PlaceFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
@@ -23,9 +21,7 @@ const ROWS_MAX = 40;
 export type ClosetQuestion = {
   /** The question's vector. */
   vector: Float32Array;
-  /**
-   * The direct search's rows, best first: only closets of their sources are compared, so that the cost does not grow.
-   */
+  /** Rows of the search, best first. Only closets of their sources are compared, so the cost does not grow with the palace. */
   rows: readonly number[];
   filter: PlaceFilter;
 };
@@ -71,7 +67,7 @@ function labelled(reader: Pick<LedgerReader, "closets">, hits: readonly Hit[], a
   });
 }
 
-/** A slice's own id; the id that a hit shows is that of the whole text. */
+/** Returns a slice's own id; the id that a hit shows is that of the whole text. */
 function rowId(hit: Hit): string {
   return typeof hit["chunk_id"] === "string" ? hit["chunk_id"] : hit.drawer_id;
 }

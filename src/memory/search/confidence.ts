@@ -1,7 +1,7 @@
 /**
- * Judges whether the palace holds an answer at all. A hit is weak when it is far from the question in meaning and holds
- * little of what the question asks for. Pure; used by search.ts and search-tool.ts. Source: bench README, recipe 5: it
- * flags 94 % of the questions about something else, and 5 % of the others.
+ * Judges whether the palace holds an answer at all. A hit is weak if its meaning is far from the question and it has few of the question's
+ * words. Pure; used by search.ts and search-tool.ts. Source: bench README, recipe 5: it flags 94 % of the questions about something else,
+ * and 5 % of the others.
  */
 import { missedNotice } from "./phrases.ts";
 import type { Candidate } from "./fusion.ts";
@@ -15,23 +15,20 @@ const WEAK_NOTICE =
   "Weak match: even the best of these has little to do with the question. The palace may hold nothing about it.";
 const NOTHING_NOTICE = "Nothing found.";
 
-/**
- * Ranges 0…1: half the cosine, half the share of the question's words by their rarity; without any vector the words
- * alone.
- */
+/** Ranges 0…1: half the cosine, half the share of the question's words by their rarity; without any vector the words alone. */
 export function confidenceOf({ cosine, words }: Pick<Candidate, "cosine" | "words">): number {
   const near = nearnessOf({ cosine, words });
   return Number.isNaN(near) ? words.coverage : (Math.max(0, near) + words.coverage) / 2;
 }
 
-/** The model's cosine, or the static one until there is a model's: they are of the same size for what is alike. */
+/** Returns the model's cosine, or the static one if there is none. Both have similar values for similar texts. */
 function nearnessOf({ cosine, words }: Pick<Candidate, "cosine" | "words">): number {
   return Number.isNaN(cosine) ? words.meaning : cosine;
 }
 
 /**
- * A drawer of a file that the question names is what was asked for. A short drawer says one thing, perhaps in none of the question's
- * words: its meaning alone may answer. `length` is its text's.
+ * Returns true for a weak hit. A drawer of a file that the question names is never weak. A short drawer is judged by its meaning alone,
+ * because it may answer without the question's words. `length`: of its text.
  */
 export function isWeakMatch(candidate: Pick<Candidate, "cosine" | "words">, length: number): boolean {
   if (Math.max(confidenceOf(candidate), candidate.words.file) >= WEAK_BELOW) return false;

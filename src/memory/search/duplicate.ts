@@ -39,7 +39,7 @@ export async function checkDuplicate(context: Likening, values: Record<string, u
   return { is_duplicate: matches.length > 0, matches };
 }
 
-/** Index of the item → what it resembles, for items that resemble anything. Empty without a model. */
+/** Returns similar drawers by the item's index, for items that have any. Empty without a model. */
 export async function compareItems(
   context: Likening,
   params: Record<string, unknown>,
@@ -73,7 +73,7 @@ export async function compareItems(
   return likeness;
 }
 
-/** The nearest few drawers with a vector, best first, in check_duplicate's fields. */
+/** Returns the nearest few drawers with a vector, best first, in check_duplicate's fields. */
 async function nearestDrawers({ vectors, reader }: Likening, vector: Float32Array): Promise<Match[]> {
   const near = await vectors.nearest(vector, {}, MATCHES_MAX);
   const similarity = new Map(near.map(({ row, score }) => [row, round(Math.max(0, score), 3)]));

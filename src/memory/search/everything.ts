@@ -1,7 +1,7 @@
 /**
- * Ranks the answer to a question about everything that was said ("in which order did I bring up …", "summarise …"): the exchanges of
- * transcripts compete as wholes, the user's words count most, and of each stretch of a talk the best comes before a second one.
- * Other drawers keep their scores. Used by search.ts. Source: docs/lab/search-recipe.md, questions about everything.
+ * Ranks the answer to a question about everything that was said ("in which order did I bring up …", "summarise …"): exchanges of
+ * transcripts are ranked as wholes, the user's words count most, and each stretch of a conversation gets one hit before a second one. Other
+ * drawers keep their scores. Used by search.ts. Source: docs/lab/search-recipe.md, questions about everything.
  */
 import type { LedgerReader, TalkSlice } from "../port/ledger.ts";
 import type { LexicalIndex } from "../port/search.ts";
@@ -10,10 +10,10 @@ import { WISH } from "./asks.ts";
 
 /** Weights of the exchange's first drawer, the static cosine of the user's words and the best drawer of the answer. */
 const WEIGHTS = { opening: 0.45, said: 0.4, answer: 0.3 } as const;
-/** A short remark says little: it loses up to this share. `SAID_FULL`: characters that say enough. */
+/** Largest share that a short remark loses. `SAID_FULL`: characters from which a remark loses nothing. */
 const SHORT_LOSS = 0.2;
 const SAID_FULL = 150;
-/** Added to what the user wants or forbids, if the question asks for that. */
+/** Added to the score of a user's wish, if the question asks for wishes. */
 const WISH_BONUS = 0.3;
 /** Loss of a slice behind the first drawer of its exchange, which has the user's words. */
 const ANSWER_STEP = 1e-3;
@@ -78,7 +78,7 @@ function exchangesOf(ranked: readonly Ranked[], slices: ReadonlyMap<number, Talk
   return exchanges;
 }
 
-/** Takes the best drawer again and again, and lowers other exchanges of its stretch. Drawers behind the first `count` stay behind. */
+/** Reorders the first `count` drawers: takes the best one repeatedly and lowers the other exchanges of its stretch. */
 function spread(ranked: readonly Ranked[], slices: ReadonlyMap<number, TalkSlice>, count: number): Ranked[] {
   const left = ranked.slice(0, count).map((one) => ({ one, factor: 1 }));
   const taken: Ranked[] = [];

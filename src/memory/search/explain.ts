@@ -1,6 +1,4 @@
-/**
- * Explains a hit's place: the parts of its score in plain fields. Pure; used by search.ts where `explain` is asked for.
- */
+/** Explains a hit's place: the parts of its score in plain fields. Pure; used by search.ts where `explain` is asked for. */
 import { round } from "../text/text.ts";
 import { confidenceOf } from "./confidence.ts";
 import { ASIDE_FACTOR, PART_WEIGHTS, type Ranked, type RankMode, WEIGHTS } from "./fusion.ts";
@@ -30,7 +28,7 @@ export function explainScore(
     ),
     cosine: weights.cosine > 0 ? round(near.cosine, 4) : null,
     static_cosine: weights.meaning > 0 ? round(near.meaning, 4) : null,
-    // Cosines that the drawer still waits for; their values are estimated from its other scores.
+    // Names of missing cosines, which are estimated from the other scores.
     ...(estimates.length > 0 && mode === "hybrid" && { estimated: estimates }),
     identifiers_held: round(words.identifiers, 3),
     names_held: round(words.names, 3),

@@ -1,7 +1,7 @@
 /**
- * Finds the wing, room or source that a filter means. An exact name always wins. Another name is taken if it is the only one that
- * differs in case, separators (`my-project`, `My Project`, `my_project`), the `wing_` of a diary, or, for a source, the folders in
- * front. Otherwise the hint names the nearest ones. Only reads and `palace ls` use it: writes keep exact names.
+ * Finds the wing, room or source that a filter means. An exact name always wins. Another spelling is accepted if only one name fits: it may
+ * differ in case, in separators (`my-project`, `My Project`, `my_project`), in the `wing_` of a diary and, for a source, in leading
+ * folders. Otherwise the hint names the nearest names. Only reads and `palace ls` use this; writes need exact names.
  */
 import { nearWords } from "../../base/nearest.ts";
 import { cut } from "../../base/shorten.ts";

@@ -43,13 +43,13 @@ export const WEIGHTS = {
  * add to a score.
  */
 export const PART_WEIGHTS = { pairs: 0.3, source: 0.3, identifiers: 0.2, names: 0.3 } as const;
-/** A file that the question names is lifted so far above the best score. */
+/** Distance above the best score to which a named file is moved. */
 const FILE_MARGIN = 0.1;
 
 /** Factor on the score of a changelog and the like, for a question about something else. Source: docs/lab/figures.md, kinds of files. */
 export const ASIDE_FACTOR = 0.87;
 
-/** A drawer without any of the question's words and with a smaller static cosine has nothing to do with it. */
+/** Least static cosine of a hit that has none of the question's words. */
 const MEANING_MIN = 0.15;
 
 /**
@@ -79,8 +79,8 @@ export function fuse(candidates: readonly Candidate[], mode: RankMode, meaningMi
 }
 
 /**
- * Lifts the best drawer of a file that the question names to the top, and only part of the way where many files have that name. The
- * file's other drawers stay in their places, so that notes about the file follow it.
+ * Moves the best drawer of a file that the question names to the top; less far if many files have that name. The file's other drawers keep
+ * their places, so that notes about the file come next.
  */
 function withNamedFile(ranked: readonly Ranked[]): Ranked[] {
   const top = (ranked[0]?.score ?? 0) + FILE_MARGIN;
@@ -94,8 +94,8 @@ function withNamedFile(ranked: readonly Ranked[]): Ranked[] {
 }
 
 /**
- * Fills in the cosine that a drawer still waits for, from what it has: so its place is nearly the one it will have. Source:
- * linear fits over 134,646 pairs of question and drawer of LoCoMo's development half.
+ * Estimates a drawer's missing cosine from its other scores, so that it ranks nearly where it will rank with its vector. Source: linear
+ * fits over 134,646 pairs of question and drawer of LoCoMo's development half.
  */
 function estimated({ cosine, words }: Candidate, share: number): Ranked["near"] {
   const hasModel = !Number.isNaN(cosine);

@@ -31,18 +31,19 @@ export function sanitizeQuery(raw: string): SanitizedQuery {
   return { query: strip(tail(text, QUERY_MAX)), method: "tail_truncation", originalLength };
 }
 
-/** A greeting or a sign-off has fewer words. */
+/** Fewest words of a sentence that is searched for. A greeting has fewer. */
 const PART_WORDS_MIN = 3;
-/** Parts of a long prompt that are searched for: the first ones say what it is about, the last ones what is asked. */
+/**
+ * Number of first sentences of a long prompt that are searched for; they have the subject. `PARTS_LAST`: last sentences, which have the
+ * question.
+ */
 const PARTS_FIRST = 4;
 const PARTS_LAST = 8;
-/** Characters of a prompt that are read: its first and its last ones. A pasted log can have millions. */
+/** Characters that are read at the beginning of a prompt. `READ_LAST`: at its end. A pasted log can have millions. */
 const READ_FIRST = 2_000;
 const READ_LAST = 8_000;
 
-/**
- * Returns the texts to search for: a short prompt alone; a long one as a whole, and after it each of its sentences and lines.
- */
+/** Returns the texts to search for: a short prompt alone; a long one as a whole, and after it each of its sentences and lines. */
 export function partsOf(raw: string, { query, method }: SanitizedQuery): string[] {
   if (method === "passthrough") return [query];
   const text = strip(raw);

@@ -1,6 +1,6 @@
 /**
- * Dates in a question: "on 8 May 2023", "in March", and "last week" where the current day is known. Pure; used by
- * choose.ts, which moves drawers of those days up and never leaves another one out. An uncertain date is ignored.
+ * Dates in a question: "on 8 May 2023", "in March", and "last week" where the current day is known. Pure; used by choose.ts, which moves
+ * drawers of those days up and removes no other drawer. An uncertain date is ignored.
  */
 
 /** `agrees` takes the date of a drawer, YYYY-MM-DD. */
@@ -67,14 +67,14 @@ function startingWith(start: string): AskedDate["agrees"] {
   return (date) => date.startsWith(start);
 }
 
-/** A range of days ago, both ends included. */
+/** Returns a range of days ago, both ends included. */
 function days(now: number | undefined, from: number, to: number): AskedDate["agrees"] | undefined {
   if (now === undefined) return undefined;
   const [first, last] = [isoDay(now - from * DAY_MS), isoDay(now - to * DAY_MS)];
   return (date) => date >= first && date <= last;
 }
 
-/** A week from Monday to Sunday. */
+/** Returns a week from Monday to Sunday. */
 function week(now: number | undefined, back: number): AskedDate["agrees"] | undefined {
   if (now === undefined) return undefined;
   const sinceMonday = (new Date(now).getUTCDay() + 6) % 7;

@@ -1,6 +1,6 @@
 /**
- * Reorders the first hits by a cross-encoder, if there is one: it reads question and drawer together, which is too
- * expensive for more than a few. Whatever fails, the order stays what it was. Used by search.ts.
+ * Reorders the first hits by a cross-encoder, if there is one: it reads question and drawer together, which is too slow for more than a few
+ * hits. If it fails, the order stays the same. Used by search.ts.
  */
 import type { LedgerReader } from "../port/ledger.ts";
 import type { Reranker } from "../port/search.ts";

@@ -34,7 +34,7 @@ export type Retrieved = {
 
 /** Nearly all of the nearest are among the first so many probable ones. */
 const LIKELY_FACTOR = 1.25;
-/** Long enough for a busy machine; a search by words takes milliseconds. */
+/** Longest wait for vectors, ms, enough for a busy machine. A search by words takes milliseconds. */
 const VECTOR_DEADLINE_MS = 2_000;
 const NO_WORDS: LexicalParts = {
   ...{ drawer: 0, pairs: 0, source: 0, coverage: 0, identifiers: 0, names: 0, file: 0 },
@@ -45,7 +45,7 @@ export async function retrieve(
   { lexical, vectors, embedder, clock }: Indexes,
   { query, isLexical, filter, pool, quoted }: RetrieveRequest,
 ): Promise<Retrieved> {
-  // The vector half may fail or lag (a dead thread, a remote Chroma): then words and static vectors answer, and the answer says so.
+  // If vectors fail or are late (a dead thread), words and static vectors answer, and the answer says so.
   let failure: string | undefined;
   const orNothing = async <T>(work: Promise<T>): Promise<T | undefined> => {
     try {
@@ -67,7 +67,7 @@ export async function retrieve(
     quoted.length === 0 ? [] : lexical.phraseRows(quoted, filter, pool),
   ]);
 
-  // A quotation asks for these words and no others, wherever a drawer has them.
+  // If any drawer has all quoted phrases, only such drawers are candidates.
   const isQuoted = phraseRows.length > 0;
   const known = isQuoted ? phraseRows : found.map(({ row }) => row);
   const close = isQuoted ? [] : (around?.rows ?? []);
@@ -105,7 +105,7 @@ async function readCosines(
   return new Map(rows.map((row, at) => [row, cosines[at] ?? Number.NaN]));
 }
 
-/** The best `count` of the rows that have a vector, best first. */
+/** Returns the best `count` of the rows that have a vector, best first. */
 function nearestOf(rows: readonly number[], cosines: ReadonlyMap<number, number>, count: number): number[] {
   const cosineOf = (row: number): number => cosines.get(row) ?? Number.NaN;
   return rows

@@ -1,4 +1,4 @@
-/** The project that a search prefers or is limited to: what the client says of its folder, and what the caller asks. */
+/** Determines the project that a search prefers or is limited to, from the client's folder and the call's arguments. */
 import type { PlaceFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import { cut } from "../../base/shorten.ts";
@@ -6,7 +6,7 @@ import { wingsNamed } from "./filter-names.ts";
 
 const SCOPES = ["prefer", "strict", "all"] as const;
 
-/** `told`: what the answer says of it; `missed`: the hint for an answer without hits. */
+/** `told`: fields of the answer that describe the scope. `missed`: hint for an answer without hits. */
 export type Scope = {
   filter: Pick<PlaceFilter, "wings">;
   preferred: ReadonlySet<string>;

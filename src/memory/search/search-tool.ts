@@ -39,7 +39,7 @@ export async function searchTool(
     ...(typeof values["context"] === "string" && values["context"] !== "" && { context_received: true }),
   };
   if (isMediaSearch(values)) return { ...NO_MEDIA, ...extras };
-  // Upstream reports what it did to the query also beside an invalid window.
+  // The answer describes the cleaned query even if a time bound is invalid, as in upstream.
   const times = timesOrError(values);
   if ("error" in times) return { ...times, ...extras };
   const { window, now } = times;
@@ -67,7 +67,7 @@ export async function searchTool(
   const told = hintOf([...place.hints, ...source.hints, ...(missed === undefined ? [] : [missed])]);
   if (isForCli)
     return { query: asked, cli_output: cliOutput(asked, { wing, room, since, before }, answer.hits), ...told };
-  // An exact source is shown as it was asked for: the caller knows no staged copies.
+  // The answer shows an exact source under the given name, not under the name of its staged copy.
   const filters = {
     wing,
     room,
@@ -79,7 +79,7 @@ export async function searchTool(
   return { query: sanitized.query, filters, ...scope.told, ...payload, ...told, ...extras };
 }
 
-/** How many hits are shown and how much of each, and how far they may be. */
+/** Returns the number of hits, the length of their texts and their greatest distance. */
 function boundsOf(
   values: Arguments,
   isForCli: boolean,
@@ -104,7 +104,7 @@ function sourceFilter(
   return resolveSource(dependencies, asked, filter);
 }
 
-/** Says in which names was searched instead of those asked for, or which ones are like them; nothing for exact names. */
+/** Returns the hint that names the wing, room or source that was used instead of the given one, or similar names; empty for exact names. */
 export function hintOf(hints: readonly string[]): { hint?: string } {
   return hints.length === 0 ? {} : { hint: hints.join("; ") };
 }
@@ -115,7 +115,7 @@ const SPREADS = {
   all: "Best first, spread over the talks.",
 };
 
-/** The hits, and how good they are. */
+/** Returns the hits and the verdict on them. */
 function answerPayload(answer: SearchAnswer, explain: boolean, isMissed: boolean): Record<string, unknown> {
   const { hits, candidates, vectorDisabledReason, phrases, reranked, spread } = answer;
   return {
@@ -185,7 +185,7 @@ function isMediaSearch({ include_media: media, query_task: task }: Arguments): b
   return media === true || task === "code";
 }
 
-/** The reason why this search cannot be made, in upstream's words. */
+/** Returns upstream's error if this search is not possible. */
 function unsupportedSearch(values: Arguments): { error: string } | undefined {
   const { candidate_strategy: strategy, include_media: media, query_task: task, cli_compatible: cli } = values;
   if (strategy && strategy !== "vector" && strategy !== "union")

@@ -1,8 +1,7 @@
 /**
- * Search: words, static vectors and the model's vectors are retrieved side by side, every candidate gets all scores, the scores
- * are fused.
- * No I/O of its own: the indexes come through their ports. Runs on the broker's main thread, which only waits.
- * Source: the recipe of docs/lab/search-recipe.md; the shape of the answer is palace.md 2.10.
+ * Search: words, static vectors and the model's vectors are retrieved side by side, every candidate gets all scores, the scores are fused.
+ * It does no I/O: the indexes are passed in as ports. Runs on the broker's main thread, which only waits. Source: the recipe of
+ * docs/lab/search-recipe.md; the shape of the answer is palace.md 2.10.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Drawer, DrawerFilter } from "../port/drawer.ts";
@@ -53,7 +52,7 @@ export type SearchDependencies = {
   embedder: () => Embedder | undefined;
   /** The reason for having no embedder, for the answer. */
   embedderDetail: () => string;
-  /** False where the model is an extra that nobody has fetched: a search without it is as good as it can be. */
+  /** False if the model is optional and nobody downloaded it. A search without it then needs no notice. */
   isModelWanted: () => boolean;
   /** The cross-encoder; undefined without one, and `rerankerDetail` says why. */
   reranker: () => Reranker | undefined;
@@ -117,7 +116,7 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
   const poolMin = asks.everything === undefined || isPlainMode(request.mode) ? POOL_MIN : POOL_WIDE;
   for (let pool = Math.max(poolMin, NEAR_PART * request.limit); ; pool *= POOL_GROWTH) {
     const answer = await searchAmong(dependencies, request, asks, pool);
-    // The vector half may fail or time out in a later round: then the earlier answer, which has vectors, is better.
+    // Vectors may fail or time out in a later round. Then the earlier answer, which used vectors, is better.
     const isPoorer = answer.vectorDisabledReason !== undefined && before?.vectorDisabledReason === undefined;
     if (before !== undefined && isPoorer) return { ...before, isTruncated: true };
     const isShort =
@@ -199,7 +198,7 @@ function partsOf({ parts, mode }: SearchRequest, { everything, subject }: Asks):
 
 type Weighing = { asks: Asks; candidates: readonly Candidate[]; rankMode: RankMode; request: SearchRequest };
 
-/** Weighs what was said in talks by what the question asks for. */
+/** Adjusts the scores of transcripts to the kind of question. */
 async function weigh(
   dependencies: SearchDependencies,
   fused: readonly Ranked[],
@@ -287,7 +286,7 @@ function toHit(
     ...(vectors && { effective_distance: distance, closet_boost: 0 }),
     matched_via: vectors ? "drawer" : words.drawer > 0 ? "bm25_sqlite" : "static_vector",
     bm25_score: round(lexical, 3),
-    // The id that the whole text was given; a slice also shows its own.
+    // The drawer's id. A slice also has its own id.
     drawer_id: parent ?? id,
     ...(parent !== undefined && { chunk_id: id }),
     score: round(score, 4),

@@ -1,6 +1,6 @@
 /**
- * Weighs the user's own words more than the assistant's: in transcripts, facts and wishes are said in a short question, and a long
- * answer repeats its words. Pure but for one read; used by search.ts. Source: docs/lab/search-recipe.md, the answer.
+ * Gives the user's words more weight than the assistant's: in transcripts the user states facts and wishes in short messages, and long
+ * answers repeat their words. Pure but for one read; used by search.ts. Source: docs/lab/search-recipe.md, the answer.
  */
 import type { LedgerReader } from "../port/ledger.ts";
 import { byScore, type Ranked } from "./fusion.ts";

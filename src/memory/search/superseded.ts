@@ -27,11 +27,14 @@ const FILLERS = new Set(
 );
 const SUBJECTS = new Set("we i they you".split(" "));
 const VERBS = /^(?:is|are|has|have|will|must|should|\p{L}{2,}[^s]s)$/u;
-/** Words before another place or purpose: "we use it in staging now" leaves what is said of production as it is. */
+/**
+ * Words before a place or purpose. A sentence about another place replaces no statement: "we use it in staging now" says nothing about
+ * production.
+ */
 const OF_A_PLACE = new Set("in for with from of by about during on at".split(" "));
 /** Words right before the value of a state. */
 const BEFORE_VALUE = new Set("on at is are to for until by in from about only every".split(" "));
-/** A number, a day or a month: another one of them is another value. */
+/** Matches a number, a day or a month. */
 const VALUE =
   /^(?:[\p{Sc}v]?\d[\d.,:%]*\p{L}{0,3}|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october|november|december|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)$/u;
 

@@ -11,9 +11,9 @@ import { byScore, type Candidate, fuse, type Ranked, type RankMode } from "./fus
 /** Words of wishes. A search by them finds wishes that are not near the question. */
 const WORDS = "always never prefer whenever";
 const FOUND_MAX = 60;
-/** Number of best hits. The question is about their talks. */
+/** Number of best hits whose conversations the question is taken to be about. */
 const TALK_WITHIN = 10;
-/** A rule for the one who answers, in contrast to a taste. */
+/** Matches a rule for the assistant, in contrast to a preference. */
 const RULE = /\b(?:always|never|from now on|whenever|(?:every|each) time|make sure)\b/i;
 /** Least static cosine of a wish and the question. */
 const COSINE_MIN = 0.02;
@@ -52,7 +52,7 @@ export async function liftWishes(
 ): Promise<Ranked[]> {
   const sentences = reader
     .talkSlices(rows)
-    .flatMap(({ row, said }) => sentencesOf(said).map((text) => ({ row, text })))
+    .flatMap(({ row, said }) => (said.match(/[^.!?\n]+[.!?]*/g) ?? []).map((text) => ({ row, text })))
     .filter(({ text }) => WISH.test(text));
   const cosines = await lexical.alike(
     query,
@@ -93,8 +93,4 @@ export async function withRows(
     return words === undefined ? [] : [{ row, words, cosine: Number.NaN }];
   });
   return fuse([...candidates, ...more], mode);
-}
-
-function sentencesOf(text: string): string[] {
-  return text.match(/[^.!?\n]+[.!?]*/g) ?? [];
 }

@@ -50,7 +50,7 @@ export function validCut(value: unknown): Cut {
   );
 }
 
-/** The last blank line after the middle, else the last line end after it, else the position at the size limit. */
+/** Returns the last blank line after the middle, else the last line end after it, else the position at the size limit. */
 function breakPoint(text: string, end: number, middle: number): number {
   const isFeed = (index: number): boolean => text[index] === "\n";
   for (let index = end - 2; index > middle; index--) if (isFeed(index) && isFeed(index + 1)) return index;

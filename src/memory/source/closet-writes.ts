@@ -2,8 +2,8 @@
  * Builds closets with a document's drawers (source.ts), and rebuilds them on request from the existing drawers. Runs
  * inside the ledger's transaction, so a closet never differs from its drawers' text.
  *
- * Upstream makes closets for mined files alone and none for conversations, and so do we. Whatever changes a drawer's
- * text or deletes one removes all closets of its source, because they quote the source (upstream-latest.md 2.1).
+ * Only mined files have closets, conversations have none, as in upstream. A write that changes a drawer's text or deletes a drawer removes
+ * all closets of its source, because they quote the source (upstream-latest.md 2.1).
  */
 import type { Drawer } from "../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
@@ -18,10 +18,7 @@ import { languageList, nameList } from "./source.ts";
 const OVERLAP_MAX = 400;
 const OVERLAP_MIN = 10;
 
-/**
- * Rebuilds the closets of these sources from their drawers, tagged with the `knownNames` they mention. Errors:
- * PROTOCOL_BAD_PARAMS.
- */
+/** Rebuilds the closets of these sources from their drawers, tagged with the `knownNames` they mention. Errors: PROTOCOL_BAD_PARAMS. */
 export function rebuildClosets(tx: LedgerTx, call: WriteCall): unknown {
   const answer = { sources: 0, closets: 0, kept: 0, unfit: 0 };
   const tagging = { recipe: tx.idRecipe(), ...namesOf(call.params) };
@@ -43,7 +40,7 @@ export function rebuildClosets(tx: LedgerTx, call: WriteCall): unknown {
   return answer;
 }
 
-/** Drawers of a project miner, upstream's or ours, in the order of the file. */
+/** Returns drawers of a project miner, upstream's or ours, in the order of the file. */
 function minedDrawers(drawers: readonly Drawer[]): Drawer[] {
   const order = ({ metadata }: Drawer): number => Number(metadata["chunk_index"]);
   return drawers
@@ -56,7 +53,7 @@ function minedDrawers(drawers: readonly Drawer[]): Drawer[] {
     .sort((a, b) => order(a) - order(b));
 }
 
-/** Joins chunks back into the text: the overlap that a chunk repeats is left out. */
+/** Joins chunks into the text without the overlap that each chunk repeats. */
 function joined(texts: readonly string[]): string {
   return texts
     .map((text, at) => {
@@ -68,7 +65,7 @@ function joined(texts: readonly string[]): string {
     .join("");
 }
 
-/** Length of the beginning of `next` that repeats the end of `before`. */
+/** Returns the length of the beginning of `next` that repeats the end of `before`. */
 function overlapOf(before: string, next: string): number {
   for (let length = Math.min(OVERLAP_MAX, before.length, next.length); length >= OVERLAP_MIN; length--)
     if (before.endsWith(next.slice(0, length))) return length;

@@ -37,9 +37,8 @@ type Part = {
 };
 
 /**
- * Files drawers `from` to `from + texts.length` of `total`. The part that reaches `total` removes what the source had
- * beyond it and writes the source's filing record; until then the source counts as not filed. Errors:
- * PROTOCOL_BAD_PARAMS.
+ * Files drawers `from` to `from + texts.length` of `total`. The part that reaches `total` removes what the source had beyond it and writes
+ * the source's filing record; until then the source counts as not filed. Errors: PROTOCOL_BAD_PARAMS.
  */
 export function replaceConversation(tx: LedgerTx, call: WriteCall): unknown {
   const part = readPart(call.params, tx.idRecipe());
@@ -81,14 +80,14 @@ function isSuperfluous(part: Part, { id, metadata }: Drawer): boolean {
   return end === total && (typeof index !== "number" || index >= total);
 }
 
-/** A transcript's exchanges and the memories extracted from it are filed, and recorded as filed, separately. */
+/** Returns the name of a filing record. A transcript's exchanges and the memories extracted from it have separate records. */
 function markName(sourceFile: string, mode: ExtractMode): string {
   return mode === "exchange" ? sourceFile : `${sourceFile}${MODE_SEPARATOR}${mode}`;
 }
 
 /**
- * A drawer whose text stays keeps its filing time, and its time of speaking where the transcript tells none (`isDated`:
- * it does); everything else becomes what a new one would get.
+ * Updates the metadata of a drawer whose text is unchanged. It keeps its filing time and, unless the transcript has times (`isDated`), the
+ * time at which it was said. All other fields are those of a new drawer.
  */
 function refresh(tx: LedgerTx, known: Drawer, metadata: Metadata, isDated: boolean): void {
   const { filed_at: filedAt, last_modified: modified, authored_at: authored = filedAt } = known.metadata;
@@ -104,7 +103,10 @@ function refresh(tx: LedgerTx, known: Drawer, metadata: Metadata, isDated: boole
   if (!isSame) tx.updateDrawer(known.id, { metadata: kept });
 }
 
-/** Filed by a conversation miner, ours or upstream's, in this mode; never what somebody added by hand for the file. */
+/**
+ * Returns true for a drawer that a conversation miner, ours or upstream's, filed in this mode. A drawer that somebody added by hand for the
+ * file does not count.
+ */
 function isOfConversation({ metadata }: Drawer, mode: ExtractMode): boolean {
   const isMined = metadata["ingest_mode"] === "convos" || metadata["ingest_mode"] === "registry";
   return isMined && (metadata["extract_mode"] ?? "exchange") === mode;
@@ -139,7 +141,7 @@ function metadataOf(part: Part, offset: number, text: string, filedAt: string): 
     source_mtime: part.mtime,
     last_modified: filedAt,
     ...optional,
-    // Upstream looks for it on the first drawer alone.
+    // Upstream reads this field only on the first drawer.
     ...(index === 0 && contentHash !== undefined && { content_hash: contentHash }),
   };
 }
@@ -202,7 +204,7 @@ function readMode(value: unknown): ExtractMode {
   return mode;
 }
 
-/** The miner makes no longer text, whatever the settings. */
+/** Returns true if the miner can have made this text: with any settings it makes no longer one. */
 function isDrawerText(value: unknown): value is string {
   return typeof value === "string" && value !== "" && codePointLength(value) <= DRAWER_SIZE_MAX;
 }

@@ -1,6 +1,6 @@
 /**
- * Answers a feeder's questions about sources: the filing records of a wing or of one way to take transcripts apart, the
- * agents' sessions that are filed in any wing, and what only MemPalace has filed. Called by the route table.
+ * Answers a feeder's queries about sources: the filing records of a wing or of one mode of reading transcripts, agents' sessions filed in
+ * any wing, and sources that only MemPalace has filed.
  */
 import { isAbsolute } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -18,7 +18,8 @@ export async function sourceList(
   wing: string,
   { extractMode, sessions, mined: asked }: Record<string, unknown>,
 ): Promise<Methods["source.list"]["result"]> {
-  const suffix = suffixOf(extractMode);
+  const suffix =
+    extractMode === undefined || extractMode === "exchange" ? undefined : `${MODE_SEPARATOR}${String(extractMode)}`;
   const sources = recordsOf(reader.sources(wing), suffix);
   const mined = asked === undefined ? undefined : await minedBy(reader, wing, asked);
   const sessionsFiled = sessions === undefined ? undefined : filedSessions(reader, suffix, sessions);
@@ -40,7 +41,7 @@ function filedSessions(reader: Pick<LedgerReader, "sources">, suffix: string | u
   return filed.map(({ sourceFile }) => sourceFile);
 }
 
-/** Other calls are served between two pages. */
+/** Lists sources that a miner of MemPalace has filed. Other calls run between two pages. */
 async function minedBy(
   reader: Pick<LedgerReader, "minedSources">,
   wing: string,
@@ -59,15 +60,10 @@ async function minedBy(
   }
 }
 
-/** Foreign rows may hold anything where a time belongs. */
+/** Reads a mined source. Foreign rows may have any value as a time. */
 function readMined({ sourceFile, mtime, filedAt }: MinedRow): MinedSource[] {
   if (mtime !== null && typeof mtime !== "number") return [];
   return [{ sourceFile, mtime, filedAt: typeof filedAt === "string" ? filedAt : "" }];
-}
-
-/** The suffix of a mode's filing records; undefined for the mode without one. */
-function suffixOf(mode: unknown): string | undefined {
-  return mode === undefined || mode === "exchange" ? undefined : `${MODE_SEPARATOR}${String(mode)}`;
 }
 
 function recordsOf(rows: readonly SourceRow[], suffix: string | undefined): FilingRecord[] {

@@ -1,8 +1,7 @@
 /**
- * Documents that are too long for one message: their text comes in parts, kept in the ledger where nobody reads them,
- * until `source.replace` files it whole. A source has one sending at a time, the newest: if two feeders send the same
- * one, the earlier is refused and their parts never mix. Parts that are never filed are dropped a day later
- * (LedgerWriter.prune).
+ * Documents that are too long for one message: their text comes in parts. The ledger stores the parts, invisible to reads, until
+ * `source.replace` files the whole text. If two feeders send the same source, only the newer sending is accepted, so parts never mix. Parts
+ * that are never filed are dropped a day later (LedgerWriter.prune).
  */
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { SOURCE_PART_MAX, SOURCE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
@@ -17,10 +16,7 @@ export function addPart(tx: LedgerTx, { params, atMs }: WriteCall): { held: numb
   return { held: from + text.length };
 }
 
-/**
- * The document that `parts` of a `source.replace` names. The parts stay until they are dropped. Errors:
- * PROTOCOL_BAD_PARAMS.
- */
+/** Returns the document that `parts` of a `source.replace` names. The parts stay until they are dropped. Errors: PROTOCOL_BAD_PARAMS. */
 export function sentText(tx: LedgerTx, sourceFile: string, parts: unknown): string {
   const { sending, length } = (typeof parts === "object" && parts !== null ? parts : {}) as Record<string, unknown>;
   if (typeof sending !== "string" || sending === "" || typeof length !== "number" || !(length > 0))

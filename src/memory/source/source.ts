@@ -1,7 +1,6 @@
 /**
- * Sources: a feeder's document becomes the drawers of its source_file and replaces what was filed of it before, with
- * its closets, in one transaction. Ids and metadata equal those of upstream's project miner (palace.md 4.7,
- * upstream-latest.md 2.3).
+ * Sources: a feeder's document becomes the drawers of its source_file and replaces what was filed of it before, with its closets, in one
+ * transaction. Ids and metadata equal those of upstream's project miner (palace.md 4.7, upstream-latest.md 2.3).
  */
 import type { IdRecipe, Metadata, NewDrawer } from "../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
@@ -21,7 +20,7 @@ const NORMALIZE_VERSION = 2;
 /** Replaces a source's drawers. Errors: PROTOCOL_BAD_PARAMS. */
 export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
   const answer = replaceDocument(tx, call);
-  // This document is done, filed or refused. Any parts that somebody else still sends are older.
+  // The document is filed or refused, so its parts are no longer needed. Parts that another feeder still sends are older.
   tx.parts.drop(fileName(call.params));
   return answer;
 }
@@ -123,9 +122,8 @@ function asExtracted({ chunk_total: _total, ...metadata }: Metadata): Metadata {
 }
 
 /**
- * Makes the id of a chunk. Plainly joined, part 11 of `notes` has the id of part 1 of `notes1`, and upstream overwrites one with the
- * other. In that case we use the recipe that cannot collide, and the row names it. Errors: PROTOCOL_BAD_PARAMS if that id is taken as
- * well.
+ * Makes the id of a chunk. Plainly joined, part 11 of `notes` has the id of part 1 of `notes1`, and upstream overwrites one with the other.
+ * In that case we use the recipe that cannot collide, and the row names it. Errors: PROTOCOL_BAD_PARAMS if that id is taken as well.
  */
 function chunkId(tx: LedgerTx, prefix: string, parts: string[]): { id: string; recipe: IdRecipe } {
   const bare = `${prefix}_${hash24(parts.join(""))}`;
@@ -178,7 +176,7 @@ export function nameList(value: unknown): string[] {
 export function languageList(value: unknown): string[] {
   if (value === undefined) return [];
   const isList = Array.isArray(value) && value.length <= LANGUAGES_MAX;
-  if (isList && value.every((code) => typeof code === "string")) return value as string[];
+  if (isList && value.every((code) => typeof code === "string")) return value;
   throw new InvalidValue(`languages must be a list of at most ${LANGUAGES_MAX} codes`);
 }
 

@@ -1,7 +1,6 @@
 /**
- * Finds what a text refers to by a name of its own: code spans, addresses, paths, identifiers. They go into the
- * `entities` of conversation drawers. Pure. Source: upstream 3.11's entities module, to the character
- * (upstream-latest.md 2.3).
+ * Finds names in a text: code spans, addresses, paths, identifiers. They go into the `entities` of conversation drawers. Pure. Source:
+ * upstream 3.11's entities module, to the character (upstream-latest.md 2.3).
  */
 import { codePointLength, strip } from "../text/text.ts";
 
@@ -9,7 +8,7 @@ const ENTITIES_MAX = 24;
 const LENGTH_MIN = 2;
 const LENGTH_MAX = 64;
 
-/** Characters of a path. A longer run is none, and the pattern would take its length squared. */
+/** Most characters of a path. On a longer run the pattern would take quadratic time. */
 const RUN_MAX = 1_000;
 const LONG_RUN = new RegExp(String.raw`[\p{L}\p{N}_.\/-]{${RUN_MAX + 1},}`, "gu");
 

@@ -1,7 +1,7 @@
 /**
- * Messages of coding agents, each a drawer of its own under the number that the agent gave it: a sweep files them, so
- * that nothing of a session is missing, however it was taken apart elsewhere. A message is filed once. Ids and metadata
- * equal those of upstream's sweeper, without wing and room (palace.md 4.7, 5.7).
+ * Files messages of coding agents, each as its own drawer under the agent's message id. A sweep uses it, so that no message of a session is
+ * missing, even if a miner left it out. A message is filed once. Ids and metadata equal those of upstream's sweeper, without wing and room
+ * (palace.md 4.7, 5.7).
  */
 import { isRecord } from "../../base/is-record.ts";
 import type { Metadata, NewDrawer } from "../port/drawer.ts";

@@ -15,9 +15,9 @@ type Verdict = "kept" | "gitignored" | "missing" | "unresolved" | "no_source" | 
 type Seen = Exclude<Verdict, "missing"> | "absent";
 type Findings = { report: Record<string, unknown>; removable: SourceGroup[] };
 
-/** Time after which other calls are let in, at the next step, ms. The longest step is the rules of one folder for one path. */
+/** Time after which sync pauses for other calls, ms. The longest step between two pauses applies one folder's rules to one path. */
 const HELD_MAX_MS = 10;
-/** Most characters of all rules above one file, and of those kept parsed: parsed rules take a hundred times the memory. */
+/** Most characters of all rules above one file, and of all rules in the cache: parsed rules take a hundred times the memory. */
 const RULES_SIZE_MAX = 1024 * 1024;
 /** Most folders that are remembered as already asked. */
 const FOLDERS_KEPT_MAX = 10_000;
@@ -27,8 +27,7 @@ const NEEDS_SCOPE =
   "pass --wing or a project directory";
 
 /**
- * Finds the sources. Runs on the broker's main thread, which it yields about every ten milliseconds; reads the file system of its
- * machine.
+ * Finds the sources. Runs on the broker's main thread, which it yields about every ten milliseconds; reads the file system of its machine.
  */
 export async function reportSync(
   reader: LedgerReader,
@@ -74,7 +73,7 @@ export function sync(tx: LedgerTx, call: WriteCall): unknown {
     const { sourceFile } = group;
     const before = tx.closets.count(sourceFile);
     removed += tx.deleteSourceGroup(group, wing);
-    // The closets disappear with the last drawer; as long as there are others they may point at those.
+    // The closets are deleted with the source's last drawer. Until then they may point at other drawers.
     closets += before - tx.closets.count(sourceFile);
   }
   return { success: true, ...findings.report, removed_drawers: removed, removed_closets: closets };
@@ -96,7 +95,7 @@ async function projectsOf(groups: readonly SourceGroup[], files: SourceFiles, pa
   for (const { sourceFile } of groups) {
     if (!sourceFile.startsWith("/") || !canBePath(sourceFile)) continue;
     for (const folder of foldersAbove(sourceFile)) {
-      // The folders above it were asked at that time.
+      // The folders above were looked up together with this one.
       if (asked.has(folder)) break;
       if (asked.size >= FOLDERS_KEPT_MAX) asked.clear();
       asked.add(folder);
@@ -138,7 +137,7 @@ async function createJudge(
     if (state !== "absent" && state !== "gitignored") return state;
     const isSameFolder = directoryId === null || directoryId === files.directoryId(folderOf(sourceFile));
     if (state === "gitignored") return isSameFolder ? "gitignored" : "unresolved";
-    // Both are checked again now: a volume may have come or gone since.
+    // Both are checked again now, because a volume may have been mounted or unmounted since.
     const isWitnessed = (witnesses.get(folderOf(sourceFile)) ?? []).some((name) => files.state(name) === "file");
     return isWitnessed && isSameFolder && files.state(sourceFile) === "absent" ? "missing" : "unresolved";
   };
@@ -176,10 +175,7 @@ function createPauses(): Pause {
   };
 }
 
-/**
- * Applies every folder's rules from the project's down to the file's; the last matching rule decides. Undefined:
- * undecided.
- */
+/** Applies every folder's rules from the project's down to the file's; the last matching rule decides. Undefined: undecided. */
 function createIgnored(files: SourceFiles, pause: Pause): Looking["isIgnored"] {
   type Rules = { rules: Gitignore; size: number };
   const known = new Map<string, Rules | undefined>();

@@ -1,4 +1,4 @@
-/** Quotes the beginning of a text as Python's repr() does: upstream's messages show so what they refuse. Pure. */
+/** Quotes the beginning of a text as Python's repr() does. Upstream's messages quote refused values in this form. Pure. */
 import { head } from "./text.ts";
 
 /** Code points quoted. The broker cuts every message after as many characters, so no more of a text can be seen. */
@@ -13,7 +13,7 @@ export function pythonRepr(text: string): string {
     if (char === " " || char === "'" || char === '"') return char;
     const code = char.codePointAt(0) ?? 0;
     const [letter, digits] = code < 0x100 ? ["x", 2] : code < 0x10000 ? ["u", 4] : ["U", 8];
-    return `\\${letter}${code.toString(16).padStart(digits as number, "0")}`;
+    return `\\${letter}${code.toString(16).padStart(digits, "0")}`;
   });
   return quote + escaped + quote;
 }

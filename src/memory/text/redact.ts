@@ -1,7 +1,7 @@
 /**
- * Masks secrets in texts that agents get: tokens of a well-known shape are masked at recall and injection. Stored texts
- * stay verbatim (docs/how-to/forget.md). A hash, a UUID or an image must come back as it was filed, so a token is masked
- * only if its shape leaves hardly any doubt.
+ * Masks secrets in texts that agents get: tokens of a well-known shape are masked at recall and injection. Stored texts stay verbatim
+ * (docs/how-to/forget.md). A hash, a UUID or an image must be returned as it was filed, so a token is masked only if its shape is nearly
+ * certain.
  *
  * Time is linear in the text: a pattern begins only where a run of its own characters begins (one look behind), and
  * repeats one class of characters or a bounded part, so no character is examined more than a fixed number of times.
@@ -10,7 +10,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { entityId } from "./text.ts";
 
-/** Modes. `off`: masks nothing. `recall`: shapes that are hardly anything else. `strict`: also values assigned to a secret's name. */
+/** Modes. `off`: no masks. `recall`: only shapes that are almost certainly secrets. `strict`: also values assigned to a secret's name. */
 const REDACT_MODES = ["off", "recall", "strict"] as const;
 export type RedactMode = (typeof REDACT_MODES)[number];
 
@@ -149,9 +149,7 @@ const STRICT: readonly Shape[] = [
 /** A key's text armour begins like this, with the kind of key in between. */
 const BLOCK_BEGIN = /-----BEGIN ([A-Z0-9 ]{0,32})PRIVATE KEY( BLOCK)?-----/g;
 const BLOCK_END = /-----END [A-Z0-9 ]{0,32}PRIVATE KEY( BLOCK)?-----/y;
-/**
- * Base64 lines with the headers of older formats, also where line feeds are written as \n; ends before the next armour.
- */
+/** Base64 lines with the headers of older formats, also where line feeds are written as \n; ends before the next armour. */
 const BLOCK_BODY = /(?:[A-Za-z0-9+/=\s\\:,.()<>@]|-(?!----))*/y;
 const KEY_KIND = "private key";
 
@@ -177,9 +175,8 @@ const MIN_LENGTH = 8;
 const PART_SIZE = 512 * 1024;
 
 /**
- * Masks every string of an answer; an object then has the field `redacted`. An answer without secrets is returned
- * as the same object, so that what upstream's callers compare stays as it is. Others' calls are answered between parts
- * of a long answer.
+ * Masks every string of an answer; an object then has the field `redacted`. An answer without secrets is returned as the same object, so
+ * that what upstream's callers compare stays as it is. Others' calls are answered between parts of a long answer.
  */
 export async function redactAnswer(value: unknown, mode: RedactMode): Promise<unknown> {
   if (mode === "off") return value;
@@ -224,10 +221,7 @@ function* walk(value: unknown, mode: RedactMode, kinds: string[], secrets: Secre
   return copy;
 }
 
-/**
- * Ids of facts and entities are made of their words in lower case. No tool takes such an id, so masking it loses
- * nothing.
- */
+/** Ids of facts and entities are made of their words in lower case. No tool takes such an id, so it can be masked. */
 const ID_KEYS: ReadonlySet<string> = new Set(["triple_id", "entity_id", "id"]);
 /** Fewest characters of a secret that is searched for in ids: a shorter one occurs in other words, too. */
 const ID_PART_MIN = 8;
@@ -269,7 +263,7 @@ function maskShape(
   });
 }
 
-/** Goes over the text once: each block ends where the search for the next begins, whether or not its end is found. */
+/** Masks private-key blocks in one pass: each search begins where the block before ended, even if its end mark is missing. */
 function maskBlocks(text: string, kinds: string[]): string {
   let result = "";
   let done = 0;

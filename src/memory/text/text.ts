@@ -1,7 +1,4 @@
-/**
- * Text as upstream's Python sees it: code points, its white space, its timestamps (palace.md 1.5). Pure; used by the
- * engine's files.
- */
+/** Text as upstream's Python sees it: code points, its white space, its timestamps (palace.md 1.5). Pure; used by the engine's files. */
 import { hash } from "node:crypto";
 
 /** Unicode white space plus U+001C–U+001F and U+0085, without U+FEFF: what Python's str.strip() removes. */
@@ -31,7 +28,7 @@ export function compareText(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-/** Length in code points. */
+/** Returns the length in code points. */
 export function codePointLength(text: string): number {
   let length = text.length;
   for (let i = 0; i < text.length; i++) {
@@ -62,14 +59,14 @@ export function slices(text: string, size: number): string[] {
   return parts;
 }
 
-/** UTF-16 index `count` code points after `start`, at most the text's end. */
+/** Returns the UTF-16 index `count` code points after `start`, at most the text's end. */
 export function unitIndex(text: string, start: number, count: number): number {
   let index = start;
   for (let left = count; left > 0 && index < text.length; left--) index += isHighSurrogate(text, index) ? 2 : 1;
   return index;
 }
 
-/** UTF-16 index `count` code points before `end`, at least the text's beginning. */
+/** Returns the UTF-16 index `count` code points before `end`, at least the text's beginning. */
 export function unitIndexBefore(text: string, end: number, count: number): number {
   let index = end;
   for (let left = count; left > 0 && index > 0; left--) index -= index > 1 && isHighSurrogate(text, index - 2) ? 2 : 1;
@@ -98,7 +95,7 @@ export function localTimestamp(atMicros: number): string {
   return micros === 0 ? `${date}T${time}` : `${date}T${time}.${String(micros).padStart(6, "0")}`;
 }
 
-/** True for `YYYY-MM-DD` of the years 1 to 9999 that the calendar has. */
+/** Returns true for `YYYY-MM-DD` of the years 1 to 9999 that the calendar has. */
 export function isOnCalendar(date: string): boolean {
   const time = new Date(`${date}T00:00:00Z`);
   return !date.startsWith("0000") && !Number.isNaN(time.getTime()) && time.toISOString().startsWith(date);

@@ -5,7 +5,7 @@
 import { BAD_PARAMS_HINT, PalaceError } from "../../base/errors.ts";
 import { codePointLength, strip, wellFormed } from "./text.ts";
 
-/** Upstream's ValueError: text for the agent, not one of our typed errors. */
+/** Upstream's ValueError. Its text is for the agent; it is not a PalaceError. */
 export class InvalidValue extends Error {
   override readonly name = "ValueError";
 }
@@ -15,7 +15,7 @@ export class WrongType extends Error {
   override readonly name = "TypeError";
 }
 
-/** Turns an invalid value into our own methods' error: their clients go by codes, not by upstream's classes. */
+/** Turns an invalid value into a PalaceError. Clients of our own methods check error codes, not upstream's classes. */
 export function asTyped(error: unknown): unknown {
   if (!(error instanceof InvalidValue || error instanceof WrongType)) return error;
   return new PalaceError("PROTOCOL_BAD_PARAMS", error.message, BAD_PARAMS_HINT);

@@ -1,7 +1,6 @@
 /**
- * Time bounds of search and list, `[since, before)` (upstream-latest.md 2.1), in the form of filed_at, the broker's local
- * time: a moment with an offset or Z is changed to it, one without is taken as it is. MemPalace 3.11 drops offsets. Pure but
- * for the time zone.
+ * Time bounds of search and list, `[since, before)` (upstream-latest.md 2.1), in the form of filed_at, the broker's local time: a moment
+ * with an offset or Z is changed to it, one without is taken as it is. MemPalace 3.11 drops offsets. Pure but for the time zone.
  */
 import { pythonRepr } from "./python-repr.ts";
 import { isOnCalendar, localTimestamp, strip } from "./text.ts";

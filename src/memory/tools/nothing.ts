@@ -1,12 +1,12 @@
 /**
- * Stands in the place of a palace, so that a tool's own code tells which arguments it answers without one. Used by
- * offline.ts and reads.ts.
+ * Placeholder for a palace. A tool that runs with it either answers its arguments without a palace or throws `Looked`. Used by offline.ts
+ * and reads.ts.
  */
 
-/** Thrown by code that wants to look into the palace. */
+/** Thrown by code that accesses the palace. */
 export class Looked extends Error {}
 
-/** Any access to it, however deep, means that the tool wants to look. */
+/** Object that throws `Looked` at any access. */
 export const NOTHING: object = new Proxy(() => {}, {
   get: () => NOTHING,
   apply: () => {

@@ -27,16 +27,16 @@ export type MemoryContext = SearchDependencies & {
   /** False without a palace: no drawer was ever filed, and Chroma has made no files here. */
   isFounded: () => boolean;
   files: SourceFiles;
-  /** Characters of a row, for what an agent files. */
+  /** Characters of a row of text that an agent files. */
   drawerSize: number;
   /** The reason why adoption of the palace is not complete; undefined: it is complete. */
   adopting?: () => string | undefined;
   /** Resolves when the drawers filed so far have their vectors, or after the given time, ms. */
   settled: (timeoutMs: number) => Promise<void>;
   graph: {
-    /** Resolves when what others wrote into upstream's graph files so far is adopted, or after a moment. */
+    /** Resolves when other programs' changes of upstream's graph files are adopted, or after a short time. */
     fresh: () => Promise<void>;
-    /** Resolves when what was committed is in the files, or after a moment. */
+    /** Resolves when committed rows are in upstream's files, or after a short time. */
     sent: () => Promise<void>;
     /** Reads every drawer's metadata, on another thread. */
     rooms: () => Promise<RoomCount[]>;
@@ -124,7 +124,7 @@ export const MEMORY_READS = {
   })),
 } satisfies Record<string, MemoryRead>;
 
-/** Findings of the main thread that a write needs before the writer thread applies it. */
+/** Functions that compute, on the main thread, the `findings` of a write. */
 export const MEMORY_FINDINGS = {
   checkpoint: compareItems,
   sync: ({ reader, files }, values) => reportSync(reader, files, values),
@@ -145,7 +145,7 @@ function founded(read: MemoryRead, absent: object = NO_PALACE): MemoryRead {
   return (context, values) => (context.isFounded() ? read(context, values) : withoutPalace(read, values, absent));
 }
 
-/** Refuses arguments that no palace could answer first, as upstream does: the code of the read itself decides. */
+/** Answers without a palace. As in upstream, the read first refuses invalid arguments; it runs on `NOTHING` for that. */
 async function withoutPalace(read: MemoryRead, values: Arguments, absent: object): Promise<unknown> {
   try {
     return await read(NOTHING as MemoryContext, values);
@@ -155,7 +155,7 @@ async function withoutPalace(read: MemoryRead, values: Arguments, absent: object
   }
 }
 
-/** The graph is read after others' writes are adopted; it needs no palace. */
+/** Wraps a read of the graph: it waits until other programs' writes are adopted, and needs no palace. */
 function graph(read: (reader: GraphReader, values: Arguments) => unknown): MemoryRead {
   return async ({ reader, graph }, values) => {
     await graph.fresh();

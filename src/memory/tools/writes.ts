@@ -1,4 +1,4 @@
-/** The tools and methods that write the palace: name → what it does to the ledger, on the writer thread, inside the transaction. */
+/** The tools and methods that write the palace: name → function that changes the ledger, on the writer thread, inside the transaction. */
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { deleteBySource, deleteDrawers } from "../drawer/batch.ts";
 import { checkpoint } from "../drawer/checkpoint.ts";
@@ -40,7 +40,7 @@ export const MEMORY_WRITES = {
   delete_hallway: deleteHallway,
 } satisfies Record<string, Write>;
 
-/** Facts are in MemPalace's graph file when these have answered, if nothing else is queued. */
+/** Tools that answer after their fact is in MemPalace's graph file, unless other rows are queued. */
 export const FACT_WRITES: ReadonlySet<string> = new Set<keyof typeof MEMORY_WRITES>([
   "kg_add",
   "kg_invalidate",

@@ -89,7 +89,7 @@ function namesIn(text: string, lower: string, codes: NameCodes): string[] {
   return [...found];
 }
 
-/** True for a name that has cased letters, all of them lower case. */
+/** Returns true for a name that has cased letters, all of them lower case. */
 function isLower(name: string): boolean {
   return /\p{Ll}/u.test(name) && !/\p{Lu}|\p{Lt}/u.test(name);
 }

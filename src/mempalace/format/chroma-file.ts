@@ -76,7 +76,7 @@ export function readHead(database: ChromaDatabase): number {
   return database.prepare<[], number | null>("SELECT max(seq_id) FROM embeddings_queue").pluck().get() ?? 0;
 }
 
-/** Returns the collections. Those of Chroma's default database come first, because MemPalace uses that one. */
+/** Returns the collections. Collections of Chroma's default database come first, because MemPalace uses that database. */
 export function readCollections(database: ChromaDatabase): ChromaCollection[] {
   if (!hasTables(database)) return [];
   return database

@@ -5,14 +5,10 @@
  * Source: https://github.com/chroma-core/chroma, Apache License 2.0, byte by byte; the hash is the MD5 of the text.
  */
 
-export type Migration = { dir: string; version: number; filename: string; sql: string };
-
-export const MIGRATIONS: readonly Migration[] = [
-  {
-    dir: "embeddings_queue",
-    version: 1,
-    filename: "00001-embeddings.sqlite.sql",
-    sql: `CREATE TABLE embeddings_queue (
+/** File name → SQL, by folder. A file's version is the number in its name. */
+export const MIGRATIONS = {
+  embeddings_queue: {
+    "00001-embeddings.sqlite.sql": `CREATE TABLE embeddings_queue (
     seq_id INTEGER PRIMARY KEY,
     created_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
     operation INTEGER NOT NULL,
@@ -23,22 +19,14 @@ export const MIGRATIONS: readonly Migration[] = [
     metadata TEXT
 );
 `,
-  },
-  {
-    dir: "embeddings_queue",
-    version: 2,
-    filename: "00002-embeddings-queue-config.sqlite.sql",
-    sql: `CREATE TABLE embeddings_queue_config (
+    "00002-embeddings-queue-config.sqlite.sql": `CREATE TABLE embeddings_queue_config (
     id INTEGER PRIMARY KEY,
     config_json_str TEXT
 );
 `,
   },
-  {
-    dir: "metadb",
-    version: 1,
-    filename: "00001-embedding-metadata.sqlite.sql",
-    sql: `CREATE TABLE embeddings (
+  metadb: {
+    "00001-embedding-metadata.sqlite.sql": `CREATE TABLE embeddings (
     id INTEGER PRIMARY KEY,
     segment_id TEXT NOT NULL,
     embedding_id TEXT NOT NULL,
@@ -63,41 +51,21 @@ CREATE TABLE max_seq_id (
 
 CREATE VIRTUAL TABLE embedding_fulltext USING fts5(id, string_value);
 `,
-  },
-  {
-    dir: "metadb",
-    version: 2,
-    filename: "00002-embedding-metadata.sqlite.sql",
-    sql: `-- SQLite does not support adding check with alter table, as a result, adding a check
+    "00002-embedding-metadata.sqlite.sql": `-- SQLite does not support adding check with alter table, as a result, adding a check
 -- involve creating a new table and copying the data over. It is over kill with adding
 -- a boolean type column. The application write to the table needs to ensure the data
 -- integrity.
 ALTER TABLE embedding_metadata ADD COLUMN bool_value INTEGER
 `,
-  },
-  {
-    dir: "metadb",
-    version: 3,
-    filename: "00003-full-text-tokenize.sqlite.sql",
-    sql: `CREATE VIRTUAL TABLE embedding_fulltext_search USING fts5(string_value, tokenize='trigram');
+    "00003-full-text-tokenize.sqlite.sql": `CREATE VIRTUAL TABLE embedding_fulltext_search USING fts5(string_value, tokenize='trigram');
 INSERT INTO embedding_fulltext_search (rowid, string_value) SELECT rowid, string_value FROM embedding_metadata;
 DROP TABLE embedding_fulltext;
 `,
-  },
-  {
-    dir: "metadb",
-    version: 4,
-    filename: "00004-metadata-indices.sqlite.sql",
-    sql: `CREATE INDEX IF NOT EXISTS embedding_metadata_int_value ON embedding_metadata (key, int_value) WHERE int_value IS NOT NULL;
+    "00004-metadata-indices.sqlite.sql": `CREATE INDEX IF NOT EXISTS embedding_metadata_int_value ON embedding_metadata (key, int_value) WHERE int_value IS NOT NULL;
 CREATE INDEX IF NOT EXISTS embedding_metadata_float_value ON embedding_metadata (key, float_value) WHERE float_value IS NOT NULL;
 CREATE INDEX IF NOT EXISTS embedding_metadata_string_value ON embedding_metadata (key, string_value) WHERE string_value IS NOT NULL;
 `,
-  },
-  {
-    dir: "metadb",
-    version: 5,
-    filename: "00005-max-seq-id-int.sqlite.sql",
-    sql: `ALTER TABLE max_seq_id ADD COLUMN int_seq_id INTEGER;
+    "00005-max-seq-id-int.sqlite.sql": `ALTER TABLE max_seq_id ADD COLUMN int_seq_id INTEGER;
 
 -- Convert 8 byte wide big-endian integer as blob to native 64 bit integer.
 -- Adapted from https://stackoverflow.com/a/70296198.
@@ -125,12 +93,7 @@ UPDATE max_seq_id SET int_seq_id = (
 ALTER TABLE max_seq_id DROP COLUMN seq_id;
 ALTER TABLE max_seq_id RENAME COLUMN int_seq_id TO seq_id;
 `,
-  },
-  {
-    dir: "metadb",
-    version: 6,
-    filename: "00006-metadata-array-support.sqlite.sql",
-    sql: `-- Separate table for exploded array metadata values.
+    "00006-metadata-array-support.sqlite.sql": `-- Separate table for exploded array metadata values.
 -- Each array element gets its own row, enabling efficient $contains queries.
 -- The existing embedding_metadata table (with its PRIMARY KEY (id, key))
 -- remains untouched and continues to store scalar metadata values.
@@ -154,11 +117,8 @@ CREATE INDEX IF NOT EXISTS embedding_metadata_array_key_float
     ON embedding_metadata_array (key, float_value) WHERE float_value IS NOT NULL;
 `,
   },
-  {
-    dir: "sysdb",
-    version: 1,
-    filename: "00001-collections.sqlite.sql",
-    sql: `CREATE TABLE collections (
+  sysdb: {
+    "00001-collections.sqlite.sql": `CREATE TABLE collections (
     id TEXT PRIMARY KEY,
     name TEXT NOT NULL,
     topic TEXT NOT NULL,
@@ -174,12 +134,7 @@ CREATE TABLE collection_metadata (
     PRIMARY KEY (collection_id, key)
 );
 `,
-  },
-  {
-    dir: "sysdb",
-    version: 2,
-    filename: "00002-segments.sqlite.sql",
-    sql: `CREATE TABLE segments (
+    "00002-segments.sqlite.sql": `CREATE TABLE segments (
     id TEXT PRIMARY KEY,
     type TEXT NOT NULL,
     scope TEXT NOT NULL,
@@ -196,19 +151,9 @@ CREATE TABLE segment_metadata (
     PRIMARY KEY (segment_id, key)
 );
 `,
-  },
-  {
-    dir: "sysdb",
-    version: 3,
-    filename: "00003-collection-dimension.sqlite.sql",
-    sql: `ALTER TABLE collections ADD COLUMN dimension INTEGER;
+    "00003-collection-dimension.sqlite.sql": `ALTER TABLE collections ADD COLUMN dimension INTEGER;
 `,
-  },
-  {
-    dir: "sysdb",
-    version: 4,
-    filename: "00004-tenants-databases.sqlite.sql",
-    sql: `CREATE TABLE IF NOT EXISTS tenants (
+    "00004-tenants-databases.sqlite.sql": `CREATE TABLE IF NOT EXISTS tenants (
     id TEXT PRIMARY KEY,
     UNIQUE (id)
 );
@@ -238,42 +183,22 @@ INSERT OR REPLACE INTO collections_tmp (id, name, topic, dimension, database_id)
 DROP TABLE collections;
 ALTER TABLE collections_tmp RENAME TO collections;
 `,
-  },
-  {
-    dir: "sysdb",
-    version: 5,
-    filename: "00005-remove-topic.sqlite.sql",
-    sql: `-- Remove the topic column from the Collections and Segments tables
+    "00005-remove-topic.sqlite.sql": `-- Remove the topic column from the Collections and Segments tables
 
 ALTER TABLE collections DROP COLUMN topic;
 ALTER TABLE segments DROP COLUMN topic;
 `,
-  },
-  {
-    dir: "sysdb",
-    version: 6,
-    filename: "00006-collection-segment-metadata.sqlite.sql",
-    sql: `-- SQLite does not support adding check with alter table, as a result, adding a check
+    "00006-collection-segment-metadata.sqlite.sql": `-- SQLite does not support adding check with alter table, as a result, adding a check
 -- involve creating a new table and copying the data over. It is over kill with adding
 -- a boolean type column. The application write to the table needs to ensure the data
 -- integrity.
 ALTER TABLE collection_metadata ADD COLUMN bool_value INTEGER;
 ALTER TABLE segment_metadata ADD COLUMN bool_value INTEGER;
 `,
-  },
-  {
-    dir: "sysdb",
-    version: 7,
-    filename: "00007-collection-config.sqlite.sql",
-    sql: `-- Stores collection configuration dictionaries.
+    "00007-collection-config.sqlite.sql": `-- Stores collection configuration dictionaries.
 ALTER TABLE collections ADD COLUMN config_json_str TEXT;
 `,
-  },
-  {
-    dir: "sysdb",
-    version: 8,
-    filename: "00008-maintenance-log.sqlite.sql",
-    sql: `-- Records when database maintenance operations are performed.
+    "00008-maintenance-log.sqlite.sql": `-- Records when database maintenance operations are performed.
 -- At time of creation, this table is only used to record vacuum operations.
 CREATE TABLE maintenance_log (
   id INT PRIMARY KEY,
@@ -281,12 +206,7 @@ CREATE TABLE maintenance_log (
   operation TEXT NOT NULL
 );
 `,
-  },
-  {
-    dir: "sysdb",
-    version: 9,
-    filename: "00009-segment-collection-not-null.sqlite.sql",
-    sql: `-- This makes segments.collection non-nullable.
+    "00009-segment-collection-not-null.sqlite.sql": `-- This makes segments.collection non-nullable.
 CREATE TABLE segments_temp (
     id TEXT PRIMARY KEY,
     type TEXT NOT NULL,
@@ -298,13 +218,8 @@ INSERT INTO segments_temp SELECT * FROM segments;
 DROP TABLE segments;
 ALTER TABLE segments_temp RENAME TO segments;
 `,
-  },
-  {
-    dir: "sysdb",
-    version: 10,
-    filename: "00010-collection-schema.sqlite.sql",
-    sql: `-- Stores collection schema as stringified json
+    "00010-collection-schema.sqlite.sql": `-- Stores collection schema as stringified json
 ALTER TABLE collections ADD COLUMN schema_str TEXT;
 `,
   },
-];
+};

@@ -2,7 +2,7 @@
  * The ledger at one moment, while others continue to write. One read transaction makes sure that a palace is built and
  * verified from the same state. It is read page by page on a thread; the ledger's log grows meanwhile.
  */
-import { readLink } from "../../memory/ledger/graph-row.ts";
+import { allLinks } from "../../memory/ledger/graph-row.ts";
 import { isMetadata } from "../../memory/ledger/record.ts";
 import { isColumns, readColumn } from "../../memory/ledger/json-column.ts";
 import { openForReading, type LedgerDatabase } from "../../memory/ledger/open.ts";
@@ -77,11 +77,7 @@ export class Snapshot {
   }
 
   links(kind: LinkKind): LinkRecord[] {
-    return this.#database
-      .prepare<[string], string>("SELECT record FROM link WHERE kind = ? ORDER BY row")
-      .pluck()
-      .all(kind)
-      .map(readLink);
+    return allLinks(this.#database, kind);
   }
 
   close(): void {

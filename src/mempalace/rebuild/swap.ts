@@ -76,7 +76,7 @@ export function swapIn(palaceDir: string, draft: string, why: string): string | 
   return undefined;
 }
 
-/** True for a palace with no rows, no index and nothing in its queue; an unreadable one counts as not empty. */
+/** Returns true for a palace with no rows, no index and nothing in its queue; an unreadable one counts as not empty. */
 function isEmpty(palaceDir: string): boolean {
   try {
     if (readdirSync(palaceDir).some((name) => SEGMENT.test(name))) return false;
@@ -105,7 +105,7 @@ function mtime(folder: string): number {
 /** Moves index folders that the palace does not name, because they belong to the old palace. */
 function moveSegments(palaceDir: string, kept: string): void {
   const own = new Set(segmentsOf(palaceDir));
-  // A palace that cannot be read names no folder, and each one may be its own.
+  // If the palace cannot be read, its folders are unknown, and any folder may belong to it.
   if (own.size === 0) return;
   for (const entry of readdirSync(palaceDir, { withFileTypes: true }))
     if (entry.isDirectory() && SEGMENT.test(entry.name) && !own.has(entry.name))

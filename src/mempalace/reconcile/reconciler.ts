@@ -43,7 +43,7 @@ export type WatchOptions = {
   adopter?: Adopter | undefined;
   /** Called when palace and ledger agree or cannot be compared, so that work continues. Contract: does not throw. */
   onSettled?: () => void;
-  /** Guesses who wrote foreign rows. `recent`: some were written while this broker ran. */
+  /** Guesses who wrote foreign rows. `recent`: true if some of the rows were written while this broker ran. */
   guess: (recent: boolean) => string;
   log: Log;
   /** Monotonic clock, ms; tests supply their own. */
@@ -55,7 +55,7 @@ export type Watch = {
   adoption(): AdoptionReport;
   /** Returns false while the palace may hold rows that the ledger lacks: the driver must not write there. */
   isSettled(): boolean;
-  /** True for a palace that cannot be compared now but was fully adopted before: it may be rebuilt. */
+  /** Returns true for a palace that cannot be compared now but was fully adopted before: it may be rebuilt. */
   wasVerified(): boolean;
   /** Runs what is due now; for tests, which do not wait for the clock. */
   look(): Promise<void>;
@@ -378,7 +378,7 @@ class Watcher {
     return this.#options.driver?.collectionId ?? "";
   }
 
-  /** True if the driver has the palace open, or without a driver: later deletions happen while this broker runs. */
+  /** Returns true if the driver has the palace open, or without a driver: later deletions happen while this broker runs. */
   #isOwn({ own }: Mark): boolean {
     return this.#options.driver === undefined || own !== undefined;
   }

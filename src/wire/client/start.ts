@@ -44,7 +44,7 @@ export function clearStop(config: Config): void {
 export type EnsureOptions = {
   /** Time to wait for a broker that we cannot start. Default: none, but for a read-only palace until the start's deadline. */
   timeoutMs?: number | undefined;
-  /** Called when this machine is starting a broker, which is worth waiting for. */
+  /** Called if a broker is starting on this machine, so that the caller can wait. */
   onStarting?: () => void;
 };
 

@@ -30,7 +30,7 @@ export function formatEndpoint(endpoint: Endpoint | Door): string {
 }
 
 /** Returns a connected socket. Errors: TRANSPORT_REFUSED, TRANSPORT_TIMEOUT, TRANSPORT_SANDBOXED. */
-export function dial(endpoint: Endpoint, timeoutMs = DIAL_TIMEOUT_MS): Promise<Socket> {
+export function dial(endpoint: Endpoint): Promise<Socket> {
   const where = formatEndpoint(endpoint);
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const refuse = (cause: unknown): void =>
@@ -43,11 +43,11 @@ export function dial(endpoint: Endpoint, timeoutMs = DIAL_TIMEOUT_MS): Promise<S
     // Passes a named option, because Node takes a bare string of digits for a port.
     const { kind: _kind, ...address } = endpoint;
     const socket = connect({ ...address, noDelay: true });
-    const why = `no answer from ${where} within ${timeoutMs} ms`;
+    const why = `no answer from ${where} within ${DIAL_TIMEOUT_MS} ms`;
     const timer = setTimeout(() => {
       socket.destroy();
       reject(new PalaceError("TRANSPORT_TIMEOUT", why, "run `palace status`"));
-    }, timeoutMs);
+    }, DIAL_TIMEOUT_MS);
     // This listener stays after the connect. Without it, an error before the caller adds a listener would end the process.
     socket.on("error", refuse).once("connect", () => resolve(socket));
     return promise.finally(() => clearTimeout(timer));

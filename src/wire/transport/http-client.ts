@@ -142,7 +142,7 @@ function readUntil(
         const index = end(bytes);
         if (index !== -1) settle(() => resolve({ found: bytes.subarray(0, index), rest: bytes.subarray(index) }));
       } catch (error) {
-        settle(() => reject(error as Error));
+        settle(() => reject(error));
       }
     };
     const onData = (chunk: Buffer): void => {

@@ -200,7 +200,7 @@ test("import takes the changed version of a drawer, and keeps both versions if b
   const state = contentsOf(stack.config.paths.ledgerFile);
   expect(state.source).toMatch(/^1 /);
 
-  // The way back: nothing that came from here is added again, and both texts are there.
+  // An import in the other direction adds no row again that came from here, and keeps both texts.
   const back = await bring(host, stack.config.paths.home);
   expect(back).toMatchObject({ beside: [{ id: idOf("edited on both sides") }], rows: { standing: { updated: 1 } } });
   expect([sum(await bring(stack, host.config.paths.home), "added"), contentsOf(stack.config.paths.ledgerFile)]).toEqual(

@@ -16,7 +16,7 @@ it("the broker makes backups by itself, keeps the newest, and doctor reports the
   await expect.poll(() => seenNow(dir).includes(first[0] ?? "") || seenNow(dir).length).toBe(2);
   await palace.run("palace", ["stop"]);
   expect(await palace.run("palace", ["verify"], { env })).toMatchObject({ code: 0 });
-  // A backup is late after one and a half intervals without one. A quick machine has to wait for that.
+  // A backup is late after one and a half intervals without one. On a fast machine this time has not passed yet, so the test waits.
   await expect
     .poll(() => backupsCheck(palace, env))
     .toMatchObject({ state: "warn", hint: expect.stringContaining("palace backup") as string });

@@ -69,7 +69,7 @@ test("the next run makes the missing links after a mine was killed", { timeout: 
     expect(next, wing).toMatchObject({ filed: 0, unchanged: 3 });
     expect(next.links?.hallways, wing).toBeGreaterThan(0);
     expect(await hallways(wing), wing).toBeGreaterThan(0);
-    // Later runs do not touch them.
+    // A later run does not change the hallways.
     expect((await run(palace, wing, root, client)).links, wing).toBeUndefined();
   }
   client.close();

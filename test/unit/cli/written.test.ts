@@ -1,6 +1,6 @@
 /** Tests the texts for people about a write in the journal, and about files that still contain a forgotten text. */
 import { expect, test } from "vitest";
-import { removalHints } from "../../../src/cli/report/removal-hints.ts";
+import { removalHints } from "../../../src/cli/report/traces.ts";
 import { inWords } from "../../../src/cli/report/written.ts";
 
 const sourceOf = (path: string): string => path.replace(/^.*\/stage\//, "");

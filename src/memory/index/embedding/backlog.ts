@@ -1,8 +1,7 @@
 /**
- * Computes the vectors of drawers that have none, in the background: read a page of texts, embed, file, refresh the
- * index. One page is embedded while the page before is filed, so the embedder never waits for the disk. Notes that were just
- * written come before what a mine left waiting. A kill at any point loses nothing: a text stays listed until its vector is
- * committed.
+ * Computes the vectors of drawers that have none, in the background: read a page of texts, embed, file, refresh the index. One page is
+ * embedded while the page before is filed, so the embedder never waits for the disk. Notes that were just written come before what a mine
+ * left waiting. A kill at any point loses no text: a text stays listed until its vector is committed.
  */
 import type { Log } from "../../../base/log.ts";
 import { within } from "../../../base/time-limit.ts";
@@ -22,7 +21,7 @@ export type BacklogOptions = {
 };
 
 const PAGE = 64;
-/** Notes embedded at once: a few are soon done, and the rest of the texts wait no longer for them. */
+/** Most notes embedded at once. A small page is done soon, so the other texts hardly wait for it. */
 const NOTES_PAGE = 16;
 const RETRY_MS = 5_000;
 /** Weight of the newest page in the moving average of a text's time. */
@@ -57,7 +56,7 @@ export class Backlog {
     this.#woken = Promise.withResolvers();
   }
 
-  /** Resolves when no text was left at some moment after the call, or after the timeout. */
+  /** Resolves as soon as no text is waiting, or after the timeout. */
   async settled(timeoutMs: number): Promise<void> {
     const done = new Promise<void>((resolve) => this.#waiters.push(resolve));
     this.wake();
@@ -90,8 +89,8 @@ export class Backlog {
   }
 
   /**
-   * Embeds all pages from the first row on, and before each whole page the notes that have come; the last page's filing is awaited
-   * before the list is read again.
+   * Embeds all pages from the first row on. Before each whole page it embeds new notes. It waits until the last page is filed before it
+   * reads the list again.
    */
   async #pass(): Promise<number> {
     const { embedder, pending, notes = () => [] } = this.#options;
@@ -126,7 +125,7 @@ export class Backlog {
       this.#took(texts.length, performance.now() - startedAt);
       await filing;
       filing = this.#file(texts, vectors);
-      // The next await meets the error; until then it must not count as unhandled.
+      // A later await handles the error. Until then Node must not report it as unhandled.
       filing.catch(() => {});
     }
     await filing;

@@ -1,7 +1,6 @@
 /**
- * Decides which texts the embedding thread runs next: three lanes of jobs by priority, handed out as batches of equal
- * lengths. Pure but for its own queue. A query's batch goes before any batch of reranking or of the backlog, so a
- * search waits for at most one batch.
+ * Decides which texts the embedding thread runs next: three lanes of jobs by priority, handed out as batches of equal lengths. A query's
+ * batch runs before any batch of reranking or of the backlog, so a search waits for at most one batch.
  */
 
 export type Lane = "query" | "rerank" | "backlog";
@@ -9,7 +8,7 @@ export type Job<T> = { items: T[]; lane: Lane };
 
 /** More texts at once make a batch slower per text (engine.md 4). */
 export const BATCH_MAX = 8;
-/** Size of a backlog batch while somebody searches: the next query waits for one text instead of eight. */
+/** Size of a backlog batch while somebody searches, so that the next query waits for one text instead of eight. */
 export const BATCH_YIELDING = 1;
 
 type Batch<T> = { job: Job<T>; indexes: number[] };

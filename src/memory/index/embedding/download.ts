@@ -1,7 +1,6 @@
 /**
- * Fetches the model into the cache: each file goes to `*.part`, is checked and then renamed, so a file under its final
- * name is whole. A broken download resumes where it stopped. The broker calls it when findModel found nothing, and
- * never when offline.
+ * Fetches the model into the cache: each file goes to `*.part`, is checked and then renamed, so a file under its final name is whole. A
+ * broken download resumes where it stopped. The broker calls it when findModel found nothing, and never when offline.
  */
 import { createWriteStream } from "node:fs";
 import { mkdir, rename, rm, stat } from "node:fs/promises";

@@ -27,10 +27,7 @@ export type EmbedMethods = {
   openReranker(place: ModelPlace): Promise<void>;
   /** Scores how well each text answers, higher is better. A batch that has not begun after `timeoutMs` is skipped. */
   rerank(question: string, texts: readonly string[], timeoutMs: number): Promise<number[]>;
-  /**
-   * Lets the running batch end, fails what waits, frees the model. Ending the thread during a batch would end the
-   * process.
-   */
+  /** Waits for the running batch, fails waiting calls and frees the model. Ending the thread during a batch would end the process. */
   close(): Promise<void>;
 };
 
@@ -47,20 +44,14 @@ type Running = Job<TokenPair> & {
 type Reranker = { tokenize: TokenizePair; session: InferenceSession };
 
 const OUTPUT = "last_hidden_state";
-/** A searcher often searches again: the backlog makes room for this long after a query. */
+/** Time after a query during which the backlog runs small batches, ms: a second search often follows. */
 const YIELDING_MS = 3_000;
-/**
- * The backlog rests this long between queries that follow each other: one of its texts takes longer than a whole
- * search.
- */
+/** Pause of the backlog after a query, ms: one of its texts takes longer than a whole search. */
 const REST_MS = 100;
-/** However many searches come, the backlog rests at most this many times as long as its last batch took. */
+/** Limit of that pause, as a multiple of the time of the last batch, so that many searches cannot stop the backlog. */
 const REST_MAX_TIMES = 5;
 
-/**
- * The models of one thread and the batches that wait for them. Batches run one at a time, so that a query can go in
- * between.
- */
+/** The models of one thread and the batches that wait for them. Batches run one at a time, so that a query can go in between. */
 class ModelRunner {
   readonly #runtime: Runtime;
   readonly #session: InferenceSession;
@@ -125,7 +116,7 @@ class ModelRunner {
     const sequence = Math.max(...batch.map(({ ids }) => ids.length));
     const output = await session.run(modelInputs(this.#runtime.Tensor, session, batch, sequence));
     const logits = output[session.outputNames[0] ?? ""]?.data as Float32Array;
-    // The model gives one number a pair, or one for each class, of which the last means "answers".
+    // The model returns one number per pair, or one per class. The last class means "answers the question".
     const width = logits.length / batch.length;
     const scores = batch.map((_, at) => logits[(at + 1) * width - 1] ?? Number.NaN);
     if (scores.every(Number.isFinite)) return scores;
@@ -138,7 +129,7 @@ class ModelRunner {
     this.#lanes.add(running);
     this.#added.resolve();
     this.#added = Promise.withResolvers();
-    // If every batch was too late, the work ends before its promise is stored: it is cleared only after it was stored.
+    // If every batch is too late, the work ends at once. `finally` still runs after the promise is stored here.
     this.#working ??= this.#work().finally(() => (this.#working = undefined));
     return done.promise;
   }
@@ -179,7 +170,7 @@ class ModelRunner {
   }
 }
 
-/** The runtime's idle threads would spin for a while on the cores that the rest of a search needs. */
+/** Returns options that keep the runtime's idle threads from spinning on cores that the rest of a search needs. */
 function sessionOptions(threads: number): InferenceSession.SessionOptions {
   return { intraOpNumThreads: threads, extra: { session: { intra_op: { allow_spinning: "0" } } } };
 }

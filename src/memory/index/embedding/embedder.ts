@@ -12,7 +12,7 @@ import { RUNTIME } from "../../../base/onnxruntime.ts";
 
 /** Number of cached query vectors, 1.5 KB each. */
 const QUERY_CACHE_MAX = 512;
-/** Texts that may wait in one lane; a page of the backlog is far smaller. */
+/** Most texts waiting in one lane. A page of the backlog is far smaller. */
 const WAITING_MAX = 4096;
 
 /** The embedder itself serves searches; `backlog` is the same model for background texts. */
@@ -22,10 +22,10 @@ export type LocalEmbedder = Embedder & {
   openReranker(place: ModelPlace): Promise<Reranker>;
 };
 
-/** Searches that may wait for the reranker; a further one goes without. */
+/** Most searches waiting for the reranker. Further searches skip reranking. */
 const RERANKS_MAX = 4;
 
-/** A batch of long texts on a slow machine takes about a second. */
+/** Longest wait for the running batch at close, ms. A batch of long texts on a slow machine takes about a second. */
 const CLOSE_MAX_MS = 5_000;
 
 /** `runtime`: the file of onnxruntime-node; the package's own by default. */
@@ -60,7 +60,7 @@ function threadReranker(thread: Thread<EmbedMethods>): Reranker {
         const error = new PalaceError("STORE_UNAVAILABLE", "not reranked in time", "try again in a moment");
         timer = setTimeout(() => reject(error), timeoutMs);
       });
-      // A late search counts as waiting until the thread has dropped it: a slow machine must not collect them.
+      // A search that timed out counts as waiting until the thread drops it, so that a slow machine does not collect such searches.
       const work = thread.call("rerank", question, texts, timeoutMs).finally(() => (waiting -= 1));
       return Promise.race([work, late]).finally(() => clearTimeout(timer));
     },

@@ -28,10 +28,7 @@ export type ModelFiles = ModelPlace & { identity: ModelIdentity };
 
 const RERANKER_NAME = "ms-marco-MiniLM-L-6-v2";
 
-/**
- * Returns the first folder that holds a whole model, in this order: the one the user named, our cache, Python's
- * Chroma's cache.
- */
+/** Returns the first folder that holds a whole model, in this order: the one the user named, our cache, Python's Chroma's cache. */
 export async function findModel(config: Omit<ModelConfig, "rerankDir">): Promise<ModelFiles | undefined> {
   const folders = [
     ...(config.dir === undefined ? [] : [config.dir]),
@@ -45,7 +42,7 @@ export async function findModel(config: Omit<ModelConfig, "rerankDir">): Promise
   return undefined;
 }
 
-/** The cross-encoder's folder. It only reorders hits and makes no vectors, so any model fits, and a palace does not record its name. */
+/** Returns the cross-encoder's folder. Any model fits, because it only reorders hits. A palace does not record its name. */
 export function rerankerFolder({ rerankDir, cacheDir }: Pick<ModelConfig, "rerankDir" | "cacheDir">): string {
   return rerankDir ?? join(cacheDir, RERANKER_NAME);
 }
@@ -74,7 +71,8 @@ async function identify(modelFile: string, cacheDir: string): Promise<ModelIdent
 }
 
 /**
- * Hashing 90 MB takes longer than the rest of a start, so the result is cached until the file's size or time changes.
+ * Returns the file's hash. Hashing 90 MB takes longer than the rest of a start, so the result is cached until the file's size or time
+ * changes.
  */
 async function hashOnce(modelFile: string, cacheDir: string): Promise<string> {
   const { size, mtimeMs } = await stat(modelFile);
@@ -87,7 +85,7 @@ async function hashOnce(modelFile: string, cacheDir: string): Promise<string> {
   return sha256;
 }
 
-/** If the cache cannot be written, the only cost is a second hash. */
+/** Writes the hash to the cache. If that fails, the next start computes it again. */
 async function keepNote(noteFile: string, sha256: string): Promise<void> {
   try {
     await mkdir(dirname(noteFile), { recursive: true, mode: 0o700 });

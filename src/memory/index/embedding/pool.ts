@@ -1,7 +1,4 @@
-/**
- * Turns the model's output into sentence vectors: the mean over the real tokens, normalized to length 1. Pure; used by
- * embed-thread.ts.
- */
+/** Turns the model's output into sentence vectors: the mean over the real tokens, normalized to length 1. Pure; used by embed-thread.ts. */
 
 /** Shape: `hidden` is [batch, sequence, dimensions] row by row, `lengths` the number of real tokens of each text. */
 export function poolVectors(
@@ -20,7 +17,7 @@ export function poolVectors(
   });
 }
 
-/** The mean's divisor cancels out here. A vector of zeros stays zero. */
+/** Scales a sum to length 1, so that it needs no division for the mean. A vector of zeros stays zero. */
 function normalize(sum: Float64Array): Float32Array {
   let square = 0;
   for (const value of sum) square += value * value;

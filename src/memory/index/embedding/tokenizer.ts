@@ -11,7 +11,7 @@ import { parseAs } from "../../../base/parse-json.ts";
 import { PalaceError } from "../../../base/errors.ts";
 
 const TOKENS_MAX = 256;
-/** A token is hardly ever longer than this; the rest of a huge text cannot reach the first 256 tokens. */
+/** Characters per token that are read of a text. Hardly any token is longer, so later text does not reach the first 256 tokens. */
 const TOKEN_LENGTH_MAX = 128;
 
 export type Tokenize = (text: string) => number[];
@@ -45,7 +45,7 @@ export function openTokenizer(folder: string): Tokenize {
   return (text) => cutTokens(tokenizer.encode(text.slice(0, TOKENS_MAX * TOKEN_LENGTH_MAX)).ids, TOKENS_MAX);
 }
 
-/** The first max − 1 ids and the last one, which is the separator. */
+/** Returns the first max − 1 ids and the last one, which is the separator. */
 export function cutTokens(ids: number[], max: number): number[] {
   if (ids.length <= max) return ids;
   return [...ids.slice(0, max - 1), ...ids.slice(-1)];
@@ -58,7 +58,7 @@ function readJson(folder: string, name: string): object {
   return content;
 }
 
-/** Python's Chroma keeps the file too, but everything in it has a default in the library. */
+/** Reads tokenizer_config.json; empty if it is missing, because the library has a default for each of its fields. */
 function readConfig(folder: string): object {
   try {
     return readJson(folder, "tokenizer_config.json");

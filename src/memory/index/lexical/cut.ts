@@ -15,7 +15,7 @@ const EMOJI = "(?![©®™])\\p{Extended_Pictographic}|\\p{RI}\\p{RI}";
 /** Letters of Latin that have several spellings. */
 const SPELT = "ßäöüÄÖÜæœøłđıÆŒØŁĐẞ";
 
-/** Letters and marks that may give a word another form than FTS5's. Without `u` it reads a text in a tenth of the time. */
+/** Letters and marks that may give a word another form than FTS5's. Without the flag `u` the pattern takes a tenth of the time. */
 const SPECIAL_LETTER = new RegExp(
   `[${SPELT}\\u0300-\\u1fff\\u2c00-\\ud7ff\\ud840-\\ud8bf\\uf900-\\ufdff\\ufe70-\\uffef]`,
 );
@@ -23,7 +23,7 @@ const SPECIAL_LETTER = new RegExp(
 const SIGN = /[\u203c\u2049\u2100-\u2bff\ud83c-\ud83e]/;
 const IS_EMOJI = new RegExp(EMOJI, "u");
 const WORD = new RegExp(`[\\p{L}\\p{N}\\p{Co}][\\p{L}\\p{N}\\p{M}\\p{Co}]*|${EMOJI}`, "gu");
-/** How the sign before is drawn. */
+/** Variation selectors: they change only how the sign before them is drawn. */
 const VARIANT = /[\ufe00-\ufe0f]/g;
 const PIECE = new RegExp(
   `${EMOJI}|[${PAIRED}]+|[${MARKED}]+|[\\p{sc=Latin}\\p{N}\\u0300-\\u036f]+|(?:(?![${PAIRED}${MARKED}\\p{sc=Latin}])[\\p{L}\\p{M}\\p{N}\\p{Co}])+`,
@@ -35,7 +35,7 @@ const MARK = /\p{M}/u;
 
 const PLAIN: Readonly<Record<string, string>> = {
   ...{ ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ı: "i" },
-  // Arabic: the forms of ya and ha at the end of a word, and the stroke that only stretches one.
+  // Arabic: the forms of ya and ha at the end of a word, and the stroke that only stretches a word.
   ...{ ى: "ي", ة: "ه", ـ: "" },
 };
 const PLAIN_LETTER = new RegExp(`[${Object.keys(PLAIN).join("")}]`, "gu");
@@ -49,7 +49,7 @@ const DROPPED = /(?<=[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Arabic}\p{sc=
  */
 export type CutWord = { whole: string; forms: string[]; isOwn: boolean };
 
-/** True if some word of the text may have other forms than FTS5 gives it. */
+/** Returns true if some word of the text may have other forms than FTS5 gives it. */
 export function isSpecial(text: string): boolean {
   return hasSpecialLetter(text) || hasEmoji(text);
 }
@@ -94,7 +94,7 @@ export function wholeWords(text: string): string[] {
   return text.toLowerCase().normalize("NFKC").replace(VARIANT, "").match(WORD) ?? [];
 }
 
-/** True if the word begins with a letter of a script that is cut into pairs. */
+/** Returns true if the word begins with a letter of a script that is cut into pairs. */
 export function isPaired(word: string): boolean {
   return IS_PAIRED.test(word);
 }
@@ -106,12 +106,12 @@ export function firstOfPair(form: string): string | undefined {
   return letters.length > 1 ? letters[0] : undefined;
 }
 
-/** True for one letter of a script that is cut into pairs. */
+/** Returns true for one letter of a script that is cut into pairs. */
 export function isLoneLetter(form: string): boolean {
   return IS_PAIRED.test(form) && form.match(LETTER)?.length === 1;
 }
 
-/** The first is FTS5's own. */
+/** Returns all forms of a word. The first is FTS5's own. */
 function formsOfWord(word: string): string[] {
   const own = foldText(word);
   if (!isSpecial(word)) return [own];

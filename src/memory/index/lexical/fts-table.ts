@@ -1,7 +1,7 @@
 /**
- * One FTS5 table's own statistics: documents, lengths, how many documents hold a term or phrase. Used by
- * lexical-search.ts, once for each of its three tables. Source: fts5.c, "Data model": rows of %_data and
- * %_docsize; they are part of the file format and therefore stable.
+ * Reads statistics of one FTS5 table: number of documents, their lengths, and how many documents contain a term or phrase. Used by
+ * lexical-search.ts, once for each of its three tables. Source: fts5.c, "Data model": rows of %_data and %_docsize; they are part of the
+ * file format and therefore stable.
  */
 import type { Database } from "better-sqlite3";
 import type { Scored } from "../../port/search.ts";
@@ -11,7 +11,7 @@ const AVERAGES_ID = 1;
 const KEPT_FREQUENCIES_MAX = 20_000;
 /** A cached count stays valid until the table has grown or shrunk by this share. */
 const DRIFT_MAX = 0.01;
-/** Below this size counting is quick, and no count is cached. */
+/** Number of documents from which counts are cached. In a smaller table counting is quick. */
 const KEEP_FROM_DOCUMENTS = 5_000;
 
 export type TableSize = { documents: number; averageLength: number };

@@ -1,18 +1,18 @@
 /**
- * Finds the identifiers in a question: names of programs and of their parts, which a drawer holds letter by letter or not at
- * all. Pure. Used by query.ts. Source: docs/lab/search-recipe.md, static vectors.
+ * Finds the identifiers in a question: names of programs and of their parts, which a drawer must contain in exactly this spelling. Pure.
+ * Used by query.ts. Source: docs/lab/search-recipe.md, static vectors.
  */
 
 const WORD = /[^\s"'`“”‘’«»()[\]{}<>,;!?|]+/gu;
 const CLOSING = /[.:…]+$/u;
-/** An inner sign, a digit beside a letter, an inner capital, or four capitals. */
+/** Matches a word with a sign inside, a digit beside a letter, a capital inside, or four capitals. */
 const IDENTIFIER =
   /[\p{L}\p{N}][_/:#][\p{L}\p{N}]|^[-_/#@$]+[\p{L}\p{N}]|[\p{L}]\.[\p{L}]|\p{L}\d|\d\p{L}|\p{Ll}\p{Lu}|^\p{Lu}{4,}$|_$/u;
-/** Ordinals and times, which have a digit beside a letter as well. */
+/** Matches ordinals and times. They have a digit beside a letter but are not identifiers. */
 const ORDINAL = /^\d+(st|nd|rd|th|am|pm|s)$/i;
 const WEB = /^https?:/i;
 
-/** Each is looked for in every candidate; a question names fewer, a pasted log more. */
+/** Most identifiers of a question. Each is searched in every candidate. Questions have fewer; a pasted log has more. */
 const IDENTIFIERS_MAX = 16;
 
 /** Returns each identifier once, as it is written, and at most 16. */
@@ -24,7 +24,7 @@ export function identifiersOf(question: string): string[] {
 
 const BORDER = /[\p{L}\p{N}_]/u;
 
-/** Share of the identifiers that stand in the text as whole words, 0…1; 0 without any. */
+/** Returns the share of the identifiers that the text contains as whole words, 0…1; 0 without identifiers. */
 export function shareHeld(identifiers: readonly string[], text: string): number {
   if (identifiers.length === 0) return 0;
   return identifiers.filter((identifier) => holds(text, identifier)).length / identifiers.length;

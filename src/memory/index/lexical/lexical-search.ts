@@ -28,11 +28,11 @@ import {
 } from "./query.ts";
 import { type CountedDrawer, drawerCounter } from "./tokens.ts";
 
-/** Drawers read for a phrase, for each that is wanted: some of them match by stem only. */
+/** Drawers read per wanted hit of a phrase: some of them match only by stem. */
 const PHRASE_READ_FACTOR = 3;
-/** Reading a drawer and counting its words costs about this many times as much as ranking one of FTS5's hits. */
+/** Cost of reading a drawer and counting its words, relative to the cost of ranking one of FTS5's hits. */
 const READ_COST = 200;
-/** Parts of a word are looked for if at most so many drawers, or this share of them, hold the word itself. */
+/** Most drawers with a word for which its parts are searched too. `RARE_SHARE`: the same as a share of all drawers. */
 const RARE_MAX = 10;
 const RARE_SHARE = 0.01;
 const PART_ROWS_MAX = 20_000;
@@ -52,7 +52,7 @@ type DrawerText = { row: number; source: number | null; sizes: Buffer } & Counte
 /** `frequencies[i]`: how many drawers hold term i, by its most frequent stem. `hasForms`: some drawer has a row in `form_fts`. */
 type Question = ParsedQuery & { frequencies: number[]; hasForms: boolean };
 
-/** Concurrency: runs on a thread of its own; sees what is committed when it is asked. */
+/** Concurrency: runs on its own thread; each call sees all commits before it. */
 export class LexicalSearch {
   readonly #drawers: FtsTable;
   readonly #sources: FtsTable;
@@ -91,7 +91,7 @@ export class LexicalSearch {
       .raw();
   }
 
-  /** The best `limit` rows by BM25 under the filter, best first, scored in full but for their meaning. */
+  /** Returns the best `limit` rows by BM25 that pass the filter, best first, with every score except `meaning`. */
   candidates(query: string, filter: DrawerFilter, limit: number): LexicalCandidate[] {
     const parsed = this.#parse(query);
     const found = this.#findRows(parsed, filter, limit);
@@ -104,8 +104,8 @@ export class LexicalSearch {
   }
 
   /**
-   * The `limit` best by BM25, drawers of the names that the question holds and, unless `isLexical`, `limit / NEAR_PART` by their
-   * static vectors; scored in full, in no order.
+   * Returns, in no order and with all scores: the `limit` best by BM25, drawers whose names the question contains and, unless `isLexical`,
+   * the `limit / NEAR_PART` nearest by static vector.
    */
   retrieve(query: string, filter: DrawerFilter, limit: number, isLexical: boolean): Omit<LexicalCandidate, "score">[] {
     const parsed = this.#parse(query);
@@ -120,7 +120,7 @@ export class LexicalSearch {
     return rows.map((row, at) => ({ row, parts: parts[at] ?? NOTHING }));
   }
 
-  /** Cosine of each text's static vector with the question's; 0 for a text without a token. */
+  /** Returns the cosine of each text's static vector with the question's; 0 for a text without a token. */
   alike(query: string, texts: readonly string[]): number[] {
     const vector = this.#vectorOf(this.#parse(query));
     const table = staticTable();
@@ -142,7 +142,7 @@ export class LexicalSearch {
     );
   }
 
-  /** Weight of each term by its rarity in the texts, and that of a name that holds it. */
+  /** Returns the weight of each term by its rarity in the texts, and by its rarity in the names. */
   #weightsOf({ stems, frequencies }: Question): { weights: number[]; telling: number[] } {
     const { documents } = this.#drawers.size();
     const weights = frequencies.map((holding) => inverseFrequency(documents, holding));
@@ -168,8 +168,8 @@ export class LexicalSearch {
   }
 
   /**
-   * Returns the question's static vector, the mean of two: all of its tokens alike, and its telling words by their rarity in this
-   * palace. Undefined for a question without a known token.
+   * Returns the question's static vector; undefined without a known token. It is the mean of two vectors: one of all tokens with equal
+   * weights, one of the question's words weighted by their rarity in this palace.
    */
   #vectorOf({ query, words, frequencies }: Question): Float32Array | undefined {
     const table = staticTable();
@@ -195,7 +195,7 @@ export class LexicalSearch {
     return this.#rankWords(parsed, limit, { allowed, share: rows.length / documents });
   }
 
-  /** `share`: the part of the drawers that the filter allows. */
+  /** Ranks rows by the words of a question. `share`: the part of the drawers that the filter allows. */
   #rankWords(parsed: Question, limit: number, among?: { allowed: Uint8Array; share: number }): Scored[] {
     const { frequencies } = parsed;
     const picked = pickWords(frequencies, this.#drawers.size().documents);
@@ -208,7 +208,7 @@ export class LexicalSearch {
     return this.#rankTerms(parsed, [...parsed.words.keys()], limit, among?.allowed);
   }
 
-  /** `picked`: indexes of the terms that count. BM25 is a sum over words, so the scores of both tables add up. */
+  /** Ranks rows by the terms with the indexes `picked`. BM25 is a sum over words, so the scores of both tables add up. */
   #rankTerms(parsed: Question, picked: readonly number[], limit: number, allowed?: Uint8Array): Scored[] {
     const { forms, stems, parts } = parsed;
     const words = [...new Set(picked.flatMap((at) => forms[at] ?? []))];
@@ -220,13 +220,13 @@ export class LexicalSearch {
     const all = [...scores].map(([row, score]) => ({ row, score })).sort((a, b) => b.score - a.score || a.row - b.row);
     const rare = all.length >= limit ? [] : this.#rareParts([...new Set(picked.flatMap((at) => parts[at] ?? []))]);
     const near = rare.length === 0 ? [] : this.#rankForms(matchForms(rare), limit, allowed);
-    // Drawers with parts of the words alone come behind those that hold a word.
+    // Drawers that match only by parts of words come after the drawers that match a word.
     const last = all.at(-1)?.score ?? Infinity;
     const behind = near.filter(({ row }) => !scores.has(row));
     return [...all, ...behind.map(({ row, score }) => ({ row, score: Math.min(score, last) }))].slice(0, limit);
   }
 
-  /** The rarest parts that some drawer holds; ranking their rows takes some milliseconds. */
+  /** Returns the rarest parts that occur in some drawer. The limit keeps ranking their rows to some milliseconds. */
   #rareParts(parts: readonly string[]): string[] {
     const { documents } = this.#drawers.size();
     let rows = 0;
@@ -238,7 +238,7 @@ export class LexicalSearch {
       .map(({ part }) => part);
   }
 
-  /** The given rows by BM25, best first, without reading the words' hits in the rest of the palace. */
+  /** Ranks the given rows by BM25, best first, without reading the words' hits in other rows. */
   #readRows(parsed: Question, rows: readonly number[]): Scored[] {
     const { documents, averageLength } = this.#drawers.size();
     const weights = parsed.frequencies.map((holding) => inverseFrequency(documents, holding));
@@ -252,7 +252,7 @@ export class LexicalSearch {
       .sort((a, b) => b.score - a.score || a.row - b.row);
   }
 
-  /** FTS5 compares stems, but a phrase is meant literally: each hit is read and checked. */
+  /** Returns rows with every phrase word for word. FTS5 compares stems, so each hit is read and checked. */
   phraseRows(phrases: readonly string[], filter: DrawerFilter, limit: number): number[] {
     const wanted = phrases.map(readPhrase).filter(({ words, pieces }) => words.length + pieces.length > 0);
     if (wanted.length === 0) return [];
@@ -272,13 +272,13 @@ export class LexicalSearch {
     return rows.filter(holds).slice(0, limit);
   }
 
-  /** The parts of each given row's full lexical score, in the order given. */
+  /** Returns the parts of each row's full lexical score, in the given order. */
   score(query: string, rows: readonly number[]): LexicalParts[] {
     const parsed = this.#parse(query);
     return this.#scoreRows(parsed, rows, this.#vectorOf(parsed));
   }
 
-  /** `vector`: the question's; without it no meaning is compared. */
+  /** Scores rows. `vector`: the question's static vector; without it `meaning` is not computed. */
   #scoreRows(parsed: Question, rows: readonly number[], vector: Float32Array | undefined): LexicalParts[] {
     if (rows.length === 0) return [];
     const texts = this.#readTexts.all(JSON.stringify(rows)) as DrawerText[];
@@ -302,7 +302,7 @@ export class LexicalSearch {
           ...own.get(row),
           source: whole.get(source ?? 0) ?? 0,
           meaning: meanings[at] ?? 0,
-          // A file that the question names is asked for, as one that mentions the name.
+          // Up to 1 if the question names the drawer's file.
           file: files.get(sourceFile) ?? 0,
           identifiers: shareHeld(
             parsed.identifiers,
@@ -362,7 +362,7 @@ export class LexicalSearch {
   #scoreSources({ forms, stems }: Question, texts: readonly DrawerText[]): Map<number, number> {
     const wanted = [...new Set(texts.flatMap(({ source }) => (source === null ? [] : [source])))];
     const { documents } = this.#sources.size();
-    // A word of more than half of the sources weighs nothing there and is the most expensive to read.
+    // Skips words in more than half of the sources: they have no weight there and are the most expensive to read.
     const telling = forms.flatMap((words, index) => {
       const holding = Math.max(...(stems[index] ?? []).map((one) => this.#sources.termFrequency(one, documents)));
       return holding > 0 && holding * 2 <= documents ? words : [];
@@ -380,7 +380,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** Sum of the weights of the terms that the text holds, and of those that only the drawer's names hold. */
+/** Returns the sum of the weights of the terms in the text, and of the terms that only the drawer's names contain. */
 function held(
   weights: readonly number[],
   telling: readonly number[],

@@ -1,7 +1,7 @@
 /**
- * Searches the names of drawers: their source's file and folders, their wing and their room. Names repeat, so each is held once, in
- * memory, and brought up to the ledger's committed state before each question: a write pays nothing for it, and a forgotten
- * source leaves nothing behind. Used by lexical-search.ts.
+ * Searches the names of drawers: their source's file and folders, their wing and their room. Each distinct name is in memory once. The
+ * index reads the ledger's new commits before each question, so writes do not pay for it, and a forgotten source leaves no name behind.
+ * Used by lexical-search.ts.
  */
 import type { Database } from "better-sqlite3";
 import { MODE_SEPARATOR } from "../../port/source.ts";
@@ -13,19 +13,19 @@ import { termCounter, wordForms } from "./tokens.ts";
 export type Named = { sourceFile: string; wing: string; room: string };
 type NameKey = { sourceFile: string } | { wing: string; room: string };
 
-/** A name that holds a smaller share of the question says nothing. */
+/** Least share of a question's weight that a name must match to count. */
 const SHARE_MIN = 0.15;
-/** Names whose drawers become candidates, and the drawers of all of them. */
+/** Most names whose drawers become candidates. `ROWS_MAX`: most drawers of all these names. */
 const NAMES_MAX = 20;
 const ROWS_MAX = 50;
-/** Rows of one name that are compared with the filter. */
+/** Most rows of one name that are compared with the filter. */
 const READ_MAX = 1_000;
-/** Before an inner capital: `maxRetries`, `HTMLParser`. */
+/** Matches the position before a capital inside a word: `maxRetries`, `HTMLParser`. */
 const INNER_CAPITAL = /[\p{Ll}\p{N}](?=\p{Lu})|\p{Lu}(?=\p{Lu}\p{Ll})/gu;
 
 const DIGEST = /^[a-z]+:[0-9a-f]{16,}$/;
 
-/** The name as it is, and cut at inner capitals. */
+/** Returns the name as it is, followed by the name cut at inner capitals. */
 function spread(name: string): string {
   return `${name} ${name.replace(INNER_CAPITAL, "$& ")}`.normalize("NFC");
 }
@@ -49,12 +49,12 @@ function stemmer(): (name: string) => Set<string> {
   };
 }
 
-/** Key of a file's name among the stems, which hold no slash. */
+/** Returns the key of a file name among the stems. It has a slash, which no stem has. */
 function fileKey(path: string): string {
   return path.slice(path.lastIndexOf("/"));
 }
 
-/** The path in one case and one form of Unicode: macOS writes names in the other form. */
+/** Returns the path in lower case and in one form of Unicode: macOS writes names in the other form. */
 function pathKey(path: string): string {
   return `/${path.toLowerCase().normalize("NFC")}`;
 }
@@ -62,7 +62,7 @@ function pathKey(path: string): string {
 /** Concurrency: belongs to one thread. */
 export class NameIndex {
   readonly #statements;
-  /** Names that hold a stem, as positions in `#names`. */
+  /** Stem → positions in `#names` of the names that contain it. */
   readonly #holding = new Map<string, number[]>();
   readonly #names: NameKey[] = [];
   readonly #known = new Set<string>();
@@ -71,7 +71,7 @@ export class NameIndex {
 
   constructor(ledger: Database) {
     const sql = <Bound extends unknown[], Row>(text: string) => ledger.prepare<Bound, Row>(text);
-    // Sources of small writes wait for a quiet moment in `source_dirty` until they have their row in `source`.
+    // A source of a small write is in `source_dirty` until maintenance gives it a row in `source`.
     const waiting = "FROM source_dirty d WHERE NOT EXISTS (SELECT 1 FROM source s WHERE s.source_file = d.source_file)";
     this.#statements = {
       version: sql<[], number>("PRAGMA data_version").pluck(),
@@ -92,7 +92,10 @@ export class NameIndex {
     };
   }
 
-  /** Returns what holding each term adds to a drawer's share: its weight, less where many names hold it, 0 where none does. */
+  /**
+   * Returns how much each term adds to a drawer's share if its names contain the term: the term's weight, reduced if many names contain it;
+   * 0 if none does.
+   */
   tellingWeights(stems: readonly (readonly string[])[], weights: readonly number[]): number[] {
     this.#refresh();
     return stems.map((forms, at) => {
@@ -101,7 +104,10 @@ export class NameIndex {
     });
   }
 
-  /** Files that an identifier names, in any case: by its whole name, or that and folders above it. 1: one file, less where many have the name. */
+  /**
+   * Returns the files that an identifier names, ignoring case: by the file name, or by it and the folders above it. The value is 1 for a
+   * unique file, less if many files have the name.
+   */
   filesOf(identifiers: readonly string[]): Map<string, number> {
     this.#refresh();
     const files = new Map<string, number>();
@@ -116,15 +122,15 @@ export class NameIndex {
     return files;
   }
 
-  /** 1 for a word or file of one name, towards 0 for one of all names. */
+  /** Returns 1 for a word or file in a single name, and nearly 0 if all names have it. */
   #rarity(holding: number): number {
     const names = Math.max(1, this.#names.length);
     return inverseFrequency(names, Math.min(names, Math.max(1, holding))) / inverseFrequency(names, 1);
   }
 
   /**
-   * Drawers of the given files, and then of the names that hold most of the terms; `isAllowed` leaves out others. `total`: the sum
-   * of the terms' weights.
+   * Returns drawers of the given files, and then of the names that match most of the terms, if `isAllowed` accepts them. `total`: sum of
+   * the terms' weights.
    */
   rows(
     { stems, files }: { stems: readonly (readonly string[])[]; files: ReadonlyMap<string, number> },
@@ -134,7 +140,7 @@ export class NameIndex {
   ): number[] {
     const scores = new Float64Array(this.#names.length);
     stems.forEach((forms, at) => {
-      // A word of most names tells none of them from the others, and is the most expensive to count.
+      // Skips words of most names: they distinguish no name and are the most expensive to count.
       const names = this.#namesWith(forms);
       if (names.length > NAMES_MAX && names.length * 2 > this.#names.length) return;
       for (const name of names) scores[name] = (scores[name] ?? 0) + (telling[at] ?? 0);
@@ -157,7 +163,7 @@ export class NameIndex {
     return [...rows];
   }
 
-  /** Names that hold any of a term's stems. */
+  /** Returns the names that contain any of a term's stems. */
   #namesWith(stems: readonly string[]): readonly number[] {
     const held = stems.flatMap((one) => this.#holding.get(one) ?? []);
     return stems.length > 1 ? [...new Set(held)] : held;
@@ -174,7 +180,7 @@ export class NameIndex {
     if (now === this.#version) return;
     this.#add();
     if (this.#known.size !== count.get()) {
-      // A name is gone: all are read again, so that nothing of it is held.
+      // A name was deleted: all names are read again, so that memory does not keep it.
       for (const held of [this.#holding, this.#known]) held.clear();
       this.#names.length = 0;
       this.#sourcesTo = 0;
@@ -199,7 +205,7 @@ export class NameIndex {
   #put(key: string, name: NameKey, stems: () => Set<string>): void {
     if (this.#known.has(key)) return;
     this.#known.add(key);
-    // A conversation's second filing record has no drawers, and nobody asks for a digest, as commits have.
+    // Skips a conversation's second filing record, which has no drawers, and the sources of commits, whose names are digests.
     if (key.includes(MODE_SEPARATOR) || DIGEST.test(key)) return;
     const at = this.#names.push(name) - 1;
     const file = "sourceFile" in name ? [fileKey(pathKey(name.sourceFile))] : [];
@@ -213,13 +219,16 @@ export class NameIndex {
 
 type InNames = { share: number; holds: boolean[] };
 
-/** Returns a function for the share of the terms that a drawer's names hold, 0…1, and for each term whether they hold it. `terms[i]`: the stems of one. */
+/**
+ * Returns a function that computes the share of the terms that a drawer's names contain, 0…1, and whether they contain each term.
+ * `terms[i]`: the stems of term i.
+ */
 export function nameCounter(
   terms: readonly (readonly string[])[],
   telling: readonly number[],
   total: number,
 ): (named: Named) => InNames {
-  // Names hold few of a question's words: only those are looked for.
+  // Names contain few of a question's words, so only these words are compared.
   const held = terms.flatMap((_, at) => ((telling[at] ?? 0) > 0 ? [at] : []));
   const count = termCounter(
     held.map((at) => terms[at] as readonly string[]),

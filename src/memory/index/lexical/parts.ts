@@ -7,33 +7,33 @@ import { cutWords, isPaired, isSpecial } from "./cut.ts";
 import { foldText } from "./fold.ts";
 
 const LETTERS = 4;
-/** A shorter word is found as a whole. Other scripts than Latin have more endings. */
+/** Least length of a word that gets parts. Scripts other than Latin have more endings and a smaller minimum. */
 const LATIN_MIN = 8;
 const OTHER_MIN = 5;
-/** Longer ones are names and noise. */
+/** Greatest length of a word that gets parts. Longer words are names and noise. */
 const WORD_MAX = 40;
-/** A word of a text that has a smaller share of a question's word is another word. */
+/** Least share of the parts of a question's word that a word of a text must have to match it. */
 const SHARE_MIN = 0.5;
-/** Before a part in the index, where it is not to be mistaken for a word. */
+/** Sign before a part in the index, which tells it from a word. */
 const SIGN = "·";
 
 const WORD = /\p{L}+/gu;
 const IS_LATIN = /^\p{sc=Latin}/u;
 const ENGLISH = /\b(?:the|and|that|with|this|are|from|have|has|been|you|your|can|which|when)\b/gi;
-/** English has one of those words in so many characters at least. */
+/** English text has one of those words in at most this many characters. */
 const ENGLISH_EVERY = 160;
-/** A text with a larger share of other signs than letters is code or a table. */
+/** Greatest share of characters other than letters in prose. A text with more is code or a table. */
 const SIGNS_MAX = 0.15;
 const OTHER_SIGN = /[^\p{L}\p{M}\s]/gu;
 
-/** True for prose in another language than English, and for English without its most frequent words. */
+/** Returns true for prose in a language other than English, and for English text without its most frequent words. */
 function hasParts(text: string): boolean {
   let left = text.length;
   for (const _ of text.matchAll(ENGLISH)) if ((left -= ENGLISH_EVERY) <= 0) return false;
   return (text.match(OTHER_SIGN)?.length ?? 0) <= text.length * SIGNS_MAX;
 }
 
-/** The words of a text that may have parts, without marks. */
+/** Returns the words of a text that may have parts, without accents. */
 function longWords(text: string): string[] {
   const words = isSpecial(text)
     ? cutWords(text, false).flatMap(({ forms: [own = "", plain = own] }) => plain.match(WORD) ?? [])
@@ -48,21 +48,21 @@ function cut(word: string): string[] {
   return Array.from({ length: Math.max(0, word.length - LETTERS + 1) }, (_, at) => word.slice(at, at + LETTERS));
 }
 
-/** The parts that the index holds of a text, each once. */
+/** Returns the parts that the index stores for a text, each once. */
 export function indexedParts(text: string): string[] {
   if (!hasParts(text)) return [];
   return [...new Set(longWords(text).flatMap(cut))].map((part) => SIGN + part);
 }
 
-/** The parts of a question's word, as the index holds them; none for a short one. */
+/** Returns the parts of a question's word in the index's form; none for a short word. */
 export function askedParts([own = "", plain = own]: readonly string[]): string[] {
   const isWord = plain.length <= WORD_MAX && !isPaired(plain) && !/\P{L}/u.test(plain);
   return isWord ? [...new Set(cut(plain))].map((part) => SIGN + part) : [];
 }
 
 /**
- * Returns a function for how far a text's long words hold each term: the largest share of its parts in one word, 0…1; 0 for less than
- * a half. `asked[i]`: parts of term i.
+ * Returns a function that computes how well a text's long words match each term: the largest share of the term's parts in one word, 0…1; 0
+ * below one half. `asked[i]`: parts of term i.
  */
 export function partCounter(asked: readonly (readonly string[])[]): (text: string) => number[] {
   const termsOf = new Map<string, number[]>();

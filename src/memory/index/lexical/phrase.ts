@@ -1,10 +1,10 @@
-/** Reads a phrase of a question, which a text holds word for word. Pure. Used by lexical-search.ts. */
+/** Parses a quoted phrase of a question, which a text must contain word for word. Pure. Used by lexical-search.ts. */
 import { cutWords, isSpecial } from "./cut.ts";
 import { foldText } from "./fold.ts";
 import { stem } from "./stem.ts";
 import { splitWords } from "./tokens.ts";
 
-/** `words`: as `drawer_fts` holds them. `pieces`: stems of those that only `form_fts` holds. */
+/** `words`: the words that `drawer_fts` indexes. `pieces`: stems of words that only `form_fts` indexes. */
 export type Phrase = { words: string[]; pieces: string[]; isIn: (text: string) => boolean };
 
 export function readPhrase(phrase: string): Phrase {

@@ -1,16 +1,29 @@
 /**
- * Parses a search query into terms, pairs and FTS5 MATCH strings. Pure; used by lexical-search.ts. Source: bench
- * README, recipe 3 and 4.
+ * Parses a search query into terms, pairs and FTS5 MATCH strings. Pure; used by lexical-search.ts. Source: bench README, recipe 3 and 4.
  */
 import { cutWords, isLoneLetter, isSpecial } from "./cut.ts";
 import { foldText } from "./fold.ts";
 import { identifiersOf } from "./identifiers.ts";
 import { askedParts } from "./parts.ts";
 import { stem } from "./stem.ts";
-import { STOP_WORDS } from "./stop-words.ts";
 import { splitWords } from "./tokens.ts";
 
-/** A longer question adds cost, not meaning. */
+/** Words of a question that do not help a search. A question of such words alone keeps them. */
+const STOP_WORDS = new Set(
+  (
+    "a about above after again against all am an and any are aren't as at be because been before being below between " +
+    "both but by can can't cannot could couldn't did didn't do does doesn't doing don't down during each few for from " +
+    "further had hadn't has hasn't have haven't having he her here hers herself him himself his how i if in into is " +
+    "isn't it its itself just me more most mustn't my myself no nor not now of off on once only or other our ours " +
+    "ourselves out over own same shan't she should shouldn't so some such than that the their theirs them themselves " +
+    "then there these they this those through to too under until up very was wasn't we were weren't what when where " +
+    "which while who whom why will with won't would wouldn't you your yours yourself yourselves"
+  )
+    .replaceAll("'", "")
+    .split(" "),
+);
+
+/** Most words of a question that are used. More words add cost and no meaning. */
 const WORDS_MAX = 64;
 const CHARACTERS_MAX = 20_000;
 const WORD_CHARACTER = /[\p{L}\p{N}\p{Co}]/u;
@@ -60,7 +73,7 @@ export function parseQuery(asked: string): ParsedQuery {
     const known = indexOf.get(term);
     if (known !== undefined) return known;
     indexOf.set(term, words.length);
-    // Until its forms are indexed, a drawer is found by the whole word.
+    // A drawer whose forms are not indexed yet is found by the whole word.
     const ways = new Map([whole, ...asForms].map((form) => [foldText(form), form]).reverse() as [string, string][]);
     forms.push([...ways.values()].filter((form) => WORD_CHARACTER.test(form)).reverse());
     stems.push(asStems);
@@ -91,7 +104,7 @@ export function matchAllForms(stems: readonly string[]): string {
   return stems.map(matchForm).join(" AND ");
 }
 
-/** A letter that is asked for alone is the first of a pair. */
+/** Returns the MATCH string of one stem. A single letter matches the first letter of a pair. */
 function matchForm(one: string): string {
   return `"${one}"${isLoneLetter(one) ? " *" : ""}`;
 }

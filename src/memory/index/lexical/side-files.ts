@@ -17,7 +17,7 @@ const SIDE_FILE = new RegExp(
   ].join("|"),
 );
 
-/** Words of a question about such a file, or about releases. */
+/** Matches words of a question about such a file, or about releases. */
 const ASKS = new RegExp(
   [
     String.raw`\b(?:change-?logs?|changes|history|news|releas\w+|what'?s new|licen[cs]\w+|copyright|lock-?files?|generated)\b`,

@@ -1,10 +1,9 @@
 /**
- * Porter's stemmer exactly as FTS5 runs it, so that a word scored here is the term that the index holds. Pure; used by
- * tokens.ts. Source: the porter tokenizer of SQLite's fts5_tokenize.c; it departs from Porter's paper where that code
- * does.
+ * Porter's stemmer exactly as FTS5 runs it, so that a word scored here is the term that the index holds. Pure; used by tokens.ts. Source:
+ * the porter tokenizer of SQLite's fts5_tokenize.c; it departs from Porter's paper where that code does.
  */
 
-/** Words outside these bounds are not stemmed, in bytes of UTF-8. */
+/** Bounds of a word that is stemmed, in bytes of UTF-8. */
 const SIZE_MIN_BYTES = 3;
 const SIZE_MAX_BYTES = 64;
 
@@ -43,7 +42,7 @@ function cutPlural(word: string): string {
   return word.slice(0, two ? -2 : -1);
 }
 
-/** Step 1b: past tenses and participles; what is left may need its e back or its double consonant halved. */
+/** Step 1b: past tenses and participles; the rest may need a final e or lose one of two equal consonants. */
 function cutPast(word: string): string {
   if (word.endsWith("eed") && word.length > 3) return countMeasure(word.slice(0, -3)) > 0 ? word.slice(0, -1) : word;
   const length = word.endsWith("ed") && word.length > 2 ? 2 : word.endsWith("ing") && word.length > 3 ? 3 : 0;
@@ -74,7 +73,7 @@ function cutFinal(word: string): string {
   return result.endsWith("ll") && countMeasure(result.slice(0, -1)) > 1 ? result.slice(0, -1) : result;
 }
 
-/** The first suffix that fits decides, also when the rest turns out too short for the cut. */
+/** Applies the first rule whose suffix fits. If the rest is too short for the cut, no other rule applies. */
 function applyRules(word: string, rules: readonly Rule[], measureAbove: number): string {
   for (const [suffix, replacement] of rules) {
     if (word.length <= suffix.length || !word.endsWith(suffix)) continue;

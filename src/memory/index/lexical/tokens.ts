@@ -1,6 +1,6 @@
 /**
- * Splits text into words as FTS5's `porter unicode61` does, and scans texts for the few words of one query. Pure; used
- * by query.ts and lexical-search.ts. Looking for the query's words alone lets it score 200 drawers in 1 ms.
+ * Splits text into words as FTS5's `porter unicode61` does, and scans texts for the few words of one query. Pure; used by query.ts and
+ * lexical-search.ts. It counts only the query's words and therefore scores 200 drawers in 1 ms.
  */
 import { cutWords, firstOfPair, hasEmoji, hasSpecialLetter, isSpecial, wholeWords } from "./cut.ts";
 import { foldText } from "./fold.ts";
@@ -11,17 +11,17 @@ const WORD = /[\p{L}\p{N}\p{Co}]+/gu;
 const WORD_CHARACTER = /[\p{L}\p{N}\p{Co}]/u;
 const REST_OF_WORD = /[\p{L}\p{N}\p{Co}]+/uy;
 
-/** The words of a lower-case text, in order. */
+/** Returns the words of a lower-case text, in order. */
 export function splitWords(text: string): string[] {
   return text.match(WORD) ?? [];
 }
 
-/** All forms of a text's words, not stemmed. */
+/** Returns all forms of a text's words, not stemmed. */
 export function wordForms(text: string): string[] {
   return isSpecial(text) ? cutWords(text, false).flatMap(({ forms }) => forms) : splitWords(foldText(text));
 }
 
-/** Returns the words that the index `form_fts` holds of a text: other forms, stemmed, and parts of long words. */
+/** Returns the words that the index `form_fts` stores for a text: other forms, stemmed, and parts of long words. */
 export function formsOf(text: string): string {
   return [...otherForms(text), ...indexedParts(text)].join(" ");
 }
@@ -63,8 +63,7 @@ export function termCounter(terms: readonly (readonly string[])[], pairs: Pairs)
 type FindTerms = (text: string, found: (term: number, isNext: boolean) => void) => void;
 
 function plainFinder(byStem: ReadonlyMap<string, number>): FindTerms {
-  // A stem differs from its words in its last letter at most (party, parti; hoping, hope), so its beginning finds them
-  // all.
+  // A stem differs from its words at most in its last letter (party, parti; hoping, hope), so the rest of the stem finds all of them.
   const starts = new Set([...byStem.keys()].map((term) => (term.length > 1 ? term.slice(0, -1) : term)));
   const wanted = new RegExp([...starts].join("|"), "g");
   const termOf = memoize((word) => byStem.get(stem(word)));
@@ -85,7 +84,7 @@ function plainFinder(byStem: ReadonlyMap<string, number>): FindTerms {
 
 function specialFinder(byStem: ReadonlyMap<string, number>): FindTerms {
   const termOf = (form: string): number | undefined => byStem.get(stem(form)) ?? byStem.get(firstOfPair(form) ?? "");
-  // Most words of a text occur in the next one, too.
+  // Most words of a text occur in the next text too, so the results are cached.
   const termsOf = memoize((word) =>
     cutWords(word, false).map(({ forms }) => forms.map(termOf).find((term) => term !== undefined)),
   );
@@ -102,10 +101,10 @@ function specialFinder(byStem: ReadonlyMap<string, number>): FindTerms {
 /** `hasForms`: 1 if it has a row in `form_fts`. */
 export type CountedDrawer = { text: string; dateWords: string | null; hasForms: number };
 
-/** Count of a term that only a longer word of the drawer holds. */
+/** Count of a term that occurs only as a part of a longer word. */
 const IN_PARTS = 0.5;
 
-/** Counts terms and pairs in a drawer's text and date. A term that only a part of a word holds counts as a part of one. */
+/** Returns a function that counts terms and pairs in a drawer's text and date. A term that is only a part of a word counts less. */
 export function drawerCounter(asked: {
   stems: readonly (readonly string[])[];
   parts: readonly (readonly string[])[];
@@ -122,7 +121,7 @@ export function drawerCounter(asked: {
   };
 }
 
-/** Returns the whole code point, also outside the basic plane. */
+/** Returns the code point before `index`, also outside the basic plane. */
 function characterBefore(text: string, index: number): string {
   const low = text.charCodeAt(index - 1);
   return text.slice(index - (low >= 0xdc00 && low <= 0xdfff ? 2 : 1), index);

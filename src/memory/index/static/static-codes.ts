@@ -1,7 +1,7 @@
 /**
- * The static vectors of all drawers as int8 codes in memory, brought up to the ledger's committed state before each question:
- * new drawers by their row, codes that were made again by a list of their own. A deleted drawer's code is dropped when it turns up. Used by the
- * search by words, on its thread.
+ * Keeps the static vectors of all drawers as int8 codes in memory. Before each question it reads new commits: new drawers by their row, and
+ * changed codes from the table `static_renewed`. It removes a deleted drawer's code when a search finds it. Used by the lexical search, on
+ * its thread.
  */
 import type Database from "better-sqlite3";
 import { quantize } from "../../../base/quantize.ts";
@@ -14,7 +14,7 @@ type CodeRow = { row: number; code: Buffer; scale: number };
 type RenewedRow = CodeRow & { seq: number };
 type Place = { wing: string; room: string };
 
-/** Codes read at once; where there are that many, all places are, too. */
+/** Most codes read at once. A full page also means that all places are read at once. */
 const PAGE = 4_096;
 
 /** Concurrency: belongs to one thread. */
@@ -43,7 +43,10 @@ export class StaticCodes {
       .pluck();
   }
 
-  /** The `limit` rows nearest to a unit vector under the filter, best first; `allowed` has a 1 for each that may be among them. */
+  /**
+   * Returns the `limit` rows nearest to a unit vector that pass the filter, best first. `allowed` has a 1 for each row that may be
+   * returned.
+   */
   nearest(vector: Float32Array, filter: PlaceFilter, limit: number, allowed?: Uint8Array): number[] {
     this.#refresh();
     const query = quantize(vector);
@@ -55,7 +58,7 @@ export class StaticCodes {
     }
   }
 
-  /** Cosine of each given row with a unit vector, NaN where it has no code yet. Order as given. */
+  /** Returns the cosine of each row with a unit vector, in the given order; NaN for a row without a code. */
   cosines(vector: Float32Array, rows: readonly number[]): number[] {
     this.#refresh();
     return this.#codes.products(quantize(vector), rows);

@@ -1,7 +1,7 @@
 /**
- * Makes vectors of texts from a table with one row for each token: a vector is the sum of the rows of a text's tokens, made unit.
- * That needs no network and no download. README.md in this folder has the table's form, source and notice. Used by the writer of
- * the ledger, which files a vector with each drawer, and by the search.
+ * Makes vectors of texts from a table with one row per token: a text's vector is the sum of its tokens' rows, scaled to length 1. This
+ * needs no download. README.md in this folder has the table's form, source and notice. Used by the writer of the ledger, which files a
+ * vector with each drawer, and by the search.
  */
 import { readFileSync } from "node:fs";
 import { quantize } from "../../../base/quantize.ts";
@@ -9,9 +9,9 @@ import type { StaticCode } from "../../port/ledger.ts";
 import { WordPiece } from "./wordpiece.ts";
 
 export const STATIC_DIMENSIONS = 256;
-/** Four dimensions to 16 bits of the table, the lowest bits first. */
+/** Number of 16-bit words in a row of the table. Each word has four dimensions, the first in the lowest bits. */
 const FOURS = STATIC_DIMENSIONS / 4;
-/** Four bits are this much more than their value. */
+/** Number that is added to each value to store it in four bits. */
 const OFFSET = 8;
 
 export type StaticTable = {
@@ -25,7 +25,7 @@ export type StaticTable = {
 
 let opened: StaticTable | undefined;
 
-/** Opens the table of this package; a thread reads it once, 4 MB. */
+/** Returns the table of this package (4 MB). A thread reads it once. */
 export function staticTable(): StaticTable {
   return (opened ??= open());
 }
@@ -77,7 +77,7 @@ function addRows(sum: Float32Array, packed: Uint16Array, ids: Int32Array, weight
   }
 }
 
-/** The vector with length 1; undefined if its length is 0. */
+/** Returns the vector with length 1; undefined if its length is 0. */
 export function unit(vector: Float32Array): Float32Array | undefined {
   let squares = 0;
   for (const value of vector) squares += value * value;
@@ -85,7 +85,7 @@ export function unit(vector: Float32Array): Float32Array | undefined {
   return length === 0 ? undefined : vector.map((value) => value / length);
 }
 
-/** A positive half float: five bits of exponent, ten of fraction (IEEE 754). */
+/** Decodes a positive half-precision float: five bits of exponent, ten of fraction (IEEE 754). */
 function fromHalf(bits: number): number {
   const exponent = bits >> 10;
   const fraction = (bits & 1023) / 1024;

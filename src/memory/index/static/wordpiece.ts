@@ -8,7 +8,7 @@
 const WORD_MAX = 100;
 const UNKNOWN = "[UNK]";
 const GOES_ON = "##";
-/** Control characters, but for the blanks among them. */
+/** Matches control characters except white space. */
 const REMOVED = /[\0\ufffd]|(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}]/gu;
 /** A Chinese character or a sign of punctuation is a word of its own. */
 const WORD =
@@ -18,7 +18,7 @@ const MARKED = /[^\0-\x7f]/;
 const KNOWN_MAX = 20_000;
 
 export class WordPiece {
-  /** Ids of the tokens that begin a word, and of those that go on in it, without their sign. */
+  /** Ids of the tokens that begin a word. `#further`: ids of tokens inside a word, without the sign `##`. */
   readonly #first = new Map<string, number>();
   readonly #further = new Map<string, number>();
   readonly #longest: number;
@@ -37,20 +37,20 @@ export class WordPiece {
     this.#unknown = [this.#first.get(UNKNOWN) ?? 0];
   }
 
-  /** The ids of a text's tokens, without those that begin and end a text. */
+  /** Returns the ids of a text's tokens, without the special tokens at its beginning and end. */
   encode(text: string): number[] {
     const ids: number[] = [];
     for (const word of normalize(text).match(WORD) ?? []) for (const id of this.#tokensOf(word)) ids.push(id);
     return ids;
   }
 
-  /** Leaves out unknown words: one token means all signs that the vocabulary lacks. */
+  /** Returns the ids without unknown words, which all share one token. */
   encodeKnown(text: string): number[] {
     return this.encode(text).filter((id) => id !== this.#unknown[0]);
   }
 
   #tokensOf(word: string): readonly number[] {
-    // A letter has at most two units. Such a word is not kept: it may be a whole file.
+    // A letter has at most two UTF-16 units. So long a word is not cached: it may be a whole file.
     if (word.length > 2 * WORD_MAX) return this.#unknown;
     const known = this.#known.get(word);
     if (known !== undefined) return known;
@@ -60,7 +60,10 @@ export class WordPiece {
     return tokens;
   }
 
-  /** The longest token that the rest begins with, again and again; a word with a part that is none is unknown as a whole. */
+  /**
+   * Cuts a word into tokens, always taking the longest token that the rest begins with. A word with a rest that begins with no token is
+   * unknown.
+   */
   #cut(word: string): readonly number[] {
     if (word.length > WORD_MAX && [...word].length > WORD_MAX) return this.#unknown;
     const ids: number[] = [];

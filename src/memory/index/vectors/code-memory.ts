@@ -1,6 +1,6 @@
 /**
- * The int8 codes of all vectors in the scan's memory, with their rows and places. Used by scan-thread.ts and, for static
- * vectors, by static/static-codes.ts. A drawer takes its code and some 20 bytes. Slots are dense: the last one fills a removed one.
+ * Stores the int8 codes of all vectors in the scan's memory, with their rows and places. Used by scan-thread.ts and, for static vectors, by
+ * static/static-codes.ts. A drawer takes its code and some 20 bytes. Slots are dense: the last one fills a removed one.
  */
 import type { Code } from "../../../base/quantize.ts";
 import type { PlaceFilter } from "../../port/drawer.ts";
@@ -75,7 +75,10 @@ export class CodeMemory {
     return ERROR_DEVIATIONS * Math.sqrt((query.scale ** 2 + this.#scaleMax ** 2) / 12);
   }
 
-  /** The `keep` rows of the largest approximate products under the filter, best first; `rows` has a 1 for each that may be among them. */
+  /**
+   * Returns the `keep` rows with the largest approximate products that pass the filter, best first. `rows` has a 1 for each row that may be
+   * returned.
+   */
   scan(query: Code, filter: PlaceFilter, keep: number, rows?: Uint8Array): Scored[] {
     const allowed = this.#allowedPlaces(filter);
     const best = new BestRows(keep);
@@ -94,7 +97,7 @@ export class CodeMemory {
     return best.take().map(({ row: slot, score }) => ({ row: this.#rows[slot] as number, score: score * query.scale }));
   }
 
-  /** The approximate product of each given row, NaN where it has no code. Order as given. */
+  /** Returns the approximate product of each row, in the given order; NaN for a row without a code. */
   products(query: Code, rows: readonly number[]): number[] {
     const { slots } = this.#memory;
     this.#memory.query.set(query.code);
@@ -125,7 +128,7 @@ export class CodeMemory {
     }
   }
 
-  /** Undefined = everywhere; else 1 for each place that passes. */
+  /** Returns a 1 for each place that passes the filter; undefined if all pass. */
   #allowedPlaces({ wing, wings, room }: PlaceFilter): Uint8Array | undefined {
     if (wing === undefined && room === undefined && wings === undefined) return undefined;
     const isIn = (place: { wing: string; room: string }): boolean =>
@@ -153,7 +156,7 @@ class BestRows {
     this.#keep = keep;
   }
 
-  /** A score that is not above this need not be added. */
+  /** Score of the worst kept row. Only a higher score can be added. */
   get worst(): number {
     return this.#heap.length < this.#keep ? Number.NEGATIVE_INFINITY : this.#scoreAt(0);
   }
@@ -166,7 +169,7 @@ class BestRows {
     }
   }
 
-  /** Best first. */
+  /** Returns the kept rows, best first. */
   take(): Scored[] {
     return this.#heap.sort((a, b) => b.score - a.score);
   }

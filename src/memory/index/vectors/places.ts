@@ -1,8 +1,8 @@
-/** Wing and room of every drawer, for the memories of codes. */
+/** Reads the wing and room of every drawer. */
 import type Database from "better-sqlite3";
 import { isNumbers, readColumn } from "../../ledger/json-column.ts";
 
-/** One list of rows for each place: far fewer strings cross into JavaScript than with one line for each row. */
+/** Returns the place of each row. The query returns one list of rows per place, because far fewer strings then cross into JavaScript. */
 export function loadPlaces(ledger: Database.Database): Map<number, { wing: string; room: string }> {
   const byPlace = ledger.prepare("SELECT wing, room, json_group_array(row) FROM drawer GROUP BY wing, room").raw();
   const places = new Map<number, { wing: string; room: string }>();

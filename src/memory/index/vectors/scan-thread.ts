@@ -24,7 +24,7 @@ export type ScanMethods = {
   refresh(changes: Pick<Changes, "written" | "removed">): void;
 };
 
-/** Rows kept from the first pass, for each row wanted and at least: this leaves room for near-duplicates. */
+/** Rows kept from the first pass per wanted row, and at least. The margin leaves room for near-duplicates. */
 const FIRST_PASS_FACTOR = 4;
 const FIRST_PASS_MIN = 400;
 /** Codes read in one statement; a separate buffer for each would cost more than the reading. */
@@ -59,7 +59,7 @@ await serveThread<ScanMethods>(() => {
     const isNarrow = filter.sourceFile !== undefined || isWindow(filter);
     const allowed = isNarrow ? sets.of(filter).allowed : undefined;
     const near = codes.scan(query, filter, Math.max(FIRST_PASS_MIN, limit * FIRST_PASS_FACTOR), allowed);
-    // A row that trails the last wanted one by more than both rows' possible error cannot be among them.
+    // A row whose score is lower than the last wanted row's by more than both error bounds cannot be a result.
     const scoreMin = (near[limit - 1]?.score ?? Number.NEGATIVE_INFINITY) - 2 * codes.errorMax(query);
     return near.filter((one) => one.score >= scoreMin).map(({ row }) => row);
   }
@@ -90,7 +90,7 @@ await serveThread<ScanMethods>(() => {
 
 /** Loads everything in one transaction. */
 function loadCodes(ledger: Database.Database, codes: CodeMemory): void {
-  // SQLite has no aggregate that joins blobs; as text they are joined byte for byte, and the cast gives the bytes back.
+  // SQLite has no aggregate that joins blobs. Cast to text, they are joined byte for byte; the outer cast makes a blob again.
   const page = ledger
     .prepare(
       `SELECT json_group_array(row), CAST(group_concat(code, '') AS BLOB), json_group_array(scale)

@@ -12,15 +12,14 @@ import { DIMENSIONS } from "./scan-wasm.ts";
 export type LocalVectorIndex = VectorIndex & { close(): Promise<void> };
 
 /**
- * Reads the ledger's vectors at the first question, which a palace that is only written to never asks; every commit from
- * then on must come through `refresh`. Errors of each question: STORE_CORRUPT, PALACE_GONE, STORE_UNAVAILABLE;
- * STORE_MODEL_MISMATCH when asked with a vector of another length.
+ * Opens the index. It reads the ledger's vectors at the first query; from then on the caller must pass every commit to `refresh`. Errors of
+ * each query: STORE_CORRUPT, PALACE_GONE, STORE_UNAVAILABLE; STORE_MODEL_MISMATCH for a vector of another length.
  */
 export function openVectorIndex({ ledgerFile }: { ledgerFile: string }): LocalVectorIndex {
   const data: ScanThreadData = { ledgerFile };
   const thread = lazyThread<ScanMethods>(threadFile(import.meta.url, "scan-thread"), data);
   let waiting: { changes: Pick<Changes, "written" | "removed">; sent: Promise<void> } | undefined;
-  // Writes committed while the thread reads millions of vectors are sent to it as one change: it has room for some
+  // Commits that arrive while the thread loads millions of vectors are merged into one change, because the thread accepts only some
   // thousand calls.
   const gather = ({ written, removed }: Pick<Changes, "written" | "removed">): Promise<void> => {
     waiting ??= { changes: { written: [], removed: [] }, sent: thread.start().then(send, forget) };
@@ -33,7 +32,7 @@ export function openVectorIndex({ ledgerFile }: { ledgerFile: string }): LocalVe
     waiting = undefined;
     if (changes !== undefined) await started.call("refresh", changes);
   };
-  /** The next start reads them. */
+  /** The next start of the thread reads these commits. */
   const forget = (): void => void (waiting = undefined);
   return {
     async around(vector, filter, limit) {

@@ -1,7 +1,6 @@
 /**
- * Finds what is to be forgotten and deletes it from the ledger's tables (hygiene-schema.ts lists them), inside one
- * write. The bytes that remain in pages, segments and other files are erased afterwards (eraser.ts,
- * mempalace/erase). Runs on the writer thread.
+ * Finds the rows to be forgotten and deletes them from the ledger's tables (hygiene-schema.ts lists them), inside one write. The bytes that
+ * remain in pages, segments and other files are erased afterwards (eraser.ts, mempalace/erase). Runs on the writer thread.
  */
 import type { Drawer } from "../../port/drawer.ts";
 import type { ForgetSelector, ForgetTx, Found } from "../../port/hygiene.ts";
@@ -17,13 +16,13 @@ import { forgetQuestions } from "./questions.ts";
 import { stringsOf } from "./strings.ts";
 import { TextParts } from "./cut-texts.ts";
 
-/** The journal holds this in place of a forgotten text. */
+/** Text that replaces a forgotten text in the journal. */
 const FORGOTTEN = "[forgotten]";
-/** Memories with outcomes: the writes that made them hold their text in other words, or under no id. */
+/** Matches ids of memories with outcomes. The writes that made such a memory may have its text in other words, or without its id. */
 const MEMORY_ID = /^(?:working|history|patterns|memory_bank|books)_[0-9a-f]{8}(?:_|$)/;
-/** Ids of drawers, diary entries and memories, as every version makes them. */
+/** Returns true for ids of drawers, diary entries and memories of any version. */
 const isDrawerId = (text: string): boolean => /^(?:drawer|diary)_/.test(text) || MEMORY_ID.test(text);
-/** Tools show this much of a text (memory/drawer/logical.ts), in code points. */
+/** Length of a text's preview in answers (memory/drawer/logical.ts), in code points. */
 const PREVIEW = 200;
 
 type JournalRow = Written & { seq: number };
@@ -31,7 +30,7 @@ type JournalRow = Written & { seq: number };
 export class SqliteForget implements ForgetTx {
   readonly #database: LedgerDatabase;
   readonly #tx: LedgerTables;
-  /** Cached for each list of drawers and freed with it, since it holds words that are to be forgotten. */
+  /** Caches a test per list of drawers. A WeakMap frees it with the list, because the test contains words to be forgotten. */
   readonly #carriedTests = new WeakMap<readonly Drawer[], ReturnType<typeof carriedTest>>();
 
   constructor(database: LedgerDatabase, tx: LedgerTables) {
@@ -57,7 +56,7 @@ export class SqliteForget implements ForgetTx {
     const words = wordsOf(found, selector, graphNames(this.#database, found, selector.match));
     const named = this.#cleanJournal(words);
     const images = this.#cleanImages(found, selector, named, words);
-    // Closets quote their source, whichever of its drawers is forgotten.
+    // Closets quote their source, so those of every forgotten drawer's source are deleted.
     const sources = drawers.map(({ metadata }) => String(metadata["source_file"] ?? "")).concat(selector.source ?? []);
     const { match } = selector;
     const closets = this.#tx.closets.forget([...new Set(sources)], match, match === undefined ? "" : inJson(match));
@@ -97,7 +96,7 @@ export class SqliteForget implements ForgetTx {
       .run(JSON.stringify(sources), match ?? null);
   }
 
-  /** Returns one test for finding and cleaning, so that each word is looked up once. */
+  /** Returns a test that both finding and cleaning use, so that each word is looked up once. */
   #carriedTest(drawers: readonly Drawer[], selector: ForgetSelector): ReturnType<typeof carriedTest> {
     const test = this.#carriedTests.get(drawers) ?? carriedTest(this.#database, drawers, selector);
     this.#carriedTests.set(drawers, test);
@@ -160,8 +159,8 @@ export class SqliteForget implements ForgetTx {
   }
 
   /**
-   * Cleans the journal rows that hold the text or name what is forgotten; their keys stay. Returns in `ids` the drawers
-   * that such rows name besides.
+   * Removes forgotten words from the journal rows that contain the text or name a forgotten row; their keys stay. Returns in `ids` the
+   * other drawers that these rows name.
    */
   #cleanJournal(words: Words): { rows: number; ids: string[] } {
     const clean = this.#database.prepare(
@@ -216,7 +215,7 @@ export class SqliteForget implements ForgetTx {
     const slices = this.#database.prepare("DELETE FROM change WHERE kind = 'drawer' AND id BETWEEN ? AND ?");
     for (const id of selector.ids ?? []) removed += slices.run(...sliceBounds(id)).changes;
     const { match, source } = selector;
-    // This covers facts that were taken back, and facts older than the last time the same text was forgotten.
+    // This also covers facts that were undone, and facts from before an earlier forgetting of the same text.
     const holding = this.#database
       .prepare<[], { kind: string; id: string }>(
         "SELECT DISTINCT kind, id FROM change WHERE kind IN ('triple', 'entity')",
@@ -248,8 +247,8 @@ export class SqliteForget implements ForgetTx {
 }
 
 /**
- * Returns the row's result without the forgotten words; undefined for a row without them.
- * Adds to `ids` the drawers that such a row names besides.
+ * Returns the row's result without the forgotten words; undefined for a row without them. Adds to `ids` the other drawers that such a row
+ * names.
  */
 function cleaned(row: Written, words: Words, isMaking: boolean, ids: Set<string>): string | undefined {
   if (isMaking) return JSON.stringify({ text: FORGOTTEN });
@@ -259,12 +258,15 @@ function cleaned(row: Written, words: Words, isMaking: boolean, ids: Set<string>
   const isOfSource = given.some((text) => words.isSource(text, row.method));
   const isNamed = (text: string): boolean => words.ids.has(text) || words.graph.isNameIn(row.method, text);
   if (!isOfSource && !strings.some((text) => words.isOf(text) || isNamed(text))) return undefined;
-  // A drawer that once held the text and no longer does still has an older state in the palace's queue.
+  // A drawer that had the text earlier may still have its old state in the outbox.
   if (words.isWide) for (const text of strings) if (isDrawerId(text)) ids.add(text);
   return JSON.stringify(withoutWords(result, words));
 }
 
-/** Cleans rows of other memories and the memories' names. Such a row has the ids of the memories that it made. */
+/**
+ * Returns functions that clean imported journal rows and the names of other memories. Such a row has the ids of the memories that its write
+ * made.
+ */
 function ofOthers(words: Words, ids: Set<string>): { row: Clean; name: (text: string) => string } {
   return {
     row: (row, made) =>
@@ -281,10 +283,7 @@ function ofOthers(words: Words, ids: Set<string>): { row: Clean; name: (text: st
 type Words = {
   ids: ReadonlySet<string>;
   isOf: (text: string) => boolean;
-  /**
-   * True when an argument of that method names a forgotten source, or holds the whole document of one that loses
-   * drawers.
-   */
+  /** True if an argument of that method names a forgotten source, or is the whole document of a source that loses drawers. */
   isSource: (text: string, method: string) => boolean;
   graph: GraphNames;
   /** Also looks for drawers that no longer exist. */
@@ -304,8 +303,7 @@ function wordsOf({ drawers }: Found, { ids = [], match, source }: ForgetSelector
   return {
     ids: names,
     isOf: (text) => texts.has(text) || (match !== undefined && text.includes(match)),
-    // Only feeders' methods have a dot in their name, and they are given whole documents: a drawer's text is part of
-    // one.
+    // Only feeders' methods have a dot in their name. They get whole documents, of which a drawer's text is a part.
     isSource: (text, method) => text === source || (method.includes(".") && sources.has(text)),
     graph,
     isWide: match !== undefined || source !== undefined,

@@ -1,7 +1,6 @@
 /**
- * Computes the ids under which the graph keeps what is to be forgotten. Ids of entities and facts are made of their
- * words in lower case, and stay in the journal's answers and in the before-images after their rows are deleted. Used by
- * forget.ts.
+ * Computes the graph ids of the words to be forgotten. Ids of entities and facts are made of their words in lower case, and stay in the
+ * journal's answers and in the before-images after their rows are deleted. Used by forget.ts.
  */
 import type { Found } from "../../port/hygiene.ts";
 import type { LedgerDatabase } from "../open.ts";
@@ -9,9 +8,9 @@ import type { LedgerDatabase } from "../open.ts";
 export type GraphNames = {
   /** True for the id of a forgotten entity or fact. */
   isId: (text: string) => boolean;
-  /** True when a row of that method names the entity; in other tools' rows a room or wing may have the same name. */
+  /** True if the text names the entity in a row of that method. In other tools' rows a room or wing may have the same name. */
   isNameIn: (method: string, text: string) => boolean;
-  /** True when a row that is known to belong to the forgotten text holds its words, in any case. */
+  /** True if the text contains the forgotten words, ignoring case. Only for rows that are known to belong to the forgotten text. */
   isOf: (text: string) => boolean;
 };
 
@@ -20,8 +19,8 @@ const TOKEN_MIN = 12;
 const OF_GRAPH = /^(?:kg_|memory\.)/;
 
 /**
- * Builds the id that the graph makes of a text (memory/graph/facts.ts). `isPart`: the id occurs inside others, because
- * the text has no characters of its own in an id.
+ * Returns the id that the graph makes of a text (memory/graph/facts.ts). `isPart`: the text looks like a token, so its id is searched
+ * inside other ids too.
  */
 export function heldAs(match: string): { id: string; isPart: boolean } {
   const id = foldedOf(match);
@@ -44,7 +43,7 @@ export function graphNames(database: LedgerDatabase, found: Found, match: string
   };
 }
 
-/** Names of entities that were taken back; only the image of their removal still holds them. */
+/** Returns names of entities that an undo removed. Only the before-image of the removal still has them. */
 function goneEntities(database: LedgerDatabase, match: string): string[] {
   return database
     .prepare<[string], string>("SELECT DISTINCT id FROM change WHERE kind = 'entity' AND instr(before, ?) > 0")

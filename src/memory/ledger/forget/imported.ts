@@ -1,4 +1,4 @@
-/** Cleans journal rows that came from other memories, and what undo keeps of them. Used by forget.ts. */
+/** Cleans imported journal rows and their before-images. Used by forget.ts. */
 import { isColumns, isTexts, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { digest } from "../record.ts";
@@ -29,7 +29,7 @@ export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWor
   const state = database.prepare<[number], { id: string; body: string }>(
     `SELECT ${IMPORTED_ID} AS id, ${IMPORTED_BODY} AS body FROM imported_journal WHERE row = ?`,
   );
-  // The import can still be taken back: undo compares a row with the digest of what the import left.
+  // Undo compares a row with the digest that the import stored. A new digest keeps the import undoable.
   const left = database.prepare("UPDATE change SET after = ? WHERE kind = 'imported' AND id = ? AND after IS NOT NULL");
   for (const { row, source, result, isForgotten } of dirty) {
     named.run(source, row);
@@ -41,8 +41,8 @@ export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWor
 }
 
 /**
- * Deletes the before-images of rows that an undo took away and that hold forgotten words, and returns how many. Keeps the image that the
- * import made of the same row, so that the import can still be taken back.
+ * Deletes before-images that contain forgotten words of rows that an undo removed; returns how many. Keeps the image that the import made
+ * of the same row, so that the import can still be undone.
  */
 export function cleanImportedImages(
   database: LedgerDatabase,

@@ -1,13 +1,13 @@
 /**
- * Forgets what was asked: memories that stay were shown for it. The numbers that stand for a question's words tell nobody a word, but
- * whoever guesses it may confirm it. Used by forget.ts.
+ * Deletes stored questions for which memories were shown. A question is stored as numbers that reveal no word, but somebody who guesses a
+ * word could confirm it. Used by forget.ts.
  */
 import { isColumns, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 
 /**
- * Deletes the questions that those exchanges ask, and those with one of the concepts. Returns the drawers that were shown for them, now or
- * in a before-image: an image would let undo bring the question back.
+ * Deletes the questions of those exchanges, and the questions with one of the concepts. Returns the drawers that were shown for them, also
+ * those in before-images, because undo could restore the question from an image.
  */
 export function forgetQuestions(
   database: LedgerDatabase,

@@ -1,6 +1,6 @@
 /**
- * Finds entries of a Roampal's graphs that name a forgotten memory, or hold its words: in the rows, and in what undo
- * keeps of them. An entry's file and section are not words of the user. Used by forget.ts.
+ * Finds entries of Roampal's graphs that name a forgotten memory or contain its words, in the rows and in their before-images. An entry's
+ * file and section are not words of the user. Used by forget.ts.
  */
 import type { Statement } from "better-sqlite3";
 import type { Drawer } from "../../port/drawer.ts";
@@ -9,18 +9,16 @@ import { isTexts, readAnyColumn, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { stringsOf } from "./strings.ts";
 
-/**
- * Pattern of a memory's id anywhere in a text: a graph names a memory by the id that it had when the entry was made.
- */
+/** Pattern of a memory's id anywhere in a text: a graph names a memory by the id that it had when the entry was made. */
 const ID = /(?:working|history|patterns|memory_bank|books?)_[0-9a-f]{8}(?:_chunk_\d+)?/g;
 const MOVED = /^(?:working|history|patterns|memory_bank)_(?=[0-9a-f]{8}$)/;
-/** Between the parts of a name. */
+/** Separator of the parts of a name. */
 const JOINT = "::";
-/** Its names are made of Roampal's words: the kind of talk, the action, the collection. */
+/** Section whose names consist of Roampal's own words: the kind of talk, the action, the collection. */
 const WORDLESS_SECTION = "context_action_effectiveness";
 const WORD_MIN = 3;
 
-/** `json`: the value, or what undo keeps of it. */
+/** `json`: the value, or its before-image. */
 type Row = { id: string; json: string | null };
 type IsMeant = (row: Row) => boolean;
 type Lookup = Statement<[string], number>;
@@ -71,7 +69,7 @@ function ofNoOther(database: LedgerDatabase, drawers: readonly Drawer[]): (word:
   const rows = new Set(drawers.map(({ row }) => row));
   const words = new Set(drawers.flatMap(({ text }) => wordsOf(text)));
   const known = new Map<string, boolean>();
-  // Looks from both ends: a source's drawers lie together, and most words also stand in a drawer before or behind them.
+  // Searches from both ends of the table: a source's drawers follow each other, and most words also occur in a drawer before or after them.
   const [up, down] = ["ASC", "DESC"].map((order) =>
     database
       .prepare<[string], number>(`SELECT rowid FROM drawer_fts WHERE drawer_fts MATCH ? ORDER BY rowid ${order}`)

@@ -13,9 +13,7 @@ import type { Image } from "../tables/before-images.ts";
 
 /** The journal holds longer strings as their length and hash; the text itself is in the drawer. */
 const TEXT_MAX = 256;
-/**
- * Stands in place of a fingerprint once the write's text is forgotten: any call with that key gets the stored answer.
- */
+/** Replaces the fingerprint of a write whose text was forgotten: any call with that key gets the stored answer. */
 const FORGOTTEN = "";
 
 /** How long keys and before-images are kept; `imagesBytes` bounds the before-images, and the oldest go first. */
@@ -49,7 +47,7 @@ export class Journal {
       pruneImported: prepare(
         "DELETE FROM imported_journal WHERE row IN (SELECT row FROM imported_journal WHERE at_ms < ? ORDER BY at_ms LIMIT ?)",
       ),
-      // An import brings nothing that the retention has deleted.
+      // An import adds no row that is older than the retention.
       historyFrom: prepare(
         `INSERT INTO meta (key, value) VALUES ('history_from_ms', CAST(CAST(@ms AS INTEGER) AS TEXT))
            ON CONFLICT (key) DO UPDATE SET value = CAST(max(CAST(value AS INTEGER), CAST(@ms AS INTEGER)) AS TEXT)`,
@@ -95,7 +93,7 @@ export class Journal {
     for (const { kind, id, before, after } of images) this.#statements.addImage.run(seq, kind, id, before, after);
   }
 
-  /** Deletes what is too old in one bounded step; true if there is more. `now`: ms. */
+  /** Deletes old rows in one bounded step; returns true if there are more. `now`: ms. */
   prune(retention: Retention, now: number): boolean {
     const { firstSince, prune, pruneImages, pruneImported, historyFrom, undoFrom } = this.#statements;
     const undoSeq = Math.max(firstSince.get(now - retention.undoMs) ?? 0, this.#firstThatFits(retention.imagesBytes));
@@ -127,7 +125,7 @@ export class Journal {
     this.#statements.setMoment.run(JSON.stringify(moment));
   }
 
-  /** The journal row at which the newest images stop fitting into the bound. */
+  /** Returns the journal row at which the newest images stop fitting into the bound. */
   #firstThatFits(bytesMax: number): number {
     let bytes = 0;
     for (const row of this.#statements.imagesSize.iterate()) {

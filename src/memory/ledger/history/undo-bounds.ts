@@ -1,5 +1,5 @@
-/** How far back a write can be undone; the retention job takes away what is beyond. */
+/** Time for which a write can be undone. The retention job deletes older before-images. */
 
-/** A write can be undone for this long, as far as its before-images fit. */
+/** Time for which before-images are kept, ms, unless they exceed their size limit. */
 export const UNDO_KEPT_MS = 30 * 24 * 3_600_000;
 export const UNDO_SIZE_MAX_BYTES = 256 * 1024 * 1024;

@@ -1,8 +1,7 @@
 /**
- * Takes back what one agent wrote since a moment of arrival (whatever the client claims as the time), from the
- * before-images of the agent's journal rows. A thing goes back only while it still is what the agent left; what
- * somebody else changed since, or in between, is named and stays. Runs on the writer thread as one write, which has
- * before-images of its own and can be taken back too.
+ * Undoes one agent's writes that arrived since a moment (the time that a client claims does not count), from the before-images of the
+ * agent's journal rows. A row is restored only if it is still as the agent left it. A row that somebody else changed since, or in between,
+ * is reported and stays. Runs on the writer thread as one write, which has its own before-images and can be undone too.
  */
 import { isRecord } from "../../../base/is-record.ts";
 import type { Metadata } from "../../port/drawer.ts";
@@ -14,7 +13,7 @@ import type { ImageKind } from "../tables/before-images.ts";
 import type { LedgerTables } from "../tables/tables.ts";
 
 type ImageRow = { seq: number; kind: ImageKind; id: string; before: string | null; after: string | null };
-/** All changes of one thing by the agent: its state before the first change and after the last. */
+/** All changes of one row by the agent: its state before the first change and after the last. */
 type History = {
   kind: ImageKind;
   id: string;
@@ -95,7 +94,7 @@ export class SqliteUndo implements UndoTx {
            JOIN journal ON journal.seq = journal_claim.journal WHERE agent = ? AND at_ms >= ? AND at_ms <= ?`,
       )
       .get(agent, sinceMs, untilMs) ?? { dated: 0, earliestMs: null };
-    // Facts are restored before the entities they are about, and drawers before what came of them.
+    // Facts are restored before their entities, and drawers before their outcomes.
     const leaving = new Set<string>();
     const drawers = new Map<string, UndoItem>();
     const items = this.#histories(agent, sinceMs, untilMs).flatMap((history) => {
@@ -129,7 +128,7 @@ export class SqliteUndo implements UndoTx {
     return [...histories.values()].sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
   }
 
-  /** Returns undefined when the thing already is as it was. */
+  /** Decides whether a row can be restored. Returns undefined if it already has its old state. */
   #judge(history: History, leaving: ReadonlySet<string>, window: Window): UndoItem | undefined {
     const { kind, id, before, after, isBroken } = history;
     const current = this.#currentDigest(kind, id);
@@ -142,8 +141,8 @@ export class SqliteUndo implements UndoTx {
   }
 
   /**
-   * Makes the outcomes of a drawer go or stay with the drawer. A drawer made by an agent goes even if others have
-   * scored it: it may be poison. A drawer brought by a person's own command stays if others have scored it since.
+   * Treats the outcomes of a drawer like the drawer. A drawer that an agent made is removed even if others have scored it, because its text
+   * may be harmful. A drawer that a person's command made stays if others have scored it since.
    */
   #withDrawer(item: UndoItem | undefined, drawers: ReadonlyMap<string, UndoItem>, agent: string): UndoItem | undefined {
     const drawer = item?.kind === "standing" ? drawers.get(item.id) : undefined;
@@ -169,11 +168,11 @@ export class SqliteUndo implements UndoTx {
   #restore({ kind, id, before }: History): void {
     if (kind === "drawer") return this.#restoreDrawer(id, before);
     if (kind === "source") return this.#restoreSource(id, before);
-    // One that could not come back has no outcomes.
+    // A drawer that could not be restored has no outcomes.
     if (kind === "standing") return void (this.#tx.findDrawer(id) && this.#tx.standings.restore(id, before));
     if (kind === "imported") return this.#tx.imported.restore(id, before);
     if (kind === "carried") return this.#tx.carried.restore(id, before);
-    // A fact that comes back in the same write may name the entity.
+    // A fact that is restored in the same write may name the entity.
     if (kind === "entity" && before === null && this.#isNamed(id, new Set())) return;
     this.#tx.graph.restore(kind, id, before);
   }
@@ -186,7 +185,9 @@ export class SqliteUndo implements UndoTx {
     else this.#tx.updateDrawer(id, { text, metadata });
   }
 
-  /** Mined closets point at the present drawers and can be built again; a summary by a language model cannot. */
+  /**
+   * Deletes mined closets, which point at the present drawers and can be built again. Keeps summaries of a language model, which cannot.
+   */
   #dropClosets(metadata: Metadata | undefined): void {
     const source = metadata?.["source_file"];
     if (typeof source === "string" && !this.#tx.closets.isModelMade(source)) this.#tx.closets.remove(source);

@@ -41,7 +41,7 @@ export class SqliteClosetReader {
     return new Map(found.flatMap(({ id, at, total }) => (typeof at === "number" ? [[id, { index: at, total }]] : [])));
   }
 
-  /** True when there are closets, or removals that the public palace does not know yet. */
+  /** Returns true when there are closets, or removals that the public palace does not know yet. */
   isAny(): boolean {
     const any = "SELECT EXISTS (SELECT 1 FROM closet) OR EXISTS (SELECT 1 FROM closet_outbox)";
     return this.#database.prepare<[], number>(any).pluck().get() === 1;

@@ -6,17 +6,13 @@ import type { DrawerFilter } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { SAID_AT } from "../schema/said-index.ts";
 
-/**
- * Finds a room in any wing through the index of (wing, room): an index of rooms alone would cost every write a page.
- */
+/** Finds a room in any wing through the index of (wing, room): an index of rooms alone would cost every write a page. */
 export const IN_ROOM = "(wing, room) IN (SELECT wing, room FROM place WHERE room = ?)";
 
-/**
- * Finding a moment through a drawer of the place costs about this many times as much as a row of the index of moments.
- */
+/** Cost of reading a time from a drawer of the place, relative to a row of the index of times. */
 const READ_COST = 30;
 
-/** SQL of the filter, with or without WHERE, and what is bound to it. */
+/** SQL of the filter, with or without WHERE, and its bound values. */
 export type Condition = { where: string; values: string[] };
 
 export function condition(filter: DrawerFilter): Condition {
@@ -27,7 +23,7 @@ export function condition(filter: DrawerFilter): Condition {
   if (wings !== undefined) (parts.push(`wing IN (${wings.map(() => "?").join(", ")})`), values.push(...wings));
   if (room !== undefined) (parts.push(wing === undefined ? IN_ROOM : "room = ?"), values.push(room));
   if (sourceFile !== undefined) (parts.push("source_file = ? AND source_file <> ''"), values.push(sourceFile));
-  // A drawer of unknown age is in no time window.
+  // A drawer without a known time is in no time window.
   for (const [bound, comparison] of [[since, ">="] as const, [before, "<"] as const]) {
     if (bound === undefined) continue;
     const moment = momentCondition(bound, comparison);

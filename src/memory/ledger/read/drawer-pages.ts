@@ -10,7 +10,7 @@ import { type Condition, isWindow, windowIndex } from "./drawer-filter.ts";
 type Place = { wing: string; room: string; drawers: number };
 type Page = { rows: number[]; total: number };
 
-/** The first rows of several places are merged as long as that reads at most this share of the places. */
+/** The rows of several places are merged from their beginnings if that reads at most this share of the rows. Otherwise all are sorted. */
 const MERGED_SHARE = 1 / 4;
 
 /** Returns the page's rows in their order. */

@@ -7,15 +7,18 @@ import type { Drawer } from "../../port/drawer.ts";
 import type { TalkSlice } from "../../port/ledger.ts";
 import type { LedgerDatabase } from "../open.ts";
 
-/** Slices between a slice and the beginning of its exchange. A loop of tools is longer: its parts are shown one by one. */
+/**
+ * Most slices between a slice and the beginning of its exchange. The parts of a longer answer, such as a loop of tool calls, are shown one
+ * by one.
+ */
 const SLICES_MAX = 24;
 
-/** Sources of notes and essays, mined as transcripts, have no exchange. Their first drawers tell that. */
+/** Number of first drawers that tell whether a source has exchanges. Notes that were mined as a transcript have none. */
 const FIRST_DRAWERS = 3;
 
 /** Returns those of the rows in which only the assistant speaks. */
 export function assistantRows(ledger: LedgerDatabase, rows: readonly number[]): Set<number> {
-  // A key in quotes occurs in no value: quotes are escaped there.
+  // A quoted key cannot match inside a value, because quotes in values are escaped.
   const slices = ledger
     .prepare<[string], { row: number; source: string; opens: 0 | 1 }>(
       `SELECT row, source_file AS source, text GLOB '>*' AS opens FROM drawer WHERE row IN (SELECT value FROM json_each(?))
@@ -36,8 +39,8 @@ export function assistantRows(ledger: LedgerDatabase, rows: readonly number[]): 
 }
 
 /**
- * Returns the row in which the drawer's exchange begins; undefined for a drawer that is in none, is far from the
- * beginning, or was not filed together with it.
+ * Returns the row in which the drawer's exchange begins. Undefined if the drawer is in no exchange, is too far from its beginning, or was
+ * not filed together with it.
  */
 export function exchangeOf(ledger: LedgerDatabase, { row, text, metadata }: Drawer): number | undefined {
   const { ingest_mode: ingest, extract_mode: extract, source_file: source, chunk_index: index } = metadata;

@@ -1,9 +1,6 @@
-/**
- * Implements GraphReader over SQLite, on the broker's main thread: every query but the search for words of a name has
- * an index.
- */
+/** Implements GraphReader over SQLite, on the broker's main thread: every query but the search for words of a name has an index. */
 import type { GraphReader, LinkKind, LinkRecord, NamedFact } from "../../port/graph.ts";
-import { readLink } from "../graph-row.ts";
+import { allLinks, readLink } from "../graph-row.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { FACT_COLUMNS } from "../tables/graph.ts";
 
@@ -95,11 +92,7 @@ export class SqliteGraphReader implements GraphReader {
   }
 
   links(kind: LinkKind): LinkRecord[] {
-    return this.#database
-      .prepare<[string], string>("SELECT record FROM link WHERE kind = ? ORDER BY row")
-      .pluck()
-      .all(kind)
-      .map(readLink);
+    return allLinks(this.#database, kind);
   }
 
   hallways(wing: string | undefined, limit: number, offset: number): { records: LinkRecord[]; total: number } {

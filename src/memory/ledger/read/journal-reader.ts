@@ -1,13 +1,12 @@
 /**
- * Reads the journal for `palace history`. Runs on the broker's main thread, as reader.ts does: a page looks at a bounded
- * number of rows.
+ * Reads the journal for `palace history`. Runs on the broker's main thread, as reader.ts does: a page looks at a bounded number of rows.
  */
 import { isRecord } from "../../../base/is-record.ts";
 import type { AuditEntry, AuditPage, AuditRequest } from "../../../protocol/hygiene.ts";
 import { readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 
-/** Rows that one page examines, whoever wrote them: a few milliseconds. */
+/** Most rows that one page examines, of any agent, which takes a few milliseconds. */
 const LOOKED_AT_MAX = 5_000;
 
 type Row = Omit<AuditEntry, "arguments" | "claimed_ms" | "imported_from"> & {
@@ -43,7 +42,7 @@ export class SqliteJournalReader {
     };
   }
 
-  /** Rows of other memories, by their time. `before`: the row number of the last one. */
+  /** Returns rows of other memories, by their time. `before`: the row number of the last one. */
   #imported({ agent, tool, sinceMs = 0, before, limit }: AuditRequest): AuditPage {
     const topMs =
       before === undefined
@@ -72,7 +71,7 @@ export class SqliteJournalReader {
     return this.#database.prepare<[], number | null>(`SELECT ${which}(seq) FROM journal`).pluck().get() ?? 0;
   }
 
-  /** True when every row below `seq` arrived before the moment. */
+  /** Returns true when every row below `seq` arrived before the moment. */
   #isOlder(seq: number, sinceMs: number): boolean {
     const below = this.#database
       .prepare<[number], number>("SELECT at_ms FROM journal WHERE seq < ? ORDER BY seq DESC LIMIT 1")

@@ -12,7 +12,7 @@ type Entry = { id: string; isSplit: number; total?: number };
 /** SQL with its bound values. */
 type Sql = { sql: string; values: string[] };
 
-/** UTF-16 units that hold 200 characters in any case: no list shows more of a drawer. */
+/** UTF-16 units that are enough for 200 characters. No list shows more of a drawer. */
 const PREVIEW_MAX = 400;
 
 /** SQLite's own name for the index of the ids, which are unique. */
@@ -21,12 +21,9 @@ const BY_ID = "sqlite_autoindex_drawer_1";
 export class LogicalPages {
   readonly #database: LedgerDatabase;
   readonly #filter: DrawerFilter;
-  /**
-   * The condition on the place alone: a drawer whose slices lie in two places is shown with those of the place asked
-   * for.
-   */
+  /** Condition on the place alone. A drawer with slices in two places is shown with its slices of the filter's place. */
   readonly #inPlace: Sql;
-  /** Rows that the filter lets through; undefined where it lets all through. */
+  /** Rows that pass the filter; undefined if all rows pass. */
   readonly #rows: Sql | undefined;
 
   constructor(database: LedgerDatabase, filter: Omit<DrawerFilter, "sourceFile">) {
@@ -46,7 +43,7 @@ export class LogicalPages {
       sql: `SELECT id, 0 AS isSplit FROM (${singles.sql}) UNION ALL SELECT id, 1 FROM (${splits.sql})`,
       values: [...singles.values, ...splits.values],
     };
-    // The drawers of a time window are found once. Those of a place are counted without reading all ids.
+    // For a time window, one query returns page and total. For a place, `#total` counts without reading all ids.
     const counted = isWindow(this.#filter) ? `SELECT *, count(*) OVER () AS total FROM (${all.sql})` : all.sql;
     const entries = this.#all<Entry>(`${counted} ORDER BY id LIMIT ? OFFSET ?`, ...[...all.values, limit, offset]);
     const total = isWindow(this.#filter) ? (entries[0]?.total ?? this.#count(all)) : this.#total();
@@ -77,14 +74,14 @@ export class LogicalPages {
     return { sql: `SELECT ${columns} FROM drawer INDEXED BY drawer_parent WHERE ${PARENT} IS NOT NULL ${sql}`, values };
   }
 
-  /** SQL behind a condition on rows. */
+  /** Returns the filter as an SQL condition on rows. */
   #within(): Sql {
     return this.#rows === undefined
       ? { sql: "", values: [] }
       : { sql: `AND row IN (${this.#rows.sql})`, values: this.#rows.values };
   }
 
-  /** Rows that are whole drawers. A row under the id of a split drawer is shown as that drawer. */
+  /** Returns SQL for the rows that are whole drawers. A row under the id of a split drawer belongs to that drawer. */
   #singles(): Sql {
     const [isSlice, split, here] = [this.#slices("row"), this.#slices(`DISTINCT ${PARENT}`), this.#within()];
     return {
@@ -93,7 +90,7 @@ export class LogicalPages {
     };
   }
 
-  /** Ids of split drawers; a split drawer's moment is that of its first slice, the only one that is read for it. */
+  /** Returns SQL for the ids of split drawers. A split drawer has the time of its first slice. */
   #splits(): Sql {
     const slices = this.#slices(`DISTINCT ${PARENT} AS id`);
     if (!isWindow(this.#filter)) return slices;

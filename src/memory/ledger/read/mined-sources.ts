@@ -1,24 +1,21 @@
 /**
- * Lists sources that MemPalace's miners have filed and this memory has not: their drawers were adopted with the palace
- * and tell which state of the file they hold. Used by reader.ts. Source: palace.md 5.2 and 5.3; `file_already_mined` of
- * 3.11.
+ * Lists sources that only MemPalace's miners have filed. Their drawers were adopted with the palace, and their metadata tell which version
+ * of the file they contain. Used by reader.ts. Source: palace.md 5.2 and 5.3; `file_already_mined` of 3.11.
  */
 import { MODE_SEPARATOR, type MinedPage, type MinedQuery, type MinedRow } from "../../port/source.ts";
 import type { Miner } from "../../../protocol/filing.ts";
 import type { LedgerDatabase } from "../open.ts";
 
-/** Drawers of an older version are stale. Those of MemPalace 3.12, which writes 3, are left alone. */
+/** Least version of current drawers. Drawers of an older version are stale. MemPalace 3.12 writes 3, which is current too. */
 const NORMALIZE_VERSION = 2;
 const CHUNKER_VERSION = 2;
 
 const of = (key: string): string => `json_extract(d.metadata, '$.${key}')`;
 const IS_OF_CONVERSATION = `${of("ingest_mode")} IN ('convos', 'registry')`;
-/** Drawers of 3.3.6 do not tell the file's time. */
+/** SQL: true for drawers that a current chunker cut. Drawers of 3.3.6 do not have the file's time. */
 const IS_CUT_SO = `(${of("convo_chunker_version")} >= ${CHUNKER_VERSION} OR ${of("source_mtime")} IS NULL)`;
 
-/**
- * SQL over a drawer: true for a drawer that this miner checks. What another miner made of the same file does not count.
- */
+/** SQL over a drawer: true for a drawer that this miner checks. Another miner's drawers of the same file do not count. */
 const RULES: Readonly<Record<Miner, string>> = {
   projects: `${of("ingest_mode")} IS NULL AND ${of("source_mtime")} IS NOT NULL`,
   formats: `${of("extract_mode")} = 'format' AND ${of("source_mtime")} IS NOT NULL`,
@@ -30,14 +27,14 @@ const RULES: Readonly<Record<Miner, string>> = {
 const SOURCES_PER_PAGE = 200;
 
 /**
- * A filing record of ours holds the file's time, current or not; adopted drawers have none. Drawers that tell their
- * number count as filed only when all of them exist, because a mine may have died between two of them.
+ * Returns a page of mined sources without a filing record of ours. If drawers have their source's number of drawers, the source counts as
+ * filed only if all exist, because a mine may have been killed between two drawers.
  */
 export function minedSources(ledger: LedgerDatabase, { wing, miner, below, after }: MinedQuery): MinedPage {
   const folder = below.endsWith("/") ? below : `${below}/`;
   const mark = miner === "general" ? `${MODE_SEPARATOR}${miner}` : "";
   const bounds = { after: after ?? folder, end: `${folder.slice(0, -1)}0`, mark };
-  // Names alone are read from the index; sources that we filed ourselves cost no more than that.
+  // This reads only names, from the index. Sources with a record of ours need no further read.
   const names = ledger
     .prepare<typeof bounds, string>(
       `SELECT DISTINCT source_file FROM drawer d INDEXED BY drawer_source

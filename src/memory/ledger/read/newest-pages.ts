@@ -12,7 +12,7 @@ import { condition } from "./drawer-filter.ts";
 const BY_ID = "sqlite_autoindex_drawer_1";
 /** The row of a drawer's first slice. */
 const FIRST_SLICE = `SELECT row FROM drawer INDEXED BY drawer_parent WHERE ${PARENT} = ? ORDER BY ${SLICE_ORDER} LIMIT 1`;
-/** Counts slices by place, in one pass over the index; `spread` has the ids of drawers that lie in several places. */
+/** Counts slices by place, in one pass over the index. `spread`: ids of drawers with slices in several places. */
 const SLICES_BY_PLACE = `SELECT wing, room, sum(slices - 1) AS drawers, iif(isSpread, json_group_array(id), '[]') AS spread
   FROM (SELECT ${PARENT} AS id, min(wing) AS wing, min(room) AS room, count(*) AS slices,
       min(wing) <> max(wing) OR min(room) <> max(room) AS isSpread
@@ -82,10 +82,7 @@ function laterSlices(database: LedgerDatabase): Place[] {
     });
 }
 
-/**
- * Returns at most `limit` ids of whole drawers that begin with `part`; where there are none, those whose hash begins
- * with it.
- */
+/** Returns at most `limit` ids of whole drawers that begin with `part`; where there are none, those whose hash begins with it. */
 export function idsByPart(database: LedgerDatabase, part: string, limit: number): string[] {
   const idsOf = (rows: string, ...values: string[]): string[] =>
     database

@@ -1,4 +1,4 @@
-/** Reads what the public palace does not have yet, of drawers or of closets. Runs on the broker's main thread, as reader.ts does. */
+/** Reads the drawers or closets that the public palace does not have yet. Runs on the broker's main thread, as reader.ts does. */
 import { invariant } from "../../../base/invariant.ts";
 import type { OutboxEntry } from "../../port/public-palace.ts";
 import { readColumn } from "../json-column.ts";
@@ -18,7 +18,7 @@ export class OutboxReader {
     this.#kind = kind;
   }
 
-  /** The oldest first; a record of null is to be removed. */
+  /** Returns the oldest entries first. A record of null means that the palace must remove the row. */
   entries(limit: number): OutboxEntry[] {
     const { table, joined } = this.#kind;
     return this.#database

@@ -6,7 +6,7 @@ import type { Answered, Telling, Told } from "../../port/outcome.ts";
 import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 
-/** A route is sure after ten outcomes of a collection (learning/search/routing.ts). */
+/** Most outcomes read per concept. Routing is certain after ten outcomes of a collection (learning/search/routing.ts). */
 const OF_CONCEPT_MAX = 40;
 const OF_CONTEXT_MAX = 200;
 

@@ -12,7 +12,7 @@ import { type ConversationRecord, toConversation } from "../conversation-row.ts"
 import { isTexts, readColumn } from "../json-column.ts";
 import { openForReading, type LedgerDatabase } from "../open.ts";
 import { DRAWERS } from "../outbox-kinds.ts";
-import { ANEW } from "../schema/conversation-schema.ts";
+import { ANEW } from "../schema/outcome-schema.ts";
 import { PARENT, SLICES_OF, slicesBound } from "../schema/slice-index.ts";
 import { SCORED_OF, type ScoredRecord, type StandingRecord, toScored, toStanding } from "../standing-row.ts";
 import { DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, recipeOf, toDrawer, toFloats } from "../record.ts";
@@ -21,7 +21,6 @@ import { condition, IN_ROOM } from "./drawer-filter.ts";
 import { drawerPage } from "./drawer-pages.ts";
 import { SqliteGraphReader } from "./graph-reader.ts";
 import { SqliteJournalReader } from "./journal-reader.ts";
-import { carriedAfter } from "./roampal-graph-pages.ts";
 import { answeredAlike, toldIn, toldOf } from "./question-reader.ts";
 import { cacheStatements } from "./statement-cache.ts";
 import { assistantRows, exchangeOf, talkSlices } from "./exchanges.ts";
@@ -38,11 +37,11 @@ const ROWS_PER_QUERY = 500;
 
 const CHUNK_INDEX = "json_extract(metadata, '$.chunk_index')";
 const UNMINED = MINED_KEYS.map((key) => `json_extract(metadata, '$.${key}') IS NULL`).join(" AND ");
-/** Newest rows among which notes are looked for: an agent waits for the answer. */
+/** Number of newest rows that are searched for notes. The limit bounds the time that an agent waits. */
 const NOTES_SCANNED_MAX = 30_000;
-/** A source filed twice has two slices of each number. */
+/** Most slices returned around a hit. A source that was filed twice has two slices of each number. */
 const SLICES_AROUND_MAX = 50;
-/** Waiting texts among which the newest notes are looked for, before each page of them is embedded. */
+/** Number of newest waiting texts that are searched for notes before each page is embedded. */
 const NOTES_AMONG = 2_000;
 
 export class SqliteLedgerReader implements LedgerReader {
@@ -80,7 +79,7 @@ export class SqliteLedgerReader implements LedgerReader {
     return this.#database.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck().get(key);
   }
 
-  /** Texts that were forgotten and may still have traces in files. */
+  /** Returns forgotten texts that may still have traces in files. */
   erasures(): { seq: number; ids: string[] }[] {
     const sql = "SELECT seq, ids FROM erasure ORDER BY seq";
     const rows = this.#database.prepare<[], { seq: number; ids: string }>(sql).all();
@@ -140,7 +139,17 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 
   carriedAfter(id: string, limit: number, bytes: number): { id: string; value: string }[] {
-    return carriedAfter(this.#database, id, limit, bytes);
+    const rows: { id: string; value: string }[] = [];
+    let left = bytes;
+    const following = this.#database.prepare<[string, number], { id: string; value: string }>(
+      "SELECT id, value FROM carried_graph WHERE id > ? ORDER BY id LIMIT ?",
+    );
+    for (const row of following.iterate(id, limit)) {
+      left -= row.id.length + row.value.length;
+      if (rows.length > 0 && left < 0) break;
+      rows.push(row);
+    }
+    return rows;
   }
 
   isCarried(id: string): boolean {

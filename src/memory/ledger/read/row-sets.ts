@@ -11,7 +11,7 @@ import { condition, windowIndex } from "./drawer-filter.ts";
 /** Rows in order; `allowed[row]` is 1 for each of them. A row beyond its end does not pass. */
 export type RowSet = { rows: number[]; allowed: Uint8Array };
 
-/** Agents search the few places they work in again and again. */
+/** Number of cached sets. Agents search the same few places again and again. */
 const KEPT_MAX = 8;
 
 export class RowSets {

@@ -10,7 +10,7 @@ import { condition } from "./drawer-filter.ts";
 const START = 3;
 /** Letters of a file's name that are looked for in other names. */
 const PART_MAX = 64;
-/** Names with such a part that are looked at: many thousands of files may begin alike. */
+/** Most names with such a part that are read: many thousands of files may begin alike. */
 const ALIKE_MAX = 500;
 
 /** A source that was filed in the last moments is not in `source` yet. */
@@ -37,7 +37,7 @@ export function sourcesLike(ledger: LedgerDatabase, path: string, place: PlaceFi
   return find(`%/${start.slice(0, START)}%`, `%${start.replace(/(?<=.)\.[^.]*$/, "")}%`, ALIKE_MAX);
 }
 
-/** Makes a pattern for LIKE, which ignores the case of ASCII letters alone: other characters match any character. */
+/** Makes a pattern for LIKE. LIKE ignores case only in ASCII, so every other character becomes a wildcard. */
 function pattern(text: string): string {
   return text.replace(/[^A-Za-z0-9./]/gu, "_");
 }

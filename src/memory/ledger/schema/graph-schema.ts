@@ -7,7 +7,7 @@
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
 /**
- * The names of a table and its columns in the file. The columns are text and reals only, so that both sides read alike.
+ * Names of the tables and columns in upstream's file. All columns are text or real numbers, which the ledger and the file represent alike.
  */
 export const GRAPH_TABLES = {
   entity: { table: "kg_entity", fileTable: "entities", columns: ["name", "type", "properties", "created_at"] },
@@ -34,9 +34,8 @@ export function bodySql(kind: keyof typeof GRAPH_TABLES): string {
 }
 
 /**
- * A new state replaces the listed one under a higher seq; `gone` is the last state of a deleted row. The SQL avoids OR
- * REPLACE: inside a trigger the outer statement's own ON CONFLICT would override it (Source:
- * sqlite.org/lang_createtrigger.html).
+ * Returns SQL that lists a row. A new state replaces the listed one under a higher seq. `gone`: the last state of a deleted row. The SQL
+ * avoids OR REPLACE: inside a trigger the outer statement's own ON CONFLICT would override it (Source: sqlite.org/lang_createtrigger.html).
  */
 function listed(kind: string, table: string, gone: string): string {
   const put = (when: string, id: string, state: string): string => `

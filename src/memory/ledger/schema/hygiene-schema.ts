@@ -1,7 +1,6 @@
 /**
- * The ledger's tables of memory hygiene: before-images, so that a write can be taken back, and what was forgotten but
- * may still have traces in files. Imported by schema.ts; a ledger of an older version runs the same text as its
- * migration.
+ * The ledger's tables of memory hygiene: before-images for undo, and forgotten texts that may still have traces in files. Imported by
+ * schema.ts; a ledger of an older version runs the same text as its migration.
  */
 export const HYGIENE_SCHEMA = `
 -- One row a thing that a journalled write changed. "before": what it was, null where it was not there; "after": a digest of what
@@ -23,8 +22,8 @@ INSERT OR REPLACE INTO meta (key, value) SELECT 'undo_from_seq', coalesce(max(se
 `;
 
 /**
- * Every table of the ledger, and what forgetting does there. This is the one list; a test compares it with the schema.
- * A new table that holds text of drawers, or names them, must be handled in forget.ts.
+ * Every table of the ledger, and what forgetting does to it. A test compares this list with the schema. A new table that holds text of
+ * drawers, or names them, must be handled in forget.ts.
  */
 export const FORGET_REACHES: Readonly<Record<string, string>> = {
   drawer: "the rows are deleted; triggers take vectors and places along",

@@ -14,7 +14,7 @@ const momentOf = (key: string): string =>
       THEN strftime('%Y-%m-%dT%H:%M:%fZ', ${valueOf(key)})
     WHEN ${valueOf(key)} GLOB '${DATE}' THEN ${valueOf(key)} END`;
 
-/** SQL over a drawer: its moment, which is compared as text; null where the age is unknown. Sweeps have a name of their own for it. */
+/** SQL over a drawer: the time at which it was said, compared as text; null if unknown. Swept messages have another key for it. */
 export const SAID_AT = `coalesce(${momentOf("authored_at")},
   CASE WHEN ${valueOf("ingest_mode")} = 'sweep' THEN ${momentOf("timestamp")} END,
   CASE WHEN ${valueOf("filed_at")} GLOB '${DATE}' THEN ${valueOf("filed_at")} END)`;

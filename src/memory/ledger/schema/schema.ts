@@ -1,23 +1,24 @@
 /**
- * The ledger's tables. One SQLite file backs every acknowledgement; everything else is rebuilt from it. Triggers
- * maintain full text, counts, the list of texts to embed and the outbox, so that no write path can forget one of them.
- * Imported by open.ts only. The one exception is the full text of new drawers (SqliteLedgerTx.insertDrawers): a
- * statement with triggers opens a savepoint, and FTS5 writes its collected words out at every savepoint. A segment for
- * each row made bulk ingest half as fast.
+ * The ledger's tables. One SQLite file backs every acknowledgement; everything else is rebuilt from it. Triggers maintain full text,
+ * counts, the list of texts to embed and the outbox, so that no write path can forget one of them. Imported by open.ts only. The one
+ * exception is the full text of new drawers (SqliteLedgerTx.insertDrawers): a statement with triggers opens a savepoint, and FTS5 writes
+ * its collected words out at every savepoint. A segment for each row made bulk ingest half as fast.
  */
 
-import { CARRIED_SCHEMA } from "./roampal-graph-schema.ts";
 import { CLOSET_SCHEMA } from "./closet-schema.ts";
-import { CONVERSATION_SCHEMA } from "./conversation-schema.ts";
 import { FORM_SCHEMA } from "./form-schema.ts";
 import { GRAPH_SCHEMA } from "./graph-schema.ts";
 import { HYGIENE_SCHEMA } from "./hygiene-schema.ts";
 import { IMPORTED_SCHEMA } from "./imported-schema.ts";
+import {
+  CARRIED_SCHEMA,
+  CONVERSATION_SCHEMA,
+  QUESTION_SCHEMA,
+  SCORED_SCHEMA,
+  STANDING_SCHEMA,
+} from "./outcome-schema.ts";
 import { PARENT_SCHEMA } from "./slice-index.ts";
-import { QUESTION_SCHEMA } from "./question-schema.ts";
 import { SAID_SCHEMA } from "./said-index.ts";
-import { SCORED_SCHEMA } from "./scored-schema.ts";
-import { STANDING_SCHEMA } from "./standing-schema.ts";
 import { STATIC_BY_ROW, STATIC_SCHEMA } from "./static-schema.ts";
 
 /** Stored as SQLite's `user_version`; a higher one than ours is refused. */
@@ -28,9 +29,7 @@ export const APPLICATION_ID = 0x70616c63;
 
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
-/**
- * An insert cancels a removal that still waits in the outbox: the id exists again, and its vector will list it again.
- */
+/** An insert cancels a removal that still waits in the outbox: the id exists again, and its vector will list it again. */
 const DRAWER_INSERT = `
 CREATE TRIGGER drawer_insert AFTER INSERT ON drawer BEGIN
   INSERT INTO place VALUES (new.wing, new.room, 1)
@@ -41,10 +40,7 @@ CREATE TRIGGER drawer_insert AFTER INSERT ON drawer BEGIN
 END;
 `;
 
-/**
- * Only the write that files a document reads this table. A ledger of an older version runs the same text as its
- * migration.
- */
+/** Only the write that files a document reads this table. A ledger of an older version runs the same text as its migration. */
 const PART_SCHEMA = `
 CREATE TABLE IF NOT EXISTS source_part (
   source_file TEXT NOT NULL,
@@ -57,10 +53,7 @@ CREATE TABLE IF NOT EXISTS source_part (
 ) STRICT;
 `;
 
-/**
- * Times at which clients say that they wrote, for the writes that arrived later (journal.at_ms). They are few, and no
- * decision depends on them.
- */
+/** Times of writing that clients claim for writes that arrived later (journal.at_ms). No decision depends on them. */
 const CLAIM_SCHEMA = `
 CREATE TABLE IF NOT EXISTS journal_claim (journal INTEGER PRIMARY KEY, claimed_ms INTEGER NOT NULL) STRICT;
 CREATE TRIGGER IF NOT EXISTS journal_gone AFTER DELETE ON journal BEGIN
@@ -91,11 +84,11 @@ ${DRAWER_INSERT}`,
   7: CLAIM_SCHEMA,
   // Version 9 adds the index of slices.
   8: PARENT_SCHEMA,
-  // Version 10 adds what came of drawers.
+  // Version 10 adds outcomes of drawers.
   9: STANDING_SCHEMA,
   // Version 11 adds conversations.
   10: CONVERSATION_SCHEMA,
-  // Version 12 adds who has told each outcome.
+  // Version 12 adds single outcomes with their sources.
   11: SCORED_SCHEMA,
   // Version 13 adds the questions that outcomes are of.
   12: QUESTION_SCHEMA,

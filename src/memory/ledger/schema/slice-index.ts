@@ -9,10 +9,7 @@ import { sliceBounds } from "../record.ts";
 const named = (key: string): string =>
   `CASE json_type(metadata, '$.${key}') WHEN 'text' THEN nullif(metadata ->> '$.${key}', '') END`;
 
-/**
- * SQL over a drawer: the id of the drawer it is a slice of; null for a whole drawer. Old diaries have only the second
- * key.
- */
+/** SQL over a drawer: the id of the drawer it is a slice of; null for a whole drawer. Old diaries have only the second key. */
 export const PARENT = `coalesce(${named("parent_drawer_id")}, ${named("parent_entry_id")})`;
 
 /** SQL over a slice: its position in its drawer's text (Source: upstream-latest.md 2.1). */

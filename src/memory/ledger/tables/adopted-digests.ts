@@ -1,8 +1,8 @@
 /**
- * Digests of adopted drawers whose vector the palace does not hold: each tells what the palace held at adoption. As
- * long as such a drawer still has that digest, the palace's version is the newest, and a change over there is adopted
- * although the drawer was never sent. `meta` holds one key for each drawer; it is deleted when we change the drawer,
- * and when the palace has got the drawer from us. Used by this folder and mempalace/adopt/foreign-rows.ts.
+ * Digests of adopted drawers that have no vector in the palace, from the time of adoption. While a drawer in the ledger still has this
+ * digest, the palace's version is the newest, so a later change in the palace is adopted although the drawer was never sent. Each digest is
+ * a key in `meta`. It is deleted when the ledger's drawer changes, and when the palace has received the drawer. Used by this folder and
+ * mempalace/adopt/foreign-rows.ts.
  */
 import { hash } from "node:crypto";
 import type { Metadata } from "../../port/drawer.ts";

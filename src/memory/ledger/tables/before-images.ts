@@ -1,7 +1,6 @@
 /**
- * Before-images: the state of everything that one write changes, collected while the write is applied and stored beside
- * its journal row in the same transaction. A thing that is changed twice keeps its first state before and its last
- * state after. Lives on the writer thread.
+ * Collects before-images: the old state of each row that a write changes. They are stored with the write's journal row in the same
+ * transaction. A row that is changed twice keeps its first old state and its last new state. Lives on the writer thread.
  */
 import type { Drawer, Metadata } from "../../port/drawer.ts";
 import type { GraphKind } from "../../port/graph.ts";
@@ -40,10 +39,7 @@ export class Images {
     if (!this.#noted.has(name)) this.#noted.set(name, { kind, id, before: this.stateOf(kind, id) });
   }
 
-  /**
-   * Returns the images of the write that was applied, without those that left a thing as it was. Concurrency: call it
-   * before the next write changes anything.
-   */
+  /** Returns the images of the applied write, without those of rows that end unchanged. Call it before the next write. */
   take(): Image[] {
     const images = [...this.#noted.values()].flatMap((noted): Image[] => {
       const { kind, id } = noted;

@@ -1,6 +1,5 @@
 /**
- * Implements ClosetTx over SQLite: what the engine may do to closets inside one write. Lives on the writer thread; see
- * closet-schema.ts.
+ * Implements ClosetTx over SQLite: what the engine may do to closets inside one write. Lives on the writer thread; see closet-schema.ts.
  */
 import type { ClosetTx, NewCloset } from "../../port/closet.ts";
 import type { LedgerDatabase } from "../open.ts";
@@ -88,10 +87,7 @@ export class SqliteClosetTx implements ClosetTx {
     return changes;
   }
 
-  /**
-   * Deletes the closets of the sources and those that hold the text; `inJson` is the text escaped for JSON. Returns
-   * their ids.
-   */
+  /** Deletes the closets of the sources and those that hold the text; `inJson` is the text escaped for JSON. Returns their ids. */
   forget(sources: readonly string[], match = "", inJson = ""): string[] {
     const ids = this.#forget.all({ sources: JSON.stringify(sources), match, inJson });
     this.#onChange(ids.length);

@@ -1,8 +1,11 @@
-/** Implements ConversationTx over SQLite: talks and what was shown in them, inside one write. Lives on the writer thread. */
+/**
+ * Implements ConversationTx over SQLite: conversations and the drawers that were shown in them, inside one write. Lives on the writer
+ * thread.
+ */
 import type { Conversation, ConversationTx } from "../../port/outcome.ts";
 import { type ConversationRecord, toConversation } from "../conversation-row.ts";
 import type { LedgerDatabase } from "../open.ts";
-import { ANEW } from "../schema/conversation-schema.ts";
+import { ANEW } from "../schema/outcome-schema.ts";
 
 export class SqliteConversationTx implements ConversationTx {
   readonly #onChange: () => void;

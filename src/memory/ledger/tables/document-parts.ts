@@ -1,7 +1,4 @@
-/**
- * Implements PartTx over SQLite: documents that arrive in parts, and the table they wait in. Lives on the writer
- * thread.
- */
+/** Implements PartTx over SQLite: documents that arrive in parts, and the table they wait in. Lives on the writer thread. */
 import type { DocumentPart, PartTx } from "../../port/source.ts";
 import type { LedgerDatabase } from "../open.ts";
 
@@ -50,7 +47,7 @@ export class SqlitePartTx implements PartTx {
     if (this.#drop.run(sourceFile).changes > 0) this.#onChange();
   }
 
-  /** Covers all sources. `atMs`: ms since 1970; a document that got a part since then stays, with its earlier parts. */
+  /** Deletes the parts of every document that got no part since `atMs` (ms since 1970). */
   dropBefore(atMs: number): void {
     this.#dropBefore.run(atMs);
   }

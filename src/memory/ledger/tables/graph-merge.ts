@@ -1,11 +1,10 @@
 /**
- * Merges what others wrote into upstream's graph files into the ledger, and strikes off the list what those files hold
- * by now. It decides by the ledger's state at that moment, on the writer thread: a client may have written since the
- * files were compared.
+ * Merges other programs' changes of upstream's graph files into the ledger, and removes from the list the rows that the files have. It runs
+ * on the writer thread and uses the ledger's present state, because a client may have written since the files were compared.
  *
- * A listed row was changed here and is not sent yet. When somebody else has changed it too: a fact that either side has
- * ended is ended, with our end if both have one; for its other columns their value wins. For a link our record wins. A
- * row that is not listed takes their value.
+ * A listed row was changed in the ledger and is not sent yet. If the file's row changed too: a fact that either has ended is ended, with
+ * the ledger's end if both have one; its other columns get the file's values. For a link the ledger's record wins. A row that is not listed
+ * gets the file's values.
  */
 import { bodyStatement, type FileRow, type Finding, isLink, type Kind, type RowName } from "../graph-row.ts";
 import { isColumns, readColumn } from "../json-column.ts";
@@ -63,14 +62,14 @@ export class GraphMerge {
     return result;
   }
 
-  /** Strikes the rows off the list, each only if it has not changed since it was read. */
+  /** Removes the rows from the list, each only if it has not changed since it was read. */
   done(rows: readonly (RowName & { seq: number })[]): void {
     this.#group(() => {
       for (const { kind, id, seq } of rows) this.#statements.done.run(kind, id, seq);
     });
   }
 
-  /** True when the ledger's row changed. */
+  /** Returns true when the ledger's row changed. */
   #takeRow(row: FileRow): boolean {
     const { listed, unlist } = this.#statements;
     const { kind, id, body } = row;
@@ -81,13 +80,13 @@ export class GraphMerge {
       unlist.run(kind, id);
       return false;
     }
-    // The row was deleted here: the removal is sent, unless the file's row is not the one we deleted.
+    // The ledger deleted this row. The removal is still sent, unless the file now has another row under this id.
     if (ours === undefined && entry !== undefined && (entry.gone === "" || entry.gone === body)) return false;
     const isTheirs = ours === undefined || (entry === undefined && !isReopened(kind, ours, body));
     const merged = isTheirs ? body : mergedBody(kind, ours, body);
     if (merged !== ours) this.#put.get(kind)?.run(id, ...valuesOf(kind, merged));
     else if (entry === undefined) this.#statements.list.run(kind, id);
-    // The trigger has listed what was written.
+    // The trigger has listed the written row.
     if (merged === body) unlist.run(kind, id);
     return merged !== ours;
   }
@@ -97,7 +96,7 @@ export class GraphMerge {
   }
 }
 
-/** Upstream never reopens a fact: a file in which it is open is an older file that somebody restored. */
+/** Returns true if the file has an ended fact as open. Upstream never reopens a fact, so somebody restored an older file. */
 function isReopened(kind: Kind, ours: string, theirs: string): boolean {
   const end = (body: string): unknown => columnsIn(body)[VALID_TO];
   return kind === "triple" && end(ours) !== null && end(theirs) === null;
@@ -113,19 +112,19 @@ function mergedBody(kind: Kind, ours: string, theirs: string): string {
   return [theirs, ours].find((body) => JSON.stringify(columnsIn(body)) === text) ?? text;
 }
 
-/** True for a row that upstream could not have made. */
+/** Returns true for a row that upstream could not have made. */
 function isBroken({ kind, body }: FileRow): boolean {
   if (isLink(kind)) return false;
   const required = kind === "entity" ? 1 : 3;
   return columnsIn(body).slice(0, required).includes(null);
 }
 
-/** The columns of a row's body, in the order of putSql. */
+/** Returns the columns of a row's body, in the order of putSql. */
 export function valuesOf(kind: Kind, body: string): unknown[] {
   return isLink(kind) ? [body] : columnsIn(body);
 }
 
-/** SQLite has made the array, of a row, or an image of a row. */
+/** Parses the array that SQLite made of a row or of a before-image. */
 function columnsIn(body: string): unknown[] {
   return readColumn("change.before", body, isColumns);
 }

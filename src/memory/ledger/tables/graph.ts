@@ -168,7 +168,7 @@ export class SqliteGraphTx implements GraphTx {
   }
 }
 
-/** The form of SQLite's CURRENT_TIMESTAMP, the default in upstream's tables: UTC, `YYYY-MM-DD HH:MM:SS`. */
+/** Formats a time like SQLite's CURRENT_TIMESTAMP, the default in upstream's tables: UTC, `YYYY-MM-DD HH:MM:SS`. */
 function timestamp(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 19).replace("T", " ");
 }

@@ -1,11 +1,11 @@
-/** Implements StandingTx over SQLite: what came of drawers, inside one write. Lives on the writer thread. */
+/** Implements StandingTx over SQLite: outcomes of drawers, inside one write. Lives on the writer thread. */
 import type { OutcomeSource, Scored, Standing, StandingTx, Telling } from "../../port/outcome.ts";
 import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
-import { STANDING_BODY } from "../schema/standing-schema.ts";
+import { STANDING_BODY } from "../schema/outcome-schema.ts";
 import { isPast, SCORED_OF, type ScoredRecord, type StandingRecord, toScored, toStanding } from "../standing-row.ts";
 
-/** Single outcomes of a drawer: each before-image of its standing holds all of them. */
+/** Most single outcomes kept per drawer. Each before-image of its standing has all of them. */
 const SCORED_KEPT = 50;
 /** Number of the newest outcomes that keep their questions, which are four times as long. */
 const QUESTIONS_KEPT = 15;

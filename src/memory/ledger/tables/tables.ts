@@ -1,7 +1,6 @@
 /**
- * The ledger's tables inside one write: drawers and sources here, the rest in the files beside. Collects which rows
- * changed and what they were before. Lives on the writer thread; write/transaction.ts adds forgetting and undo, which
- * work on these tables.
+ * The ledger's tables inside one write: drawers and sources; the files beside this one have the rest. Collects the changed rows and their
+ * before-images. Lives on the writer thread. write/group-commit.ts adds forgetting and undo, which use these tables.
  */
 import { bytesOf } from "../../../base/quantize.ts";
 import { invariant } from "../../../base/invariant.ts";
@@ -203,7 +202,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     this.#current.written.push(before.row);
   }
 
-  /** `isKnown`: the drawer was there before. A moved drawer's code is filed again as well: readers learn its new place from that. */
+  /** `isKnown`: the drawer existed before. A moved drawer's code is written again too, so that readers read its new place. */
   putStatic(row: number | bigint, text: string, isKnown: boolean): void {
     const made = this.staticCode?.(text);
     if (made === undefined) return;
@@ -211,7 +210,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     if (isKnown) this.#others.renewStatic.run(row);
   }
 
-  /** `isKnown`: the drawer may have some already. Returns true if the text has any. */
+  /** Replaces the other forms of a drawer's words. `isKnown`: the drawer existed before. Returns true if the text has other forms. */
   putForms(row: number | bigint, text: string, isKnown: boolean): boolean {
     if (this.formsOf === undefined) return false;
     if (isKnown) this.#others.dropForms.run(row);
@@ -224,7 +223,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     this.deleteDrawers([id]);
   }
 
-  /** Deletes all of them with one statement: SQLite writes the index of words to its tables before each statement. */
+  /** Deletes drawers with one statement, because SQLite flushes the full-text index before each statement. */
   deleteDrawers(ids: readonly string[]): void {
     const found = [...new Set(ids)].flatMap((id) => this.#find.get(id) ?? []);
     if (found.length === 0) return;
@@ -286,25 +285,25 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     this.touch();
   }
 
-  /** The answer of another memory to a call that is repeated here, if the drawer that it filed came along. */
+  /** Returns another memory's answer to a repeated call, if the drawer that the call filed was imported. */
   answerTo(key: string, fingerprint: string): { value: unknown } | undefined {
     const isHere = (id: string): boolean => this.findDrawer(id) !== undefined || this.slicesOf(id).length > 0;
     return this.imported.answerTo(key, fingerprint, isHere);
   }
 
-  /** Notes a change to a table that holds no drawers, so that the write does not count as one that did nothing. */
+  /** Counts a change to a table without drawers, so that the write does not count as unchanged. */
   touch(): void {
     this.#isHalfDone = true;
     this.#current.graph += 1;
   }
 
-  /** Rows changed by the write that is being applied. */
+  /** Returns how many rows the current write has changed. */
   changeCount(): number {
     const { added, written, removed, graph, closets } = this.#current;
     return added + written.length + removed.length + graph + closets;
   }
 
-  /** True when a failed write has already touched the ledger: only a rollback of the group takes that back. */
+  /** True if the current write has already changed the ledger. If it fails, the group must be rolled back. */
   get isHalfDone(): boolean {
     return this.#isHalfDone;
   }
@@ -318,7 +317,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     this.#forgetCurrent();
   }
 
-  /** Returns what the group has changed, and starts the next group empty. */
+  /** Returns the group's changes, and begins the next group without changes. */
   takeChanges(): Changes {
     const changes = this.#kept;
     this.#kept = noChanges();

@@ -1,7 +1,7 @@
 /**
- * Files rows that others wrote into the palace as drawers of the ledger. A batch is one transaction and can be repeated
- * without effect, so a kill is repaired by reading the palace again. Drawers that the ledger has not sent yet are newer
- * and stay. Used by group-commit.ts; mempalace/adopt reads the rows.
+ * Files rows that others wrote into the palace as drawers of the ledger. A batch is one transaction and can be repeated without effect, so
+ * a kill is repaired by reading the palace again. A drawer that the ledger has not sent yet is newer and is not overwritten. Used by
+ * group-commit.ts; mempalace/adopt reads the rows.
  */
 import { faultPoint } from "../../../base/fault-point.ts";
 import type { Changes, NewVector } from "../../port/ledger.ts";
@@ -91,7 +91,7 @@ export class RowAdopter {
     const isSame = isSameRow(known, { text, metadata });
     const isSent = !isListed && this.#hasVector.get(known.row) !== undefined;
     if (!isSent && !this.#tx.adopted.holds(id, known)) {
-      // A drawer without a vector was never sent: if it reads the same it came from the palace, else it is ours or
+      // A drawer without a vector was never sent. If both texts are equal, it came from the palace; otherwise it is the ledger's own or
       // newer.
       if (isSame && !isListed) this.#tx.adopted.put(id, known);
       return false;

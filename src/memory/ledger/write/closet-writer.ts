@@ -1,6 +1,6 @@
 /**
- * Writes closets beside the engine's writes: their vectors, what has reached the public palace, and what others have
- * there. It does for closets what group-commit.ts and adopt-rows.ts do for drawers. Lives on the writer thread.
+ * Stores the vectors of closets, notes which closets the public palace has, and adopts closets of other programs. It does for closets what
+ * group-commit.ts and adopt-rows.ts do for drawers. Lives on the writer thread.
  */
 import { faultPoint } from "../../../base/fault-point.ts";
 import type { NewVector } from "../../port/ledger.ts";
@@ -41,7 +41,7 @@ export class ClosetWriter {
     this.#remove = database.prepare("DELETE FROM closet WHERE id = ?");
   }
 
-  /** Drops a vector whose closet is deleted or has other text by now. Returns how many were filed. */
+  /** Stores vectors. Drops a vector whose closet is deleted or has another text now. Returns how many were filed. */
   storeVectors(vectors: readonly NewVector[], model: string): number {
     let filed = 0;
     this.#group(() => {
@@ -54,9 +54,8 @@ export class ClosetWriter {
   }
 
   /**
-   * Adopts rows that others have in the closets' collection, of whatever kind: MemPalace's own, a language model's, a
-   * diary day's, compressed drawers. They cannot be rebuilt here, since only their maker could. Returns how many were
-   * new or different.
+   * Adopts rows that others have in the closets' collection, of whatever kind: MemPalace's own, a language model's, a diary day's,
+   * compressed drawers. They cannot be rebuilt here, since only their maker could. Returns how many were new or different.
    */
   adopt({ rows, removed, model }: AdoptionBatch): number {
     let taken = 0;

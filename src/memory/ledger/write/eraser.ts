@@ -1,9 +1,8 @@
 /**
- * Removes deleted data from the ledger's bytes: full-text segments keep words of deleted rows until they are merged;
- * pages keep deleted cells, and copies of moved ones, until the file is rewritten; the log keeps pages until it is
- * truncated. It is slow, a full rewrite, and therefore runs only for forgotten texts or on request (`palace repair compact`).
- * Runs on the writer thread; after a kill at any step the list of what to erase is still there, and all of it is done
- * again.
+ * Removes deleted data from the ledger's bytes: full-text segments keep words of deleted rows until they are merged; pages keep deleted
+ * cells, and copies of moved ones, until the file is rewritten; the log keeps pages until it is truncated. It is slow, a full rewrite, and
+ * therefore runs only for forgotten texts or on request (`palace repair compact`). Runs on the writer thread; after a kill at any step the
+ * list of what to erase is still there, and all of it is done again.
  */
 import { statSync } from "node:fs";
 import { faultPoint } from "../../../base/fault-point.ts";
@@ -26,7 +25,7 @@ export class LedgerEraser {
     this.#group = group;
   }
 
-  /** The size of the ledger without its log, and how much of that is free. */
+  /** Returns the size of the ledger without its log, and how much of that is free. */
   space(): LedgerSpace {
     const [sizeBytes = 0, freeBytes = 0] = ["page_count", "freelist_count"].map(
       (count) => this.#pragmaNumber(count) * this.#pragmaNumber("page_size"),
@@ -64,7 +63,7 @@ export class LedgerEraser {
     return state?.busy === 0;
   }
 
-  /** Everything is erased: deletes the list of it too. */
+  /** Called after everything is erased. Deletes the list of what to erase. */
   done(seq: number): void {
     const database = this.#database;
     // The deleted list is overwritten with zeros, because no rewrite follows.

@@ -6,12 +6,12 @@
 import type { LedgerDatabase } from "../open.ts";
 import type { LedgerTables } from "../tables/tables.ts";
 
-/** Rises when index/lexical/cut.ts makes other words of the same text. */
+/** Version of the rules in index/lexical/cut.ts. Raise it if they make other words of the same text. */
 const FORMS_VERSION = 1;
-/** In `meta`: the version, and the last row that has its words, or `done`. */
+/** Key in `meta` for the version and the last row that is done, or `done`. */
 export const FORMS_KEY = "forms";
 const DONE = "done";
-/** Drawers of one step: some milliseconds. */
+/** Drawers of one step, which takes some milliseconds. */
 const DRAWERS_PER_PASS = 200;
 
 type Tables = Pick<LedgerTables, "formsOf" | "putForms">;

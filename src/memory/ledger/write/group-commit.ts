@@ -1,14 +1,14 @@
 /**
- * The one writer of the ledger: groups of writes become one fsynced transaction. Lives on the writer thread; the
- * thread's entry (broker/palace/writer-thread.ts) gives it the engine's `apply` and feeds it.
+ * The only writer of the ledger: it commits a group of writes as one fsynced transaction. Lives on the writer thread; the thread's entry
+ * (broker/palace/writer-thread.ts) gives it the engine's `apply` and feeds it.
  *
  * One group goes through these steps, with the fault points of the kill test between them:
  *   begin → for each write { look up its key → apply → journal } → commit → sync the log → answer
- * A kill before the commit leaves nothing of the group, a kill after it leaves all; a write is acknowledged only after
- * the sync. The writer calls fdatasync itself: SQLite as it is built for Node calls fsync, which also writes the log's
- * time stamps and costs a third more a write here, and a journal commit more on most file systems. Vectors and the
- * outbox's entries are not synced: those that a power cut takes are made again, and it never takes a later write
- * without the earlier ones.
+ * After a kill before the commit the ledger has none of the group, after a later kill all of it. A write is acknowledged only
+ * after the sync. The writer calls fdatasync itself: SQLite as it is built for Node calls fsync, which also writes the log's
+ * time stamps and makes a write a third slower here, and costs a journal commit on most file systems. Vectors and the
+ * outbox's entries are not synced: after a power cut the broker makes lost ones again. A power cut never loses a write
+ * without all later ones.
  */
 import { closeSync, openSync, statSync } from "node:fs";
 import { type Moment, passedMs } from "../../../base/uptime.ts";
@@ -20,39 +20,52 @@ import type { AdoptionBatch } from "../../port/public-palace.ts";
 import { PalaceError } from "../../../base/errors.ts";
 import { SOURCE_PARTS_KEPT_MS } from "../../../protocol/limits.ts";
 import { RPC } from "../../../protocol/spec.ts";
+import { SqliteForget } from "../forget/forget.ts";
 import { fingerprintOf, Journal, type Retention } from "../history/journal.ts";
+import { SqliteUndo } from "../history/undo.ts";
 import { openForWriting, translateError, type LedgerDatabase } from "../open.ts";
 import { DRAWERS } from "../outbox-kinds.ts";
 import { GraphMerge } from "../tables/graph-merge.ts";
-import { noChanges } from "../tables/tables.ts";
+import { LedgerTables, noChanges } from "../tables/tables.ts";
 import { RowAdopter } from "./adopt-rows.ts";
 import { ClosetWriter } from "./closet-writer.ts";
 import { LedgerEraser } from "./eraser.ts";
 import { Maintenance } from "./maintenance.ts";
 import { OutboxList } from "./outbox-list.ts";
 import { Reindex } from "./reindex.ts";
-import { SqliteLedgerTx } from "./ledger-tx.ts";
 import { WriteAheadLog } from "./write-ahead-log.ts";
 
 /** Applies one write for the engine: returns the value to answer and whether anything changed. */
 export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
 
-/** Interval at which the writer looks for what is too old. */
+/** Interval at which the writer deletes old keys and before-images, ms. */
 const PRUNE_EVERY_MS = 3_600_000;
 /**
- * The first look may advance the clock that counts by at most this much, and a look after a time without a running machine,
- * too: a clock set years ahead must not expire every key at once.
+ * Most time by which one pruning may advance the counted clock, ms. It bounds the first pruning and one after the machine was off: a clock
+ * set years ahead must not expire every key at once.
  */
 const PRUNE_STEP_MAX_MS = 86_400_000;
-/** Any other look advances it this many times as fast as time has really passed, until it has caught up. */
+/** Factor by which any other pruning may advance the counted clock faster than time has passed, until it has caught up. */
 const PRUNE_SPEED_MAX = 2;
+
+/** Implements LedgerTx over SQLite: the tables with forgetting and undo, inside one write. */
+class SqliteLedgerTx extends LedgerTables implements LedgerTx {
+  readonly forget: SqliteForget;
+  readonly undo: SqliteUndo;
+
+  constructor(database: LedgerDatabase, derived?: Derived) {
+    super(database, derived);
+    this.forget = new SqliteForget(database, this);
+    this.undo = new SqliteUndo(database, this);
+  }
+}
 
 export class LedgerWriter {
   readonly #file: string;
   readonly #inode: number;
   readonly #database: LedgerDatabase;
   readonly #wal: WriteAheadLog;
-  /** For reading only: outside of a group nothing may be changed through it. */
+  /** For reading only. All changes must be in a group. */
   readonly tx: SqliteLedgerTx;
   readonly #adopter: RowAdopter;
   readonly #apply: ApplyWrite;
@@ -60,18 +73,15 @@ export class LedgerWriter {
   readonly #maintenance: Maintenance;
   /** Time of the last pruning, by the monotonic clock. */
   #prunedAt = Number.NEGATIVE_INFINITY;
-  /** Erases what is forgotten from the file itself. */
+  /** Erases forgotten texts from the file's bytes. */
   readonly eraser: LedgerEraser;
-  /** Merges upstream's graph files, and notes what has reached them. */
+  /** Merges upstream's graph files, and notes the rows that are in them. */
   readonly graph: GraphMerge;
   readonly closets: ClosetWriter;
   readonly outbox: OutboxList;
   readonly reindex: Reindex;
   #log: number | undefined;
-  /**
-   * Set when the log could not be synced: a later successful sync would prove nothing (Source:
-   * lwn.net/Articles/752063).
-   */
+  /** Set when the log could not be synced: a later successful sync would prove nothing (Source: lwn.net/Articles/752063). */
   #unsynced: PalaceError | undefined;
   readonly #statements;
 
@@ -140,9 +150,8 @@ export class LedgerWriter {
   }
 
   /**
-   * Returns undefined when a write failed half-way: it is in `refused` now, and the group has to be applied again. A
-   * savepoint for each write would do as well, but FTS5 writes its collected words out at each one, and failing
-   * half-way is rare.
+   * Returns undefined when a write failed half-way: it is in `refused` now, and the group has to be applied again. A savepoint for each
+   * write would do as well, but FTS5 writes its collected words out at each one, and failing half-way is rare.
    */
   #applyAll(calls: readonly WriteCall[], refused: Map<WriteCall, WriteOutcome>): WriteOutcome[] | undefined {
     const outcomes: WriteOutcome[] = [];
@@ -172,8 +181,8 @@ export class LedgerWriter {
     try {
       const value = this.#apply(this.tx, call);
       faultPoint("commit.after-apply");
-      // A repeatable call is journaled even if it changed nothing: a delete that found nothing must not delete what
-      // somebody filed before the repeat.
+      // A repeatable call is journaled even if it changed no row: a repeated delete that found no drawer must not delete a drawer that
+      // somebody filed meanwhile.
       if (call.isRepeatable || this.tx.changeCount() > 0)
         this.#journal.add(call, fingerprint, value, this.tx.images.take());
       this.tx.keepChanges();
@@ -185,7 +194,7 @@ export class LedgerWriter {
     }
   }
 
-  /** Files vectors; drops one whose drawer is deleted or has other text by now. */
+  /** Stores vectors. Drops a vector whose drawer is deleted or has another text now. */
   storeVectors(vectors: readonly NewVector[], model: string): Changes {
     const written: number[] = [];
     this.#group(() => {
@@ -197,7 +206,7 @@ export class LedgerWriter {
     return { ...noChanges(), written };
   }
 
-  /** Adopts what others wrote into the palace; see adopt-rows.ts. */
+  /** Adopts rows that other programs wrote into the palace; see adopt-rows.ts. */
   adopt(batch: AdoptionBatch): { taken: number; changes: Changes } {
     return this.#adopter.commit(
       batch,
@@ -211,7 +220,7 @@ export class LedgerWriter {
     if (this.#statements.getMeta.get("model") === undefined) this.#statements.putMeta.run("model", model);
   }
 
-  /** Returns false when its drawer is deleted or has other text by now. */
+  /** Returns false if the drawer is deleted or has another text now. */
   #putVector({ row, textVersion: version, vector }: NewVector): boolean {
     const { textVersion, putVector, putCode } = this.#statements;
     if (textVersion.get(row) !== version) return false;
@@ -239,8 +248,8 @@ export class LedgerWriter {
   }
 
   /**
-   * Does one bounded step of pruning the journal; true if there is more. `now`: ms by the machine's clock, believed up
-   * to `stepMs` beyond the last look.
+   * Does one bounded step of pruning the journal; true if there is more. `now`: the machine's clock, ms; it counts up to `stepMs` beyond
+   * the last pruning.
    */
   prune(retention: Retention, now: number, stepMs = PRUNE_STEP_MAX_MS): boolean {
     let more = false;
@@ -258,10 +267,7 @@ export class LedgerWriter {
     this.#database.pragma("shrink_memory");
   }
 
-  /**
-   * Closes the database. Closing deletes the write-ahead log by its path, so this must not happen if another ledger is
-   * at that path by now.
-   */
+  /** Closes the database. Closing deletes the write-ahead log by its path, so do not call this if another ledger is at that path. */
   close(): void {
     if (this.#log !== undefined) closeSync(this.#log);
     if (this.#isPresent()) this.#database.close();
@@ -296,8 +302,8 @@ export class LedgerWriter {
   }
 
   /**
-   * Refuses to write where nobody finds it again: the ledger, or its log, was deleted or replaced. It first
-   * saves the writes of a deleted log. Errors: PALACE_GONE, STORE_*.
+   * Refuses to write if the ledger or its log was deleted or replaced, because the write would be lost. It first saves the writes of a
+   * deleted log. Errors: PALACE_GONE, STORE_*.
    */
   assertPresent(): void {
     if (this.#unsynced !== undefined) throw this.#unsynced;
@@ -311,7 +317,7 @@ export class LedgerWriter {
   }
 }
 
-/** The outcome of a write that threw. */
+/** Returns the outcome of a write that threw. */
 export function failed(error: unknown): WriteOutcome {
   if (error instanceof PalaceError) {
     return {
@@ -331,7 +337,7 @@ export function failed(error: unknown): WriteOutcome {
 
 function isStoreError(error: unknown): boolean {
   const code = (error as { code?: unknown }).code;
-  // A violated constraint or an unfit value concerns only the write that brought it.
+  // A violated constraint or an invalid value fails only its own write.
   return (
     typeof code === "string" &&
     /^(SQLITE_|E[A-Z]+$)/.test(code) &&

@@ -1,20 +1,20 @@
 /**
- * Work that waits for a quiet moment: the whole-source full text of changed sources, merging full-text segments,
- * static vectors and forms of words of older drawers, freeing pages. It is apart from the write path because a source is indexed as a whole each time: one that grows
- * drawer by drawer would cost the square of its size. Used by group-commit.ts on the writer thread.
+ * Background work on the ledger: the whole-source full text of changed sources, merging full-text segments, static vectors and forms of
+ * words of older drawers, freeing pages. Writes do not index sources, because a source is always indexed as a whole: if it grows drawer by
+ * drawer, that would cost the square of its size. Used by group-commit.ts on the writer thread.
  */
 import type { LedgerDatabase } from "../open.ts";
 import type { LedgerTables } from "../tables/tables.ts";
 import { FormBacklog } from "./form-backlog.ts";
 
 const SOURCES_PER_PASS = 16;
-/** Drawers that get their static vector in one step: some 30 milliseconds. */
+/** Drawers that get their static vector in one step, which takes some 30 ms. */
 const CODES_PER_PASS = 200;
-/** Pages of full-text segments merged in one step: some milliseconds. */
+/** Pages of full-text segments merged in one step, which takes some milliseconds. */
 const MERGE_PAGES = 64;
-/** Pages freed in one step: some milliseconds. */
+/** Pages freed in one step, which takes some milliseconds. */
 const FREED_PAGES = 256;
-/** Free pages that stay for coming writes: 4 MB, or an eighth of a larger file. */
+/** Fewest free pages kept for the next writes: 4 MB; an eighth of a larger file. */
 const FREE_KEPT_MIN = 1_024;
 const FREE_KEPT_PART = 8;
 
@@ -26,7 +26,7 @@ export class Maintenance {
   readonly #tables: Tables;
   readonly #forms: FormBacklog;
   readonly #statements;
-  /** Row up to which every drawer has a static vector; Infinity once all have: from then on each write brings its own. */
+  /** Row up to which every drawer has a static vector. Infinity once all have one, because each later write makes its own. */
   #codedTo = 0;
 
   /** `group` runs the work in a transaction of the ledger. */
@@ -75,10 +75,7 @@ export class Maintenance {
     );
   }
 
-  /**
-   * Frees pages that a large undo or a deleted source left. A ledger without auto_vacuum keeps them until it is
-   * rewritten.
-   */
+  /** Returns free pages to the file system. A ledger without auto_vacuum keeps them until it is rewritten. */
   #freePages(): boolean {
     const [free = 0, all = 0] = ["freelist_count", "page_count"].map(
       (name) => this.#database.pragma(name, { simple: true }) as number,
@@ -88,7 +85,7 @@ export class Maintenance {
     return (this.#database.pragma("freelist_count", { simple: true }) as number) < free;
   }
 
-  /** True if there is more. */
+  /** Returns true if there is more. */
   indexSources(): boolean {
     const { dirtySources, cleanSource, sourceRow, makeSource, dropSource, sourceTexts, dropSourceText, putSourceText } =
       this.#statements;
@@ -110,16 +107,16 @@ export class Maintenance {
     return true;
   }
 
-  /** A source's index has no second table: its words of other forms follow its text. */
+  /** Returns the text followed by the other forms of its words, because a source's index has no second table for them. */
   #withForms(text: string): string {
     return `${text}\n${this.#tables.formsOf?.(text) ?? ""}`;
   }
 
-  /** True if there is more. */
+  /** Returns true if there is more. */
   #codeDrawers(): boolean {
     const { uncoded, nextUncoded } = this.#statements;
     if (this.#codedTo === Number.POSITIVE_INFINITY || this.#tables.staticCode === undefined) return false;
-    // Counting is much cheaper than reading all texts of a palace that lacks no vector.
+    // Counts first: that is much cheaper than reading all texts if no vector is missing.
     const isDone = this.#codedTo === 0 && uncoded.get() === 0;
     const drawers = isDone ? [] : nextUncoded.all(this.#codedTo);
     if (drawers.length > 0)
@@ -130,7 +127,7 @@ export class Maintenance {
     return drawers.length > 0;
   }
 
-  /** FTS5 tells by the number of changes whether it found anything to merge. */
+  /** Merges segments. FTS5 reports by the number of changes whether there was a segment to merge. */
   #mergeSegments(): boolean {
     const { totalChanges, mergeSegments } = this.#statements;
     const before = totalChanges.get() ?? 0;

@@ -1,6 +1,6 @@
 /**
- * The list of drawers or closets that the public palace does not have yet: triggers add to it on every write; this file
- * strikes entries off and lists them again. Lives on the writer thread.
+ * The list of drawers or closets that the public palace does not have yet. Triggers add entries at every write; this file removes entries
+ * and adds them again. Lives on the writer thread.
  */
 import type { LedgerDatabase } from "../open.ts";
 import type { OutboxKind } from "../outbox-kinds.ts";
@@ -37,7 +37,7 @@ export class OutboxList {
     return this.#statements.has.get(id) !== undefined;
   }
 
-  /** Strikes the entry off: the palace holds it as it is. */
+  /** Removes the entry, because the palace has the row in this state. */
   unlist(id: string): void {
     this.#statements.unlist.run(id);
   }
@@ -48,7 +48,7 @@ export class OutboxList {
     });
   }
 
-  /** Lists everything again when the palace is not the one that was written to so far. */
+  /** Lists every row again if the palace is another one than before. */
   retarget(target: string): void {
     const { getMeta, putMeta, listAll } = this.#statements;
     const before = getMeta.get(this.#target);
@@ -59,7 +59,7 @@ export class OutboxList {
     });
   }
 
-  /** Lists again what the palace has lost. Entries without a vector are listed once they have one. */
+  /** Lists the rows again that the palace has lost. Entries without a vector are listed once they have one. */
   resend(ids: readonly string[] | "all"): void {
     const { listAll, listOne } = this.#statements;
     this.#group(() => {
@@ -70,8 +70,8 @@ export class OutboxList {
 }
 
 /**
- * The palace's own files hold what was adopted from them, and the reconciler sends what they lack, also when a repair
- * has rebuilt their collection. Only after another target can the folder hold something older than the ledger.
+ * Returns true if the palace is in the same folder as before, even if a repair rebuilt its collection. Its files then have the adopted
+ * rows, and the reconciler sends the missing ones. Only another folder may have older rows than the ledger.
  */
 function isKnownFolder(before: string | undefined, target: string): boolean {
   const folder = (name: string): string => name.slice(0, name.lastIndexOf("#"));

@@ -1,13 +1,12 @@
 /**
- * Rebuilds what the ledger derives from its own drawers: full text, counts of places, quantized vectors, the list of
- * texts to embed. Each step is one transaction, so a kill leaves the old or the new. Runs on the writer thread, between
- * writes.
+ * Rebuilds data that the ledger derives from its drawers: full text, counts of places, quantized vectors, the list of texts to embed. Each
+ * step is one transaction, so a kill leaves the old state or the new one. Runs on the writer thread, between writes.
  */
 import { bytesOf, quantize } from "../../../base/quantize.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { FORMS_KEY } from "./form-backlog.ts";
 
-/** Quantized vectors checked in one transaction: some milliseconds, for which a write may have to wait. */
+/** Quantized vectors checked in one transaction. A write may have to wait for it, some milliseconds. */
 const CODES_PER_STEP = 500;
 
 export class Reindex {
@@ -63,9 +62,7 @@ export class Reindex {
     return found;
   }
 
-  /**
-   * Checks the quantized vectors after `afterRow`: returns the rows that were wrong, and where to go on; 0 = all done.
-   */
+  /** Checks the quantized vectors after `afterRow`: returns the rows that were wrong, and where to go on; 0 = all done. */
   codes(afterRow: number): { written: number[]; next: number } {
     const written: number[] = [];
     let next = 0;

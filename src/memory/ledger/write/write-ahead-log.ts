@@ -1,6 +1,6 @@
 /**
- * Notices that somebody deleted or replaced SQLite's write-ahead log (`FILE-wal`) beside the one connection that writes, and
- * saves what the log holds. A commit into a log without a name is lost with the process. Made once for each connection.
+ * Notices that somebody deleted or replaced SQLite's write-ahead log (`FILE-wal`) beside the one connection that writes, and saves the
+ * log's writes. A commit into a log without a name is lost with the process. Made once for each connection.
  */
 import { statSync } from "node:fs";
 import { PalaceError } from "../../../base/errors.ts";
@@ -14,7 +14,7 @@ export class WriteAheadLog {
   /** SQLite makes the log when it opens the file in WAL mode, and keeps it until it closes it. */
   readonly #inode: bigint | undefined;
 
-  /** Begins when `database` has `file` open in WAL mode. Messages call its log `name`. */
+  /** `database` must have `file` open in WAL mode. Messages call its log `name`. */
   constructor(database: LedgerDatabase, file: string, name: string) {
     this.#database = database;
     this.#file = `${file}-wal`;
@@ -26,7 +26,7 @@ export class WriteAheadLog {
     return this.#inodeNow() === this.#inode;
   }
 
-  /** Saves the writes of a log that is gone, and refuses the next one. Errors: PALACE_GONE, those of `save`. */
+  /** If the log was deleted, saves its writes and refuses the next one. Errors: PALACE_GONE, those of `save`. */
   assertPresent(): void {
     if (this.isPresent()) return;
     this.save();
@@ -38,12 +38,12 @@ export class WriteAheadLog {
   }
 
   /**
-   * Copies the log into its file and empties it, so that nobody can put an old log back. The connection still has it open,
-   * also where its name was deleted. Errors: STORE_UNAVAILABLE, SQLite's.
+   * Copies the log into the ledger and empties it, so that nobody can put an old log back. The connection still has the log open, even if
+   * its name was deleted. Errors: STORE_UNAVAILABLE, SQLite's.
    */
   save(): void {
     const [state] = this.#database.pragma("wal_checkpoint(TRUNCATE)") as { log: number; checkpointed: number }[];
-    // Both are -1 where another process does the same just now. A reader only keeps it from being emptied.
+    // Both numbers are -1 while another process does the same. A reader only prevents emptying the log.
     if (state !== undefined && state.log >= 0 && state.log === state.checkpointed) return;
     throw new PalaceError(
       "STORE_UNAVAILABLE",

@@ -75,9 +75,11 @@ function migrate(database: ChromaDatabase): void {
     CREATE TABLE acquire_write (id INTEGER PRIMARY KEY, lock_status INTEGER NOT NULL);
     INSERT INTO acquire_write VALUES (1, 1);`);
   const record = database.prepare("INSERT INTO migrations VALUES (?, ?, ?, ?, ?)");
-  for (const { dir, version, filename, sql } of MIGRATIONS) {
-    database.exec(sql);
-    record.run(dir, version, filename, sql, hash("md5", sql));
+  for (const [dir, files] of Object.entries(MIGRATIONS)) {
+    for (const [filename, sql] of Object.entries(files)) {
+      database.exec(sql);
+      record.run(dir, parseInt(filename, 10), filename, sql, hash("md5", sql));
+    }
   }
   database
     .prepare("INSERT INTO embeddings_queue_config VALUES (1, ?)")

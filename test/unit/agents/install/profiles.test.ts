@@ -55,7 +55,7 @@ test("an entry has the full paths of Node and of our file, and counts as drifted
   for (const agent of AGENTS) {
     install(agent, old, false);
     expect([wiringOf(agent, old), wiringOf(agent, now)], agent).toEqual(["wired", "drifted"]);
-    // Expects this also without our record.
+    // The wiring also counts as drifted if our record is deleted.
     rmSync(join(home, "state"), { recursive: true });
     expect(wiringOf(agent, now), agent).toBe("drifted");
     install(agent, now, false);

@@ -1,0 +1,123 @@
+/**
+ * The ledger's tables of outcome memory: conversations, standings, outcomes with their questions, and Roampal's graphs. Only
+ * the graphs have words of the user. Imported by schema.ts; a ledger of an older version runs the same text as its migration.
+ */
+
+/** Value in the id column of `shown` that resets what was shown before its turn. */
+export const ANEW = "";
+
+export const CONVERSATION_SCHEMA = `
+-- One row a conversation. "exchange": the drawer of the last question and answer; "scored": drawers
+-- that have had their score in this turn, as JSON. Nothing here is taken back by undo: it tells what
+-- an agent has seen.
+CREATE TABLE IF NOT EXISTS conversation (
+  id TEXT PRIMARY KEY,
+  agent TEXT NOT NULL,
+  turn INTEGER NOT NULL,
+  is_completed INTEGER NOT NULL,
+  is_asked INTEGER NOT NULL,
+  is_scored INTEGER NOT NULL,
+  exchange TEXT,
+  scored TEXT NOT NULL,
+  at_ms INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;
+
+-- What an agent was shown, each drawer once a conversation, with the turn. A row without a drawer
+-- stands for all of it: what was shown before that turn is no longer before the agent's eyes.
+CREATE TABLE IF NOT EXISTS shown (
+  conversation TEXT NOT NULL,
+  id TEXT NOT NULL,
+  turn INTEGER NOT NULL,
+  PRIMARY KEY (conversation, id)
+) WITHOUT ROWID, STRICT;
+CREATE INDEX IF NOT EXISTS shown_id ON shown (id);
+CREATE TRIGGER IF NOT EXISTS conversation_gone AFTER DELETE ON conversation BEGIN
+  DELETE FROM shown WHERE conversation = old.id;
+END;
+`;
+
+/** One row for each drawer that was ever judged. */
+export const STANDING_SCHEMA = `
+-- "past": the last outcomes as JSON, newest last. The row goes with its drawer (LedgerTables.deleteDrawer).
+CREATE TABLE IF NOT EXISTS standing (
+  id TEXT PRIMARY KEY,
+  score REAL NOT NULL,
+  uses INTEGER NOT NULL,
+  successes REAL NOT NULL,
+  last_used_ms INTEGER,
+  past TEXT NOT NULL
+) WITHOUT ROWID, STRICT;
+`;
+
+/**
+ * SQL that turns a row into one JSON array without rounding numbers. Its last element has the drawer's single outcomes, each with its
+ * question. A row without outcomes, and an outcome without a question, have the form of older versions, so that older writes can still be
+ * undone.
+ */
+export const STANDING_BODY = `CASE WHEN EXISTS (SELECT 1 FROM scored WHERE scored.id = standing.id)
+  THEN json_array(score, uses, successes, last_used_ms, json(past), json((
+    SELECT json_group_array(json(CASE WHEN q.id IS NULL
+      THEN json_array(s.at_ms, s.outcome, source, weight, conversation, exchange)
+      ELSE json_array(s.at_ms, s.outcome, source, weight, conversation, exchange,
+        json_array(context, collection, json(concepts))) END) ORDER BY s.nth)
+      FROM scored s LEFT JOIN question q ON q.id = s.id AND q.nth = s.nth WHERE s.id = standing.id)))
+  ELSE json_array(score, uses, successes, last_used_ms, json(past)) END`;
+
+/** Single outcomes of drawers, each with its time and source. */
+export const SCORED_SCHEMA = `
+-- "nth": in the order in which they were told. Rows go with their standing, whose before-image holds them.
+CREATE TABLE IF NOT EXISTS scored (
+  id TEXT NOT NULL,
+  nth INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL,
+  outcome TEXT NOT NULL,
+  source TEXT NOT NULL,
+  weight REAL NOT NULL,
+  conversation TEXT,
+  exchange TEXT,
+  PRIMARY KEY (id, nth)
+) WITHOUT ROWID, STRICT;
+`;
+
+/** Questions for which memories were shown: the kind of talk, the collection, and numbers for the question's concepts. */
+export const QUESTION_SCHEMA = `
+-- One row an outcome whose question is known, and goes with it. "collection": where the memory was then; "concepts": a JSON array of
+-- whole numbers (learning/question/question.ts).
+CREATE TABLE IF NOT EXISTS question (
+  id TEXT NOT NULL,
+  nth INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL,
+  outcome TEXT NOT NULL,
+  context TEXT NOT NULL,
+  collection TEXT NOT NULL,
+  concepts TEXT NOT NULL,
+  PRIMARY KEY (id, nth)
+) WITHOUT ROWID, STRICT;
+CREATE INDEX IF NOT EXISTS question_context ON question (context, collection, at_ms, outcome);
+CREATE TRIGGER IF NOT EXISTS scored_gone AFTER DELETE ON scored BEGIN
+  DELETE FROM question WHERE id = old.id AND nth = old.nth;
+END;
+
+-- The questions with a concept, by their time. Triggers alone write it, so that it is in step whoever writes those.
+CREATE TABLE IF NOT EXISTS question_concept (
+  concept INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  nth INTEGER NOT NULL,
+  PRIMARY KEY (concept, at_ms, id, nth)
+) WITHOUT ROWID, STRICT;
+CREATE TRIGGER IF NOT EXISTS question_new AFTER INSERT ON question BEGIN
+  INSERT OR IGNORE INTO question_concept SELECT value, new.at_ms, new.id, new.nth FROM json_each(new.concepts);
+END;
+CREATE TRIGGER IF NOT EXISTS question_gone AFTER DELETE ON question BEGIN
+  DELETE FROM question_concept
+    WHERE concept IN (SELECT value FROM json_each(old.concepts)) AND at_ms = old.at_ms AND id = old.id AND nth = old.nth;
+END;
+`;
+
+/** Entries of Roampal's graphs. */
+export const CARRIED_SCHEMA = `
+-- One row an entry. "id": a JSON array of the file, the section and the name, so that rows of a section follow each other; of the file
+-- and the section where that has no names, of the file where it is empty. "value": JSON, with the words of users.
+CREATE TABLE IF NOT EXISTS carried_graph (id TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID, STRICT;
+`;
