@@ -110,7 +110,7 @@ function readUnit({ file }: Unit): string | undefined {
   );
 }
 
-/** Returns a file's text, or undefined if there is no file. Returns an empty text for a link or a folder, which we never write. */
+/** Returns a file's text; undefined if there is no file, and an empty text for a link or a folder. */
 function contentOf(file: string): string | undefined {
   const stat = lstatSync(file, { throwIfNoEntry: false });
   if (stat === undefined) return undefined;
