@@ -110,7 +110,7 @@ function readUnit({ file }: Unit): string | undefined {
   );
 }
 
-/** Returns a file's text; undefined if there is no file, and an empty text for a link or a folder. */
+/** Reads a file's text; undefined if the file is missing. A link counts as empty, because a write would replace it. */
 function contentOf(file: string): string | undefined {
   const stat = lstatSync(file, { throwIfNoEntry: false });
   if (stat === undefined) return undefined;
