@@ -72,16 +72,18 @@ export function apply({ unit, action, commands }: AtLogin, env: Env): Done {
 
 /**
  * Runs `ensure`, which waits for a broker. Before that it starts the service, by the plan or if there is one, and until the service's broker
- * answers no client starts another one. `done` is what became of the plan.
+ * answers no client starts another one. Where the service does not start, `ensure` starts a broker. `done`: outcome of the plan.
  */
 export async function ensureByService<T>(
   config: Config,
   plan: AtLogin | undefined,
   ensure: () => Promise<T>,
 ): Promise<{ found: T; done?: Done }> {
+  const command = plan === undefined ? serviceCommand(config) : undefined;
+  if (plan === undefined && command === undefined) return { found: await ensure() };
   const isMarked = takeStarting(config.paths, START_MARK_MS);
   try {
-    const done = plan === undefined ? startService(config) : apply(plan, config.env);
+    const done = plan === undefined ? runAll(command ?? [], [], config.env) : apply(plan, config.env);
     if (isMarked && done.failed !== undefined) dropStarting(config.paths);
     const found = await ensure();
     return plan === undefined ? { found } : { found, done };
@@ -90,13 +92,11 @@ export async function ensureByService<T>(
   }
 }
 
-/** Starts the service of an earlier `palace start --at-login`. Where that fails, the client starts a broker by itself. */
-function startService(config: Config, platform = process.platform): Done {
-  const none = { failed: { why: "there is no service", type: "palace start --at-login" } };
-  if (platform !== "linux" && platform !== "darwin") return none;
+/** Returns the command that starts the service of an earlier `palace start --at-login`; undefined without a service. */
+function serviceCommand(config: Config, platform = process.platform): AtLogin["commands"] | undefined {
+  if (platform !== "linux" && platform !== "darwin") return undefined;
   const unit = makeUnit(managerOf(platform, config), config);
-  if (!isOurs(contentOf(unit.file) ?? "")) return none;
-  return runAll(startCommands(unit, false).slice(-1), [], config.env);
+  return isOurs(contentOf(unit.file) ?? "") ? startCommands(unit, false).slice(-1) : undefined;
 }
 
 /** Reads the file that is there. Errors: CONFIG_USAGE if it is not ours. */
