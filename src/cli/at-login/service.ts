@@ -14,7 +14,7 @@ import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { quoted } from "../../base/shell-word.ts";
 import { dropStarting, takeStarting, unwritable } from "../../base/state-files.ts";
-import { brokerCommand, isOurs, makeUnit, managerOf, type Unit } from "./unit.ts";
+import { brokerCommand, hasManager, isOurs, makeUnit, managerOf, type Unit } from "./unit.ts";
 
 /** Plan for the file and its service. */
 export type AtLogin = Readonly<{
@@ -45,6 +45,7 @@ export function planStart(config: Config, platform = process.platform): AtLogin 
 
 /** Plans the undoing; undefined if no file is there. Errors: CONFIG_USAGE for a file of somebody else. */
 export function planStop(config: Config, platform = process.platform): AtLogin | undefined {
+  if (!hasManager(platform)) return undefined;
   const unit = makeUnit(managerOf(platform, config), config);
   if (readUnit(unit) === undefined) return undefined;
   return { unit, action: "remove", commands: stopCommands(unit) };
@@ -94,7 +95,7 @@ export async function ensureByService<T>(
 
 /** Returns the command that starts the service of an earlier `palace start --at-login`; undefined without a service. */
 function serviceCommand(config: Config, platform = process.platform): AtLogin["commands"] | undefined {
-  if (platform !== "linux" && platform !== "darwin") return undefined;
+  if (!hasManager(platform)) return undefined;
   const unit = makeUnit(managerOf(platform, config), config);
   return isOurs(contentOf(unit.file) ?? "") ? startCommands(unit, false).slice(-1) : undefined;
 }

@@ -46,6 +46,10 @@ export type Unit = Readonly<{
   left: readonly string[];
 }>;
 
+export function hasManager(platform: NodeJS.Platform): boolean {
+  return platform === "linux" || platform === "darwin";
+}
+
 /** Returns the service manager of a platform. Errors: CONFIG_USAGE, with the command for another one. */
 export function managerOf(platform: NodeJS.Platform, config: Config): Manager {
   if (platform === "linux") return "systemd";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { isOurs, makeUnit, managerOf, type Unit } from "../../../src/cli/at-login/unit.ts";
-import { planStart } from "../../../src/cli/at-login/service.ts";
+import { planStart, planStop } from "../../../src/cli/at-login/service.ts";
 import { executable } from "../../../src/cli/executable.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 import type { Env } from "../../../src/config/env.ts";
@@ -112,6 +112,7 @@ test("the unit has the broker's variables and settings that are set, but no secr
 test("a broker elsewhere and an unknown system are refused with the next command", () => {
   const config = loadConfig({ HOME: home, MEMPALACE_BROKER: "http://elsewhere:7780" });
   expect(() => planStart(config)).toThrow(/does not run on this machine.*http:\/\/elsewhere:7780/);
+  expect(planStop(loadConfig({ HOME: home }), "freebsd")).toBeUndefined();
   expect(() => managerOf("freebsd", loadConfig({ HOME: home }))).toThrow(
     expect.objectContaining({ code: "CONFIG_USAGE", hint: expect.stringMatching(/mempalace-broker\S* --at-login$/) }),
   );
