@@ -34,10 +34,11 @@ import { logFile } from "../cli/terminal/log-rotation.ts";
 /** Longest wait for a slow reader of the log: the next broker waits for the lock meanwhile. */
 const READERS_MAX_MS = 1_000;
 
-const HELP = `usage: mempalace-broker --ensure | --foreground [--palace DIR] [--new]
+const HELP = `usage: mempalace-broker --ensure | --foreground | --at-login [--palace DIR] [--new]
 
   --ensure      make sure a broker runs (start one if not) and print its endpoint as one JSON line
   --foreground  be the broker, log to stderr; ends on SIGTERM or Ctrl-C after finishing what it has accepted
+  --at-login    the same for a service manager: log to the file of \`palace logs\`, and end at once after \`palace stop\`
   --palace DIR  the palace's folder (default: MEMPALACE_PALACE_PATH, else MEMPALACE_PATH, else ~/.mempalace)
   --new         begin an empty palace where one existed before and is gone
   --version     print the version
@@ -52,6 +53,7 @@ async function main(): Promise<number> {
       ensure: { type: "boolean" },
       foreground: { type: "boolean" },
       "on-demand": { type: "boolean" },
+      "at-login": { type: "boolean" },
       palace: { type: "string" },
       new: { type: "boolean" },
       version: { type: "boolean" },
@@ -59,7 +61,7 @@ async function main(): Promise<number> {
     },
   });
   if (values.version) return print(`${VERSION}\n`);
-  if (values.help || !(values.ensure || values.foreground || values["on-demand"]))
+  if (values.help || !(values.ensure || values.foreground || values["on-demand"] || values["at-login"]))
     return print(HELP, values.help ? 0 : 2);
 
   const config = loadConfig(process.env, { palace: values.palace });
@@ -71,17 +73,21 @@ async function main(): Promise<number> {
     );
   }
   if (values.foreground) clearStop(config);
+  const isAtLogin = values["at-login"] === true;
+  // A stop by hand outlives a login, and a bridge leads to another broker.
+  if (isAtLogin && (isStopped(config.paths) || hasBridge(config)))
+    return print("mempalace-broker: not started, because of `palace stop` or a bridge; next: palace start\n");
   return serve(config, {
     palace: values.palace,
-    isOnDemand: values["on-demand"] === true,
-    isMeantToStay: values.foreground === true,
+    isOnDemand: values["on-demand"] === true || isAtLogin,
+    isMeantToStay: values.foreground === true || isAtLogin,
     startAnew: values.new === true,
   });
 }
 
 type ServeOptions = {
   palace: string | undefined;
-  /** True if a client started it, without a terminal. */
+  /** True if a client or a service manager started it, without a terminal. */
   isOnDemand: boolean;
   isMeantToStay: boolean;
   startAnew: boolean;

@@ -11,17 +11,23 @@ if (missing !== undefined) console.log(`left out: the files of the package (${mi
 /** Hosts load these from the copy in an agent's folder (src/agents/install/agent-files.ts). */
 const COPIED = ["dist/agents/pi/palace.js", "dist/agents/opencode/palace.js"];
 
+type Packed = { size: number; files: { path: string }[] };
 type Manifest = { bin: Record<string, string>; exports: Record<string, string> };
 const { bin, exports } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
 const entries = [...Object.values(bin), ...Object.values(exports)].map((file) => posix.normalize(file));
 
-/** Paths in a tarball made now. dist/ is not built again. */
-const shipped = new Set(missing === undefined ? packed() : []);
+/** Greatest size of the tarball, which every install downloads, bytes. */
+const SIZE_MAX = 8_000_000;
 
-function packed(): string[] {
+/** Tarball made now. dist/ is not built again. */
+const { size, files } = missing === undefined ? packed() : { size: 0, files: [] };
+const shipped = new Set(files.map(({ path }) => path));
+
+function packed(): Packed {
   const said = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: ROOT, stdio: "pipe" });
-  const document = JSON.parse(said.toString()) as Record<string, { files: { path: string }[] }>;
-  return Object.values(document).flatMap(({ files }) => files.map(({ path }) => path));
+  const [tarball] = Object.values(JSON.parse(said.toString()) as Record<string, Packed>);
+  if (tarball === undefined) throw new Error("npm pack names no tarball");
+  return tarball;
 }
 
 /** Returns the relative imports of a built file or declaration file, static or on demand. */
@@ -79,6 +85,11 @@ test.skipIf(missing)("every declaration in the package is reached from an export
   expect(declared.length).toBeGreaterThanOrEqual(exported.length);
   expect(declared.filter((path) => !reached.has(path))).toEqual([]);
   expect([...reached].filter((path) => !shipped.has(path))).toEqual([]);
+});
+
+test.skipIf(missing)(`the package has less than ${SIZE_MAX / 1e6} MB`, () => {
+  expect(size).toBeGreaterThan(1_000_000);
+  expect(size).toBeLessThan(SIZE_MAX);
 });
 
 test.skipIf(missing)("the package has no source map", () => {

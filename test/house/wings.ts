@@ -6,14 +6,14 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   protocol: 2_711,
   config: 1_577,
   wire: 4_199,
-  memory: 19_773,
-  agents: 5_399,
+  memory: 19_930,
+  agents: 5_403,
   mempalace: 8_948,
   feeders: 9_182,
   devbox: 2_654,
   learning: 5_172,
   broker: 9_812,
-  cli: 13_213,
+  cli: 13_610,
   ui: 2_141,
 };
 

@@ -4,21 +4,21 @@
  */
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
 import { ROOT } from "../../scripts/main.ts";
+import { fetchDevcontainersCli } from "../helpers/devcontainers-cli.ts";
 import { startInspectingProxy } from "../helpers/inspecting-proxy.ts";
 
 const reason = engineMissing(process.env);
 if (reason !== undefined) console.warn(`devcontainers left out: ${reason}`);
 
-const CLI = "@devcontainers/cli@0.89.0";
 const FEATURE = join(ROOT, ".devcontainer/palace");
 
 /** More than 3 times 30 s, the waits between them and a last look, but less than npm itself waits for one answer. */
@@ -29,21 +29,6 @@ const DOCKERFILE = `FROM node:24-trixie-slim
 ENV npm_config_omit=optional MEMPALACE_OFFLINE=1
 RUN install -d -o node -g node /home/node/.pi /home/node/.pi/agent
 `;
-
-/** Downloads the CLI into the cache, beside the coding agents, and returns its path. */
-function fetchCli(): string {
-  const cache = process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache");
-  const folder = join(process.env["DEVBOX_CI_HOME"] ?? join(cache, "devbox-ci"), "devcontainers-cli-0.89.0");
-  if (!existsSync(folder)) {
-    const draft = `${folder}.new-${process.pid}`;
-    mkdirSync(draft, { recursive: true });
-    writeFileSync(join(draft, "package.json"), "{}");
-    const quietly = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
-    execFileSync("npm", ["install", ...quietly, CLI], { cwd: draft, stdio: "pipe" });
-    renameSync(draft, folder);
-  }
-  return join(folder, "node_modules/@devcontainers/cli/devcontainer.js");
-}
 
 type Run = { exitCode: number | undefined; stdout: string; stderr: string };
 
@@ -86,7 +71,7 @@ describe.skipIf(reason)("a devcontainer", () => {
     cpSync(FEATURE, join(folder, "copy"), { recursive: true, filter: (path) => !/\.(tgz|crt)$/.test(path) });
     registry = await startStalledRegistry();
     stalled = installFrom(registry.url);
-    cli = fetchCli();
+    cli = fetchDevcontainersCli();
     const config = join(project, ".devcontainer");
     mkdirSync(config, { recursive: true });
     cpSync(FEATURE, join(config, "palace"), { recursive: true, filter: (path) => !/\.(tgz|crt)$/.test(path) });

@@ -7,6 +7,7 @@ import type { Config } from "../../config/config.ts";
 import { assertSettings } from "../../config/settings.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { askDocker, brokerBox, isBoxRunning, untilServed } from "../docker/owner.ts";
+import { ensureByService } from "../at-login/service.ts";
 import { EXIT_INTERRUPTED } from "../feeding/feeding.ts";
 import { defineVerb } from "../define-verb.ts";
 
@@ -40,7 +41,7 @@ export async function restartBroker(config: Config): Promise<Restarted> {
   process.once("exit", () => clearStop(config));
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(EXIT_INTERRUPTED));
   const { stopped } = await stopBroker(config).finally(() => clearStop(config));
-  const found = await ensureBroker(config).catch((error: unknown) => {
+  const { found } = await ensureByService(config, undefined, () => ensureBroker(config)).catch((error: unknown) => {
     throw stopped ? withoutBroker(error) : error;
   });
   return { stopped, ...(await untilOpen(config, found)) };

@@ -9,32 +9,51 @@ import { clearFailed, readFailed, vanishedPalace } from "../../base/state-files.
 import { PalaceError } from "../../base/errors.ts";
 import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { askDocker, brokerBox, isBoxRunning, untilServed } from "../docker/owner.ts";
-import { defineVerb, options } from "../define-verb.ts";
+import { reportAtLogin, showPlan } from "../at-login/report.ts";
+import { ensureByService, planStart } from "../at-login/service.ts";
+import { defineVerb, options, usageError } from "../define-verb.ts";
 
 const POLL_MS = 20;
 
-export const verb = defineVerb({
-  usage: `palace start [--new]
+const USAGE = `palace start [--new]
+palace start --at-login [--dry-run]
 
 Starts the broker if none is running, and lets agents start it again by themselves after \`palace stop\`.
 \`palace restart\` ends the broker that runs first.
 
-  --new   begin an empty palace after the old one vanished; an existing palace is never emptied`,
-  options: options("new"),
+  --new       begin an empty palace after the old one vanished; an existing palace is never emptied
+  --at-login  start the broker now and at every login, by a systemd user unit or a launchd agent. It then does not end when
+              it is idle. To start it without a login: loginctl enable-linger. \`palace stop --at-login\` undoes it
+  --dry-run   show what --at-login would write and run, and do nothing`;
+
+export const verb = defineVerb({
+  usage: USAGE,
+  options: options("new at-login dry-run"),
   place: "anew",
   run: async ({ values, config, out }) => {
+    const isDryRun = values["dry-run"] === true;
+    if (isDryRun && values["at-login"] !== true) throw usageError(USAGE, "--dry-run needs --at-login");
+    const plan = values["at-login"] === true ? planStart(config) : undefined;
+    if (isDryRun && plan !== undefined) return showPlan(plan, out);
     clearStop(config);
     if (values.new === true && vanishedPalace(config.paths) !== undefined) await beginAnew(config);
     const box = brokerBox(config);
     const isStarting = box !== undefined && !(await isBoxRunning(box));
     if (isStarting) await askDocker(box, ["start", box.container]);
-    const served = await (box === undefined ? ensureBroker(config) : untilServed(config));
-    const { endpoint, health, ...found } = await untilOpen(config, served);
-    const started = isStarting || found.started;
+    const before = await findBroker(config).catch(() => undefined);
+    const { found: served, done } =
+      box === undefined
+        ? await ensureByService(config, plan, () => ensureBroker(config))
+        : { found: await untilServed(config) };
+    const atLogin = plan && done && reportAtLogin(plan, done, out);
+    const { endpoint, health } = await untilOpen(config, served);
+    // The service manager may have started it.
+    const started = isStarting || before?.health.instanceId !== health.instanceId;
     // Connecting delivers what agents wrote without a broker.
     if (new Spool(config.paths.spoolDir).entries().length > 0)
       (await connectClient({ config, agent: "palace start", start: "auto" })).close();
-    if (out.isJson) out.document({ started, endpoint, instanceId: health.instanceId, version: health.version });
+    const { instanceId, version } = health;
+    if (out.isJson) out.document({ started, endpoint, instanceId, version, ...(atLogin && { atLogin }) });
     else out.text(`${started ? "The broker is running" : "The broker was running already"}: ${endpoint}`);
     return 0;
   },

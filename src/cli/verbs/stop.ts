@@ -2,19 +2,38 @@
 import { stopBroker } from "../../wire/client/stop.ts";
 import type { Config } from "../../config/config.ts";
 import { brokerBox, stopBox } from "../docker/owner.ts";
-import { defineVerb } from "../define-verb.ts";
+import { reportAtLogin, showPlan } from "../at-login/report.ts";
+import { apply, planStop } from "../at-login/service.ts";
+import { defineVerb, options, usageError } from "../define-verb.ts";
 
-export const verb = defineVerb({
-  usage: `palace stop
+const USAGE = `palace stop
+palace stop --at-login [--dry-run]
 
 Lets the broker finish its calls and ends it; returns when the broker has ended. Agents do not start it again until
 \`palace start\`. With --palace DIR it stops the broker of that palace. A broker in a container of this machine's engine is
-stopped with its container.`,
-  run: async ({ config, out }) => {
+stopped with its container.
+
+  --at-login  also undo \`palace start --at-login\`: remove its file, so that the broker no longer starts at login
+  --dry-run   show what --at-login would remove and run, and do nothing`;
+
+export const verb = defineVerb({
+  usage: USAGE,
+  options: options("at-login dry-run"),
+  run: async ({ values, config, out }) => {
+    const isDryRun = values["dry-run"] === true;
+    if (isDryRun && values["at-login"] !== true) throw usageError(USAGE, "--dry-run needs --at-login");
+    const plan = values["at-login"] === true ? planStop(config) : undefined;
+    if (isDryRun) return showPlan(plan, out);
     const box = brokerBox(config);
     const { stopped, staysOff } = await (box === undefined ? stopBroker(config) : stopBox(box));
     const until = staysOff ? out.spelled(" It stays off until `palace start`.") : "";
-    return out.answer({ stopped }, `${stopped ? "The broker has ended." : noneThere(config)}${until}`);
+    // The stop mark is there first, so that no agent starts another broker in between.
+    const atLogin = plan && reportAtLogin(plan, apply(plan, config.env), out);
+    if (values["at-login"] === true && plan === undefined) out.notice("The broker did not start at login.");
+    return out.answer(
+      { stopped, ...(atLogin && { atLogin }) },
+      `${stopped ? "The broker has ended." : noneThere(config)}${until}`,
+    );
   },
 });
 

@@ -1,0 +1,194 @@
+/**
+ * Makes the machine's service manager start the broker at login, and undoes that. A file of somebody else is never changed. Where the
+ * manager cannot be reached, the file is written and the report names the commands to type.
+ */
+import { spawnSync } from "node:child_process";
+import { lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { hasBridge } from "../../wire/client/bridge.ts";
+import { START_MARK_MS } from "../../wire/client/start.ts";
+import type { Config } from "../../config/config.ts";
+import type { Env } from "../../config/env.ts";
+import { assertSettings } from "../../config/settings.ts";
+import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { quoted } from "../../base/shell-word.ts";
+import { dropStarting, takeStarting, unwritable } from "../../base/state-files.ts";
+import { brokerCommand, hasManager, isOurs, makeUnit, managerOf, type Unit } from "./unit.ts";
+
+/** Plan for the file and its service. */
+export type AtLogin = Readonly<{
+  unit: Unit;
+  action: "write" | "keep" | "remove";
+  /** Commands that make the service manager follow. */
+  commands: readonly (readonly string[])[];
+}>;
+
+/** `failed`: why the service manager did not do it, and the commands to type; undefined if it did. */
+export type Done = Readonly<{ failed?: Readonly<{ why: string; type: string }> }>;
+
+/** Plans the start at login, and changes nothing. Errors: CONFIG_USAGE if it cannot work here, CONFIG_BAD_VALUE. */
+export function planStart(config: Config, platform = process.platform): AtLogin {
+  if (config.endpoint !== undefined || hasBridge(config))
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      `the broker does not run on this machine${config.endpoint === undefined ? "" : ` (MEMPALACE_BROKER is ${config.endpoint})`}`,
+      "type this on the broker's machine; the containers of `palace devbox up` start with the engine",
+    );
+  assertSettings(config.settings);
+  const unit = makeUnit(managerOf(platform, config), config);
+  const there = readUnit(unit);
+  assertManager(unit, config);
+  const action = there === unit.content ? "keep" : "write";
+  return { unit, action, commands: startCommands(unit, action === "write") };
+}
+
+/** Plans the undoing; undefined if no file is there. Errors: CONFIG_USAGE for a file of somebody else. */
+export function planStop(config: Config, platform = process.platform): AtLogin | undefined {
+  if (!hasManager(platform)) return undefined;
+  const unit = makeUnit(managerOf(platform, config), config);
+  if (readUnit(unit) === undefined) return undefined;
+  return { unit, action: "remove", commands: stopCommands(unit) };
+}
+
+/** Writes or removes the file and runs the commands. Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
+export function apply({ unit, action, commands }: AtLogin, env: Env): Done {
+  const { file, content } = unit;
+  try {
+    if (action === "write") {
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileAtomic(file, content);
+    }
+    // systemd needs the file to disable its unit. It reads the folder again afterwards.
+    const last = action === "remove" ? commands.slice(0, 1) : commands;
+    const failed = runAll(last, commands, env);
+    if (action !== "remove") return failed;
+    rmSync(file);
+    const after = runAll(commands.slice(1), commands, env);
+    return failed.failed === undefined ? after : failed;
+  } catch (cause) {
+    throw cause instanceof PalaceError ? cause : unwritable(dirname(file), cause);
+  }
+}
+
+/**
+ * Runs `ensure`, which waits for a broker. Before that it starts the service, by the plan or if there is one, and until the service's broker
+ * answers no client starts another one. Where the service does not start, `ensure` starts a broker. `done`: outcome of the plan.
+ */
+export async function ensureByService<T>(
+  config: Config,
+  plan: AtLogin | undefined,
+  ensure: () => Promise<T>,
+): Promise<{ found: T; done?: Done }> {
+  const command = plan === undefined ? serviceCommand(config) : undefined;
+  if (plan === undefined && command === undefined) return { found: await ensure() };
+  const isMarked = takeStarting(config.paths, START_MARK_MS);
+  try {
+    const done = plan === undefined ? runAll(command ?? [], [], config.env) : apply(plan, config.env);
+    if (isMarked && done.failed !== undefined) dropStarting(config.paths);
+    const found = await ensure();
+    return plan === undefined ? { found } : { found, done };
+  } finally {
+    if (isMarked) dropStarting(config.paths);
+  }
+}
+
+/** Returns the command that starts the service of an earlier `palace start --at-login`; undefined without a service. */
+function serviceCommand(config: Config, platform = process.platform): AtLogin["commands"] | undefined {
+  if (!hasManager(platform)) return undefined;
+  const unit = makeUnit(managerOf(platform, config), config);
+  return isOurs(contentOf(unit.file) ?? "") ? startCommands(unit, false).slice(-1) : undefined;
+}
+
+/** Reads the file that is there. Errors: CONFIG_USAGE if it is not ours. */
+function readUnit({ file }: Unit): string | undefined {
+  const content = contentOf(file);
+  if (content === undefined || isOurs(content)) return content;
+  throw new PalaceError(
+    "CONFIG_USAGE",
+    `${file} is not a file of palace-devbox; it was left as it is`,
+    `move it away, then type the command again: mv ${quoted(file)} ${quoted(`${file}.mine`)}`,
+  );
+}
+
+/** Reads a file's text; undefined if the file is missing. A link counts as empty, because a write would replace it. */
+function contentOf(file: string): string | undefined {
+  const stat = lstatSync(file, { throwIfNoEntry: false });
+  if (stat === undefined) return undefined;
+  return stat.isFile() ? readFileSync(file, "utf8") : "";
+}
+
+function assertManager({ manager }: Unit, config: Config): void {
+  const program = manager === "systemd" ? "systemctl" : "launchctl";
+  if (run([program, "--version"], config.env)?.code !== "ENOENT") return;
+  throw new PalaceError(
+    "CONFIG_USAGE",
+    `${program} is not on the PATH, so ${manager} cannot start the broker`,
+    `let your system run this at login: ${brokerCommand(config).map(quoted).join(" ")}`,
+  );
+}
+
+function startCommands(unit: Unit, isNew: boolean): string[][] {
+  const { manager, name, file } = unit;
+  if (manager === "launchd")
+    return isNew
+      ? [bootout(unit), ["launchctl", "bootstrap", domain(), file]]
+      : [["launchctl", "kickstart", target(unit)]];
+  const systemctl = ["systemctl", "--user"];
+  return [
+    [...systemctl, "daemon-reload"],
+    [...systemctl, "enable", name],
+    // A broker that runs with an older file is started again.
+    [...systemctl, isNew ? "restart" : "start", name],
+  ];
+}
+
+function stopCommands(unit: Unit): string[][] {
+  if (unit.manager === "launchd") return [bootout(unit)];
+  return [
+    ["systemctl", "--user", "disable", "--now", unit.name],
+    ["systemctl", "--user", "daemon-reload"],
+  ];
+}
+
+/** Returns the command that ends an agent of launchd and forgets it. */
+function bootout(unit: Unit): string[] {
+  return ["launchctl", "bootout", target(unit)];
+}
+
+function domain(): string {
+  return `gui/${process.getuid?.() ?? ""}`;
+}
+
+function target({ name }: Unit): string {
+  return `${domain()}/${name}`;
+}
+
+/** Runs the commands until one fails. `all`: the commands that a user types instead. */
+function runAll(commands: AtLogin["commands"], all: AtLogin["commands"], env: Env): Done {
+  for (const command of commands) {
+    const failed = run(command, env);
+    // launchd has nothing to end at the first start.
+    if (failed !== undefined && command[1] !== "bootout") return { failed: { why: failed.why, type: shown(all) } };
+  }
+  return {};
+}
+
+/** Returns commands as one line to type. */
+export function shown(commands: AtLogin["commands"]): string {
+  return commands.map((words) => words.map(quoted).join(" ")).join(" && ");
+}
+
+/** Runs a command and returns why it failed; undefined if it did not. */
+function run(
+  [program = "", ...args]: readonly string[],
+  env: Env,
+): { code?: string | undefined; why: string } | undefined {
+  const { error, status, stderr } = spawnSync(program, args, {
+    env,
+    encoding: "utf8",
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  if (error !== undefined) return { code: (error as NodeJS.ErrnoException).code, why: error.message };
+  return status === 0 ? undefined : { why: stderr.trim().split("\n")[0] || `${program} failed` };
+}
