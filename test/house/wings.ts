@@ -13,7 +13,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   devbox: 2_657,
   learning: 5_172,
   broker: 9_829,
-  cli: 13_219,
+  cli: 13_311,
   ui: 2_141,
 };
 
