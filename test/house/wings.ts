@@ -2,18 +2,18 @@
 
 /** Greatest number of lines of a wing's TypeScript. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
-  base: 2_231,
-  protocol: 2_711,
-  config: 1_577,
+  base: 2_237,
+  protocol: 2_745,
+  config: 1_581,
   wire: 4_199,
-  memory: 19_962,
+  memory: 19_975,
   agents: 5_401,
   mempalace: 9_035,
   feeders: 9_238,
   devbox: 2_657,
   learning: 5_172,
-  broker: 9_829,
-  cli: 13_311,
+  broker: 10_072,
+  cli: 13_367,
   ui: 2_141,
 };
 

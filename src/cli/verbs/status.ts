@@ -54,7 +54,7 @@ Starts nothing; exit code 3 when no broker is running.
 type Asked = Pick<Call<{}>, "config" | "out">;
 
 async function report({ config, out }: Asked): Promise<number> {
-  const found = await look(config, out);
+  const found = await look(config);
   if (found === undefined) return tellAbsence(absence(config), out);
   if (out.isJson) out.document(found.document);
   else out.table(found.rows);
@@ -63,7 +63,7 @@ async function report({ config, out }: Asked): Promise<number> {
 
 async function watchStatus({ config, out }: Asked): Promise<number> {
   return watch(out, async () => {
-    const found = await look(config, out).catch((error: unknown) => {
+    const found = await look(config).catch((error: unknown) => {
       // The broker ended between two questions.
       if (error instanceof PalaceError && /^(?:TRANSPORT|BROKER)_/.test(error.code)) return undefined;
       throw error;
@@ -86,7 +86,7 @@ async function watchStatus({ config, out }: Asked): Promise<number> {
 const DURATION = /\b[\d.]+ (?:ms|s|min|h)\b/g;
 
 /** Asks the broker, if one runs. */
-async function look(config: Config, out: Output): Promise<Look | undefined> {
+async function look(config: Config): Promise<Look | undefined> {
   const found = await findBroker(config);
   if (found === undefined) return undefined;
   const box = brokerBox(config);

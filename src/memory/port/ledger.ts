@@ -140,6 +140,8 @@ export interface LedgerReader {
   answered(concepts: readonly number[], collections?: readonly string[]): Answered[];
   /** Outcomes of drawers with a known question, by drawer. */
   toldOf(ids: readonly string[]): Map<string, Told>;
+  /** Counts the outcomes on record that were told since that time. */
+  toldSince(atMs: number): Told;
   /** The newest outcomes of memories of a collection that were shown in talks of that kind. */
   toldIn(context: string, collection: string): Told;
   /** Entries of a Roampal's graphs behind that one, in the order of their ids: one at least, as long as there are some, and up to `bytes`. */
