@@ -19,3 +19,9 @@ export const SYSTEM_CLOCK: Clock = {
     return { clear: () => clearTimeout(timer) };
   },
 };
+
+/** Returns the day of this machine's clock, as 2026-11-29. */
+export function localDay(atMs: number): string {
+  const at = new Date(atMs);
+  return new Date(atMs - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
+}

@@ -58,6 +58,10 @@ export function resolvePaths(env: Env, palace?: string) {
     get spoolDir() {
       return join(stateDir, "spool", tag());
     },
+    /** Counters of `palace stats`. */
+    get usageFile() {
+      return join(stateDir, `${tag()}.usage`);
+    },
     get logFile() {
       return join(stateDir, `broker-${tag()}.log`);
     },

@@ -16,7 +16,7 @@ import type {
   UndoRequest,
 } from "./hygiene.ts";
 import type { ImportPart, MergeReport } from "./import.ts";
-import type { Door, PalaceHealthReport, StatusReport } from "./status.ts";
+import type { Door, PalaceHealthReport, StatsReport, StatusReport } from "./status.ts";
 import type {
   Book,
   CarriedEntry,
@@ -183,6 +183,8 @@ export type UiLink = { url: string; role: Role; expiresAtMs: number };
 /** Our own methods on the stream. Writes take an idempotency key in `_meta`, as `tools/call` does. */
 export type Methods = {
   "palace.status": { params: Record<string, never>; result: StatusReport };
+  /** Returns what the memory did for its agents: since the day of `sinceMs`, or in all time. */
+  "palace.stats": { params: { sinceMs?: number }; result: StatsReport };
   "source.list": {
     /** `sessions`: ids of sessions to look for in all wings, at most SESSIONS_ASKED_MAX. */
     params: { wing: string; extractMode?: ExtractMode; sessions?: string[]; mined?: { by: Miner; below: string } };

@@ -100,6 +100,36 @@ export type AdoptionReport = {
   inexact?: number;
 };
 
+/**
+ * Counters of what the memory did for its agents. Searches by how good their answers were; tokens given at a session's start and beside
+ * prompts, about; memories shown beside prompts; writes that waited for a broker and were stored later.
+ */
+export const USAGE_NAMES = [
+  "searchesGood",
+  "searchesWeak",
+  "searchesNone",
+  "tokensStart",
+  "tokensPrompt",
+  "memoriesShown",
+  "writesLate",
+] as const;
+export type UsageCounts = Record<(typeof USAGE_NAMES)[number], number>;
+
+/** Requests of a method since the broker's start. Times are estimates from a histogram. */
+export type MethodTimes = { method: string; calls: number; failed: number; p50Ms: number; p95Ms: number };
+
+/** Answer to `palace.stats`. `outcomes`: outcomes that were told of memories. Rates are 0…1, and null without anything to count. */
+export type StatsReport = {
+  /** Beginning of the first day that counts, ms; null for all time. */
+  sinceMs: number | null;
+  usage: UsageCounts;
+  hitRate: number | null;
+  outcomes: { worked: number; partial: number; failed: number };
+  helpedRate: number | null;
+  startedAtMs: number;
+  methods: MethodTimes[];
+};
+
 /** Answer to `palace.status`. */
 export type StatusReport = {
   version: string;
@@ -162,6 +192,8 @@ export type StatusReport = {
     /** File of hallways of MemPalace 3.12 and later. If it exists, the broker does not write `hallways.json`. */
     newer?: string;
   };
+  /** Counters of all time. Older brokers do not send them. */
+  usage?: UsageCounts;
   upstreamLock: UpstreamLockStatus;
   strays: ForeignWritersReport;
   adoption: AdoptionReport;

@@ -26,6 +26,7 @@ const OURS = [
   "drawer.places",
   "drawer.list",
   "palace.status",
+  "palace.stats",
 ];
 const OUTCOME = [
   ...["turn.begin", "turn.begin", "turn.end", "turn.end", "turn.scored", "turn.owed", "turn.judge"],

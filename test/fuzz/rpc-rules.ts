@@ -41,6 +41,7 @@ const METHODS = new Set([
   "tools/list",
   "tools/call",
   "palace.status",
+  "palace.stats",
   "source.list",
   "source.replace",
   "source.part",

@@ -2,18 +2,18 @@
 
 /** Greatest number of lines of a wing's TypeScript. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
-  base: 2_227,
-  protocol: 2_711,
-  config: 1_577,
+  base: 2_233,
+  protocol: 2_745,
+  config: 1_581,
   wire: 4_199,
-  memory: 19_930,
+  memory: 19_947,
   agents: 5_403,
   mempalace: 8_948,
   feeders: 9_182,
   devbox: 2_654,
   learning: 5_172,
-  broker: 9_812,
-  cli: 13_610,
+  broker: 10_055,
+  cli: 13_758,
   ui: 2_141,
 };
 

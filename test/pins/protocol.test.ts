@@ -74,6 +74,7 @@ test("the list of keys in /health is complete", () => {
 test("the list of our own methods is complete", () => {
   const methods = {
     "palace.status": true,
+    "palace.stats": true,
     "source.list": true,
     "source.replace": true,
     "source.part": true,

@@ -42,6 +42,7 @@ import {
   type OpenPalace,
   palaceAfterWrites,
 } from "./call.ts";
+import { statsOf } from "./stats.ts";
 import { submit } from "./submit.ts";
 
 /** Most names that a project's wing may have. */
@@ -49,21 +50,30 @@ const WINGS_MAX = 20;
 
 export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   "palace.status": ({ status }) => status(),
+  "palace.stats": read(({ reads }, { params }, { metrics, status }) => {
+    const { sinceMs } = params;
+    if (sinceMs !== undefined && !Number.isSafeInteger(sinceMs))
+      throw new PalaceError("PROTOCOL_BAD_PARAMS", "sinceMs must be a whole number of ms", BAD_PARAMS_HINT);
+    return statsOf(metrics, reads.reader, status().startedAtMs, sinceMs === undefined ? null : Number(sinceMs));
+  }),
   "palace.health": async ({ ready }) => (await ready()).maintenance.lookThrough(),
-  "palace.wakeUp": read(({ reads }, { params }, { redact }) => {
+  "palace.wakeUp": read(({ reads }, { params }, { redact, metrics }) => {
     const { reader, adopting, isFounded } = reads;
     if (!isFounded()) return { story: adopting?.() ?? NO_PALACE };
+    const answered = (story: string): unknown => {
+      metrics.usage.countTokens("tokensStart", story);
+      return redactAnswer({ story }, redact);
+    };
     const wing = optionalString(params, "wing");
     // Masks each drawer alone: no pattern recognises a secret that the story cuts in the middle.
     const clean = (text: string): string => mask(text, redact).text;
     if (params["project"] !== undefined)
-      return redactAnswer({ story: storyOfProject(reader, wingsOf(params["project"]), wing, clean) }, redact);
+      return answered(storyOfProject(reader, wingsOf(params["project"]), wing, clean));
     // Memory with outcomes selects what it shows itself, so its wings are left out here.
     const drawers = reader
       .newestDrawers(wing, WAKE_UP_ROWS_MAX)
       .filter((one) => one.wing === wing || !isMemoryWing(one.wing));
-    const story = essentialStory(drawers, clean);
-    return redactAnswer({ story }, redact);
+    return answered(essentialStory(drawers, clean));
   }),
   "source.list": read(({ reads }, { params }) => sourceList(reads.reader, stringOf(params, "wing"), params)),
   "source.replace": write("source.replace"),
@@ -82,10 +92,12 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   // Settings that the miner does not send come from this machine.
   "link.rebuild": async (dependencies, call) =>
     (await submit(dependencies, "link.rebuild", unwrapped(call), call, dependencies.linkRules())).value,
-  "drawer.search": read(async ({ reads }, { params, peer }, { redact, openedRoots }) => {
+  "drawer.search": read(async ({ reads }, { params, peer }, { redact, openedRoots, metrics }) => {
     stringOf(params, "query");
     const seen = { ...reads, files: filesFor(peer, reads.files, openedRoots), project: peer.project ?? [] };
-    return redactAnswer(withAdoption(reads, await searchTool(seen, params, searchMode(params["mode"]))), redact);
+    const answer = await searchTool(seen, params, searchMode(params["mode"]));
+    metrics.usage.countSearch(answer);
+    return redactAnswer(withAdoption(reads, answer), redact);
   }),
   "drawer.show": read(({ reads }, { params }, { redact }) =>
     redactAnswer(shownDrawer(reads.reader, stringOf(params, "id")), redact),
@@ -155,7 +167,11 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const { value } = await submit(dependencies, "turn.begin", named, call, beginning);
     const [begun, nowMs] = [value as Begun, Date.now()];
     const fields = params["isDetailed"] === true ? { fields: toldFields(reads, begun, prompt, clean, nowMs) } : {};
-    return redactAnswer({ ...told(reads, begun, { prompt, ...found }, clean, nowMs), ...fields }, redact);
+    const texts = told(reads, begun, { prompt, ...found }, clean, nowMs);
+    const { usage } = dependencies.metrics;
+    usage.countTokens("tokensPrompt", texts.context, texts.scoring);
+    usage.add("memoriesShown", begun.shown.length);
+    return redactAnswer({ ...texts, ...fields }, redact);
   },
   "turn.end": write("turn.end"),
   "turn.scored": read(({ reads }, { params }) => scoredIn(readerIn(reads, params), stringOf(params, "conversation"))),

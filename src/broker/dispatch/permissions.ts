@@ -59,6 +59,7 @@ const METHOD_ROLES: Readonly<Record<MethodName, Role>> = {
   "outcome.search": "reader",
   "outcome.stats": "reader",
   "outcome.why": "reader",
+  "palace.stats": "reader",
   "palace.status": "reader",
   "palace.wakeUp": "reader",
   "source.list": "reader",

@@ -55,5 +55,6 @@ export async function submit(
   if (FACT_WRITES.has(method) && outcome.ok && !replayed && queue.depth === 0) await palace.reads.graph.sent();
   faultPoint("acknowledge.before-reply");
   if (!outcome.ok) throw new RpcFailure(outcome.error);
+  if (write.atMs !== arrivedAtMs && !replayed) dependencies.metrics.usage.add("writesLate");
   return { value: outcome.value, replayed };
 }

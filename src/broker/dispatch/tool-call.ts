@@ -39,6 +39,7 @@ export async function callTool(dependencies: MethodsDependencies, call: Call): P
   if (!checked.ok) throw new RpcFailure(checked.error);
 
   const { value, replayed } = await carryOut(tool, checked.values, call, dependencies);
+  if (tool.name === "search") dependencies.metrics.usage.countSearch(value);
   const masked = tool.isMasked ? await redactAnswer(value, dependencies.redact) : value;
   const result = toolResult(tool, bounded(masked), call.isModern);
   return replayed ? { ...result, _meta: { [REPLAYED_META]: true } } : result;

@@ -87,6 +87,7 @@ class Broker {
   readonly #options: LifecycleOptions;
   readonly #instanceId = randomUUID();
   readonly #startedAtMs = Date.now();
+  readonly #metrics: Metrics;
   readonly #engine: Engine;
   readonly #doors: Doors;
   #isDraining = false;
@@ -94,7 +95,7 @@ class Broker {
   constructor(options: LifecycleOptions, engineConfig: EngineConfig) {
     const { config, log } = options;
     this.#options = options;
-    const metrics = new Metrics();
+    const metrics = (this.#metrics = new Metrics(config.paths.usageFile));
     this.#engine = this.#startEngine(engineConfig, metrics);
     const { dispatch } = this.#engine;
     const held = new Held(log);
@@ -163,6 +164,7 @@ class Broker {
     await within(this.#engine.drain(), ENGINE_DRAIN_MAX_MS);
     await within(this.#doors.close(), DRAIN_MAX_MS);
     await within(failed ? this.#engine.abandon() : this.#engine.close(), DRAIN_MAX_MS);
+    this.#metrics.usage.close();
     unpublish(config, this.#instanceId);
     log.info("ended", { why });
     return failed ? (this.#engine.failure()?.exitCode ?? 70) : 0;
@@ -223,6 +225,7 @@ class Broker {
       engine: this.#engine.report(),
       peers: this.#doors.peers(),
       ...(outcomeDoor !== undefined && { outcomeDoor }),
+      usage: this.#metrics.usage.sums(),
       ...this.#engine.status(),
     };
   }

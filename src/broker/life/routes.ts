@@ -1,6 +1,6 @@
 /** Plain HTTP answers of every door: health, readiness, metrics, MCP, Roampal's API. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { DoorName, Health, StatusReport } from "../../protocol/spec.ts";
+import type { DoorName, Health, StatsReport, StatusReport } from "../../protocol/spec.ts";
 import type { Metrics } from "../dispatch/metrics.ts";
 import { API_PATHS, type Route } from "../door/door.ts";
 import type { Held } from "../door/held.ts";
@@ -39,8 +39,15 @@ export function createRoutes({
     ],
     [
       "/metrics",
-      (_request, response) =>
-        void response.writeHead(200, { "content-type": "text/plain; version=0.0.4" }).end(metrics.render(status())),
+      async (_request, response, peer) => {
+        // The outcomes are in the ledger. A palace that is not open must not keep Prometheus waiting.
+        const asked = { jsonrpc: "2.0", id: 1, method: "palace.stats", params: {} };
+        const isReady = engine.report().kind === "builtin" && engine.health().status === "ready";
+        const answer = isReady ? await engine.dispatch(peer, asked, 0) : undefined;
+        const stats = answer !== undefined && "result" in answer ? (answer.result as StatsReport) : undefined;
+        const text = metrics.render(status(), stats);
+        response.writeHead(200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" }).end(text);
+      },
     ],
     [
       "/mcp",

@@ -25,7 +25,7 @@ export const SYNONYMS: Readonly<Record<string, Synonym>> = Object.fromEntries([
   ...run("palace search WORDS", "find query ask recall lookup grep"),
   ...run("palace history", "log journal"),
   ...run("palace mine PATH", "ingest index feed scan"),
-  ...run("palace status", "ps info stats"),
+  ...run("palace status", "ps info"),
   ...run("palace doctor", "health check"),
   ...suggested("palace edit ID", "update change modify"),
   ...suggested("palace rm ID", "delete remove del unlink"),

@@ -159,6 +159,7 @@ export const COMMANDS = {
       logs: "the log of the broker",
       model: "get: add the model MiniLM to the search",
       jobs: "long work of the broker: list, cancel",
+      stats: "what the memory did for your agents, in numbers",
       spool: "writes that wait for a broker: list, show, replay",
       ui: "a page in your browser: see, search, change, take back",
     },
@@ -254,6 +255,7 @@ export type OldName = keyof typeof OLD_NAMES;
 export const ALSO = {
   logs: "the log of the broker",
   model: "get: add the model MiniLM to the search",
+  stats: "what the memory did for your agents, in numbers",
   restart: "stop the broker and start it again",
   ui: "a page in your browser: see, search, change, take back",
 } as const;

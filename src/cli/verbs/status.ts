@@ -24,20 +24,25 @@ import {
 import { asOwner, type BrokerBox, brokerBox, isBoxRunning } from "../docker/owner.ts";
 import { formatBytes, formatDuration, formatEngine, type Output, plural, printable } from "../terminal/output.ts";
 import { spelled } from "../terminal/spelling.ts";
-import { type Call, defineVerb } from "../define-verb.ts";
+import { type Look, watch } from "../report/watch-status.ts";
+import { type Call, defineVerb, options } from "../define-verb.ts";
 
 const EXIT_NOT_RUNNING = 3;
 
 export const verb = defineVerb({
-  usage: `palace status
+  usage: `palace status [--watch]
 
 Shows the running broker, its queue, the search and the palace. A drawer is one stored text, and a wing is a project or a person.
-Starts nothing; exit code 3 when no broker is running.`,
+Starts nothing; exit code 3 when no broker is running.
+
+  --watch   go on until Ctrl-C: draws in place on a terminal, else prints a line for each row that changed. With --json it prints one
+            document a line, and only when something changed. It waits for a broker that ends and comes back`,
+  options: options("watch"),
   run: async (call) => {
-    const { config, out } = call;
+    const { config, out, values } = call;
     const box = brokerBox(config);
     try {
-      return await asOwner(call, report);
+      return await asOwner(call, values.watch === true ? watchStatus : report);
     } catch (error) {
       const isWay = error instanceof PalaceError && error.code.startsWith("TRANSPORT_");
       if (box === undefined || !isWay) throw error;
@@ -46,20 +51,58 @@ Starts nothing; exit code 3 when no broker is running.`,
   },
 });
 
-async function report({ config, out }: Pick<Call<{}>, "config" | "out">): Promise<number> {
-  const found = await findBroker(config);
+type Asked = Pick<Call<{}>, "config" | "out">;
+
+async function report({ config, out }: Asked): Promise<number> {
+  const found = await look(config);
   if (found === undefined) return tellAbsence(absence(config), out);
+  if (out.isJson) out.document(found.document);
+  else out.table(found.rows);
+  return 0;
+}
+
+async function watchStatus({ config, out }: Asked): Promise<number> {
+  return watch(out, async () => {
+    const found = await look(config).catch((error: unknown) => {
+      // The broker ended between two questions.
+      if (error instanceof PalaceError && /^(?:TRANSPORT|BROKER)_/.test(error.code)) return undefined;
+      throw error;
+    });
+    if (found !== undefined) return found;
+    const { why, hint, ...more } = absence(config);
+    const shown = out.spelled(hint);
+    return {
+      document: { running: false, ...more, why, hint: shown },
+      rows: [
+        ["broker", why],
+        ["", shown],
+      ],
+      same: [why],
+    };
+  });
+}
+
+/** Matches ages and remaining times, which change without an event. */
+const DURATION = /\b[\d.]+ (?:ms|s|min|h)\b/g;
+
+/** Asks the broker, if one runs. */
+async function look(config: Config): Promise<Look | undefined> {
+  const found = await findBroker(config);
+  if (found === undefined) return undefined;
   const box = brokerBox(config);
   // Our own socket into the container ends with this process.
   const endpoint = box === undefined ? found.endpoint : `docker:${box.container}`;
   const client = await connectClient({ config, agent: "palace status", start: "never" });
-  const status = await client.call("palace.status", {});
-  const erasure = await askErasure(client);
-  client.close();
-  const more = erasure === undefined ? {} : { erasure };
-  if (out.isJson) out.document({ running: true, endpoint, ...status, ...more });
-  else out.table(describe(status, endpoint, describeErasure(erasure)));
-  return 0;
+  try {
+    const status = await client.call("palace.status", {});
+    const erasure = await askErasure(client);
+    const more = erasure === undefined ? {} : { erasure };
+    const rows = describe(status, endpoint, describeErasure(erasure));
+    const same = rows.map(([name, value]) => `${name}\t${value.replace(DURATION, "")}`);
+    return { document: { running: true, endpoint, ...status, ...more }, rows, same };
+  } finally {
+    client.close();
+  }
 }
 
 function tellAbsence({ why, hint, ...more }: Absence, out: Output): number {

@@ -135,6 +135,8 @@ export interface LedgerReader {
   answered(concepts: readonly number[], collections?: readonly string[]): Answered[];
   /** Outcomes of drawers with a known question, by drawer. */
   toldOf(ids: readonly string[]): Map<string, Told>;
+  /** Counts the outcomes on record that were told since that time. */
+  toldSince(atMs: number): Told;
   /** Returns the newest outcomes of a collection's memories that were shown in conversations of that kind. */
   toldIn(context: string, collection: string): Told;
   /** Returns entries of Roampal's graphs after the entry `id`, by id, up to `bytes` but at least one. */

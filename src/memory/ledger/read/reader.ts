@@ -4,7 +4,7 @@
  */
 import { statSync } from "node:fs";
 import type { Drawer, DrawerFilter, IdRecipe, LogicalDrawer, PlaceFilter } from "../../port/drawer.ts";
-import type { Answered, Conversation, Scored, Standing, Told } from "../../port/outcome.ts";
+import type { Answered, Conversation, Scored, Standing, Telling, Told } from "../../port/outcome.ts";
 import type { LedgerReader, PendingText, TalkSlice } from "../../port/ledger.ts";
 import type { MinedPage, MinedQuery, SourceGroup, SourceRow } from "../../port/source.ts";
 import { MINED_KEYS } from "../../../protocol/filing.ts";
@@ -124,6 +124,17 @@ export class SqliteLedgerReader implements LedgerReader {
 
   scored(id: string): Scored[] {
     return this.#database.prepare<[string], ScoredRecord>(SCORED_OF).all(id).map(toScored);
+  }
+
+  toldSince(atMs: number): Told {
+    const sql = "SELECT outcome, count(*) AS told FROM scored WHERE at_ms >= ? GROUP BY outcome";
+    const rows = this.#database.prepare<[number], { outcome: Telling; told: number }>(sql).all(atMs);
+    return {
+      worked: 0,
+      partial: 0,
+      failed: 0,
+      ...Object.fromEntries(rows.map(({ outcome, told }) => [outcome, told])),
+    };
   }
 
   answered(concepts: readonly number[], collections?: readonly string[]): Answered[] {

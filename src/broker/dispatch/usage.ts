@@ -1,0 +1,96 @@
+/**
+ * Counters of what the memory did for its agents, by day. They outlast the broker: it reads them at its start, and writes them every minute
+ * if they changed, and at its end. A killed broker loses at most a minute of them. Used by metrics.ts.
+ */
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { localDay } from "../../base/clock.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { readRecord } from "../../base/parse-json.ts";
+import { USAGE_NAMES, type UsageCounts } from "../../protocol/status.ts";
+
+const FLUSH_MS = 60_000;
+/** Days that keep numbers of their own. Older days are added up. */
+const DAYS_MAX = 400;
+/** Name of the sum of older days; it sorts before every day. */
+const BEFORE = "0";
+/** Characters of a token, about. Agents' models differ, so an exact number does not exist. */
+const TOKEN_CHARACTERS = 4;
+
+export class Usage {
+  readonly #file: string | undefined;
+  readonly #days = new Map<string, UsageCounts>();
+  #isChanged = false;
+  readonly #timer: NodeJS.Timeout | undefined;
+
+  /** Without a file, the counters end with the process. A file that cannot be read counts as empty. */
+  constructor(file?: string) {
+    this.#file = file;
+    if (file === undefined) return;
+    const { days } = readRecord(file);
+    for (const [day, counts] of Object.entries(isRecord(days) ? days : {}))
+      if (isRecord(counts)) this.#days.set(day, countsIn(counts));
+    this.#timer = setInterval(() => this.flush(), FLUSH_MS).unref();
+  }
+
+  add(name: keyof UsageCounts, count = 1): void {
+    const day = localDay(Date.now());
+    const counts = this.#days.get(day) ?? countsIn({});
+    counts[name] += count;
+    this.#days.set(day, counts);
+    this.#isChanged = true;
+  }
+
+  /** Returns the sums since that day began, or of all time. */
+  sums(sinceMs = 0): UsageCounts {
+    const sum = countsIn({});
+    const first = sinceMs === 0 ? "" : localDay(sinceMs);
+    for (const [day, counts] of this.#days) if (day >= first) addTo(sum, counts);
+    return sum;
+  }
+
+  /** Counts a search by how good its answer is. A refused search does not count. */
+  countSearch(answer: unknown): void {
+    if (!isRecord(answer) || !Array.isArray(answer["results"])) return;
+    if (answer["nothing_found"] === true) this.add("searchesNone");
+    else this.add(answer["weak_match"] === true ? "searchesWeak" : "searchesGood");
+  }
+
+  /** Counts texts that go into an agent's context. */
+  countTokens(name: "tokensStart" | "tokensPrompt", ...texts: readonly string[]): void {
+    const characters = texts.reduce((sum, text) => sum + text.length, 0);
+    if (characters > 0) this.add(name, Math.ceil(characters / TOKEN_CHARACTERS));
+  }
+
+  /** Writes the file if a number changed. A failure changes nothing: the next minute tries again. */
+  flush(): void {
+    if (this.#file === undefined || !this.#isChanged) return;
+    const old = [...this.#days.keys()].filter((day) => day !== BEFORE).toSorted();
+    for (const day of old.slice(0, Math.max(old.length - DAYS_MAX, 0))) {
+      const before = this.#days.get(BEFORE) ?? countsIn({});
+      addTo(before, this.#days.get(day) ?? {});
+      this.#days.set(BEFORE, before).delete(day);
+    }
+    try {
+      mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
+      writeFileAtomic(this.#file, `${JSON.stringify({ days: Object.fromEntries(this.#days) })}\n`);
+      this.#isChanged = false;
+    } catch {}
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.flush();
+  }
+}
+
+/** Reads counts; a name that is missing or invalid counts as 0. */
+function countsIn(values: Readonly<Record<string, unknown>>): UsageCounts {
+  const count = (name: string): number => (Number.isSafeInteger(values[name]) ? Number(values[name]) : 0);
+  return Object.fromEntries(USAGE_NAMES.map((name) => [name, count(name)])) as UsageCounts;
+}
+
+function addTo(sum: UsageCounts, counts: Partial<UsageCounts>): void {
+  for (const name of USAGE_NAMES) sum[name] += counts[name] ?? 0;
+}
