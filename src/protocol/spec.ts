@@ -34,6 +34,7 @@ import type {
   ScoreRequest,
   ScoreResult,
   TurnFields,
+  TurnPage,
   OwedScore,
 } from "./outcome.ts";
 
@@ -312,6 +313,8 @@ export type Methods = {
     };
     result: { id: string | null; scored: boolean };
   };
+  /** Returns turns that showed memories, of all conversations or of one, with what came of each memory. */
+  "turn.list": { params: { conversation?: string; limit?: number; offset?: number }; result: TurnPage };
   /** `isAsked`: the turn asks for scores. `isScored`: the turn has received them. */
   "turn.scored": { params: { conversation: string }; result: { isAsked: boolean; isScored: boolean } };
   /**

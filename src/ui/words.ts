@@ -13,8 +13,8 @@ export function count(number: number): string {
   return number.toLocaleString("en");
 }
 
-export function plural(number: number, word: string): string {
-  return `${count(number)} ${word}${number === 1 ? "" : "s"}`;
+export function plural(number: number, word: string, many = `${word}s`): string {
+  return `${count(number)} ${number === 1 ? word : many}`;
 }
 
 export function bytes(size: number): string {

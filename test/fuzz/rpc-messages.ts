@@ -28,7 +28,7 @@ const OURS = [
   "palace.status",
 ];
 const OUTCOME = [
-  ...["turn.begin", "turn.begin", "turn.end", "turn.end", "turn.scored", "turn.owed", "turn.judge"],
+  ...["turn.begin", "turn.begin", "turn.end", "turn.end", "turn.list", "turn.scored", "turn.owed", "turn.judge"],
   ...["book.ingest", "book.remove", "book.list", "fact.add", "fact.update", "fact.archive"],
   ...["outcome.record", "outcome.score", "outcome.search", "outcome.insights", "outcome.rewrite"],
   ...["outcome.stats", "outcome.why"],

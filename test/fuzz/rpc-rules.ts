@@ -56,7 +56,7 @@ const METHODS = new Set([
   "drawer.show",
   "drawer.places",
   "drawer.list",
-  ...["turn.begin", "turn.end", "turn.scored", "turn.owed", "turn.judge", "outcome.stats", "outcome.why"],
+  ...["turn.begin", "turn.end", "turn.list", "turn.scored", "turn.owed", "turn.judge", "outcome.stats", "outcome.why"],
   ...["book.ingest", "book.remove", "book.list", "fact.add", "fact.update", "fact.archive"],
   ...["outcome.record", "outcome.score", "outcome.search", "outcome.insights", "outcome.rewrite"],
 ]);

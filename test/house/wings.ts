@@ -3,18 +3,18 @@
 /** Greatest number of lines of a wing's TypeScript. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
   base: 2_231,
-  protocol: 2_711,
+  protocol: 2_753,
   config: 1_577,
   wire: 4_199,
-  memory: 19_962,
+  memory: 20_051,
   agents: 5_401,
   mempalace: 9_035,
   feeders: 9_238,
   devbox: 2_657,
-  learning: 5_172,
-  broker: 9_829,
-  cli: 13_219,
-  ui: 2_141,
+  learning: 5_240,
+  broker: 9_838,
+  cli: 13_247,
+  ui: 2_410,
 };
 
 /** Files that other wings may import, without `.ts`. `base`, `protocol` and `config` are open as a whole. */
@@ -236,6 +236,7 @@ export const FACES: Readonly<Record<string, readonly string[]>> = {
     "turn/exchange",
     "turn/repeated-question",
     "turn/shown-memories",
+    "turn/shown-turns",
     "turn/turn",
   ],
   broker: [

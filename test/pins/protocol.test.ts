@@ -103,6 +103,7 @@ test("the list of our own methods is complete", () => {
     "palace.wakeUp": true,
     "turn.begin": true,
     "turn.end": true,
+    "turn.list": true,
     "turn.scored": true,
     "turn.owed": true,
     "turn.judge": true,

@@ -54,7 +54,7 @@ const UNSUPPORTED: Readonly<Partial<Record<string, string>>> = {
       "turn.begin",
       "turn.end",
       "turn.scored",
-      ...["turn.owed", "turn.judge"],
+      ...["turn.owed", "turn.judge", "turn.list"],
       ...["book.ingest", "book.remove", "book.list", "fact.add", "fact.update", "fact.archive"],
       ...["outcome.record", "outcome.score", "outcome.search", "outcome.insights", "outcome.rewrite"],
       ...["outcome.stats", "outcome.why", "outcome.import", "outcome.export"],

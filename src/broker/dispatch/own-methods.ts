@@ -18,6 +18,7 @@ import { isMemoryWing, MEMORY_WING } from "../../learning/memory/as-drawer.ts";
 import { insightFields, recallFields } from "../../learning/search/recall-fields.ts";
 import type { OwnSearches } from "../../learning/search/recent-searches.ts";
 import { drawersToShow, owedScore, told, toldFields } from "../../learning/turn/shown-memories.ts";
+import { shownTurns } from "../../learning/turn/shown-turns.ts";
 import { type Beginning, type Begun, scoredIn } from "../../learning/turn/turn.ts";
 import { memoryStats, why } from "../../learning/scoring/why.ts";
 import { wingsNamed } from "../../memory/search/filter-names.ts";
@@ -158,6 +159,13 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     return redactAnswer({ ...told(reads, begun, { prompt, ...found }, clean, nowMs), ...fields }, redact);
   },
   "turn.end": write("turn.end"),
+  "turn.list": read(({ reads }, { params }, { redact }) => {
+    optionalString(params, "conversation");
+    return redactAnswer(
+      shownTurns(readerIn(reads, params), params, (text) => mask(text, redact).text),
+      redact,
+    );
+  }),
   "turn.scored": read(({ reads }, { params }) => scoredIn(readerIn(reads, params), stringOf(params, "conversation"))),
   "turn.owed": read(({ reads }, { params }, { redact }) => {
     const asked = { conversation: stringOf(params, "conversation"), reply: optionalString(params, "reply") ?? "" };

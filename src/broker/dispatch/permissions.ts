@@ -62,6 +62,7 @@ const METHOD_ROLES: Readonly<Record<MethodName, Role>> = {
   "palace.status": "reader",
   "palace.wakeUp": "reader",
   "source.list": "reader",
+  "turn.list": "reader",
   "turn.scored": "reader",
   // The page gets the role of who asks for it.
   "ui.link": "reader",

@@ -137,7 +137,7 @@ const FOR_ADMINS: readonly MethodName[] = [
 const FOR_READERS: readonly MethodName[] = [
   ...(["book.list", "closet.compressPreview", "closet.sources", "drawer.list", "drawer.places"] as const),
   ...(["drawer.search", "drawer.show", "outcome.insights", "outcome.search", "outcome.stats"] as const),
-  ...(["outcome.why", "palace.status", "palace.wakeUp", "source.list", "turn.scored", "ui.link"] as const),
+  ...(["outcome.why", "palace.status", "palace.wakeUp", "source.list", "turn.list", "turn.scored", "ui.link"] as const),
 ];
 
 test("each of our own methods refuses every role below its own before it reads its arguments", async () => {

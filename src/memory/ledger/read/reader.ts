@@ -4,7 +4,16 @@
  */
 import { statSync } from "node:fs";
 import type { Drawer, DrawerFilter, IdRecipe, LogicalDrawer, PlaceFilter } from "../../port/drawer.ts";
-import type { Answered, Conversation, Scored, Standing, Told } from "../../port/outcome.ts";
+import type {
+  Answered,
+  Conversation,
+  HelpedWeek,
+  Scored,
+  ShownTurn,
+  Standing,
+  Told,
+  TurnFilter,
+} from "../../port/outcome.ts";
 import type { LedgerReader, PendingText, TalkSlice } from "../../port/ledger.ts";
 import type { MinedPage, MinedQuery, SourceGroup, SourceRow } from "../../port/source.ts";
 import { MINED_KEYS } from "../../../protocol/filing.ts";
@@ -30,6 +39,7 @@ import { minedSources } from "./mined-sources.ts";
 import { sourcesLike } from "./source-names.ts";
 import { idsByPart, newestPage, wholePlaces } from "./newest-pages.ts";
 import { OutboxReader } from "./outbox-reader.ts";
+import { helpedByWeek, turnPage } from "./turn-reader.ts";
 
 /** Upstream reads at most this many diary rows before it sorts them (Source: palace.md 2.10). */
 const DIARY_ROWS_MAX = 10_000;
@@ -169,6 +179,14 @@ export class SqliteLedgerReader implements LedgerReader {
   shownAt(conversation: string, turn: number): string[] {
     const sql = "SELECT id FROM shown WHERE conversation = ? AND turn = ? ORDER BY id";
     return this.#database.prepare<[string, number], string>(sql).pluck().all(conversation, turn);
+  }
+
+  turns(filter: TurnFilter, limit: number, offset: number): { turns: ShownTurn[]; total: number } {
+    return turnPage(this.#database, filter, limit, offset);
+  }
+
+  helpedByWeek(prefix: string): HelpedWeek[] {
+    return helpedByWeek(this.#database, prefix);
   }
 
   shownIn(conversation: string): Set<string> {
