@@ -16,7 +16,7 @@ import type {
   UndoRequest,
 } from "./hygiene.ts";
 import type { ImportPart, MergeReport } from "./import.ts";
-import type { Door, PalaceHealthReport, StatusReport } from "./status.ts";
+import type { BackupsReport, Door, PalaceHealthReport, StatusReport } from "./status.ts";
 import type {
   Book,
   CarriedEntry,
@@ -157,6 +157,8 @@ export type JobRequest =
   | { kind: "compact" }
   /** `file` null: the broker writes its own file, and the result names its path. A client then takes the file to `goesTo`. */
   | { kind: "backup"; file: string | null; replace: boolean; goesTo: string | null; encrypted: boolean }
+  /** Reads a backup on the broker's machine whole, and says what a restore would change. */
+  | { kind: "verify"; file: string }
   /** Rebuilds the public palace if it is not usable. `dryRun`: only report. */
   | { kind: "migrate"; dryRun: boolean };
 
@@ -261,6 +263,8 @@ export type Methods = {
   /** Reads the whole palace once to check it; opens nothing for writing. */
   "palace.health": { params: Record<string, never>; result: PalaceHealthReport };
   "job.list": { params: Record<string, never>; result: { jobs: JobReport[] } };
+  /** Returns the backups that the broker made, newest first. Only admins may call it: it names files of the machine. */
+  "backup.list": { params: Record<string, never>; result: BackupsReport };
   "job.cancel": { params: { id: string }; result: JobReport };
   /** Returns the drawer as it was filed, with its secrets. Only admins may call it; each call is logged. */
   "drawer.reveal": { params: { id: string }; result: { found: false } | { found: true; drawer: JsonObject } };

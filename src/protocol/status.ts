@@ -215,3 +215,24 @@ export type PublicHealth = {
 
 /** Answer to `palace.health`. */
 export type PalaceHealthReport = { ledger: LedgerHealth; palace: PublicHealth };
+
+/**
+ * Answer to `backup.list`. `isThere`: the file still exists. `file` null: the backup went through a pipe. `failure`: that of the last
+ * scheduled backup.
+ */
+export type BackupsReport = {
+  backups: {
+    file: string | null;
+    madeAtMs: number;
+    bytes: number;
+    encrypted: boolean;
+    scheduled: boolean;
+    isThere: boolean;
+  }[];
+  schedule: {
+    dir: string;
+    hours: number;
+    keep: number;
+    failure: { atMs: number; message: string; hint: string } | null;
+  } | null;
+};

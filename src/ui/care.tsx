@@ -1,9 +1,9 @@
 /** The broker itself: its health, long work with progress, a backup, doors and settings. */
 import type { Role } from "../protocol/spec.ts";
 import type { JobReport, StatusReport } from "../protocol/spec.ts";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
+import { Backups } from "./backups.tsx";
 import { call, CallError, type News } from "./client.ts";
-import { announce } from "./done.tsx";
 import { Health } from "./home.tsx";
 import { Action, Failure, Heading, type Loaded, useLoaded } from "./parts.tsx";
 import { bytes, plain, plural, time } from "./words.ts";
@@ -27,7 +27,9 @@ export function Care({ news, role }: { news: News | undefined; role: Role }) {
       <div class="columns">
         <div>
           <JobList jobs={jobs} isOwner={role === "admin"} />
-          {role === "admin" ? <Backup onStarted={jobs.again} isBusy={isRunning} /> : null}
+          {role === "admin" ? (
+            <Backups jobs={jobs.value?.jobs ?? []} onStarted={jobs.again} isBusy={isRunning} />
+          ) : null}
         </div>
         <div>
           <Health news={news} />
@@ -75,29 +77,6 @@ function progressOf({ state, step, done, total, result }: JobReport): string {
   const size = result?.["bytes"];
   if (typeof file !== "string") return "";
   return typeof size === "number" ? `${plain(file)}, ${bytes(size)}` : plain(file);
-}
-
-function Backup({ onStarted, isBusy }: { onStarted: () => void; isBusy: boolean }) {
-  const [file, setFile] = useState("");
-  const start = async () => {
-    if (!file.startsWith("/"))
-      throw new CallError("A backup needs a whole path on the broker's machine: /folder/file.tar");
-    await call("job.start", { kind: "backup", file, replace: false, goesTo: null, encrypted: false });
-    announce({ says: "The backup has begun." });
-    onStarted();
-  };
-  return (
-    <section>
-      <Heading aside="one file of everything">Backup</Heading>
-      <label>
-        File on the broker's machine
-        <input value={file} placeholder="/folder/palace.tar" onInput={(event) => setFile(event.currentTarget.value)} />
-      </label>
-      <div class="buttons">
-        {isBusy ? <span class="quiet">One job at a time.</span> : <Action run={start}>Back up</Action>}
-      </div>
-    </section>
-  );
 }
 
 function Broker({ status }: { status: StatusReport }) {

@@ -30,6 +30,19 @@ export function time(at: number | string | undefined): string {
   return isToday ? `today ${clock}` : `${date.toLocaleDateString("en-GB", { dateStyle: "medium" })} ${clock}`;
 }
 
+const SPANS = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+] as const;
+
+/** Returns how long ago something was, in its largest unit. */
+export function age(atMs: number): string {
+  const passedMs = Date.now() - atMs;
+  const [unit, lengthMs] = SPANS.find(([, span]) => passedMs >= span) ?? ["minute", 60_000];
+  return `${plural(Math.max(Math.floor(passedMs / lengthMs), 0), unit)} ago`;
+}
+
 export function startOfToday(): number {
   return new Date().setHours(0, 0, 0, 0);
 }

@@ -92,6 +92,7 @@ test("the list of our own methods is complete", () => {
     "job.start": true,
     "palace.health": true,
     "job.list": true,
+    "backup.list": true,
     "job.cancel": true,
     "drawer.reveal": true,
     "memory.forgetPreview": true,

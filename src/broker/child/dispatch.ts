@@ -50,6 +50,7 @@ const UNSUPPORTED: Readonly<Partial<Record<string, string>>> = {
       "memory.undoPreview",
       "memory.undo",
       "memory.audit",
+      "backup.list",
       ...["memory.importPreview", "memory.import"],
       "turn.begin",
       "turn.end",

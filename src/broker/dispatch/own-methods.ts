@@ -109,6 +109,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     return jobs.start(request.kind, request, () => maintenance.begin(request));
   },
   "job.list": async ({ ready }) => ({ jobs: await (await ready()).jobs.list() }),
+  "backup.list": async ({ ready }) => (await ready()).maintenance.backups(),
   "job.cancel": async ({ ready }, { params }) => (await ready()).jobs.cancel(stringOf(params, "id")),
   "memory.forgetPreview": read(({ hygiene }, { params }) => hygiene.previewForget(readSelector(params).selector)),
   // The selector is passed beside the call, because the journal must not contain a text to forget.

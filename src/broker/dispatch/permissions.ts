@@ -9,6 +9,7 @@ import type { Peer } from "../peer.ts";
 const METHOD_ROLES: Readonly<Record<MethodName, Role>> = {
   // These end the broker, start long work, show masked text, or change or remove memories in bulk. So they need a person at the broker's
   // machine, or an admin's token.
+  "backup.list": "admin",
   "broker.stop": "admin",
   "drawer.reveal": "admin",
   "job.cancel": "admin",

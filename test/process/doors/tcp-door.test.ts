@@ -129,7 +129,7 @@ test.each([
 });
 
 const FOR_ADMINS: readonly MethodName[] = [
-  ...(["broker.stop", "drawer.reveal", "job.cancel", "job.start"] as const),
+  ...(["backup.list", "broker.stop", "drawer.reveal", "job.cancel", "job.start"] as const),
   ...(["memory.audit", "memory.erasure", "memory.forget", "memory.forgetPreview"] as const),
   ...(["memory.import", "memory.importPreview", "memory.undo", "memory.undoPreview"] as const),
   ...(["outcome.export", "outcome.exportGraph", "outcome.import", "outcome.importGraph"] as const),
