@@ -4,7 +4,16 @@
  */
 import type { Compress, CompressPreview } from "./compress.ts";
 import type { WireErrorData } from "../base/errors.ts";
-import type { ConversationPart, ExtractMode, MinedSource, Miner, SourceContent, SourcePart } from "./filing.ts";
+import type {
+  ConversationPart,
+  ExtractMode,
+  MinedSource,
+  Miner,
+  SourceContent,
+  SourcePart,
+  FilingRecord,
+  SweptMessage,
+} from "./filing.ts";
 import type {
   AuditPage,
   AuditRequest,
@@ -16,7 +25,7 @@ import type {
   UndoRequest,
 } from "./hygiene.ts";
 import type { ImportPart, MergeReport } from "./import.ts";
-import type { BackupsReport, Door, PalaceHealthReport, StatusReport } from "./status.ts";
+import type { BackupsReport, Door, PalaceHealthReport, SpoolReport, StatusReport, TokenReport } from "./status.ts";
 import type {
   Book,
   CarriedEntry,
@@ -39,6 +48,7 @@ import type {
 } from "./outcome.ts";
 
 export type * from "./status.ts";
+export type { FilingRecord, SweptMessage };
 
 /** Any JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -128,25 +138,6 @@ export type BrokerFile = {
 
 /** How a search ranks: by words, by meaning, or by both. `auto` lets the broker choose. */
 export type SearchMode = "auto" | "lexical" | "vector" | "hybrid";
-
-/** Filing record of one source, from which a feeder sees whether the source has changed. */
-export type FilingRecord = {
-  sourceFile: string;
-  /** Time of the file, seconds since 1970. */
-  mtime: number;
-  /** SHA-256 of the filed content, hex. */
-  sha256: string;
-  drawers: number;
-};
-
-/** One message of an agent's session, with the agent's own ids. */
-export type SweptMessage = {
-  sessionId: string;
-  uuid: string;
-  timestamp: string;
-  role: "user" | "assistant";
-  content: string;
-};
 
 /** A job and its parameters. `chroma`: the program to write with; absent: any that works; null: write the files without a program. */
 export type JobRequest =
@@ -390,6 +381,13 @@ export type Methods = {
   "memory.import": { params: ImportPart; result: MergeReport };
   /** Opens the page on the loopback of the broker's machine and makes a link to it: for the asker's role, or a lesser `role`. */
   "ui.link": { params: { role?: Role }; result: UiLink };
+  /** Lists the TCP door's tokens, without their secrets. Only the owner may call this and the next three methods. */
+  "token.list": { params: Record<string, never>; result: { tokens: TokenReport[] } };
+  "token.revoke": { params: { name: string }; result: { revoked: string } };
+  /** Lists the oldest waiting and refused writes of this machine, 100 of each. */
+  "spool.list": { params: Record<string, never>; result: SpoolReport };
+  /** Sends a refused write again. `waiting`: writes that the broker does not take for now. */
+  "spool.sendAgain": { params: { name: string }; result: { delivered: number; refused: number; waiting: number } };
   "broker.stop": { params: Record<string, never>; result: { stopping: true } };
 };
 

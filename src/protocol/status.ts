@@ -236,3 +236,22 @@ export type BackupsReport = {
     failure: { atMs: number; message: string; hint: string } | null;
   } | null;
 };
+
+/** A token of the TCP door. `expiresAtMs` null: never. `usedAtMs` null: not since the broker's start. */
+export type TokenReport = {
+  name: string;
+  role: "reader" | "agent" | "admin";
+  createdAtMs: number;
+  expiresAtMs: number | null;
+  usedAtMs: number | null;
+};
+
+/** Writes that wait on this machine for a broker, and writes that one refused, oldest first. `totals`: how many there are. */
+export type SpoolReport = {
+  folder: string;
+  waiting: { name: string; atMs: number; agent: string; tool: string }[];
+  refused: { name: string; atMs: number; tool: string; why: string }[];
+  /** Time when older refused writes were dropped to make room. */
+  droppedAtMs: number | null;
+  totals: { waiting: number; refused: number };
+};

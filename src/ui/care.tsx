@@ -5,13 +5,16 @@ import { useEffect } from "preact/hooks";
 import { Backups } from "./backups.tsx";
 import { call, CallError, type News } from "./client.ts";
 import { Health } from "./home.tsx";
+import { Tokens, Waiting } from "./machine.tsx";
 import { Action, Failure, Heading, type Loaded, useLoaded } from "./parts.tsx";
 import { bytes, plain, plural, time } from "./words.ts";
 
 /** Interval at which the progress of a running job is asked for, ms. */
 const PROGRESS_MS = 700;
 
-export function Care({ news, role }: { news: News | undefined; role: Role }) {
+type Props = { news: News | undefined; role: Role; changed: number };
+
+export function Care({ news, role, changed }: Props) {
   const jobs = useLoaded(() => call("job.list", {}), []);
   const status = useLoaded(() => call("palace.status", {}), []);
   const isRunning = jobs.value?.jobs.some(({ state }) => state === "running") ?? false;
@@ -28,7 +31,11 @@ export function Care({ news, role }: { news: News | undefined; role: Role }) {
         <div>
           <JobList jobs={jobs} isOwner={role === "admin"} />
           {role === "admin" ? (
-            <Backups jobs={jobs.value?.jobs ?? []} onStarted={jobs.again} isBusy={isRunning} />
+            <>
+              <Backups jobs={jobs.value?.jobs ?? []} onStarted={jobs.again} isBusy={isRunning} />
+              <Waiting changed={changed} />
+              <Tokens />
+            </>
           ) : null}
         </div>
         <div>
@@ -86,7 +93,11 @@ function Broker({ status }: { status: StatusReport }) {
     ["Started", time(startedAtMs)],
     ["Memory", home],
     ["Place", topology],
-    ...doors.map((door): [string, string] => ["Door", door.kind === "unix" ? door.path : `${door.host}:${door.port}`]),
+    ...doors.map((door): [string, string] =>
+      door.kind === "unix" ? ["Socket of the owner", door.path] : ["TCP, by token", `${door.host}:${door.port}`],
+    ),
+    ["SSH bridges", "come in as agents, through a socket of their own"],
+    ["This page", location.host],
     ["Facts", plural(graph.facts, "fact")],
     ["Closets", plural(closets.count, "closet")],
     ...settings.map(({ key, value }): [string, string] => [key, value]),

@@ -69,7 +69,7 @@ function View({ view, params, news, session }: ViewProps) {
   if (view === "facts") return <Facts entity={param("entity")} changed={changed} />;
   if (view === "turns") return <Turns conversation={param("conversation")} isOwner={isOwner} changed={changed} />;
   if (view === "diary") return <Diary changed={changed} />;
-  if (view === "care" && session.role !== "reader") return <Care news={news} role={session.role} />;
+  if (view === "care" && session.role !== "reader") return <Care news={news} role={session.role} changed={changed} />;
   if (view === "history" && isOwner) return <History agent={param("agent")} changed={changed} />;
   return <Home news={news} changed={changed} isOwner={isOwner} />;
 }

@@ -3,18 +3,18 @@
 /** Greatest number of lines of a wing's TypeScript. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
   base: 2_231,
-  protocol: 2_778,
+  protocol: 2_814,
   config: 1_577,
-  wire: 4_199,
+  wire: 4_216,
   memory: 20_094,
   agents: 5_401,
   mempalace: 9_035,
   feeders: 9_238,
   devbox: 2_657,
   learning: 5_240,
-  broker: 9_900,
+  broker: 10_032,
   cli: 13_247,
-  ui: 2_531,
+  ui: 2_642,
 };
 
 /** Files that other wings may import, without `.ts`. `base`, `protocol` and `config` are open as a whole. */

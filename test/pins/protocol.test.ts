@@ -128,6 +128,10 @@ test("the list of our own methods is complete", () => {
     "memory.importPreview": true,
     "memory.import": true,
     "ui.link": true,
+    "token.list": true,
+    "token.revoke": true,
+    "spool.list": true,
+    "spool.sendAgain": true,
     "broker.stop": true,
   } satisfies Record<MethodName, true>;
   expect(keysOf("Methods")).toEqual(Object.keys(methods));

@@ -77,6 +77,10 @@ const UNSUPPORTED: Readonly<Partial<Record<string, string>>> = {
   "closet.compress": "palace stop, mempalace compress, palace start",
   "link.rebuild": MINE_INSTEAD(),
   "message.add": MINE_INSTEAD(),
+  "token.list": "palace bridge token list",
+  "token.revoke": "palace bridge token revoke NAME",
+  "spool.list": "palace status spool",
+  "spool.sendAgain": "palace status spool replay",
   "ui.link": "MEMPALACE_ENGINE=builtin palace restart",
 } satisfies Partial<Record<MethodName, string>>;
 

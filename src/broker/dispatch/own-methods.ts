@@ -206,6 +206,10 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   },
   "outcome.exportGraph": read(({ reads }, { params }) => graphPage(reads.reader, stringOf(params, "after"))),
   "ui.link": ({ pageLink }, { peer, params }) => pageLink(peer, roleIn(params)),
+  "token.list": ({ ownFiles }, { peer }) => ownFiles.tokens(peer),
+  "token.revoke": ({ ownFiles }, { peer, params }) => ownFiles.revoke(peer, stringOf(params, "name")),
+  "spool.list": ({ ownFiles, redact }, { peer }) => redactAnswer(ownFiles.spool(peer), redact),
+  "spool.sendAgain": ({ ownFiles }, { peer, params }) => ownFiles.sendAgain(peer, stringOf(params, "name")),
   "broker.stop": ({ stop }) => {
     stop();
     return { stopping: true };

@@ -26,6 +26,10 @@ const METHOD_ROLES: Readonly<Record<MethodName, Role>> = {
   "outcome.exportGraph": "admin",
   "outcome.import": "admin",
   "outcome.importGraph": "admin",
+  "spool.list": "admin",
+  "spool.sendAgain": "admin",
+  "token.list": "admin",
+  "token.revoke": "admin",
   // These write, read all rows, or show more about the machine than about the memory (its folders, its exports).
   "book.ingest": "agent",
   "book.remove": "agent",

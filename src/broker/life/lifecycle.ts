@@ -20,6 +20,7 @@ import type { Engine, EngineHost } from "../engine.ts";
 import type { MinerCommand } from "../mine/job.ts";
 import { publish, unpublish } from "./broker-file.ts";
 import { Doors } from "./doors.ts";
+import { ownFiles } from "./own-files.ts";
 import { type LifetimeLock, takeLock } from "./lock.ts";
 import { createRoutes } from "./routes.ts";
 
@@ -174,6 +175,10 @@ class Broker {
       status: () => this.#status(),
       stop: () => this.#end("stop"),
       pageLink: (peer, role) => this.#doors.page.link(peer, role),
+      ownFiles: ownFiles({
+        ...{ paths: config.paths, dispatch: (...message) => this.#engine.dispatch(...message) },
+        usedAtMs: (id) => this.#doors.tokenUsedAtMs(id),
+      }),
     };
     if (engineConfig.kind === "command")
       return startChildEngine({ ...{ config: engineConfig, home: config.paths.home, log, metrics }, ...host });

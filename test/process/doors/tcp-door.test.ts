@@ -130,6 +130,7 @@ test.each([
 
 const FOR_ADMINS: readonly MethodName[] = [
   ...(["backup.list", "broker.stop", "drawer.reveal", "job.cancel", "job.start"] as const),
+  ...(["spool.list", "spool.sendAgain", "token.list", "token.revoke"] as const),
   ...(["memory.audit", "memory.erasure", "memory.forget", "memory.forgetPreview"] as const),
   ...(["memory.import", "memory.importPreview", "memory.undo", "memory.undoPreview"] as const),
   ...(["outcome.export", "outcome.exportGraph", "outcome.import", "outcome.importGraph"] as const),
