@@ -68,7 +68,7 @@ export type HelpedWeek = {
   failed: number;
 };
 
-/** `helped`: the weeks of the conversations that are kept, oldest first. Older brokers do not send it. */
+/** `helped`: the weeks of the newest 500 conversations that are kept, oldest first. Older brokers do not send it. */
 export type MemoryStats = {
   collections: Record<string, number>;
   archived: number;
@@ -88,7 +88,7 @@ export type ShownMemory = {
   moves: MemoryTold["moves"];
 };
 
-/** Page of turns that showed memories, newest conversation first. `at`: when the conversation went on last. */
+/** Page of turns that showed memories, newest conversation first, of the newest 500 conversations. `at`: when the conversation went on last. */
 export type TurnPage = {
   turns: { conversation: string; agent: string; turn: number; at: string; memories: ShownMemory[] }[];
   total: number;

@@ -4,7 +4,7 @@ import type { HelpedWeek, ShownMemory, TurnPage } from "../protocol/outcome.ts";
 import { call } from "./client.ts";
 import { Curve } from "./chart.tsx";
 import { OwnWord } from "./outcomes.tsx";
-import { Action, Failure, Heading, LongList, useLoaded } from "./parts.tsx";
+import { Action, Failure, Heading, LongList, useLoaded, useSlowly } from "./parts.tsx";
 import { href } from "./route.ts";
 import { plain, plural, time, title } from "./words.ts";
 
@@ -13,10 +13,13 @@ type Turn = TurnPage["turns"][number];
 /** Turns of a conversation that are loaded at once. */
 const PAGE = 20;
 const ROW_HEIGHT = 64;
+/** Interval at which turns are loaded again while others write, ms. */
+const REFRESH_MS = 10_000;
 
 type Props = { conversation: string | undefined; isOwner: boolean; changed: number };
 
-export function Turns({ conversation, isOwner, changed }: Props) {
+export function Turns({ conversation, isOwner, changed: now }: Props) {
+  const changed = useSlowly(now, REFRESH_MS);
   if (conversation !== undefined)
     return <Talk key={conversation} conversation={conversation} isOwner={isOwner} changed={changed} />;
   return (

@@ -6,14 +6,19 @@ import { ANEW } from "../schema/conversation-schema.ts";
 
 /** Character between a profile's key and a conversation's id (learning/memory/profiles.ts). */
 const MARK = "char(31)";
+/** Newest conversations that are looked at: an answer blocks the broker's other reads meanwhile. */
+const CONVERSATIONS_MAX = 500;
 /** Conversations of one profile. An id of the profile `default` has the mark at its beginning, or nowhere. */
-const OF_PROFILE = `iif($prefix = '', instr(s.conversation, ${MARK}) <= 1, substr(s.conversation, 1, length($prefix)) = $prefix)`;
-const SHOWN = `FROM shown s JOIN conversation c ON c.id = s.conversation
-  WHERE s.id <> '${ANEW}' AND ${OF_PROFILE} AND ($conversation IS NULL OR s.conversation = $conversation)`;
-/** The last outcome of a showing. A person names no conversation, so a person's word counts for the conversations before it. */
-const LAST_OUTCOME = `(SELECT outcome FROM scored o WHERE o.id = s.id
-  AND (o.conversation = s.conversation OR (o.source = 'user' AND o.conversation IS NULL AND o.at_ms >= c.at_ms))
-  ORDER BY o.nth DESC LIMIT 1)`;
+const OF_PROFILE = `iif($prefix = '', instr(id, ${MARK}) <= 1, substr(id, 1, length($prefix)) = $prefix)`;
+const TALKS = `(SELECT id, agent, at_ms FROM conversation
+  WHERE ${OF_PROFILE} AND ($conversation IS NULL OR id = $conversation) ORDER BY at_ms DESC LIMIT ${CONVERSATIONS_MAX})`;
+const SHOWN = `FROM ${TALKS} c CROSS JOIN shown s ON s.conversation = c.id WHERE s.id <> '${ANEW}'`;
+/** Last outcomes of drawers in each conversation. SQLite takes the row of the greatest `nth`. */
+const IN_TALK =
+  "SELECT id, conversation, outcome, max(nth) AS nth FROM scored WHERE conversation IS NOT NULL GROUP BY id, conversation";
+/** Last words of a person. They name no conversation, and count for the conversations that went on last before them. */
+const OF_PERSON =
+  "SELECT id, outcome, at_ms, max(nth) AS nth FROM scored WHERE source = 'user' AND conversation IS NULL GROUP BY id";
 
 type Row = Omit<ShownTurn, "ids"> & { ids: string };
 
@@ -45,9 +50,14 @@ export function turnPage(
 export function helpedByWeek(database: LedgerDatabase, prefix: string): HelpedWeek[] {
   return database
     .prepare<object, HelpedWeek>(
-      `SELECT week, agent, count(*) AS shown, sum(last IS 'worked') AS worked, sum(last IS 'partial') AS partial,
+      `WITH told AS MATERIALIZED (${IN_TALK}), said AS MATERIALIZED (${OF_PERSON})
+         SELECT week, agent, count(*) AS shown, sum(last IS 'worked') AS worked, sum(last IS 'partial') AS partial,
            sum(last IS 'failed') AS failed
-         FROM (SELECT date(c.at_ms / 1000, 'unixepoch', '-6 days', 'weekday 1') AS week, c.agent AS agent, ${LAST_OUTCOME} AS last ${SHOWN})
+         FROM (SELECT date(one.at_ms / 1000, 'unixepoch', '-6 days', 'weekday 1') AS week, agent,
+             iif(said.nth > ifnull(told.nth, -1), said.outcome, told.outcome) AS last
+           FROM (SELECT s.id AS id, s.conversation AS conversation, c.agent AS agent, c.at_ms AS at_ms ${SHOWN}) one
+           LEFT JOIN told ON told.id = one.id AND told.conversation = one.conversation
+           LEFT JOIN said ON said.id = one.id AND said.at_ms >= one.at_ms)
          GROUP BY week, agent ORDER BY week, agent`,
     )
     .all({ prefix, conversation: null });
