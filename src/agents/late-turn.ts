@@ -3,7 +3,7 @@ import { isOutage } from "../wire/client/outage-policy.ts";
 import { Spool } from "../wire/client/spool.ts";
 import type { Config } from "../config/config.ts";
 import { PalaceError } from "../base/errors.ts";
-import { IDEMPOTENCY_META } from "../protocol/spec.ts";
+import { IDEMPOTENCY_META } from "../protocol/headers.ts";
 import type { Exchange } from "./signal/signals.ts";
 import { endOf, type Turn } from "./turn.ts";
 

@@ -8,7 +8,8 @@ import type { Client } from "../wire/client/client.ts";
 import { isRecord } from "../base/is-record.ts";
 import { CONVERSATION_ID_MAX, SAID_MAX, SIGNALS_MAX } from "../protocol/limits.ts";
 import { isHostSignal, type OwedScore } from "../protocol/outcome.ts";
-import { IDEMPOTENCY_META, type Methods } from "../protocol/spec.ts";
+import { IDEMPOTENCY_META } from "../protocol/headers.ts";
+import { type Methods } from "../protocol/spec.ts";
 import type { Judgment } from "./judge/judgment.ts";
 import type { Exchange } from "./signal/signals.ts";
 

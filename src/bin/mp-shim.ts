@@ -3,7 +3,7 @@
 import { loadConfig } from "../config/config.ts";
 import "../base/node-version.ts";
 import { PalaceError } from "../base/errors.ts";
-import { UNNAMED_AGENT } from "../protocol/spec.ts";
+import { UNNAMED_AGENT } from "../protocol/headers.ts";
 import { runShim } from "../wire/shim.ts";
 
 const HELP = `usage: mempalace-mcp [--palace DIR]

@@ -5,7 +5,16 @@
  */
 import type { PalaceError } from "../base/errors.ts";
 import type { Capabilities, Implementation } from "../protocol/modern.ts";
-import type { EngineReport, Health, Role, RpcResponse, StatusReport, UiLink } from "../protocol/spec.ts";
+import type {
+  EngineReport,
+  Health,
+  Role,
+  RpcResponse,
+  SpoolReport,
+  StatusReport,
+  TokenReport,
+  UiLink,
+} from "../protocol/spec.ts";
 import type { Peer } from "./peer.ts";
 
 /** Sends a peer a message that it did not request. */
@@ -78,9 +87,18 @@ export type Engine = {
 /** Makes a link to the page for a peer, with its role or a lesser one. */
 export type PageLink = (peer: Peer, role: Role | undefined) => Promise<UiLink>;
 
+/** Files of this machine that only its owner sees and changes. Errors: BROKER_DENIED for peers of other machines. */
+export type OwnFiles = {
+  tokens(peer: Peer): { tokens: TokenReport[] };
+  revoke(peer: Peer, name: string): { revoked: string };
+  spool(peer: Peer): SpoolReport;
+  sendAgain(peer: Peer, name: string): Promise<{ delivered: number; refused: number; waiting: number }>;
+};
+
 /** Parts of the broker that an engine needs. */
 export type EngineHost = {
   status: () => StatusReport;
   stop: () => void;
   pageLink: PageLink;
+  ownFiles: OwnFiles;
 };

@@ -2,7 +2,8 @@
 import { isRecord } from "../base/is-record.ts";
 import type { LogFields } from "../base/log.ts";
 import { agentName } from "../protocol/agent-name.ts";
-import { type DoorName, type Role, TOOL_PROFILES, type ToolProfile, UNNAMED_AGENT } from "../protocol/spec.ts";
+import { TOOL_PROFILES, type ToolProfile, UNNAMED_AGENT } from "../protocol/headers.ts";
+import { type DoorName, type Role } from "../protocol/spec.ts";
 import { MCP_VERSIONS, type McpVersion } from "../protocol/version.ts";
 
 export type Peer = {

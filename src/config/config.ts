@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { isInContainer } from "../base/container.ts";
 import { PalaceError } from "../base/errors.ts";
-import type { ToolProfile } from "../protocol/spec.ts";
+import type { ToolProfile } from "../protocol/headers.ts";
 import { agentPlaces, roampalPlaces, sessionPlaces } from "./agents.ts";
 import { parseEngine } from "./engine.ts";
 import { type Env, isOn, readSetting, readVariable } from "./env.ts";

@@ -102,3 +102,22 @@ export type ConversationPart = {
   /** Default and limit as for a document. */
   halls?: HallKeywords;
 };
+
+/** Filing record of one source, from which a feeder sees whether the source has changed. */
+export type FilingRecord = {
+  sourceFile: string;
+  /** Time of the file, seconds since 1970. */
+  mtime: number;
+  /** SHA-256 of the filed content, hex. */
+  sha256: string;
+  drawers: number;
+};
+
+/** One message of an agent's session, with the agent's own ids. */
+export type SweptMessage = {
+  sessionId: string;
+  uuid: string;
+  timestamp: string;
+  role: "user" | "assistant";
+  content: string;
+};

@@ -2,7 +2,8 @@
  * MCP 2026-07-28, which has no handshake: the envelope in `params._meta` of each request, the answer to `server/discover`, and the fields
  * of every result. Streams, the shim without a broker and a child's answers use it. Over HTTP the SDK checks the envelope first. Pure.
  */
-import { CLIENT_INFO_META, RPC, type RpcError } from "./spec.ts";
+import { CLIENT_INFO_META } from "./headers.ts";
+import { RPC, type RpcError } from "./spec.ts";
 import { MODERN_MCP_VERSION } from "./version.ts";
 
 export const VERSION_META = "io.modelcontextprotocol/protocolVersion";

@@ -6,7 +6,7 @@ import { INSTRUCTIONS } from "./introduction.ts";
 import { CAPABILITIES, discovered } from "./modern.ts";
 import { PROMPTS } from "./prompts.ts";
 import { RESOURCE_TEMPLATES, RESOURCES } from "./resources.ts";
-import type { ToolProfile } from "./spec.ts";
+import type { ToolProfile } from "./headers.ts";
 import { toolsOf } from "./tools/profile.ts";
 import { MODERN_MCP_VERSION } from "./version.ts";
 

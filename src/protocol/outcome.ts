@@ -55,7 +55,46 @@ export type MemoryTold = {
 
 export type MemoryWhy = { found: false } | ({ found: true } & MemoryTold);
 
-export type MemoryStats = { collections: Record<string, number>; archived: number; conversations: number };
+/**
+ * Outcomes of the memories that an agent was shown, for the conversations that went on last in that week. `week`: its Monday, UTC. `shown`: number of
+ * showings; a memory counts once in a conversation. `worked`, `partial`, `failed`: their last outcomes; the other showings have none.
+ */
+export type HelpedWeek = {
+  week: string;
+  agent: string;
+  shown: number;
+  worked: number;
+  partial: number;
+  failed: number;
+};
+
+/** `helped`: the weeks of the newest 500 conversations that are kept, oldest first. Older brokers do not send it. */
+export type MemoryStats = {
+  collections: Record<string, number>;
+  archived: number;
+  conversations: number;
+  helped?: HelpedWeek[];
+};
+
+/** Memory as a turn showed it. `drawer` null: the memory was removed since. `outcomes`: those of this conversation, oldest first. */
+export type ShownMemory = {
+  id: string;
+  drawer: string | null;
+  place: string;
+  /** Beginning of the text. */
+  text: string;
+  score: number | null;
+  outcomes: { at: string; outcome: string; by: string }[];
+  moves: MemoryTold["moves"];
+};
+
+/** Page of turns that showed memories, newest conversation first, of the newest 500 conversations. `at`: when the conversation went on last. */
+export type TurnPage = {
+  turns: { conversation: string; agent: string; turn: number; at: string; memories: ShownMemory[] }[];
+  total: number;
+  offset: number;
+  limit: number;
+};
 
 /** A stored book. `source`: its file. `at`: when it was read. */
 export type Book = { title: string; source: string; at: string; chunks: number };

@@ -2,7 +2,7 @@
  * Prompts that a user of an MCP 2026-07-28 client may choose, usually as a slash command: waking up with the memory, and filing a session.
  * Pure.
  */
-import type { ToolProfile } from "./spec.ts";
+import type { ToolProfile } from "./headers.ts";
 
 export const PROMPTS = [
   {

@@ -4,7 +4,16 @@
  */
 import type { Compress, CompressPreview } from "./compress.ts";
 import type { WireErrorData } from "../base/errors.ts";
-import type { ConversationPart, ExtractMode, MinedSource, Miner, SourceContent, SourcePart } from "./filing.ts";
+import type {
+  ConversationPart,
+  ExtractMode,
+  MinedSource,
+  Miner,
+  SourceContent,
+  SourcePart,
+  FilingRecord,
+  SweptMessage,
+} from "./filing.ts";
 import type {
   AuditPage,
   AuditRequest,
@@ -16,7 +25,15 @@ import type {
   UndoRequest,
 } from "./hygiene.ts";
 import type { ImportPart, MergeReport } from "./import.ts";
-import type { Door, PalaceHealthReport, StatsReport, StatusReport } from "./status.ts";
+import type {
+  BackupsReport,
+  Door,
+  PalaceHealthReport,
+  SpoolReport,
+  StatsReport,
+  StatusReport,
+  TokenReport,
+} from "./status.ts";
 import type {
   Book,
   CarriedEntry,
@@ -34,10 +51,12 @@ import type {
   ScoreRequest,
   ScoreResult,
   TurnFields,
+  TurnPage,
   OwedScore,
 } from "./outcome.ts";
 
 export type * from "./status.ts";
+export type { FilingRecord, SweptMessage };
 
 /** Any JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -65,40 +84,6 @@ export const RPC = {
   /** Error of MCP 2026-07-28. Only the SDK sends its −32020 (headers) and −32021 (missing client capability). */
   UNSUPPORTED_PROTOCOL_VERSION: -32022,
 } as const;
-
-/** Key of `params._meta` with an idempotency key. A repeated key returns the first call's result. */
-export const IDEMPOTENCY_META = "palace/idempotencyKey";
-/** MCP's key in each request for the name and version of an MCP 2026-07-28 client, which has no handshake. */
-export const CLIENT_INFO_META = "io.modelcontextprotocol/clientInfo";
-/** Key for the time of a spooled write, ms since 1970. The write gets this time, not the time of its delivery. */
-export const WRITTEN_META = "palace/writtenAtMs";
-/** Key in a result's `_meta`; true if the broker returns an earlier result. */
-export const REPLAYED_META = "palace/replayed";
-/** HTTP header with an idempotency key. */
-export const IDEMPOTENCY_HEADER = "idempotency-key";
-/** HTTP header of the upgrade with the name of the agent behind a shim, for the journal. */
-export const AGENT_HEADER = "palace-agent";
-/** HTTP header with the client's project names (project-header.ts), of the upgrade or of a request to `/mcp`. */
-export const PROJECT_HEADER = "palace-project";
-/** Name of a shim until MCP's handshake tells its agent's name. */
-export const UNNAMED_AGENT = "mcp";
-
-/** HTTP header that selects the tools which `tools/list` shows, of the upgrade or of a request to `/mcp`; `?tools=` works there, too. */
-export const TOOLS_HEADER = "palace-tools";
-export const TOOL_PROFILES = ["full", "light", "outcome", "full+outcome", "light+outcome"] as const;
-
-/** Name of a set of tools. */
-export type ToolProfile = (typeof TOOL_PROFILES)[number];
-
-/** MCP's own header with the negotiated revision, of a request to `/mcp` and of the upgrade when a link reconnects. */
-export const MCP_VERSION_HEADER = "mcp-protocol-version";
-
-/** HTTP header of the answer to the upgrade, with the broker's instance id. */
-export const INSTANCE_HEADER = "palace-instance";
-/** HTTP header that tells people why an admitted peer gets no further connection. */
-export const REFUSED_HEADER = "palace-refused";
-/** HTTP header of the answer to the upgrade: protocol versions of the broker as `min-max`. Older brokers do not send it. */
-export const PROTOCOL_HEADER = "palace-protocol";
 
 /**
  * Roles of a peer: `agent` may do everything except administration, `reader` only reads, `admin` may do everything. Peers on the UNIX
@@ -128,25 +113,6 @@ export type BrokerFile = {
 /** How a search ranks: by words, by meaning, or by both. `auto` lets the broker choose. */
 export type SearchMode = "auto" | "lexical" | "vector" | "hybrid";
 
-/** Filing record of one source, from which a feeder sees whether the source has changed. */
-export type FilingRecord = {
-  sourceFile: string;
-  /** Time of the file, seconds since 1970. */
-  mtime: number;
-  /** SHA-256 of the filed content, hex. */
-  sha256: string;
-  drawers: number;
-};
-
-/** One message of an agent's session, with the agent's own ids. */
-export type SweptMessage = {
-  sessionId: string;
-  uuid: string;
-  timestamp: string;
-  role: "user" | "assistant";
-  content: string;
-};
-
 /** A job and its parameters. `chroma`: the program to write with; absent: any that works; null: write the files without a program. */
 export type JobRequest =
   | { kind: "export"; dir: string; chroma?: string | null; partial?: boolean }
@@ -156,6 +122,8 @@ export type JobRequest =
   | { kind: "compact" }
   /** `file` null: the broker writes its own file, and the result names its path. A client then takes the file to `goesTo`. */
   | { kind: "backup"; file: string | null; replace: boolean; goesTo: string | null; encrypted: boolean }
+  /** Reads a backup on the broker's machine whole, and says what a restore would change. */
+  | { kind: "verify"; file: string }
   /** Rebuilds the public palace if it is not usable. `dryRun`: only report. */
   | { kind: "migrate"; dryRun: boolean };
 
@@ -262,6 +230,8 @@ export type Methods = {
   /** Reads the whole palace once to check it; opens nothing for writing. */
   "palace.health": { params: Record<string, never>; result: PalaceHealthReport };
   "job.list": { params: Record<string, never>; result: { jobs: JobReport[] } };
+  /** Returns the backups that the broker made, newest first. Only admins may call it: it names files of the machine. */
+  "backup.list": { params: Record<string, never>; result: BackupsReport };
   "job.cancel": { params: { id: string }; result: JobReport };
   /** Returns the drawer as it was filed, with its secrets. Only admins may call it; each call is logged. */
   "drawer.reveal": { params: { id: string }; result: { found: false } | { found: true; drawer: JsonObject } };
@@ -314,6 +284,8 @@ export type Methods = {
     };
     result: { id: string | null; scored: boolean };
   };
+  /** Returns turns that showed memories, of all conversations or of one, with what came of each memory. */
+  "turn.list": { params: { conversation?: string; limit?: number; offset?: number }; result: TurnPage };
   /** `isAsked`: the turn asks for scores. `isScored`: the turn has received them. */
   "turn.scored": { params: { conversation: string }; result: { isAsked: boolean; isScored: boolean } };
   /**
@@ -385,6 +357,13 @@ export type Methods = {
   "memory.import": { params: ImportPart; result: MergeReport };
   /** Opens the page on the loopback of the broker's machine and makes a link to it: for the asker's role, or a lesser `role`. */
   "ui.link": { params: { role?: Role }; result: UiLink };
+  /** Lists the TCP door's tokens, without their secrets. Only the owner may call this and the next three methods. */
+  "token.list": { params: Record<string, never>; result: { tokens: TokenReport[] } };
+  "token.revoke": { params: { name: string }; result: { revoked: string } };
+  /** Lists the oldest waiting and refused writes of this machine, 100 of each. */
+  "spool.list": { params: Record<string, never>; result: SpoolReport };
+  /** Sends a refused write again. `waiting`: writes that the broker does not take for now. */
+  "spool.sendAgain": { params: { name: string }; result: { delivered: number; refused: number; waiting: number } };
   "broker.stop": { params: Record<string, never>; result: { stopping: true } };
 };
 

@@ -247,3 +247,43 @@ export type PublicHealth = {
 
 /** Answer to `palace.health`. */
 export type PalaceHealthReport = { ledger: LedgerHealth; palace: PublicHealth };
+
+/**
+ * Answer to `backup.list`. `isThere`: the file still exists. `file` null: the backup went through a pipe. `failure`: that of the last
+ * scheduled backup.
+ */
+export type BackupsReport = {
+  backups: {
+    file: string | null;
+    madeAtMs: number;
+    bytes: number;
+    encrypted: boolean;
+    scheduled: boolean;
+    isThere: boolean;
+  }[];
+  schedule: {
+    dir: string;
+    hours: number;
+    keep: number;
+    failure: { atMs: number; message: string; hint: string } | null;
+  } | null;
+};
+
+/** A token of the TCP door. `expiresAtMs` null: never. `usedAtMs` null: not since the broker's start. */
+export type TokenReport = {
+  name: string;
+  role: "reader" | "agent" | "admin";
+  createdAtMs: number;
+  expiresAtMs: number | null;
+  usedAtMs: number | null;
+};
+
+/** Writes that wait on this machine for a broker, and writes that one refused, oldest first. `totals`: how many there are. */
+export type SpoolReport = {
+  folder: string;
+  waiting: { name: string; atMs: number; agent: string; tool: string }[];
+  refused: { name: string; atMs: number; tool: string; why: string }[];
+  /** Time when older refused writes were dropped to make room. */
+  droppedAtMs: number | null;
+  totals: { waiting: number; refused: number };
+};

@@ -1,17 +1,20 @@
 /** The broker itself: its health, long work with progress, a backup, doors and settings. */
 import type { Role } from "../protocol/spec.ts";
 import type { JobReport, StatusReport } from "../protocol/spec.ts";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
+import { Backups } from "./backups.tsx";
 import { call, CallError, type News } from "./client.ts";
-import { announce } from "./done.tsx";
 import { Health } from "./home.tsx";
+import { Tokens, Waiting } from "./machine.tsx";
 import { Action, Failure, Heading, type Loaded, useLoaded } from "./parts.tsx";
 import { bytes, plain, plural, time } from "./words.ts";
 
 /** Interval at which the progress of a running job is asked for, ms. */
 const PROGRESS_MS = 700;
 
-export function Care({ news, role }: { news: News | undefined; role: Role }) {
+type Props = { news: News | undefined; role: Role; changed: number };
+
+export function Care({ news, role, changed }: Props) {
   const jobs = useLoaded(() => call("job.list", {}), []);
   const status = useLoaded(() => call("palace.status", {}), []);
   const isRunning = jobs.value?.jobs.some(({ state }) => state === "running") ?? false;
@@ -27,7 +30,13 @@ export function Care({ news, role }: { news: News | undefined; role: Role }) {
       <div class="columns">
         <div>
           <JobList jobs={jobs} isOwner={role === "admin"} />
-          {role === "admin" ? <Backup onStarted={jobs.again} isBusy={isRunning} /> : null}
+          {role === "admin" ? (
+            <>
+              <Backups jobs={jobs.value?.jobs ?? []} onStarted={jobs.again} isBusy={isRunning} />
+              <Waiting changed={changed} />
+              <Tokens />
+            </>
+          ) : null}
         </div>
         <div>
           <Health news={news} />
@@ -77,29 +86,6 @@ function progressOf({ state, step, done, total, result }: JobReport): string {
   return typeof size === "number" ? `${plain(file)}, ${bytes(size)}` : plain(file);
 }
 
-function Backup({ onStarted, isBusy }: { onStarted: () => void; isBusy: boolean }) {
-  const [file, setFile] = useState("");
-  const start = async () => {
-    if (!file.startsWith("/"))
-      throw new CallError("A backup needs a whole path on the broker's machine: /folder/file.tar");
-    await call("job.start", { kind: "backup", file, replace: false, goesTo: null, encrypted: false });
-    announce({ says: "The backup has begun." });
-    onStarted();
-  };
-  return (
-    <section>
-      <Heading aside="one file of everything">Backup</Heading>
-      <label>
-        File on the broker's machine
-        <input value={file} placeholder="/folder/palace.tar" onInput={(event) => setFile(event.currentTarget.value)} />
-      </label>
-      <div class="buttons">
-        {isBusy ? <span class="quiet">One job at a time.</span> : <Action run={start}>Back up</Action>}
-      </div>
-    </section>
-  );
-}
-
 function Broker({ status }: { status: StatusReport }) {
   const { version, home, doors, settings = [], startedAtMs, closets, graph, topology } = status;
   const rows: [name: string, value: string][] = [
@@ -107,7 +93,11 @@ function Broker({ status }: { status: StatusReport }) {
     ["Started", time(startedAtMs)],
     ["Memory", home],
     ["Place", topology],
-    ...doors.map((door): [string, string] => ["Door", door.kind === "unix" ? door.path : `${door.host}:${door.port}`]),
+    ...doors.map((door): [string, string] =>
+      door.kind === "unix" ? ["Socket of the owner", door.path] : ["TCP, by token", `${door.host}:${door.port}`],
+    ),
+    ["SSH bridges", "come in as agents, through a socket of their own"],
+    ["This page", location.host],
     ["Facts", plural(graph.facts, "fact")],
     ["Closets", plural(closets.count, "closet")],
     ...settings.map(({ key, value }): [string, string] => [key, value]),

@@ -15,11 +15,13 @@ import { PlaceView } from "./place.tsx";
 import { useSlowly } from "./parts.tsx";
 import { href, useRoute } from "./route.ts";
 import { Search } from "./search.tsx";
+import { Turns } from "./turns.tsx";
 
 /** Views in the head of the page. `for`: the least role that may ask for what they show. */
 const VIEWS = [
   { to: "", name: "Home", for: ["reader", "agent", "admin"] },
   { to: "search", name: "Search", for: ["reader", "agent", "admin"] },
+  { to: "turns", name: "Turns", for: ["reader", "agent", "admin"] },
   { to: "facts", name: "Facts", for: ["reader", "agent", "admin"] },
   { to: "diary", name: "Diary", for: ["reader", "agent", "admin"] },
   { to: "history", name: "History", for: ["admin"] },
@@ -65,8 +67,9 @@ function View({ view, params, news, session }: ViewProps) {
   if (view === "drawer") return <DrawerView id={param("id") ?? ""} role={session.role} changed={changed} />;
   if (view === "search") return <Search query={param("q") ?? ""} wing={param("wing")} room={param("room")} />;
   if (view === "facts") return <Facts entity={param("entity")} changed={changed} />;
+  if (view === "turns") return <Turns conversation={param("conversation")} isOwner={isOwner} changed={changed} />;
   if (view === "diary") return <Diary changed={changed} />;
-  if (view === "care" && session.role !== "reader") return <Care news={news} role={session.role} />;
+  if (view === "care" && session.role !== "reader") return <Care news={news} role={session.role} changed={changed} />;
   if (view === "history" && isOwner) return <History agent={param("agent")} changed={changed} />;
   return <Home news={news} changed={changed} isOwner={isOwner} />;
 }

@@ -16,11 +16,6 @@ export function Outcomes({ id, isOwner, changed }: Props) {
   const told = asked.value;
   if (asked.error !== undefined) return <Failure error={asked.error} />;
   if (told === undefined || !told.found || (told.score === null && told.shownIn.length === 0)) return null;
-  const score = async (outcome: string) => {
-    const given = { outcome: "unknown", memory_scores: { [told.id]: outcome } };
-    await doneWith(`Noted: it ${NOTED[outcome] ?? outcome}.`, true, () => call("outcome.score", given));
-    asked.again();
-  };
   return (
     <section>
       <Heading aside={<span data-number="score">{scoreOf(told)}</span>}>What came of it</Heading>
@@ -29,16 +24,7 @@ export function Outcomes({ id, isOwner, changed }: Props) {
           <i style={{ width: `${100 * told.score}%` }} />
         </span>
       )}
-      {!isOwner ? null : (
-        <div class="buttons">
-          <span class="quiet">Your word:</span>
-          {OUTCOMES.map((outcome) => (
-            <Action key={outcome} run={() => score(outcome)}>
-              {outcome}
-            </Action>
-          ))}
-        </div>
-      )}
+      {isOwner ? <OwnWord id={told.id} onDone={asked.again} /> : null}
       <ul class="rows">
         {told.outcomes
           .toReversed()
@@ -71,6 +57,25 @@ export function Outcomes({ id, isOwner, changed }: Props) {
         </>
       )}
     </section>
+  );
+}
+
+/** Buttons with which the owner says what came of a memory. */
+export function OwnWord({ id, onDone }: { id: string; onDone: () => void }) {
+  const score = async (outcome: string) => {
+    const given = { outcome: "unknown", memory_scores: { [id]: outcome } };
+    await doneWith(`Noted: it ${NOTED[outcome] ?? outcome}.`, true, () => call("outcome.score", given));
+    onDone();
+  };
+  return (
+    <div class="buttons">
+      <span class="quiet">Your word:</span>
+      {OUTCOMES.map((outcome) => (
+        <Action key={outcome} run={() => score(outcome)}>
+          {outcome}
+        </Action>
+      ))}
+    </div>
   );
 }
 

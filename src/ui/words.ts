@@ -13,8 +13,8 @@ export function count(number: number): string {
   return number.toLocaleString("en");
 }
 
-export function plural(number: number, word: string): string {
-  return `${count(number)} ${word}${number === 1 ? "" : "s"}`;
+export function plural(number: number, word: string, many = `${word}s`): string {
+  return `${count(number)} ${number === 1 ? word : many}`;
 }
 
 export function bytes(size: number): string {
@@ -28,6 +28,19 @@ export function time(at: number | string | undefined): string {
   const isToday = date.toDateString() === new Date().toDateString();
   const clock = date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
   return isToday ? `today ${clock}` : `${date.toLocaleDateString("en-GB", { dateStyle: "medium" })} ${clock}`;
+}
+
+const SPANS = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+] as const;
+
+/** Returns how long ago something was, in its largest unit. */
+export function age(atMs: number): string {
+  const passedMs = Date.now() - atMs;
+  const [unit, lengthMs] = SPANS.find(([, span]) => passedMs >= span) ?? ["minute", 60_000];
+  return `${plural(Math.max(Math.floor(passedMs / lengthMs), 0), unit)} ago`;
 }
 
 export function startOfToday(): number {

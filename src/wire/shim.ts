@@ -12,7 +12,8 @@ import { agentName } from "../protocol/agent-name.ts";
 import { PalaceError } from "../base/errors.ts";
 import { requestTooLarge } from "../protocol/oversize.ts";
 import { FRAME_SIZE_MAX_BYTES } from "../protocol/limits.ts";
-import { CLIENT_INFO_META, IDEMPOTENCY_META, type RequestId, RPC } from "../protocol/spec.ts";
+import { CLIENT_INFO_META, IDEMPOTENCY_META } from "../protocol/headers.ts";
+import { type RequestId, RPC } from "../protocol/spec.ts";
 import { negotiateMcpVersion } from "../protocol/version.ts";
 import { decodeFrame, FrameSplitter, idOfUnread } from "./transport/frame.ts";
 

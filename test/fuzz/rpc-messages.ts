@@ -2,7 +2,7 @@
  * Makes JSON-RPC messages of every method and every tool, and then damages them: wrong types, missing, doubled and unknown keys, ids of
  * every kind, JavaScript's own property names as keys, deep nesting, numbers that parsers read differently, broken UTF-8.
  */
-import { IDEMPOTENCY_META } from "../../src/protocol/spec.ts";
+import { IDEMPOTENCY_META } from "../../src/protocol/headers.ts";
 import { toolsOf } from "../../src/protocol/tools/profile.ts";
 import { type Chooser, type Entry, object } from "./chooser.ts";
 
@@ -29,7 +29,7 @@ const OURS = [
   "palace.stats",
 ];
 const OUTCOME = [
-  ...["turn.begin", "turn.begin", "turn.end", "turn.end", "turn.scored", "turn.owed", "turn.judge"],
+  ...["turn.begin", "turn.begin", "turn.end", "turn.end", "turn.list", "turn.scored", "turn.owed", "turn.judge"],
   ...["book.ingest", "book.remove", "book.list", "fact.add", "fact.update", "fact.archive"],
   ...["outcome.record", "outcome.score", "outcome.search", "outcome.insights", "outcome.rewrite"],
   ...["outcome.stats", "outcome.why"],

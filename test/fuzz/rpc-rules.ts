@@ -1,7 +1,8 @@
 /** Says what the answer to any JSON-RPC message must look like, independently of the code that answers. */
 import { isErrorCode } from "../../src/base/errors.ts";
 import { JSON_DEPTH_MAX } from "../../src/protocol/limits.ts";
-import { REPLAYED_META, RPC } from "../../src/protocol/spec.ts";
+import { REPLAYED_META } from "../../src/protocol/headers.ts";
+import { RPC } from "../../src/protocol/spec.ts";
 import { isDeeper } from "../../src/wire/transport/frame.ts";
 
 export type Answer = {
@@ -57,7 +58,7 @@ const METHODS = new Set([
   "drawer.show",
   "drawer.places",
   "drawer.list",
-  ...["turn.begin", "turn.end", "turn.scored", "turn.owed", "turn.judge", "outcome.stats", "outcome.why"],
+  ...["turn.begin", "turn.end", "turn.list", "turn.scored", "turn.owed", "turn.judge", "outcome.stats", "outcome.why"],
   ...["book.ingest", "book.remove", "book.list", "fact.add", "fact.update", "fact.archive"],
   ...["outcome.record", "outcome.score", "outcome.search", "outcome.insights", "outcome.rewrite"],
 ]);

@@ -83,7 +83,11 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     [...FOUNDATION, "memory", "memory/port", "learning", "mempalace/events", "mempalace/aaak", "wire/transport"],
     {
       // Finishes a restore that was killed, before anything is opened.
-      mayImportFiles: ["memory/backup/swap.ts", "wire/client/offline-rules.ts", "mempalace/tools.ts"],
+      mayImportFiles: [
+        ...["memory/backup/swap.ts", "wire/client/offline-rules.ts", "mempalace/tools.ts"],
+        // The owner sees the writes that wait on this machine, and sends refused ones again.
+        ...["wire/client/send-spooled.ts", "wire/client/spool.ts"],
+      ],
     },
   ),
 

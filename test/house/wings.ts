@@ -3,18 +3,18 @@
 /** Greatest number of lines of a wing's TypeScript. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
   base: 2_233,
-  protocol: 2_745,
+  protocol: 2_857,
   config: 1_581,
-  wire: 4_199,
-  memory: 19_947,
-  agents: 5_403,
+  wire: 4_219,
+  memory: 20_071,
+  agents: 5_404,
   mempalace: 8_948,
   feeders: 9_182,
   devbox: 2_654,
-  learning: 5_172,
-  broker: 10_055,
-  cli: 13_758,
-  ui: 2_141,
+  learning: 5_240,
+  broker: 10_251,
+  cli: 13_786,
+  ui: 2_645,
 };
 
 /** Files that other wings may import, without `.ts`. `base`, `protocol` and `config` are open as a whole. */
@@ -237,6 +237,7 @@ export const FACES: Readonly<Record<string, readonly string[]>> = {
     "turn/exchange",
     "turn/repeated-question",
     "turn/shown-memories",
+    "turn/shown-turns",
     "turn/turn",
   ],
   broker: [

@@ -5,19 +5,17 @@ import { PROMPTS } from "../../src/protocol/prompts.ts";
 import { RESOURCE_TEMPLATES, RESOURCES } from "../../src/protocol/resources.ts";
 import {
   AGENT_HEADER,
-  type BrokerFile,
-  type Health,
   IDEMPOTENCY_HEADER,
   REFUSED_HEADER,
   IDEMPOTENCY_META,
   WRITTEN_META,
-  type MethodName,
   PROJECT_HEADER,
   REPLAYED_META,
   TOOL_PROFILES,
   type ToolProfile,
   TOOLS_HEADER,
-} from "../../src/protocol/spec.ts";
+} from "../../src/protocol/headers.ts";
+import { type BrokerFile, type Health, type MethodName } from "../../src/protocol/spec.ts";
 import { toolsOf } from "../../src/protocol/tools/profile.ts";
 import { TOOLS } from "../../src/protocol/tools/table.ts";
 import {
@@ -93,6 +91,7 @@ test("the list of our own methods is complete", () => {
     "job.start": true,
     "palace.health": true,
     "job.list": true,
+    "backup.list": true,
     "job.cancel": true,
     "drawer.reveal": true,
     "memory.forgetPreview": true,
@@ -104,6 +103,7 @@ test("the list of our own methods is complete", () => {
     "palace.wakeUp": true,
     "turn.begin": true,
     "turn.end": true,
+    "turn.list": true,
     "turn.scored": true,
     "turn.owed": true,
     "turn.judge": true,
@@ -127,6 +127,10 @@ test("the list of our own methods is complete", () => {
     "memory.importPreview": true,
     "memory.import": true,
     "ui.link": true,
+    "token.list": true,
+    "token.revoke": true,
+    "spool.list": true,
+    "spool.sendAgain": true,
     "broker.stop": true,
   } satisfies Record<MethodName, true>;
   expect(keysOf("Methods")).toEqual(Object.keys(methods));

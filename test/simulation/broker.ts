@@ -3,7 +3,8 @@ import { WriteQueue } from "../../src/broker/palace/write-queue.ts";
 import type { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import type { WriteOutcome } from "../../src/memory/port/ledger.ts";
 import { PalaceError } from "../../src/base/errors.ts";
-import { IDEMPOTENCY_META, RPC } from "../../src/protocol/spec.ts";
+import { IDEMPOTENCY_META } from "../../src/protocol/headers.ts";
+import { RPC } from "../../src/protocol/spec.ts";
 import { FrameSplitter } from "../../src/wire/transport/frame.ts";
 import { type LinkedSocket, linkedPair, type Scheduler } from "./world.ts";
 

@@ -17,7 +17,7 @@ import { Link, type Reach } from "../../src/wire/client/link.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { PalaceError } from "../../src/base/errors.ts";
-import { IDEMPOTENCY_META } from "../../src/protocol/spec.ts";
+import { IDEMPOTENCY_META } from "../../src/protocol/headers.ts";
 import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import { seededRandom } from "../helpers/random.ts";
 import { SimulatedBroker } from "./broker.ts";

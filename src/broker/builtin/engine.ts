@@ -31,7 +31,7 @@ const READY_MAX_MS = 30_000;
 const DRAIN_MAX_MS = 8_000;
 
 export function startBuiltinEngine(options: BuiltinOptions): Engine {
-  const { config, log, metrics, status, stop, pageLink, miner } = options;
+  const { config, log, metrics, status, stop, pageLink, ownFiles, miner } = options;
   const palace = new OpeningPalace(options);
   const mines = new MineJobs({
     miner,
@@ -40,7 +40,7 @@ export function startBuiltinEngine(options: BuiltinOptions): Engine {
     log,
   });
   const dispatch = createDispatch({
-    ...{ ready: () => palace.ready(), mines, status, stop, pageLink, metrics, log },
+    ...{ ready: () => palace.ready(), mines, status, stop, pageLink, ownFiles, metrics, log },
     typedError: (error) => readError(error, config.paths.ledgerFile),
     linkRules: () => config.filing(),
     openedRoots: config.mineRoots,

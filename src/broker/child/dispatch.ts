@@ -8,14 +8,8 @@ import { isRecord } from "../../base/is-record.ts";
 import type { Log } from "../../base/log.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { ENVELOPE_KEYS, readEnvelope } from "../../protocol/modern.ts";
-import {
-  IDEMPOTENCY_META,
-  type MethodName,
-  type RequestId,
-  REPLAYED_META,
-  RPC,
-  WRITTEN_META,
-} from "../../protocol/spec.ts";
+import { IDEMPOTENCY_META, REPLAYED_META, WRITTEN_META } from "../../protocol/headers.ts";
+import { type MethodName, type RequestId, RPC } from "../../protocol/spec.ts";
 import { MCP_VERSIONS } from "../../protocol/version.ts";
 import { failure, keyOf, report, requestId, RpcFailure, toRpcError } from "../dispatch/answers.ts";
 import { assertAllowed, roleFor } from "../dispatch/permissions.ts";
@@ -50,11 +44,12 @@ const UNSUPPORTED: Readonly<Partial<Record<string, string>>> = {
       "memory.undoPreview",
       "memory.undo",
       "memory.audit",
+      "backup.list",
       ...["memory.importPreview", "memory.import"],
       "turn.begin",
       "turn.end",
       "turn.scored",
-      ...["turn.owed", "turn.judge"],
+      ...["turn.owed", "turn.judge", "turn.list"],
       ...["book.ingest", "book.remove", "book.list", "fact.add", "fact.update", "fact.archive"],
       ...["outcome.record", "outcome.score", "outcome.search", "outcome.insights", "outcome.rewrite"],
       ...["outcome.stats", "outcome.why", "outcome.import", "outcome.export"],
@@ -76,6 +71,10 @@ const UNSUPPORTED: Readonly<Partial<Record<string, string>>> = {
   "closet.compress": "palace stop, mempalace compress, palace start",
   "link.rebuild": MINE_INSTEAD(),
   "message.add": MINE_INSTEAD(),
+  "token.list": "palace bridge token list",
+  "token.revoke": "palace bridge token revoke NAME",
+  "spool.list": "palace status spool",
+  "spool.sendAgain": "palace status spool replay",
   "ui.link": "MEMPALACE_ENGINE=builtin palace restart",
 } satisfies Partial<Record<MethodName, string>>;
 

@@ -4,14 +4,8 @@ import { isRecord } from "../../base/is-record.ts";
 import type { Log } from "../../base/log.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { SPOOL_AGE_MAX_MS } from "../../protocol/limits.ts";
-import {
-  IDEMPOTENCY_META,
-  type RequestId,
-  RPC,
-  type RpcError,
-  type RpcResponse,
-  WRITTEN_META,
-} from "../../protocol/spec.ts";
+import { IDEMPOTENCY_META, WRITTEN_META } from "../../protocol/headers.ts";
+import { type RequestId, RPC, type RpcError, type RpcResponse } from "../../protocol/spec.ts";
 import { type Peer, peerFields } from "../peer.ts";
 import type { Metrics } from "./metrics.ts";
 

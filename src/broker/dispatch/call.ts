@@ -3,7 +3,7 @@ import type { ReadContext } from "../tools/reads.ts";
 import type { RedactMode } from "../../memory/text/redact.ts";
 import type { Log } from "../../base/log.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
-import type { Notify, PageLink } from "../engine.ts";
+import type { Notify, OwnFiles, PageLink } from "../engine.ts";
 import type { MineJobs } from "../mine/jobs.ts";
 import type { Jobs } from "../palace/jobs.ts";
 import type { Logstream } from "../palace/logstream.ts";
@@ -33,6 +33,7 @@ export type MethodsDependencies = {
   status: () => StatusReport;
   stop: () => void;
   pageLink: PageLink;
+  ownFiles: OwnFiles;
   /** Thresholds for linking names and topics, from this machine's settings. */
   linkRules: () => { hallwayMin: number | undefined; topicsMin: number | undefined };
   /** Folders of this machine that other machines' agents may see. */

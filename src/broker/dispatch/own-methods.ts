@@ -18,6 +18,7 @@ import { isMemoryWing, MEMORY_WING } from "../../learning/memory/as-drawer.ts";
 import { insightFields, recallFields } from "../../learning/search/recall-fields.ts";
 import type { OwnSearches } from "../../learning/search/recent-searches.ts";
 import { drawersToShow, owedScore, told, toldFields } from "../../learning/turn/shown-memories.ts";
+import { shownTurns } from "../../learning/turn/shown-turns.ts";
 import { type Beginning, type Begun, scoredIn } from "../../learning/turn/turn.ts";
 import { memoryStats, why } from "../../learning/scoring/why.ts";
 import { wingsNamed } from "../../memory/search/filter-names.ts";
@@ -120,6 +121,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     return jobs.start(request.kind, request, () => maintenance.begin(request));
   },
   "job.list": async ({ ready }) => ({ jobs: await (await ready()).jobs.list() }),
+  "backup.list": async ({ ready }) => (await ready()).maintenance.backups(),
   "job.cancel": async ({ ready }, { params }) => (await ready()).jobs.cancel(stringOf(params, "id")),
   "memory.forgetPreview": read(({ hygiene }, { params }) => hygiene.previewForget(readSelector(params).selector)),
   // The selector is passed beside the call, because the journal must not contain a text to forget.
@@ -174,6 +176,13 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     return redactAnswer({ ...texts, ...fields }, redact);
   },
   "turn.end": write("turn.end"),
+  "turn.list": read(({ reads }, { params }, { redact }) => {
+    optionalString(params, "conversation");
+    return redactAnswer(
+      shownTurns(readerIn(reads, params), params, (text) => mask(text, redact).text),
+      redact,
+    );
+  }),
   "turn.scored": read(({ reads }, { params }) => scoredIn(readerIn(reads, params), stringOf(params, "conversation"))),
   "turn.owed": read(({ reads }, { params }, { redact }) => {
     const asked = { conversation: stringOf(params, "conversation"), reply: optionalString(params, "reply") ?? "" };
@@ -213,6 +222,10 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   },
   "outcome.exportGraph": read(({ reads }, { params }) => graphPage(reads.reader, stringOf(params, "after"))),
   "ui.link": ({ pageLink }, { peer, params }) => pageLink(peer, roleIn(params)),
+  "token.list": ({ ownFiles }, { peer }) => ownFiles.tokens(peer),
+  "token.revoke": ({ ownFiles }, { peer, params }) => ownFiles.revoke(peer, stringOf(params, "name")),
+  "spool.list": ({ ownFiles, redact }, { peer }) => redactAnswer(ownFiles.spool(peer), redact),
+  "spool.sendAgain": ({ ownFiles }, { peer, params }) => ownFiles.sendAgain(peer, stringOf(params, "name")),
   "broker.stop": ({ stop }) => {
     stop();
     return { stopping: true };

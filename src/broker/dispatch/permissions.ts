@@ -9,6 +9,7 @@ import type { Peer } from "../peer.ts";
 const METHOD_ROLES: Readonly<Record<MethodName, Role>> = {
   // These end the broker, start long work, show masked text, or change or remove memories in bulk. So they need a person at the broker's
   // machine, or an admin's token.
+  "backup.list": "admin",
   "broker.stop": "admin",
   "drawer.reveal": "admin",
   "job.cancel": "admin",
@@ -25,6 +26,10 @@ const METHOD_ROLES: Readonly<Record<MethodName, Role>> = {
   "outcome.exportGraph": "admin",
   "outcome.import": "admin",
   "outcome.importGraph": "admin",
+  "spool.list": "admin",
+  "spool.sendAgain": "admin",
+  "token.list": "admin",
+  "token.revoke": "admin",
   // These write, read all rows, or show more about the machine than about the memory (its folders, its exports).
   "book.ingest": "agent",
   "book.remove": "agent",
@@ -63,6 +68,7 @@ const METHOD_ROLES: Readonly<Record<MethodName, Role>> = {
   "palace.status": "reader",
   "palace.wakeUp": "reader",
   "source.list": "reader",
+  "turn.list": "reader",
   "turn.scored": "reader",
   // The page gets the role of who asks for it.
   "ui.link": "reader",

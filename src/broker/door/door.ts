@@ -14,9 +14,9 @@ import {
   MCP_VERSION_HEADER,
   PROJECT_HEADER,
   PROTOCOL_HEADER,
-  type Role,
   TOOLS_HEADER,
-} from "../../protocol/spec.ts";
+} from "../../protocol/headers.ts";
+import { type Role } from "../../protocol/spec.ts";
 import { PROTOCOL } from "../../protocol/version.ts";
 import type { Dispatch } from "../engine.ts";
 import { mcpRevision, type Peer, toolProfile } from "../peer.ts";

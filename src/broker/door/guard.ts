@@ -102,7 +102,9 @@ export class Guard {
 
   /** Returns false once the token is revoked or expired. */
   isValid(id: string): boolean {
-    return this.#tokens.find(id) !== undefined;
+    const isKnown = this.#tokens.find(id) !== undefined;
+    if (isKnown) this.#tokens.use(id);
+    return isKnown;
   }
 
   /** Admits the owner's own programs. Root is admitted only as the owner: root's programs forward connections of others. */
@@ -121,7 +123,9 @@ export class Guard {
 
   #admitBearer(id: string, text: string): Admission | undefined {
     const token = this.#tokens.find(id);
-    return token !== undefined && isToken(token, text) ? { ok: true, token, headers: {} } : undefined;
+    if (token === undefined || !isToken(token, text)) return undefined;
+    this.#tokens.use(id);
+    return { ok: true, token, headers: {} };
   }
 
   #admitProof(
@@ -135,6 +139,7 @@ export class Guard {
     const token = this.#tokens.find(given.id);
     const context = { path, id: given.id, clientNonce: given.clientNonce, serverNonce: nonce };
     if (token === undefined || !isProof(token, context, given.proof)) return undefined;
+    this.#tokens.use(token.id);
     return { ok: true, token, headers: { [PROOF_HEADER]: serverProof(token, context) } };
   }
 

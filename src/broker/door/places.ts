@@ -5,7 +5,7 @@
 import type { Socket } from "node:net";
 import type { Log, LogFields } from "../../base/log.ts";
 import { PEER_CONNECTIONS_MAX, PEERS_KEPT, PEERS_MAX, UNPROVEN_MAX } from "../../protocol/limits.ts";
-import { REFUSED_HEADER } from "../../protocol/spec.ts";
+import { REFUSED_HEADER } from "../../protocol/headers.ts";
 import type { Refusal } from "./guard.ts";
 
 /** Owner of connections: `key` counts them, `name` is for people. `isOwner`: the owner's own command line. */

@@ -97,6 +97,8 @@ export class TokenBook {
   readonly #file: string;
   readonly #now: () => number;
   readonly #onBroken: (error: unknown) => void;
+  /** Time of the last use of each token; a revoked one stays until the broker ends. */
+  readonly #used = new Map<string, number>();
   #version: string | undefined;
   #tokens = new Map<string, TokenRecord>();
 
@@ -113,6 +115,15 @@ export class TokenBook {
     return record !== undefined && (record.expiresAtMs === null || record.expiresAtMs > this.#now())
       ? record
       : undefined;
+  }
+
+  /** Notes that the token has opened a door, or still keeps a connection. */
+  use(id: string): void {
+    this.#used.set(id, this.#now());
+  }
+
+  usedAtMs(id: string): number | null {
+    return this.#used.get(id) ?? null;
   }
 
   get size(): number {

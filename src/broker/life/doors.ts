@@ -22,6 +22,8 @@ export class Doors {
   readonly #options: DoorsOptions;
   readonly #open: OpenDoor[] = [];
   readonly #starts = new Starts();
+  /** Tokens of all doors. */
+  readonly #tokens: TokenBook;
   readonly #outcome: OutcomeDoor | undefined;
   /** The page in the owner's browser. */
   readonly page: Page;
@@ -33,6 +35,7 @@ export class Doors {
   constructor(options: DoorsOptions) {
     this.#options = options;
     const { config, log, dispatch, held, status } = options;
+    this.#tokens = tokenBook(config, log);
     this.page = new Page({
       ...{ dispatch, held, status, onUsed: () => void (this.lastUsedMs = performance.now()) },
       open: (guard, routes) =>
@@ -40,7 +43,7 @@ export class Doors {
     });
     const port = outcomePort(config);
     if (port === undefined) return;
-    const tokens = tokenBook(config, log);
+    const tokens = this.#tokens;
     const path = config.paths.outcomeSocketPath;
     const own = config.outcomeLocal ? { host: OUTCOME_HOST, port, paths: API_PATHS } : undefined;
     const at = { kind: "tcp", host: OUTCOME_HOST, port, forwarded: path } as const;
@@ -52,6 +55,11 @@ export class Doors {
 
   peers(): number {
     return this.#open.reduce((total, door) => total + door.peers, (this.#outcome?.peers ?? 0) + this.page.peers);
+  }
+
+  /** Returns when a token was used last; null if it was not since the start. */
+  tokenUsedAtMs(id: string): number | null {
+    return this.#tokens.usedAtMs(id);
   }
 
   /** True without a TCP door. Only then the broker may exit when idle: clients of a TCP door could not start the next broker. */
@@ -68,7 +76,7 @@ export class Doors {
     const { config, log } = this.#options;
     const { socketPath, gatePath } = config.paths;
     const publish = async (door: Door): Promise<void> => {
-      await this.#openAt(placeOf(config, door, log));
+      await this.#openAt(placeOf(config, door, this.#tokens));
       this.published.push(door);
     };
     await publish({ kind: "unix", path: socketPath });
@@ -140,9 +148,8 @@ async function openTcp(
   }
 }
 
-function placeOf(config: Config, door: Door, log: Log): DoorOptions["at"] {
+function placeOf(config: Config, door: Door, tokens: TokenBook): DoorOptions["at"] {
   if (door.kind === "unix") return { ...door, role: "admin", name: "unix", credentials: peerCredentials };
-  const tokens = tokenBook(config, log);
   requireToken(door, tokens.size);
   return { ...door, guard: new Guard(tokens, config.allowedHosts) };
 }

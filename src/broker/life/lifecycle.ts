@@ -10,7 +10,8 @@ import type { Log } from "../../base/log.ts";
 import { recallEngine, rememberEngine, vanishedPalace } from "../../base/state-files.ts";
 import { VERSION } from "../../base/version.ts";
 import { within } from "../../base/time-limit.ts";
-import { type DoorName, type Health, INSTANCE_HEADER, type StatusReport } from "../../protocol/spec.ts";
+import { INSTANCE_HEADER } from "../../protocol/headers.ts";
+import { type DoorName, type Health, type StatusReport } from "../../protocol/spec.ts";
 import { PROTOCOL } from "../../protocol/version.ts";
 import { startBuiltinEngine } from "../builtin/engine.ts";
 import { startChildEngine } from "../child/engine.ts";
@@ -20,6 +21,7 @@ import type { Engine, EngineHost } from "../engine.ts";
 import type { MinerCommand } from "../mine/job.ts";
 import { publish, unpublish } from "./broker-file.ts";
 import { Doors } from "./doors.ts";
+import { ownFiles } from "./own-files.ts";
 import { type LifetimeLock, takeLock } from "./lock.ts";
 import { createRoutes } from "./routes.ts";
 
@@ -176,6 +178,10 @@ class Broker {
       status: () => this.#status(),
       stop: () => this.#end("stop"),
       pageLink: (peer, role) => this.#doors.page.link(peer, role),
+      ownFiles: ownFiles({
+        ...{ paths: config.paths, dispatch: (...message) => this.#engine.dispatch(...message) },
+        usedAtMs: (id) => this.#doors.tokenUsedAtMs(id),
+      }),
     };
     if (engineConfig.kind === "command")
       return startChildEngine({ ...{ config: engineConfig, home: config.paths.home, log, metrics }, ...host });

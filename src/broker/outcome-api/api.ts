@@ -5,7 +5,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Profile } from "../../learning/memory/profiles.ts";
 import { PalaceError } from "../../base/errors.ts";
-import { type Health, IDEMPOTENCY_HEADER, IDEMPOTENCY_META, type StatusReport } from "../../protocol/spec.ts";
+import { IDEMPOTENCY_HEADER, IDEMPOTENCY_META } from "../../protocol/headers.ts";
+import { type Health, type StatusReport } from "../../protocol/spec.ts";
 import { readBody } from "../door/body.ts";
 import type { Route } from "../door/door.ts";
 import type { Held } from "../door/held.ts";

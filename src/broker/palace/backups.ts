@@ -14,7 +14,7 @@ import type { Config } from "../../config/config.ts";
 import type { Log } from "../../base/log.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../base/errors.ts";
-import type { JobRequest } from "../../protocol/spec.ts";
+import type { BackupsReport, JobRequest, JsonObject } from "../../protocol/spec.ts";
 import { CLOSETS } from "../../mempalace/format/chroma-file.ts";
 import type { Peer } from "../peer.ts";
 import type { Jobs, JobWork } from "./jobs.ts";
@@ -44,8 +44,7 @@ export function beginBackup(
         step = now;
         if (isCancelled) throw new PalaceError("BROKER_CANCELLED", "it was cancelled; nothing was changed", "");
       });
-      const data: BackupThreadData = { fault: config.fault };
-      thread = await startThread<BackupMethods>(threadFile(import.meta.url, "../../memory/backup/backup-thread"), data);
+      thread = await startBackupThread(config);
       try {
         if (isCancelled) await thread.call("cancel");
         const report = await thread.call("make", { source, file, replace, passphrase, note });
@@ -89,6 +88,55 @@ export function readBackupRequest(params: Record<string, unknown>, { door }: Pic
     );
   const paths = { file: file as string | null, goesTo: goesTo as string | null };
   return { kind: "backup", ...paths, replace: replace === true, encrypted: encrypted === true };
+}
+
+export type VerifyRequest = Extract<JobRequest, { kind: "verify" }>;
+
+/** Makes the job that reads a backup. It changes nothing. */
+export function beginVerify(config: Config, { file }: VerifyRequest): JobWork {
+  const { ledgerFile, cacheDir } = config.paths;
+  const input = { file, ledgerFile, cacheDir, passphrase: config.backup.passphrase() };
+  let thread: Thread<BackupMethods> | undefined;
+  let isCancelled = false;
+  return {
+    async run() {
+      thread = await startBackupThread(config);
+      try {
+        if (isCancelled) await thread.call("cancel");
+        return (await thread.call("verify", input)) as JsonObject;
+      } finally {
+        await thread.close();
+        thread = undefined;
+      }
+    },
+    progress: async () => (await thread?.call("progress")) ?? { step: "starting", done: 0, total: 0 },
+    cancel() {
+      isCancelled = true;
+      void thread?.call("cancel").catch(() => {});
+    },
+  };
+}
+
+/** Checks the request. Errors: as readBackupRequest. */
+export function readVerifyRequest({ file }: Record<string, unknown>, from: Pick<Peer, "door">): VerifyRequest {
+  const { file: path } = readBackupRequest({ file }, from);
+  if (path !== null) return { kind: "verify", file: path };
+  throw new PalaceError("PROTOCOL_BAD_PARAMS", "file must be an absolute path", BAD_PARAMS_HINT);
+}
+
+/** Lists the backups that were made, newest first. */
+export function listBackups(home: string): BackupsReport {
+  const { backups, schedule } = readList(home);
+  const listed = backups.toReversed().map(({ journalSeq: _seq, ...one }) => {
+    const isThere = one.file !== null && statSync(one.file, { throwIfNoEntry: false })?.isFile() === true;
+    return { ...one, isThere };
+  });
+  return { backups: listed, schedule };
+}
+
+function startBackupThread({ fault }: Config): Promise<Thread<BackupMethods>> {
+  const data: BackupThreadData = { fault };
+  return startThread<BackupMethods>(threadFile(import.meta.url, "../../memory/backup/backup-thread"), data);
 }
 
 const HOUR_MS = 3_600_000;

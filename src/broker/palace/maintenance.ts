@@ -8,10 +8,17 @@ import type { Config } from "../../config/config.ts";
 import { faultPoint } from "../../base/fault-point.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../base/errors.ts";
-import type { JobKind, JobRequest, JsonObject, PalaceHealthReport } from "../../protocol/spec.ts";
+import type { BackupsReport, JobKind, JobRequest, JsonObject, PalaceHealthReport } from "../../protocol/spec.ts";
 import type { RebuildMethods, RebuildThreadData } from "../../mempalace/rebuild/rebuild-thread.ts";
 import type { Peer } from "../peer.ts";
-import { beginBackup, type BackupRequest, readBackupRequest } from "./backups.ts";
+import {
+  beginBackup,
+  type BackupRequest,
+  beginVerify,
+  listBackups,
+  readBackupRequest,
+  readVerifyRequest,
+} from "./backups.ts";
 import type { JobProgress, JobWork } from "./jobs.ts";
 import type { WriterMethods } from "./writer-thread.ts";
 
@@ -39,6 +46,7 @@ export type Maintenance = {
   /** Begins a due backup, into the folder for scheduled backups. */
   beginScheduled(request: BackupRequest, scheduled: { scheduled: boolean; passphrase: string | undefined }): JobWork;
   lookThrough(): Promise<PalaceHealthReport>;
+  backups(): BackupsReport;
 };
 
 /** Sets the step that is shown while the thread reports none. Errors: BROKER_CANCELLED. */
@@ -76,6 +84,7 @@ export function createMaintenance(parts: MaintenanceParts): Maintenance {
     beginScheduled: (request, scheduled) => beginBackup(config, request, settle, scheduled),
     begin(request) {
       if (request.kind === "backup") return beginBackup(config, request, settle);
+      if (request.kind === "verify") return beginVerify(config, request);
       const work: Work = async (thread, say) => {
         if (request.kind === "compact") return compact(parts, say);
         await whenAdopted(parts, request.kind, say);
@@ -94,6 +103,7 @@ export function createMaintenance(parts: MaintenanceParts): Maintenance {
       };
       return onThread(config, work);
     },
+    backups: () => listBackups(home),
     // This reads both files from end to end, so concurrent callers share one answer.
     lookThrough: () => (looking ??= lookThrough().finally(() => (looking = undefined))),
   };
@@ -220,6 +230,7 @@ export function readJobRequest(params: Record<string, unknown>, { door }: Pick<P
     return { kind, dir, partial: partial === true, ...(chroma !== undefined && { chroma }) };
   }
   if (kind === "backup") return readBackupRequest(params, { door });
+  if (kind === "verify") return readVerifyRequest(params, { door });
   if (kind === "repair" || kind === "compact") return { kind };
   if (kind === "migrate") return { kind, dryRun: params["dryRun"] === true };
   throw refuse("there is no job of that kind");

@@ -14,6 +14,7 @@ import { defineVerb, options, usageError } from "../define-verb.ts";
 
 const USAGE = `palace outcome stats
 palace outcome why ID
+palace outcome turns [CONVERSATION]
 palace outcome list [COLLECTION] [--sort recency|score]
 palace outcome score ID worked|failed|partial
 palace outcome forget ID
@@ -26,8 +27,9 @@ palace outcome door [--local | --off]
 
 Memory that learns from outcomes (docs/how-to/learning.md).
 
-  stats  how many memories each collection holds
+  stats  how many memories each collection holds, and how many of those shown helped, by week and agent
   why    a memory's outcomes and who reported them, its moves, and the conversations it was shown in; works for any scored drawer
+  turns  the newest 100 turns that showed memories, of all conversations or of one, and what came of each memory
   list   the memories of working, history, patterns and memory_bank, or of the collection you name: 500 at most, the newest first
   score  your own judgment. It replaces the agents' judgments, unless they said more of the same; your own judgments add up.
          A memory whose score falls too low is removed, and the command that restores it is printed
@@ -68,6 +70,7 @@ const CALLS: Readonly<Record<string, readonly [least: number, most: number, run:
   {
     stats: [0, 0, stats],
     why: [1, 1, why],
+    turns: [0, 1, turns],
     list: [0, 1, list],
     score: [2, 2, score],
     forget: [1, 1, forget],
@@ -97,6 +100,8 @@ const SORTS = ["recency", "score"] as const;
 /** The broker's own limit. */
 const LISTED_MAX = 500;
 const TEXT_COLUMNS = 70;
+/** Most turns of a page. */
+const TURNS_MAX = 100;
 const TELLINGS = ["worked", "failed", "partial"];
 
 export const verb = defineVerb({
@@ -147,7 +152,30 @@ async function stats({ client, out }: Asked): Promise<number> {
       ...Object.entries(held.collections),
       ["archived", held.archived],
       ["conversations", held.conversations],
+      ...(held.helped ?? []).map(({ week, agent, shown, worked, partial, failed }) => [
+        `week of ${week}`,
+        `${agent}: ${shown} shown, ${worked} worked, ${partial} partial, ${failed} failed`,
+      ]),
     ]);
+  return 0;
+}
+
+async function turns({ client, first: conversation, out }: Asked): Promise<number> {
+  const asked = conversation === "" ? {} : { conversation };
+  const page = await client.call("turn.list", { ...asked, limit: TURNS_MAX });
+  if (out.isJson) out.document(page);
+  else
+    for (const { conversation: of, turn, at, memories } of page.turns) {
+      out.text(`${at} ${of}, turn ${turn}`);
+      out.table(
+        memories.map(({ id, drawer, text, outcomes }) => [
+          id,
+          drawer === null ? "removed since" : (outcomes.at(-1)?.outcome ?? "no outcome"),
+          shorten(text, TEXT_COLUMNS),
+        ]),
+      );
+    }
+  if (page.total > page.turns.length) out.notice(`${page.turns.length} of ${page.total}; name a conversation`);
   return 0;
 }
 

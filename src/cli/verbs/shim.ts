@@ -1,5 +1,5 @@
 /** `palace shim` runs the stdio shim, for agents that are configured with `palace` itself. */
-import { UNNAMED_AGENT } from "../../protocol/spec.ts";
+import { UNNAMED_AGENT } from "../../protocol/headers.ts";
 import { runShim } from "../../wire/shim.ts";
 import { defineVerb } from "../define-verb.ts";
 

@@ -6,7 +6,7 @@ import { type RefusedEntry, Spool, type SpooledWrite } from "../../wire/client/s
 import { newKey } from "../../base/ids.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { EXIT_CODES, PalaceError } from "../../base/errors.ts";
-import { IDEMPOTENCY_META } from "../../protocol/spec.ts";
+import { IDEMPOTENCY_META } from "../../protocol/headers.ts";
 import { readArguments } from "../tool-call.ts";
 import { formatDuration, type Output, shorten } from "../terminal/output.ts";
 import { defineVerb } from "../define-verb.ts";
@@ -136,11 +136,11 @@ async function replay(spool: Spool, out: Output, connect: () => Promise<void>): 
 }
 
 function list(spool: Spool, out: Output): void {
-  const waiting = spool.entries().map(({ name, atMs, agent, tool }) => ({ name, atMs, agent, tool }));
-  const refused = spool.refused();
-  const { droppedAtMs } = spool;
-  if (out.isJson)
-    return void out.document({ folder: spool.folder, waiting, refused, droppedAtMs: droppedAtMs ?? null });
+  // Sets aside files that cannot be sent.
+  spool.entries();
+  const report = spool.report();
+  const { waiting, refused, droppedAtMs } = report;
+  if (out.isJson) return void out.document(report);
   if (waiting.length + refused.length === 0) return out.text("Nothing waits.");
   const age = (atMs: number): string => formatDuration(Math.max(Date.now() - atMs, 0));
   out.table([
@@ -157,6 +157,6 @@ function list(spool: Spool, out: Output): void {
     out.notice(
       `what was refused stays in ${spool.folder}/refused until you remove it; of very many the oldest are dropped`,
     );
-  if (droppedAtMs !== undefined)
+  if (droppedAtMs !== null)
     out.notice(`older ones were dropped to make room, the last of them ${age(droppedAtMs)} ago`);
 }

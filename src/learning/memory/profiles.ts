@@ -89,6 +89,8 @@ type Names = {
   drawer: (drawer: Drawer) => Drawer | undefined;
   filed: (metadata: Metadata) => Metadata;
   source: (name: string) => string;
+  /** Beginning of the profile's conversations; empty for `default`. */
+  talks: string;
   talk: (id: string) => string;
   ownTalk: (key: string) => string | undefined;
   collection: (name: string) => string;
@@ -105,6 +107,7 @@ const DEFAULT: Names = {
   drawer: (drawer) => (keyOfWing(drawer.wing) !== undefined && isFiledAsMemory(drawer) ? undefined : drawer),
   filed: (metadata) => metadata,
   source: (name) => name,
+  talks: "",
   // A client may send any id, even one that looks like a conversation of a named profile.
   talk: (id) => (id.includes(MARK) ? MARK + id : id),
   ownTalk: (key) => {
@@ -132,6 +135,7 @@ function namedNames(key: string, wing: string): Names {
       return { ...metadata, wing, ...(isNamed && { source_file: source + name }) };
     },
     source: (name) => source + name,
+    talks: talk,
     talk: (id) => talk + id,
     ownTalk: (one) => (one.startsWith(talk) ? one.slice(talk.length) : undefined),
     collection: (name) => collection + name,
@@ -211,6 +215,12 @@ export function readerOf(reader: MemoryReader, profile: Profile): MemoryReader {
       }),
     shownIn: (id) => reader.shownIn(names.talk(id)),
     shownAt: (id, turn) => reader.shownAt(names.talk(id), turn),
+    turns: ({ conversation: id }, limit, offset) => {
+      const conversation = id === undefined ? undefined : names.talk(id);
+      const { turns, total } = reader.turns({ prefix: names.talks, conversation }, limit, offset);
+      return { turns: turns.map((one) => ({ ...one, conversation: names.ownTalk(one.conversation) ?? "" })), total };
+    },
+    helpedByWeek: () => reader.helpedByWeek(names.talks),
     // The knowledge graph belongs to the palace, so every profile sees its facts.
     get graph() {
       return reader.graph;

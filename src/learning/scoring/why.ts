@@ -71,5 +71,8 @@ export function memoryStats(reader: MemoryReader): MemoryStats {
     reader.places().flatMap(({ wing, room, drawers }) => (wing === MEMORY_WING ? [[room, drawers]] : [])),
   );
   const collections = Object.fromEntries(COLLECTIONS.map((room) => [room, rooms.get(room) ?? 0]));
-  return { collections, archived: rooms.get(ARCHIVE_ROOM) ?? 0, conversations: reader.conversations().length };
+  return {
+    ...{ collections, archived: rooms.get(ARCHIVE_ROOM) ?? 0, conversations: reader.conversations().length },
+    helped: reader.helpedByWeek(""),
+  };
 }

@@ -1,25 +1,68 @@
-/** Entry of the worker thread that makes one backup. The thread ends with the backup. */
+/** Entry of the worker thread that makes or reads one backup. The thread ends with it. */
+import { rmSync } from "node:fs";
 import { workerData } from "node:worker_threads";
 import { armFault } from "../../base/fault-point.ts";
 import { type Progress, Steps } from "../../base/job-progress.ts";
 import { serveThread } from "../../base/thread.ts";
+import { makeDraft, removeDrafts } from "./draft.ts";
+import { glance } from "./look.ts";
+import type { Manifest } from "./manifest.ts";
+import { unpackVerified } from "./verify.ts";
 import { makeBackup, type MakeInput, type MakeReport } from "./make.ts";
 
 export type BackupThreadData = { fault: string | undefined };
 
+/** A backup to read. `ledgerFile`: the ledger to compare with. `cacheDir`: folder to unpack into. */
+export type VerifyInput = { file: string; ledgerFile: string; cacheDir: string; passphrase: string | undefined };
+export type VerifyReport = Omit<Manifest, "kind" | "schema" | "ledgerSchema" | "files"> & {
+  file: string;
+  bytes: number;
+  encrypted: boolean;
+  /** The palace of now, which a restore would move aside. */
+  before: NonNullable<ReturnType<typeof glance>> | null;
+};
+
 export type BackupMethods = {
+  verify(input: VerifyInput): Promise<VerifyReport>;
   make(input: MakeInput): Promise<MakeReport>;
   progress(): Progress;
   cancel(): void;
 };
 
+/** Beginning of the folder's name, as `palace backup verify` has it. */
+const DRAFT = "verify-";
+
 armFault((workerData as BackupThreadData).fault);
 
 await serveThread<BackupMethods>(() => {
   const steps = new Steps();
+  const cancelled = new AbortController();
   return {
+    verify: (input) => verifyBackup(input, steps, cancelled.signal),
     make: (input) => makeBackup(input, steps),
     progress: () => steps.progress,
-    cancel: () => steps.cancel(),
+    cancel: () => {
+      cancelled.abort();
+      steps.cancel();
+    },
   };
 });
+
+/** Reads a backup whole, and compares it with the palace of now. Errors: as unpackVerified. */
+async function verifyBackup(
+  { file, ledgerFile, cacheDir, passphrase }: VerifyInput,
+  steps: Steps,
+  signal: AbortSignal,
+): Promise<VerifyReport> {
+  removeDrafts(cacheDir, DRAFT);
+  const { folder, release } = makeDraft(cacheDir, DRAFT);
+  const onBytes = (done: number, total: number): void => void (steps.progress = { step: "reading", done, total });
+  try {
+    const read = await unpackVerified(file, { folder, onBytes, signal, passphrase: () => Promise.resolve(passphrase) });
+    const { kind: _kind, schema: _schema, ledgerSchema: _ledger, files: _files, ...manifest } = read.manifest;
+    return { ...manifest, file, bytes: read.bytes, encrypted: read.isEncrypted, before: glance(ledgerFile) ?? null };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+    release();
+  }
+}

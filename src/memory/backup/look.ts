@@ -88,15 +88,15 @@ function countEvents(file: string, open = openWhole): Pick<Counts, "events" | "a
   }
 }
 
-/** Counts a palace's drawers and writes without reading it through; undefined without a readable palace. */
-export function glance(ledgerFile: string): { drawers: number; journalSeq: number } | undefined {
+/** Counts a palace's drawers, facts and writes without reading it through; undefined without a readable palace. */
+export function glance(ledgerFile: string): { drawers: number; facts: number; journalSeq: number } | undefined {
   if (!existsSync(ledgerFile)) return undefined;
   try {
     const ledger = new Database(ledgerFile, { readonly: true, fileMustExist: true });
     try {
       const number = (sql: string): number => ledger.prepare<[], number>(sql).pluck().get() ?? 0;
       return {
-        drawers: number("SELECT count(*) FROM drawer"),
+        ...countAll(ledger, { drawers: "drawer", facts: "kg_triple" }),
         journalSeq: number("SELECT seq FROM sqlite_sequence WHERE name = 'journal'"),
       };
     } finally {

@@ -8,10 +8,13 @@ import type {
   CarriedTx,
   Conversation,
   ConversationTx,
+  HelpedWeek,
   Scored,
+  ShownTurn,
   Standing,
   StandingTx,
   Told,
+  TurnFilter,
 } from "./outcome.ts";
 import type { ForgetTx, ImportedTx, UndoTx } from "./hygiene.ts";
 import type { SourceRow, MinedQuery, MinedPage, SourceGroup, PartTx } from "./source.ts";
@@ -150,6 +153,10 @@ export interface LedgerReader {
   /** Returns the drawers that were shown in the conversation. */
   shownIn(conversation: string): Set<string>;
   shownAt(conversation: string, turn: number): string[];
+  /** Turns in which drawers were shown, the newest conversation first. */
+  turns(filter: TurnFilter, limit: number, offset: number): { turns: ShownTurn[]; total: number };
+  /** Showings and what came of them, by week and agent, the oldest first. */
+  helpedByWeek(prefix: string): HelpedWeek[];
   diaryEntries(agent: string, wing: string | undefined): Drawer[];
   /** Undefined means all wings. */
   sources(wing: string | undefined): SourceRow[];

@@ -45,6 +45,8 @@ export type MemoryReader = Pick<
   | "showings"
   | "shownIn"
   | "shownAt"
+  | "turns"
+  | "helpedByWeek"
   | "graph"
 >;
 

@@ -1,5 +1,7 @@
 /** Outcomes of drawers that were shown, and the standings that sum them up. Implemented in ledger/. */
-import type { HostSignal } from "../../protocol/outcome.ts";
+import type { HelpedWeek, HostSignal } from "../../protocol/outcome.ts";
+
+export type { HelpedWeek };
 
 /** An outcome that counts; `unknown` changes nothing and is not kept. */
 export type Telling = "worked" | "failed" | "partial";
@@ -93,6 +95,12 @@ export type Conversation = {
   scored: readonly string[];
   atMs: number;
 };
+
+/** Selects turns. `prefix`: beginning of the ids of a profile's conversations; "" selects those of the profile `default`. */
+export type TurnFilter = { prefix: string; conversation?: string | undefined };
+
+/** Turn of a conversation in which drawers were shown. `atMs`: when the conversation went on last. `ids`: the drawers. */
+export type ShownTurn = { conversation: string; agent: string; turn: number; atMs: number; ids: string[] };
 
 /** Ids are drawers'. Concurrency and errors: as LedgerTx. */
 export interface ConversationTx {

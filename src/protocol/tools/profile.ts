@@ -2,7 +2,7 @@
  * Lists the tools for a client by its profile: all of MemPalace's, a few for small models, or those of memory that learns from outcomes.
  * Any tool can be called, listed or not. The client's MCP revision decides which fields are listed. Pure.
  */
-import type { ToolProfile } from "../spec.ts";
+import type { ToolProfile } from "../headers.ts";
 import { MODERN_MCP_VERSION, type McpVersion } from "../version.ts";
 import { ANNOUNCED, type Hints, outputSchema } from "./announced.ts";
 import type { Properties } from "./row.ts";

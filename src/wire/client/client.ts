@@ -8,9 +8,9 @@ import type { Config } from "../../config/config.ts";
 import { newKey } from "../../base/ids.ts";
 import { type ErrorCode, isErrorCode, PalaceError, type WireErrorData } from "../../base/errors.ts";
 import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
+import { IDEMPOTENCY_META } from "../../protocol/headers.ts";
 import {
   type Health,
-  IDEMPOTENCY_META,
   type Json,
   type JsonObject,
   type MethodName,

@@ -2,7 +2,8 @@
 import { parseRecord } from "../../base/parse-json.ts";
 import type { Config } from "../../config/config.ts";
 import type { PalaceError } from "../../base/errors.ts";
-import { IDEMPOTENCY_META, type Json, type JsonObject, type RpcResponse } from "../../protocol/spec.ts";
+import { IDEMPOTENCY_META } from "../../protocol/headers.ts";
+import { type Json, type JsonObject, type RpcResponse } from "../../protocol/spec.ts";
 import { toolValue, toPalaceError } from "./client.ts";
 import type { OfflineRules } from "./offline-rules.ts";
 import { answerInstead } from "./answer-offline.ts";

@@ -13,15 +13,13 @@ import { PalaceError } from "../../base/errors.ts";
 import { DIAL_TIMEOUT_MS } from "../../protocol/limits.ts";
 import {
   AGENT_HEADER,
-  type BrokerFile,
-  type Door,
-  type Health,
   INSTANCE_HEADER,
   MCP_VERSION_HEADER,
   PROJECT_HEADER,
   PROTOCOL_HEADER,
   TOOLS_HEADER,
-} from "../../protocol/spec.ts";
+} from "../../protocol/headers.ts";
+import { type BrokerFile, type Door, type Health } from "../../protocol/spec.ts";
 import { projectLine } from "../../protocol/project-header.ts";
 import { type McpVersion, PROTOCOL } from "../../protocol/version.ts";
 import { dial, type Endpoint, formatEndpoint, parseEndpoint } from "../transport/endpoint.ts";

@@ -2,7 +2,8 @@
 import { parseRecord } from "../../base/parse-json.ts";
 import { isRecord } from "../../base/is-record.ts";
 import type { WireErrorData } from "../../base/errors.ts";
-import { RPC, type RpcRequest, type RpcResponse, WRITTEN_META } from "../../protocol/spec.ts";
+import { WRITTEN_META } from "../../protocol/headers.ts";
+import { RPC, type RpcRequest, type RpcResponse } from "../../protocol/spec.ts";
 import { findTool, type Tool } from "../../protocol/tools/table.ts";
 import type { Spool, SpoolEntry } from "./spool.ts";
 

@@ -11,6 +11,7 @@ import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { keepFolder, syncPath } from "../../base/folders.ts";
 import { unwritable } from "../../base/state-files.ts";
 import { PalaceError } from "../../base/errors.ts";
+import type { SpoolReport } from "../../protocol/status.ts";
 import { FRAME_SIZE_MAX_BYTES, SPOOL_AGE_MAX_MS } from "../../protocol/limits.ts";
 
 /** A write on disk. `line`: the agent's tools/call or `turn.end`, with its key. `tool`: its name. */
@@ -148,13 +149,29 @@ export class Spool {
     }
   }
 
-  refused(): RefusedEntry[] {
+  refused(limit = Number.MAX_SAFE_INTEGER): RefusedEntry[] {
     const aside = join(this.folder, REFUSED);
-    return list(aside, SUFFIX, TURN_SUFFIX).map((name) => {
+    const names = list(aside, SUFFIX, TURN_SUFFIX).slice(0, limit);
+    return names.map((name) => {
       const entry = readEntry(join(aside, name));
       const { atMs, tool } = typeof entry === "object" ? entry : { atMs: 0, tool: "unknown" };
       return { name, atMs, tool, why: readText(join(aside, `${name}.why`)).trim() };
     });
+  }
+
+  /** Returns what waits and what was refused, at most `limit` of each. Reads no other files. */
+  report(limit = Number.MAX_SAFE_INTEGER): SpoolReport {
+    const [waiting, refused] = [this.#names(), list(join(this.folder, REFUSED), SUFFIX, TURN_SUFFIX)];
+    return {
+      folder: this.folder,
+      waiting: waiting.slice(0, limit).flatMap((name) => {
+        const entry = readEntry(join(this.folder, name));
+        return typeof entry === "object" ? [{ name, atMs: entry.atMs, agent: entry.agent, tool: entry.tool }] : [];
+      }),
+      refused: this.refused(limit),
+      droppedAtMs: this.droppedAtMs ?? null,
+      totals: { waiting: waiting.length, refused: refused.length },
+    };
   }
 
   /** Returns the refused write of that name; undefined for any other file. */

@@ -5,7 +5,7 @@
 import type { Socket } from "node:net";
 import { PalaceError } from "../../base/errors.ts";
 import { DIAL_TIMEOUT_MS } from "../../protocol/limits.ts";
-import { REFUSED_HEADER } from "../../protocol/spec.ts";
+import { REFUSED_HEADER } from "../../protocol/headers.ts";
 
 const HEAD_SIZE_MAX_BYTES = 16 * 1024;
 const BODY_SIZE_MAX_BYTES = 1024 * 1024;

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { IDEMPOTENCY_META, type StatsReport, type StatusReport, WRITTEN_META } from "../../../src/protocol/spec.ts";
+import { IDEMPOTENCY_META, WRITTEN_META } from "../../../src/protocol/headers.ts";
+import { type StatsReport, type StatusReport } from "../../../src/protocol/spec.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { createTestPalace, exitOf, ROOT, type TestPalace } from "../../helpers/palace.ts";
 

@@ -10,7 +10,7 @@ import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
 import { openStream } from "../../../src/wire/client/discover.ts";
 import { loadConfig } from "../../../src/config/config.ts";
-import { IDEMPOTENCY_META } from "../../../src/protocol/spec.ts";
+import { IDEMPOTENCY_META } from "../../../src/protocol/headers.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { createTestPalace, ROOT } from "../../helpers/palace.ts";
 

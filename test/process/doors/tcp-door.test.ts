@@ -129,7 +129,8 @@ test.each([
 });
 
 const FOR_ADMINS: readonly MethodName[] = [
-  ...(["broker.stop", "drawer.reveal", "job.cancel", "job.start"] as const),
+  ...(["backup.list", "broker.stop", "drawer.reveal", "job.cancel", "job.start"] as const),
+  ...(["spool.list", "spool.sendAgain", "token.list", "token.revoke"] as const),
   ...(["memory.audit", "memory.erasure", "memory.forget", "memory.forgetPreview"] as const),
   ...(["memory.import", "memory.importPreview", "memory.undo", "memory.undoPreview"] as const),
   ...(["outcome.export", "outcome.exportGraph", "outcome.import", "outcome.importGraph"] as const),
@@ -137,15 +138,8 @@ const FOR_ADMINS: readonly MethodName[] = [
 const FOR_READERS: readonly MethodName[] = [
   ...(["book.list", "closet.compressPreview", "closet.sources", "drawer.list", "drawer.places"] as const),
   ...(["drawer.search", "drawer.show", "outcome.insights", "outcome.search", "outcome.stats"] as const),
-  ...([
-    "outcome.why",
-    "palace.stats",
-    "palace.status",
-    "palace.wakeUp",
-    "source.list",
-    "turn.scored",
-    "ui.link",
-  ] as const),
+  ...(["outcome.why", "palace.stats", "palace.status", "palace.wakeUp", "source.list"] as const),
+  ...(["turn.list", "turn.scored", "ui.link"] as const),
 ];
 
 test("each of our own methods refuses every role below its own before it reads its arguments", async () => {

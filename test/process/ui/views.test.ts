@@ -78,7 +78,7 @@ test("a diary entry of any agent is in the diary", async () => {
   expect(page.complaints).toEqual([]);
 });
 
-test("a backup is started by a click, and is listed as its command has it", async () => {
+test("a backup is started by a click, listed with its age, verified, and compared with the memory as its command does", async () => {
   await using palace = await started();
   await palace.run("palace", ["add", "a note"]);
   const page = await openPage(browser, palace);
@@ -90,8 +90,21 @@ test("a backup is started by a click, and is listed as its command has it", asyn
   expect(statSync(file).size).toBeGreaterThan(1_000);
   expect((await palace.run("palace", ["backup", "verify", file])).code).toBe(0);
 
+  // The backup has one drawer; the memory has two by now.
+  await palace.run("palace", ["add", "a later note"]);
+  const row = page.locator(`[data-backup="${file}"]`);
+  await expect.poll(() => row.innerText()).toContain("0 minutes ago");
+  await row.getByRole("button", { name: "Verify" }).click();
+  await row.locator("[data-number=restore]").waitFor();
+  type Preview = { counts: Counts; before: Counts };
+  type Counts = { drawers: number; facts: number };
+  const dry = await json<Preview>(palace, "backup", "restore", file, "--dry-run", "--json");
+  expect([dry.counts.drawers, dry.before.drawers]).toEqual([1, 2]);
+  const rows = ({ drawers, facts }: Counts) => `${drawers} drawer row${drawers === 1 ? "" : "s"} and ${facts} facts`;
+  const said = await row.locator("[data-number=restore]").innerText();
+  expect(said).toContain(`A restore would bring ${rows(dry.counts)}; the memory had ${rows(dry.before)}`);
   const { jobs } = await json<{ jobs: { kind: string; state: string }[] }>(palace, "jobs", "--json");
-  expect(jobs.map(({ kind, state }) => `${kind} ${state}`)).toEqual(["backup done"]);
+  expect(jobs.map(({ kind, state }) => `${kind} ${state}`)).toEqual(["backup done", "verify done"]);
   expect(page.complaints).toEqual([]);
 });
 

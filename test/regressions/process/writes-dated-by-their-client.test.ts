@@ -4,7 +4,7 @@
  */
 import { expect, test } from "vitest";
 import { SPOOL_AGE_MAX_MS } from "../../../src/protocol/limits.ts";
-import { WRITTEN_META } from "../../../src/protocol/spec.ts";
+import { WRITTEN_META } from "../../../src/protocol/headers.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 const HOUR_MS = 3_600_000;

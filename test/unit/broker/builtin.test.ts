@@ -36,6 +36,7 @@ function start(): Promise<PalaceError> {
     status: () => ({}) as StatusReport,
     stop: () => {},
     pageLink: () => Promise.reject(new Error("no page")),
+    ownFiles: {} as never,
     miner: { command: process.execPath, args: [], env: {} },
     ending: new Promise(() => {}),
   });

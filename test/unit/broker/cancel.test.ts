@@ -72,6 +72,7 @@ test("a cancelled request gets no answer, and the peer's other requests get thei
     status: () => ({}) as never,
     stop: () => {},
     pageLink: () => Promise.reject(new Error("no page")),
+    ownFiles: {} as never,
     openedRoots: [],
     linkRules: () => ({ hallwayMin: undefined, topicsMin: undefined }),
     redact: "recall",

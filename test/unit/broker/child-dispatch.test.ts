@@ -27,6 +27,7 @@ async function initialize(protocolVersion?: string, pid = 1, childPid: number | 
     status: () => ({}) as StatusReport,
     stop: () => {},
     pageLink: () => Promise.reject(new Error("no page")),
+    ownFiles: {} as never,
   });
   const peer: Peer = { id: 1, agent: "a", door: "unix", role: "admin", uid: 0, pid, tools: "full" };
   return dispatch(peer, { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion } }, 1, undefined);

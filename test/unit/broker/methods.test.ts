@@ -7,7 +7,7 @@ import { Metrics } from "../../../src/broker/dispatch/metrics.ts";
 import type { Peer } from "../../../src/broker/peer.ts";
 import { SILENT_LOG } from "../../../src/base/log.ts";
 import { VERSION_META } from "../../../src/protocol/modern.ts";
-import { CLIENT_INFO_META, UNNAMED_AGENT } from "../../../src/protocol/spec.ts";
+import { CLIENT_INFO_META, UNNAMED_AGENT } from "../../../src/protocol/headers.ts";
 import { MODERN_MCP_VERSION } from "../../../src/protocol/version.ts";
 
 const dispatch = createDispatch({ metrics: new Metrics(), log: SILENT_LOG } as MethodsDependencies);

@@ -1,7 +1,7 @@
 /** Tests of a peer's name, tools and MCP revision. */
 import { expect, test } from "vitest";
 import { mcpRevision, nameAfter, type Peer, toolProfile } from "../../../src/broker/peer.ts";
-import { TOOL_PROFILES, UNNAMED_AGENT } from "../../../src/protocol/spec.ts";
+import { TOOL_PROFILES, UNNAMED_AGENT } from "../../../src/protocol/headers.ts";
 import { MCP_VERSIONS } from "../../../src/protocol/version.ts";
 
 test("an unknown tool profile means the full profile", () => {

@@ -29,6 +29,7 @@ import { minedSources } from "./mined-sources.ts";
 import { sourcesLike } from "./source-names.ts";
 import { idsByPart, newestPage, wholePlaces } from "./newest-pages.ts";
 import { OutboxReader } from "./outbox-reader.ts";
+import { helpedByWeek, turnPage } from "./turn-reader.ts";
 
 /** Upstream reads at most this many diary rows before it sorts them (Source: palace.md 2.10). */
 const DIARY_ROWS_MAX = 10_000;
@@ -190,6 +191,9 @@ export class SqliteLedgerReader implements LedgerReader {
     const sql = "SELECT id FROM shown WHERE conversation = ? AND turn = ? ORDER BY id";
     return this.#database.prepare<[string, number], string>(sql).pluck().all(conversation, turn);
   }
+
+  turns: LedgerReader["turns"] = (filter, limit, offset) => turnPage(this.#database, filter, limit, offset);
+  helpedByWeek: LedgerReader["helpedByWeek"] = (prefix) => helpedByWeek(this.#database, prefix);
 
   shownIn(conversation: string): Set<string> {
     const sql = `SELECT id FROM shown WHERE conversation = $conversation AND turn >= ifnull(

@@ -15,7 +15,7 @@ import { loadConfig } from "../../../../src/config/config.ts";
 import { type Clock, SYSTEM_CLOCK } from "../../../../src/base/clock.ts";
 import { PalaceError } from "../../../../src/base/errors.ts";
 import { FRAME_SIZE_MAX_BYTES, REQUEST_SIZE_MAX_BYTES } from "../../../../src/protocol/limits.ts";
-import { IDEMPOTENCY_META } from "../../../../src/protocol/spec.ts";
+import { IDEMPOTENCY_META } from "../../../../src/protocol/headers.ts";
 import { PROTOCOL } from "../../../../src/protocol/version.ts";
 import { FrameSplitter } from "../../../../src/wire/transport/frame.ts";
 

@@ -17,13 +17,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { deliver } from "../../../../src/wire/client/send-spooled.ts";
 import { Spool, type SpooledWrite } from "../../../../src/wire/client/spool.ts";
 import { SPOOL_AGE_MAX_MS } from "../../../../src/protocol/limits.ts";
-import {
-  IDEMPOTENCY_META,
-  RPC,
-  type RpcRequest,
-  type RpcResponse,
-  WRITTEN_META,
-} from "../../../../src/protocol/spec.ts";
+import { IDEMPOTENCY_META, WRITTEN_META } from "../../../../src/protocol/headers.ts";
+import { RPC, type RpcRequest, type RpcResponse } from "../../../../src/protocol/spec.ts";
 
 let folder: string;
 let spool: Spool;

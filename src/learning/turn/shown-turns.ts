@@ -1,0 +1,55 @@
+/** Lists turns for people: the memories that an agent was shown, and what came of each. Read side. */
+import { preview } from "../../memory/drawer/logical.ts";
+import type { MemoryReader } from "../../memory/port/memory.ts";
+import type { ShownTurn } from "../../memory/port/outcome.ts";
+import { clampLimit } from "../../memory/text/validate.ts";
+import type { ShownMemory, TurnPage } from "../../protocol/outcome.ts";
+import { findShown, isoTime, records, toMemory } from "../memory/as-drawer.ts";
+
+const LIMIT_DEFAULT = 20;
+
+/** Returns a page of turns, the newest conversation first. `clean` masks the secrets of a whole text. */
+export function shownTurns(
+  reader: MemoryReader,
+  { conversation, limit: most, offset: asked }: Record<string, unknown>,
+  clean: (text: string) => string,
+): TurnPage {
+  const limit = clampLimit(most, LIMIT_DEFAULT);
+  const offset = typeof asked === "number" && Number.isSafeInteger(asked) && asked > 0 ? asked : 0;
+  const filter = { prefix: "", ...(typeof conversation === "string" && { conversation }) };
+  const { turns, total } = reader.turns(filter, limit, offset);
+  return { turns: turns.map((turn) => toldTurn(reader, turn, clean)), total, offset, limit };
+}
+
+function toldTurn(
+  reader: MemoryReader,
+  { conversation, agent, turn, atMs, ids }: ShownTurn,
+  clean: (text: string) => string,
+): TurnPage["turns"][number] {
+  const memories = ids.map((id) => shownMemory(reader, id, { conversation, atMs }, clean));
+  return { conversation, agent, turn, at: isoTime(atMs), memories };
+}
+
+function shownMemory(
+  reader: MemoryReader,
+  id: string,
+  { conversation, atMs: wentOnMs }: Pick<ShownTurn, "conversation" | "atMs">,
+  clean: (text: string) => string,
+): ShownMemory {
+  const drawer = findShown(reader, id);
+  if (drawer === undefined) return { id, drawer: null, text: "", place: "", score: null, outcomes: [], moves: [] };
+  const standing = reader.standings([drawer.id]).get(drawer.id);
+  const memory = toMemory(drawer, standing);
+  // A person names no conversation: the word counts for the conversations that went on last before it.
+  const outcomes = reader
+    .scored(drawer.id)
+    .filter(({ conversation: of, source, atMs }) =>
+      of === null ? source === "user" && atMs >= wentOnMs : of === conversation,
+    )
+    .map(({ atMs, outcome, source: by }) => ({ at: isoTime(atMs), outcome, by }));
+  return {
+    ...{ id: memory?.id ?? drawer.id, drawer: drawer.id, place: `${drawer.wing}/${drawer.room}` },
+    ...{ text: preview(clean(drawer.text)), score: (memory?.standing ?? standing)?.score ?? null, outcomes },
+    moves: records(drawer.metadata["promotion_history"]) as ShownMemory["moves"],
+  };
+}

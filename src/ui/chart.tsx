@@ -1,0 +1,94 @@
+/** A curve over time with its table, drawn as plain SVG. The table has every number; the drawing is for the eye. */
+
+export type Series = { name: string; values: readonly (number | undefined)[] };
+
+type Props = {
+  /** Names the drawing and its table. */
+  label: string;
+  /** Days or weeks, oldest first. */
+  times: readonly string[];
+  series: readonly Series[];
+  /** Value at the top of the drawing; the greatest value if it is absent. */
+  top?: number;
+  /** Words for a value. */
+  say: (value: number) => string;
+  isTableOpen?: boolean;
+};
+
+const WIDTH = 600;
+const HEIGHT = 120;
+/** Styles of lines, so that curves differ without their colour. */
+const STYLES = 4;
+
+export function Curve({ label, times, series, top, say, isTableOpen = false }: Props) {
+  const most = top ?? Math.max(1, ...series.flatMap(({ values }) => values.filter((one) => one !== undefined)));
+  const x = (at: number) => (times.length < 2 ? WIDTH / 2 : (at * WIDTH) / (times.length - 1));
+  const y = (value: number) => HEIGHT - (HEIGHT * value) / most;
+  return (
+    <figure class="curve" data-curve={label}>
+      <svg viewBox={`-6 -6 ${WIDTH + 12} ${HEIGHT + 12}`} role="img" aria-label={`${label}, as a curve`}>
+        <path class="ground" d={`M0 ${HEIGHT}H${WIDTH}M0 0H${WIDTH}`} />
+        {series.map(({ name, values }, at) => {
+          const points = values.flatMap((value, when) => (value === undefined ? [] : [[x(when), y(value)] as const]));
+          return (
+            <g key={name} class={`curve-${at % STYLES}`}>
+              <polyline points={points.map((point) => point.join()).join(" ")} />
+              {points.map(([cx, cy]) => (
+                <circle key={cx} cx={cx} cy={cy} r="4" />
+              ))}
+            </g>
+          );
+        })}
+      </svg>
+      <p class="ends quiet" aria-hidden="true">
+        <span>{times[0]}</span> <span>top: {say(most)}</span> <span>{times.at(-1)}</span>
+      </p>
+      {series.length < 2 ? null : (
+        <p class="keys quiet" aria-hidden="true">
+          {series.map(({ name }, at) => (
+            <span key={name} class={`curve-${at % STYLES}`}>
+              <svg viewBox="0 0 24 8" width="24" height="8">
+                <path d="M0 4H24" />
+              </svg>{" "}
+              {name}
+            </span>
+          ))}
+        </p>
+      )}
+      <details open={isTableOpen}>
+        <summary>{label}, as a table</summary>
+        <div class="table" tabIndex={0} role="region" aria-label={`${label}, as a table`}>
+          <Table times={times} series={series} say={say} />
+        </div>
+      </details>
+    </figure>
+  );
+}
+
+function Table({ times, series, say }: Pick<Props, "times" | "series" | "say">) {
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">From</th>
+          {series.map(({ name }) => (
+            <th key={name} scope="col">
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {times.map((time, at) => (
+          <tr key={time}>
+            <th scope="row">{time}</th>
+            {series.map(({ name, values }) => {
+              const value = values[at];
+              return <td key={name}>{value === undefined ? "–" : say(value)}</td>;
+            })}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

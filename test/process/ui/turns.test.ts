@@ -1,0 +1,148 @@
+/** Turns and curves in the page: the memories that agents were shown, and what came of them. */
+import type { Browser } from "playwright-core";
+import Database from "better-sqlite3";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { MemoryStats, TurnPage } from "../../../src/protocol/outcome.ts";
+import { openBrowser, openPage, type SeenPage, seriousFindings } from "../../helpers/browser.ts";
+import { agentOf, ask, clientOf, palaceWithModel } from "../../helpers/outcome-agent.ts";
+import type { TestPalace } from "../../helpers/palace.ts";
+
+let browser: Browser;
+beforeAll(async () => void (browser = await openBrowser()));
+afterAll(() => browser.close());
+
+const HOSTILE = "The boiler wants <img src=x onerror=alert(1)> two bar, says user\u202Etxt.exe";
+const DAY_MS = 86_400_000;
+
+async function json<T>(palace: TestPalace, ...args: string[]): Promise<T> {
+  const { code, stdout, stderr } = await palace.run("palace", [...args, "--json"]);
+  expect(code, stderr + stdout).toBe(0);
+  return JSON.parse(stdout) as T;
+}
+
+async function visit(page: SeenPage, view: string, heading: string): Promise<void> {
+  await page.evaluate(`location.hash = ${JSON.stringify(view)}`);
+  await page.getByRole("heading", { name: heading, level: 1 }).waitFor();
+}
+
+/** Two agents are shown memories; the tests of one pass, and the other scores what it was shown. */
+async function worked(): Promise<TestPalace> {
+  const palace = await palaceWithModel();
+  await using agent = await agentOf(palace);
+  await ask(agent, "record_response", { key_takeaway: HOSTILE });
+  await ask(agent, "record_response", { key_takeaway: "The boiler is drained in May" });
+  for (const name of ["claude-code", "pi"]) {
+    const client = await clientOf(palace, name);
+    const conversation = `${name}/1`;
+    await client.call("turn.begin", { conversation, prompt: "how much pressure does the boiler want?" });
+    const said = { conversation, user: "how much pressure does the boiler want?", assistant: "Two bar." };
+    await client.call("turn.end", { ...said, ...(name === "pi" && { signals: ["tests-passed"] }) });
+    client.close();
+  }
+  return palace;
+}
+
+test("turns have the numbers of their command, and a click sets a score right", async () => {
+  await using palace = await worked();
+  const listed = () => json<TurnPage>(palace, "outcome", "turns");
+  const before = await listed();
+  expect(before.turns.map(({ agent }) => agent).toSorted()).toEqual(["claude-code", "pi"]);
+  const page = await openPage(browser, palace);
+  await visit(page, "#/turns", "Turns");
+  const list = page.getByRole("list", { name: "Turns" }).getByRole("link");
+  await expect.poll(() => list.count()).toBe(before.total);
+  const lines = await list.allInnerTexts();
+  for (const [at, { agent, turn, memories }] of before.turns.entries())
+    expect(lines[at]).toMatch(new RegExp(`^${agent}, turn ${turn}: ${memories.length} memor(y|ies) shown`));
+
+  await page.getByRole("link", { name: "pi, turn 1" }).click();
+  await page.getByRole("heading", { name: "Turns of pi/1", level: 1 }).waitFor();
+  const [mine] = (await json<TurnPage>(palace, "outcome", "turns", "pi/1")).turns;
+  expect(new Set(mine?.memories.flatMap(({ outcomes }) => outcomes.map(({ by }) => by)))).toEqual(
+    new Set(["tests-passed"]),
+  );
+  const { id = "", score = null } = mine?.memories[0] ?? {};
+  const row = page.locator(`[data-memory=${id}]`);
+  await expect.poll(() => row.innerText()).toContain(`score ${score?.toFixed(2)} · worked by tests-passed`);
+  await row.getByRole("button", { name: "failed" }).click();
+  await page.getByText("Noted: it failed.").waitFor();
+  await expect.poll(() => row.innerText()).toContain("failed by user");
+  const after = (await listed()).turns.find(({ agent }) => agent === "pi")?.memories.find((one) => one.id === id);
+  expect(after?.outcomes.map(({ outcome, by }) => `${outcome} ${by}`)).toEqual(["worked tests-passed", "failed user"]);
+  expect(await row.innerText()).toContain(`score ${after?.score?.toFixed(2)}`);
+  // The text of a memory stays text.
+  await visit(page, "#/turns?conversation=claude-code%2F1", "Turns of claude-code/1");
+  await page.getByText("onerror").waitFor();
+  expect(await page.locator("main").innerText()).toContain("<img src=x onerror=alert(1)>");
+  expect(await page.locator("main").innerText()).toContain("user⟨U+202E⟩txt.exe");
+  expect(await page.locator("main img, main script").count()).toBe(0);
+  const reader = await openPage(browser, palace, { role: "reader" });
+  await visit(reader, "#/turns?conversation=pi%2F1", "Turns of pi/1");
+  await reader.locator(`[data-memory=${id}]`).waitFor();
+  expect(await reader.getByRole("button", { name: "failed" }).count()).toBe(0);
+  expect([...page.complaints, ...reader.complaints]).toEqual([]);
+});
+
+test("a removed memory says so, and another profile's turns are not listed", async () => {
+  await using palace = await worked();
+  const client = await clientOf(palace, "pi");
+  await client.call("turn.begin", { conversation: "pi/1", prompt: "and?", profile: "work" } as never);
+  client.close();
+  const [{ memories } = { memories: [] }] = (await json<TurnPage>(palace, "outcome", "turns", "pi/1")).turns;
+  const [gone] = memories;
+  await palace.run("palace", ["outcome", "forget", gone?.id ?? ""]);
+  const after = await json<TurnPage>(palace, "outcome", "turns");
+  expect(after.turns.map(({ conversation }) => conversation).toSorted()).toEqual(["claude-code/1", "pi/1"]);
+  const page = await openPage(browser, palace);
+  await visit(page, "#/turns?conversation=pi%2F1", "Turns of pi/1");
+  await page.getByText("was removed since").waitFor();
+  expect(page.complaints).toEqual([]);
+});
+
+test("the share that helped is drawn by week and by agent, with the numbers of its command", async () => {
+  await using palace = await worked();
+  const ledger = new Database(palace.config.paths.ledgerFile);
+  ledger.pragma("busy_timeout = 10000");
+  ledger.prepare("UPDATE conversation SET at_ms = at_ms - ? WHERE agent = 'claude-code'").run(7 * DAY_MS);
+  ledger.close();
+  const { helped = [] } = await json<MemoryStats>(palace, "outcome", "stats");
+  const { turns } = await json<TurnPage>(palace, "outcome", "turns");
+  const shownTo = (name: string) => turns.find(({ agent }) => agent === name)?.memories.length ?? 0;
+  const [first, second] = [shownTo("claude-code"), shownTo("pi")];
+  expect(helped).toMatchObject([
+    { agent: "claude-code", shown: first, worked: 0, partial: 0, failed: 0 },
+    { agent: "pi", shown: second, worked: second, partial: 0, failed: 0 },
+  ]);
+  for (const { week } of helped) expect(new Date(week).getUTCDay()).toBe(1);
+  const page = await openPage(browser, palace);
+  await visit(page, "#/turns", "Turns");
+  const cells = () => page.locator("[data-curve='Share that helped'] tr").allInnerTexts();
+  await expect
+    .poll(async () => (await cells()).map((row) => row.split(/\s*\t\s*/)))
+    .toEqual([
+      ["From", "claude-code", "pi"],
+      [helped[0]?.week, "0 %", "–"],
+      [helped[1]?.week, "–", "100 %"],
+    ]);
+  expect(await page.locator("[data-number=helped]").innerText()).toBe(
+    `${first + second} memories shown: ${second} worked, 0 partial, 0 failed.`,
+  );
+  expect(await page.locator("[data-curve] circle").count()).toBe(2);
+  expect(page.complaints).toEqual([]);
+});
+
+test("axe finds nothing serious in turns, at 360 pixels, in light and dark", async () => {
+  await using palace = await worked();
+  for (const colorScheme of ["light", "dark"] as const) {
+    const options = { colorScheme, viewport: { width: 360, height: 740 }, bypassCSP: true };
+    const page = await openPage(browser, palace, options);
+    await visit(page, "#/turns", "Turns");
+    await page.locator(".curve").waitFor();
+    await page.locator(".line").first().waitFor();
+    expect(await seriousFindings(page), "turns").toEqual([]);
+    await visit(page, "#/turns?conversation=pi%2F1", "Turns of pi/1");
+    await page.locator("[data-memory]").first().waitFor();
+    expect(await seriousFindings(page), "conversation").toEqual([]);
+    await page.context().close();
+  }
+});
