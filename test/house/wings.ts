@@ -116,7 +116,6 @@ export const FACES: Readonly<Record<string, readonly string[]>> = {
     "source/source-list",
     "text/python-repr",
     "text/redact",
-    "text/headings",
     "text/text",
     "text/validate",
     "tools/nothing",

@@ -1,7 +1,7 @@
 /** Finds a drawer's text in its source file on this machine. Reads only. Used by `palace search`. */
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, dirname, isAbsolute, relative } from "node:path";
+import { basename, dirname, extname, isAbsolute, relative } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { isBelow, originalsOf, typedPath } from "../../feeders/doc-miner/filed-as.ts";
 import { readDocument } from "../../feeders/doc-miner/survey.ts";
@@ -9,6 +9,9 @@ import { placeOf } from "./feeding.ts";
 
 /** `path`: as typed from the working directory. `at`: where the drawer begins in `text`. */
 export type Original = { path: string; text: string; at: number };
+
+/** Endings of files in which a # at the beginning of a line makes a heading. */
+const MARKDOWN = new Set(["", ".md", ".markdown", ".mdx", ".mkd", ".qmd", ".rmd"]);
 
 /**
  * Finds the text; undefined unless the file is here and has the text exactly once. A changed file, or a repeated text,
@@ -23,6 +26,11 @@ export function findOriginal(config: Config, source: string, drawer: string): Or
       return { path: shownHere(file), text, at };
   }
   return undefined;
+}
+
+/** Returns true if the source may have headings. A note has no source, and its text counts as markdown. */
+export function hasHeadings(source: string): boolean {
+  return MARKDOWN.has(extname(source).toLowerCase());
 }
 
 function textOf(file: string): string | undefined {

@@ -3,8 +3,8 @@
  * matches marked. Words match by their stems, as in the index. Pure. Used by `palace search` and `palace demo`.
  */
 import { type Asked, askedWords, foundWords } from "../../memory/index/lexical/found-words.ts";
-import { headingsOf } from "../../memory/text/headings.ts";
-import { harmless, shorten } from "./output.ts";
+import { headingsOf } from "./headings.ts";
+import { harmless } from "./output.ts";
 
 export type Piece = { text: string; isMatch: boolean };
 /**
@@ -39,7 +39,6 @@ type Row = {
   continues: boolean;
 };
 
-const HEADING_MAX = 120;
 const CUT = "…";
 const TAB = "    ";
 /** Minimum overlap of two slices that counts as an overlap. */
@@ -63,7 +62,7 @@ export function passageOf(drawer: string, query: string, window: Window): Passag
     ? headingsOf(context.text, context.isFromStart).findLast((one) => one.at <= match)
     : undefined;
   return {
-    heading: above === undefined || above.at >= at ? undefined : shorten(above.title, HEADING_MAX),
+    heading: above === undefined || above.at >= at ? undefined : above.title,
     line: document === undefined ? undefined : lineAt(context.text, match),
     lines: drawn(shown),
   };

@@ -40,17 +40,6 @@ export function dateWords(metadata: Metadata): string {
   return `${time.getUTCDate()} ${MONTHS[time.getUTCMonth()]} ${time.getUTCFullYear()} ${DAYS[time.getUTCDay()]}`;
 }
 
-/**
- * Value of the column `date_words`: the words of the date, and after a line feed those of the headings that stand above the drawer in its
- * document. The headings are only here, because a drawer's metadata equals MemPalace's.
- */
-export function contextWords(metadata: Metadata, headings: string): string {
-  return `${dateWords(metadata)}${headings === "" ? "" : `\n${headings.replaceAll("\n", " ")}`}`;
-}
-
-/** SQL over a drawer: its line of headings, from the line feed on; empty if it has none. */
-export const HEADINGS = "substr(date_words, instr(date_words || char(10), char(10)))";
-
 /** Reads the `id_recipe` from the ledger's notes. */
 export function recipeOf(noted: string | undefined): IdRecipe {
   return noted === "bare" ? "bare" : "v3";

@@ -21,7 +21,7 @@ export type Drawer = { row: number; id: string; wing: string; room: string; text
 export type LogicalDrawer = { id: string; rows: [Drawer, ...Drawer[]]; isSplit: boolean };
 
 /** The content of a new drawer; wing, room and source_file are read from the metadata. */
-export type NewDrawer = { id: string; text: string; metadata: Metadata; headings?: string };
+export type NewDrawer = { id: string; text: string; metadata: Metadata };
 
 /** A wing, a room, both, or anywhere. `wings`: any of these wings, beside the other conditions. */
 export type PlaceFilter = { wing?: string; room?: string; wings?: readonly string[] };

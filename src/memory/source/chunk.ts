@@ -10,8 +10,7 @@ import {
 import { codePointLength, strip, unitIndex, unitIndexBefore } from "../text/text.ts";
 import { InvalidValue } from "../text/validate.ts";
 
-/** `at`: UTF-16 offset in the trimmed document. */
-export type Chunk = { index: number; at: number; text: string; lineStart: number; lineEnd: number };
+export type Chunk = { index: number; text: string; lineStart: number; lineEnd: number };
 
 export const USUAL_CUT: Cut = { size: DRAWER_SIZE, overlap: DRAWER_OVERLAP, sizeMin: DRAWER_SIZE_MIN };
 
@@ -29,8 +28,7 @@ export function chunkDocument(document: string, { size, overlap, sizeMin }: Cut 
     if (end < text.length) end = breakPoint(text, end, unitIndex(text, start, Math.floor(size / 2)));
     const piece = strip(text.slice(start, end));
     if (codePointLength(piece) >= sizeMin) {
-      const at = text.indexOf(piece, start);
-      chunks.push({ index: chunks.length, at, text: piece, lineStart: lines(start) + 1, lineEnd: lines(end) + 1 });
+      chunks.push({ index: chunks.length, text: piece, lineStart: lines(start) + 1, lineEnd: lines(end) + 1 });
     }
     if (end >= text.length) break;
     start = unitIndexBefore(text, end, overlap);

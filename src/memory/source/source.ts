@@ -9,7 +9,6 @@ import { buildClosets } from "../closet/closets.ts";
 import { knownNames, nameTags } from "../closet/name-words.ts";
 import { hash24, lengthJoined, recipeNote } from "../drawer/drawer-id.ts";
 import { hallFinder, hallList } from "../drawer/hall.ts";
-import { hasHeadings, headingsAbove } from "../text/headings.ts";
 import { codePointLength, localTimestamp, strip } from "../text/text.ts";
 import { asTyped, InvalidValue, validName } from "../text/validate.ts";
 import { chunkDocument, validCut } from "./chunk.ts";
@@ -40,8 +39,7 @@ function replaceDocument(tx: LedgerTx, call: WriteCall): unknown {
   const filedAt = localTimestamp(call.atMs * 1000);
   const tagging = { recipe: tx.idRecipe(), known: knownNames(given.names), languages: given.languages };
   const isExtracted = call.params["isExtracted"] === true;
-  const above = isExtracted || hasHeadings(sourceFile) ? headingsAbove(text) : () => "";
-  const drawers = drawersOf(tx, chunks, given, { params: call.params, filedAt, tagging, isExtracted, above });
+  const drawers = drawersOf(tx, chunks, given, { params: call.params, filedAt, tagging, isExtracted });
   tx.insertDrawers(drawers);
   const filed = { sourceFile, wing, room, content: text, drawers, filedAt, ...tagging };
   tx.closets.replace(sourceFile, isExtracted ? [] : buildClosets(filed));
@@ -73,7 +71,6 @@ type Filing = {
   filedAt: string;
   tagging: Parameters<typeof nameTags>[1];
   isExtracted: boolean;
-  above: (position: number) => string;
 };
 
 /** Makes one drawer for each chunk, with all the metadata of upstream's miner. */
@@ -81,7 +78,7 @@ function drawersOf(
   tx: LedgerTx,
   chunks: ReturnType<typeof chunkDocument>,
   { wing, room, sourceFile, mtime, halls }: SentDocument,
-  { params, filedAt, tagging, isExtracted, above }: Filing,
+  { params, filedAt, tagging, isExtracted }: Filing,
 ): NewDrawer[] {
   const optional: Metadata = {
     ...optionalText(params, "contentDate", "content_date"),
@@ -111,8 +108,7 @@ function drawersOf(
       ...optional,
       ...(entities !== "" && { entities }),
     };
-    const headings = above(chunk.at);
-    return { id, text: chunk.text, metadata: isExtracted ? asExtracted(metadata) : metadata, headings };
+    return { id, text: chunk.text, metadata: isExtracted ? asExtracted(metadata) : metadata };
   });
 }
 

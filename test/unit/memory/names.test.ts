@@ -79,46 +79,6 @@ test("a name is found from its first write on, under its new name after a move, 
   for (const gone of ["zanzibar", "zanzibar.md", "harbours"]) expect(await asked(gone)).toEqual([]);
 });
 
-const HANDBOOK = `# Handbook
-
-## Zanzibar ferry
-
-### Tickets
-
-${"The office opens at eight and closes when the last boat has left the pier. ".repeat(12)}
-
-${"Bring a coat, because the upper deck is windy in all months of the year. ".repeat(12)}
-
-## Trains
-
-${"The platform is behind the market hall, and the clock there is always slow. ".repeat(12)}
-`;
-
-test("a part of a document is found by the headings above it, also after a move, and a forgotten heading finds nothing", async () => {
-  await using palace = await createSearchPalace();
-  for (const text of NOISE) palace.file(text);
-  document(palace, "/p/handbook.md", HANDBOOK);
-  const asked = async (words: string): Promise<string[]> => (await palace.texts(words, { mode: "lexical" })).toSorted();
-  const all = await asked("handbook");
-  const windy = all.filter((text) => text.includes("windy") && !text.includes("#"));
-  expect(windy).not.toEqual([]);
-  expect(await asked("zanzibar tickets")).toEqual(expect.arrayContaining(windy));
-  expect((await asked("zanzibar")).filter((text) => text.includes("clock") && !text.includes("windy"))).toEqual([]);
-  const { results } = await palace.search("windy", { mode: "lexical" });
-  palace.write("update_drawer", { drawer_id: results[0]?.["drawer_id"], room: "moved" });
-  expect(await asked("zanzibar tickets")).toEqual(expect.arrayContaining(windy));
-  palace.write("memory.forget", {}, { match: "Zanzibar" });
-  expect(await asked("zanzibar")).toEqual([]);
-  expect(await asked("windy")).toEqual(expect.arrayContaining(windy));
-});
-
-test("the lines of a program that begin with # are no headings", async () => {
-  await using palace = await createSearchPalace();
-  document(palace, "/p/run.py", HANDBOOK);
-  const found = await palace.texts("zanzibar", { mode: "lexical" });
-  expect(found.filter((text) => !text.includes("Zanzibar"))).toEqual([]);
-});
-
 test("a file is found by its name in either form of Unicode", async () => {
   await using palace = await createSearchPalace();
   for (const text of NOISE) palace.file(text);

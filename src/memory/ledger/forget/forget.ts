@@ -61,7 +61,6 @@ export class SqliteForget implements ForgetTx {
     const { match } = selector;
     const closets = this.#tx.closets.forget([...new Set(sources)], match, match === undefined ? "" : inJson(match));
     this.#tx.deleteDrawers(drawers.map(({ id }) => id));
-    this.#forgetHeadings(sources, match);
     // A document that is still being filed in parts may hold the text.
     this.#tx.parts.dropBefore(Number.MAX_SAFE_INTEGER);
     for (const id of facts) this.#tx.graph.restore("triple", id, null);
@@ -84,16 +83,6 @@ export class SqliteForget implements ForgetTx {
       images,
       erasure: Number(lastInsertRowid),
     };
-  }
-
-  /** The other drawers of a document keep the headings above them, and one of these may hold the text. */
-  #forgetHeadings(sources: readonly string[], match: string | undefined): void {
-    this.#database
-      .prepare<[string, string | null]>(
-        `UPDATE drawer SET date_words = substr(date_words, 1, instr(date_words, char(10)) - 1)
-           WHERE instr(date_words, char(10)) AND (source_file IN (SELECT value FROM json_each(?)) OR instr(date_words, ?))`,
-      )
-      .run(JSON.stringify(sources), match ?? null);
   }
 
   /** Returns a test that both finding and cleaning use, so that each word is looked up once. */

@@ -8,17 +8,7 @@ import { type Drawer, type IdRecipe, type Metadata, type NewDrawer } from "../..
 import { type Changes, type Derived, type FormsOf, type LedgerTx, type StaticCode } from "../../port/ledger.ts";
 import { MODE_SEPARATOR, type SourceGroup, type SourceRow } from "../../port/source.ts";
 import type { LedgerDatabase } from "../open.ts";
-import {
-  contextWords,
-  dateWords,
-  DIRECTORY_ID,
-  type DrawerRecord,
-  HEADINGS,
-  IS_REGISTRY,
-  place,
-  recipeOf,
-  toDrawer,
-} from "../record.ts";
+import { dateWords, DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, place, recipeOf, toDrawer } from "../record.ts";
 import { SLICES_OF, slicesBound } from "../schema/slice-index.ts";
 import { AdoptedDigests } from "./adopted-digests.ts";
 import { SqliteCarriedTx } from "./roampal-graph.ts";
@@ -93,7 +83,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     );
     this.#insertWords = database.prepare("INSERT INTO drawer_fts (rowid, text, date_words) VALUES (?, ?, ?)");
     this.#update = database.prepare(
-      `UPDATE drawer SET wing = ?, room = ?, source_file = ?, text = ?, date_words = ? || ${HEADINGS}, metadata = ?,
+      `UPDATE drawer SET wing = ?, room = ?, source_file = ?, text = ?, date_words = ?, metadata = ?,
          text_version = text_version + (text <> ?) WHERE id = ?`,
     );
     this.#delete = database.prepare("DELETE FROM drawer WHERE row IN (SELECT value FROM json_each(?))");
@@ -162,9 +152,9 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
 
   insertDrawers(drawers: readonly NewDrawer[]): void {
     this.#isHalfDone = true;
-    const inserted = drawers.map(({ id, text, metadata, headings = "" }) => {
+    const inserted = drawers.map(({ id, text, metadata }) => {
       const { wing, room, sourceFile } = place(metadata);
-      const words = contextWords(metadata, headings);
+      const words = dateWords(metadata);
       const { lastInsertRowid } = this.#insert.run(id, wing, room, sourceFile, text, words, JSON.stringify(metadata));
       this.images.noteDrawer(id, undefined, { text, metadata });
       return { row: lastInsertRowid, text, words };

@@ -1,49 +1,15 @@
-/**
- * Finds the headings of a Markdown text. A `#` in a code fence or front matter is a comment. Pure. Used when a document is filed, and by
- * the terminal.
- */
-import { extname } from "node:path";
+/** Finds the markdown heading above a position. A `#` in a code fence or front matter is a comment. Pure. */
+import { shorten } from "./output.ts";
 
-/** `at`: UTF-16 offset of the heading's line. `level`: 1 to 6. */
-export type Heading = { at: number; level: number; title: string };
-
-/** Endings of files in which a # at the beginning of a line makes a heading. */
-const MARKDOWN = new Set(["", ".md", ".markdown", ".mdx", ".mkd", ".qmd", ".rmd"]);
+export type Heading = { at: number; title: string };
 
 const LINE = /[^\n]*(?:\n|$)/g;
 const HEADING = /^ {0,3}(#{1,6})[ \t]+(\S.*?)(?:[ \t]+#+)?[ \t]*$/;
 const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*(.*?)[ \t]*$/;
 const FRONT_MATTER = /^---\n[\s\S]*?\n---(?:\n|$)/;
-/** Longest text of all headings above one drawer, in characters. */
-const ABOVE_MAX = 400;
+const HEADING_MAX = 120;
 
 type Fence = { mark: string; isOpener: boolean };
-
-/** Returns true if the source may have headings. A note has no source, and its text counts as Markdown. */
-export function hasHeadings(source: string): boolean {
-  return MARKDOWN.has(extname(source).toLowerCase());
-}
-
-/**
- * Returns a function that gives the headings above a position, the outermost first, as one line. A heading at the position itself is not
- * among them. Positions must be asked in rising order.
- */
-export function headingsAbove(text: string): (position: number) => string {
-  const headings = headingsOf(text, true);
-  const above: Heading[] = [];
-  let next = 0;
-  return (position) => {
-    for (let heading = headings[next]; heading !== undefined && heading.at <= position; heading = headings[++next]) {
-      while ((above.at(-1)?.level ?? 0) >= heading.level) above.pop();
-      above.push(heading);
-    }
-    return above
-      .filter(({ at }) => at < position)
-      .map(({ title }) => title)
-      .join(" ")
-      .slice(0, ABOVE_MAX);
-  };
-}
 
 /** Returns the headings. `isFromStart`: the text begins where its document begins, not inside a line or a fence. */
 export function headingsOf(text: string, isFromStart: boolean): Heading[] {
@@ -65,7 +31,7 @@ export function headingsOf(text: string, isFromStart: boolean): Heading[] {
     const [, signs = "", title = ""] = HEADING.exec(line) ?? [];
     // If we only guess whether a fence is open, a single `#` may be a comment of a shell.
     if (open === "" && title !== "" && (start !== "unknown" || signs.length > 1))
-      found.push({ at, level: signs.length, title });
+      found.push({ at, title: shorten(title, HEADING_MAX) });
   }
   return found;
 }
