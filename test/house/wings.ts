@@ -6,14 +6,14 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   protocol: 2_857,
   config: 1_581,
   wire: 4_219,
-  memory: 20_071,
+  memory: 19_959,
   agents: 5_404,
   mempalace: 8_948,
   feeders: 9_182,
   devbox: 2_654,
   learning: 5_240,
-  broker: 10_251,
-  cli: 13_786,
+  broker: 10_264,
+  cli: 13_870,
   ui: 2_645,
 };
 

@@ -49,12 +49,15 @@ import { submit } from "./submit.ts";
 /** Most names that a project's wing may have. */
 const WINGS_MAX = 20;
 
+/** Greatest moment of a Date, ms since 1970. */
+const MOMENT_MAX_MS = 8.64e15;
+
 export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   "palace.status": ({ status }) => status(),
   "palace.stats": read(({ reads }, { params }, { metrics, status }) => {
     const { sinceMs } = params;
-    if (sinceMs !== undefined && !Number.isSafeInteger(sinceMs))
-      throw new PalaceError("PROTOCOL_BAD_PARAMS", "sinceMs must be a whole number of ms", BAD_PARAMS_HINT);
+    if (sinceMs !== undefined && !(Number.isSafeInteger(sinceMs) && Math.abs(Number(sinceMs)) <= MOMENT_MAX_MS))
+      throw new PalaceError("PROTOCOL_BAD_PARAMS", "sinceMs must be a moment in ms", BAD_PARAMS_HINT);
     return statsOf(metrics, reads.reader, status().startedAtMs, sinceMs === undefined ? null : Number(sinceMs));
   }),
   "palace.health": async ({ ready }) => (await ready()).maintenance.lookThrough(),

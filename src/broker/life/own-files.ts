@@ -2,6 +2,7 @@
  * Files of this machine that the owner looks after from the page: tokens of the TCP door, and writes that wait for a broker. Used through
  * `token.*` and `spool.*`.
  */
+import { basename } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
 import type { Paths } from "../../config/paths.ts";
 import type { TokenReport } from "../../protocol/status.ts";
@@ -52,17 +53,15 @@ async function sendAgain(
   name: string,
   ask: Parameters<typeof deliver>[1],
 ): Promise<{ delivered: number; refused: number; waiting: number }> {
-  const known = spool.refused();
-  const write = known.some((one) => one.name === name) ? spool.readRefused(name) : undefined;
+  const write = basename(name) === name ? spool.readRefused(name) : undefined;
   if (write === undefined)
     throw new PalaceError("PROTOCOL_BAD_PARAMS", `no refused write has the name ${name}`, "palace status spool");
   spool.sendAgain(name, write);
-  const before = spool.entries().length;
-  const refusedBefore = spool.refused().length;
+  const before = spool.report(0).totals;
   await deliver(spool, ask);
-  const waiting = spool.entries().length;
-  const refused = Math.max(spool.refused().length - refusedBefore, 0);
-  return { delivered: Math.max(before - waiting - refused, 0), refused, waiting };
+  const { waiting, refused: refusedNow } = spool.report(0).totals;
+  const refused = Math.max(refusedNow - before.refused, 0);
+  return { delivered: Math.max(before.waiting - waiting - refused, 0), refused, waiting };
 }
 
 /** Refuses peers of other machines. A page with the role admin was opened through the owner's socket. Errors: BROKER_DENIED. */

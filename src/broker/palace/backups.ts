@@ -8,6 +8,7 @@ import { isAbsolute, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BackupMethods, BackupThreadData } from "../../memory/backup/backup-thread.ts";
 import { noteSchedule, ownBackups, readList, type Schedule } from "../../memory/backup/known-backups.ts";
+import { removeDrafts as removeUnpacked, VERIFY_DRAFT } from "../../memory/backup/draft.ts";
 import { removeDrafts, STAGED_KEPT_MS } from "../../memory/backup/make.ts";
 import { backupName } from "../../memory/backup/name.ts";
 import type { Config } from "../../config/config.ts";
@@ -128,10 +129,18 @@ export function readVerifyRequest({ file }: Record<string, unknown>, from: Pick<
 export function listBackups(home: string): BackupsReport {
   const { backups, schedule } = readList(home);
   const listed = backups.toReversed().map(({ journalSeq: _seq, ...one }) => {
-    const isThere = one.file !== null && statSync(one.file, { throwIfNoEntry: false })?.isFile() === true;
-    return { ...one, isThere };
+    return { ...one, isThere: one.file !== null && isFile(one.file) };
   });
   return { backups: listed, schedule };
+}
+
+/** Returns false also for a file that cannot be reached now, such as one of another machine. */
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
 }
 
 function startBackupThread({ fault }: Config): Promise<Thread<BackupMethods>> {
@@ -163,9 +172,11 @@ export type BackupSchedule = {
 
 /** Starts the schedule and returns a function that ends it. */
 export function startSchedule({ config, jobs, begin, isBusy, log }: BackupSchedule): () => void {
-  const { home, tag } = config.paths;
+  const { home, tag, cacheDir } = config.paths;
   const { dir, hours, keep } = config.backup;
   removeDrafts(home);
+  // A broker that was killed while it read a backup may have left the unpacked ledger.
+  removeUnpacked(cacheDir, VERIFY_DRAFT);
   if (dir === undefined) {
     noteSchedule(home, null);
     return () => {};

@@ -8,12 +8,13 @@ import { dirname } from "node:path";
 import { hasBridge } from "../../wire/client/bridge.ts";
 import { START_MARK_MS } from "../../wire/client/start.ts";
 import type { Config } from "../../config/config.ts";
-import type { Env } from "../../config/env.ts";
+import { type Env, readVariable } from "../../config/env.ts";
 import { assertSettings } from "../../config/settings.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { quoted } from "../../base/shell-word.ts";
 import { dropStarting, takeStarting, unwritable } from "../../base/state-files.ts";
+import type { Output } from "../terminal/output.ts";
 import { brokerCommand, hasManager, isOurs, makeUnit, managerOf, type Unit } from "./unit.ts";
 
 /** Plan for the file and its service. */
@@ -36,6 +37,14 @@ export function planStart(config: Config, platform = process.platform): AtLogin 
       "type this on the broker's machine; the containers of `palace devbox up` start with the engine",
     );
   assertSettings(config.settings);
+  const { dir, passphrase } = config.backup;
+  const given = readVariable(config.env, "MEMPALACE_BACKUP_PASSPHRASE");
+  if (dir !== undefined && given !== undefined && passphrase() === given)
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      "at login the broker has no passphrase for its backups, and would not encrypt them",
+      "write it into a file, then: palace config set backup-passphrase-file FILE",
+    );
   const unit = makeUnit(managerOf(platform, config), config);
   const there = readUnit(unit);
   assertManager(unit, config);
@@ -73,15 +82,16 @@ export function apply({ unit, action, commands }: AtLogin, env: Env): Done {
 
 /**
  * Runs `ensure`, which waits for a broker. Before that it starts the service, by the plan or if there is one, and until the service's broker
- * answers no client starts another one. Where the service does not start, `ensure` starts a broker. `done`: outcome of the plan.
+ * answers no client starts another one. Where the service does not start, `ensure` starts a broker. `done`: outcome of the plan. `stale`:
+ * file of a service that was not started, because it has other settings or another program than this command.
  */
 export async function ensureByService<T>(
   config: Config,
   plan: AtLogin | undefined,
   ensure: () => Promise<T>,
-): Promise<{ found: T; done?: Done }> {
-  const command = plan === undefined ? serviceCommand(config) : undefined;
-  if (plan === undefined && command === undefined) return { found: await ensure() };
+): Promise<{ found: T; done?: Done; stale?: string | undefined }> {
+  const { command, stale } = plan === undefined ? serviceOf(config) : {};
+  if (plan === undefined && command === undefined) return { found: await ensure(), stale };
   const isMarked = takeStarting(config.paths, START_MARK_MS);
   try {
     const done = plan === undefined ? runAll(command ?? [], [], config.env) : apply(plan, config.env);
@@ -93,11 +103,20 @@ export async function ensureByService<T>(
   }
 }
 
-/** Returns the command that starts the service of an earlier `palace start --at-login`; undefined without a service. */
-function serviceCommand(config: Config, platform = process.platform): AtLogin["commands"] | undefined {
-  if (!hasManager(platform)) return undefined;
+/** Returns the command that starts the service of an earlier `palace start --at-login`, or its file if that is stale. */
+function serviceOf(config: Config, platform = process.platform): { command?: AtLogin["commands"]; stale?: string } {
+  if (!hasManager(platform)) return {};
   const unit = makeUnit(managerOf(platform, config), config);
-  return isOurs(contentOf(unit.file) ?? "") ? startCommands(unit, false).slice(-1) : undefined;
+  const content = contentOf(unit.file) ?? "";
+  if (content === unit.content) return { command: startCommands(unit, false).slice(-1) };
+  return isOurs(content) ? { stale: unit.file } : {};
+}
+
+/** Says that the service's file is stale, and how to renew it. */
+export function noticeStale(stale: string | undefined, out: Output): void {
+  if (stale === undefined) return;
+  out.notice(`${stale} has other settings or another program, so the broker was started without it`);
+  out.notice("  to renew it: palace start --at-login");
 }
 
 /** Reads the file that is there. Errors: CONFIG_USAGE if it is not ours. */

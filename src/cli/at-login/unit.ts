@@ -31,7 +31,7 @@ const PASSED_ON = [
 /** A service that ended when it was idle would be away until the next login. */
 const STAYS: [name: string, value: string] = ["MEMPALACE_IDLE_EXIT_MINUTES", "0"];
 /** Variables that are always secrets. */
-const SECRET = ["MEMPALACE_CHROMA_TOKEN"];
+const SECRET = ["MEMPALACE_CHROMA_TOKEN", "MEMPALACE_BACKUP_PASSPHRASE"];
 
 /** Service manager of this machine. */
 export type Manager = "systemd" | "launchd";

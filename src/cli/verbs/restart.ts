@@ -7,7 +7,7 @@ import type { Config } from "../../config/config.ts";
 import { assertSettings } from "../../config/settings.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { askDocker, brokerBox, isBoxRunning, untilServed } from "../docker/owner.ts";
-import { ensureByService } from "../at-login/service.ts";
+import { ensureByService, noticeStale } from "../at-login/service.ts";
 import { EXIT_INTERRUPTED } from "../feeding/feeding.ts";
 import { defineVerb } from "../define-verb.ts";
 
@@ -16,7 +16,8 @@ export const verb = defineVerb({
 
 Lets the broker finish and starts a new one, for instance after an update. Agents that are connected come back by themselves.`,
   run: async ({ config, out }) => {
-    const { stopped, endpoint, health } = await restartBroker(config);
+    const { stopped, endpoint, health, stale } = await restartBroker(config);
+    noticeStale(stale, out);
     if (out.isJson) out.document({ stopped, endpoint, instanceId: health.instanceId, version: health.version });
     else out.text(`The broker is running: ${endpoint}`);
     return 0;
@@ -24,7 +25,7 @@ Lets the broker finish and starts a new one, for instance after an update. Agent
 });
 
 type Found = Pick<Awaited<ReturnType<typeof ensureBroker>>, "endpoint" | "health">;
-type Restarted = { stopped: boolean } & Found;
+type Restarted = { stopped: boolean; stale?: string | undefined } & Found;
 
 /** Restarts the broker with `config`'s environment. Resolves when its palace is open. Errors: of stopping, of starting. */
 export async function restartBroker(config: Config): Promise<Restarted> {
@@ -41,10 +42,12 @@ export async function restartBroker(config: Config): Promise<Restarted> {
   process.once("exit", () => clearStop(config));
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(EXIT_INTERRUPTED));
   const { stopped } = await stopBroker(config).finally(() => clearStop(config));
-  const { found } = await ensureByService(config, undefined, () => ensureBroker(config)).catch((error: unknown) => {
-    throw stopped ? withoutBroker(error) : error;
-  });
-  return { stopped, ...(await untilOpen(config, found)) };
+  const { found, stale } = await ensureByService(config, undefined, () => ensureBroker(config)).catch(
+    (error: unknown) => {
+      throw stopped ? withoutBroker(error) : error;
+    },
+  );
+  return { stopped, stale, ...(await untilOpen(config, found)) };
 }
 
 /** Adds to the error that the old broker has ended and no new one runs. */

@@ -10,7 +10,7 @@ import { PalaceError } from "../../base/errors.ts";
 import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { askDocker, brokerBox, isBoxRunning, untilServed } from "../docker/owner.ts";
 import { reportAtLogin, showPlan } from "../at-login/report.ts";
-import { ensureByService, planStart } from "../at-login/service.ts";
+import { ensureByService, planStart, noticeStale } from "../at-login/service.ts";
 import { defineVerb, options, usageError } from "../define-verb.ts";
 
 const POLL_MS = 20;
@@ -41,10 +41,15 @@ export const verb = defineVerb({
     const isStarting = box !== undefined && !(await isBoxRunning(box));
     if (isStarting) await askDocker(box, ["start", box.container]);
     const before = await findBroker(config).catch(() => undefined);
-    const { found: served, done } =
-      box === undefined
-        ? await ensureByService(config, plan, () => ensureBroker(config))
-        : { found: await untilServed(config) };
+    const {
+      found: served,
+      done,
+      stale,
+    } = box === undefined
+      ? await ensureByService(config, plan, () => ensureBroker(config))
+      : { found: await untilServed(config) };
+    // A broker that ran already may be the service's.
+    if (before === undefined) noticeStale(stale, out);
     const atLogin = plan && done && reportAtLogin(plan, done, out);
     const { endpoint, health } = await untilOpen(config, served);
     // The service manager may have started it.

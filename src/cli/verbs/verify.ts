@@ -1,7 +1,7 @@
 /** `palace backup verify` checks whether a backup is whole. */
 import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { makeDraft, removeDrafts } from "../../memory/backup/draft.ts";
+import { makeDraft, removeDrafts, VERIFY_DRAFT } from "../../memory/backup/draft.ts";
 import { ownBackups, readList } from "../../memory/backup/known-backups.ts";
 import { scheduledNames } from "../../memory/backup/name.ts";
 import { unpackVerified } from "../../memory/backup/verify.ts";
@@ -11,8 +11,6 @@ import { reportCancelled, watchBytes } from "../report/job.ts";
 import { formatBytes, plural } from "../terminal/output.ts";
 import { readPassphrase } from "../terminal/passphrase.ts";
 import { defineVerb, options } from "../define-verb.ts";
-
-const DRAFT = "verify-";
 
 export const verb = defineVerb({
   usage: `palace backup verify [FILE] [--passphrase-file FILE]
@@ -29,8 +27,8 @@ those in the backup. Changes nothing. Without FILE it reads the newest backup th
     const file = args[0] === undefined ? newest(config) : resolve(args[0]);
     const { cacheDir } = config.paths;
     // Removes what a killed run has left.
-    removeDrafts(cacheDir, DRAFT);
-    const { folder, release } = makeDraft(cacheDir, DRAFT);
+    removeDrafts(cacheDir, VERIFY_DRAFT);
+    const { folder, release } = makeDraft(cacheDir, VERIFY_DRAFT);
     const passphrase = (): Promise<string | undefined> => readPassphrase(config, values["passphrase-file"], false);
     try {
       const read = await watchBytes(out, "", (watch) => unpackVerified(file, { folder, ...watch, passphrase }));

@@ -4,7 +4,7 @@ import { workerData } from "node:worker_threads";
 import { armFault } from "../../base/fault-point.ts";
 import { type Progress, Steps } from "../../base/job-progress.ts";
 import { serveThread } from "../../base/thread.ts";
-import { makeDraft, removeDrafts } from "./draft.ts";
+import { makeDraft, removeDrafts, VERIFY_DRAFT } from "./draft.ts";
 import { glance } from "./look.ts";
 import type { Manifest } from "./manifest.ts";
 import { unpackVerified } from "./verify.ts";
@@ -29,9 +29,6 @@ export type BackupMethods = {
   cancel(): void;
 };
 
-/** Beginning of the folder's name, as `palace backup verify` has it. */
-const DRAFT = "verify-";
-
 armFault((workerData as BackupThreadData).fault);
 
 await serveThread<BackupMethods>(() => {
@@ -54,8 +51,8 @@ async function verifyBackup(
   steps: Steps,
   signal: AbortSignal,
 ): Promise<VerifyReport> {
-  removeDrafts(cacheDir, DRAFT);
-  const { folder, release } = makeDraft(cacheDir, DRAFT);
+  removeDrafts(cacheDir, VERIFY_DRAFT);
+  const { folder, release } = makeDraft(cacheDir, VERIFY_DRAFT);
   const onBytes = (done: number, total: number): void => void (steps.progress = { step: "reading", done, total });
   try {
     const read = await unpackVerified(file, { folder, onBytes, signal, passphrase: () => Promise.resolve(passphrase) });

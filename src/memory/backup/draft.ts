@@ -13,6 +13,8 @@ export type Draft = {
   release: () => void;
 };
 
+/** Beginning of the name of a folder in which a backup is read whole. */
+export const VERIFY_DRAFT = "verify-";
 const LOCK = "lock";
 
 /** Makes and locks a folder. `prefix`: beginning of its name. Errors: the file system's. */

@@ -88,22 +88,35 @@ const WISHES =
 const ADVICE =
   /\b(?:(?:can|could|would|will) you|how (?:should|would|do|can|could) (?:i|we|you)|what (?:should|would|could|can|are the steps)|which \w+(?: \w+)? (?:should|would) (?:i|we|you)|recommend|suggest|advi[sc]e|show me|help me|explain|write me|plan|steps|what do you think)\b/i;
 
-/** Words of agreement, thanks and greeting, with which people go on in a talk. */
-const SMALL_TALK = new Set(
-  (
-    "ok okay yes yeah yep nope sure right exactly correct thanks thank thx ty cheers please hello hi hey bye morning evening good great " +
-    "perfect nice fine cool awesome excellent super wonderful well done continue proceed go going ahead next start keep works work worked " +
-    "working sounds looks lets let us like one two never mind forget found today much lot really very wow hmm ah oh got get see understood"
-  ).split(" "),
+const words = (list: string): string[] => list.split(" ");
+/** Words of agreement, thanks and greeting. */
+const TALK = new Set(
+  words(
+    "ok okay yes yeah yep no nope thanks thank thx ty cheers please hello hi hey bye perfect awesome sounds mind continue proceed",
+  ),
 );
+/** Words that go with those. */
+const BESIDE_TALK = new Set(
+  words(
+    "go going ahead next start good great nice fine cool sure right exactly correct lets let us do it well done works work worked one two " +
+      "never forget found today morning evening much lot really very wow oh got looks like other",
+  ),
+);
+const QUESTION_WORD = /\b(?:what|where|which|who|whom|whose|when|why)\b/i;
+const QUOTE = /["“”«»]/;
 
+/** Returns true for talk with a word of agreement, thanks or greeting in it and nothing to look for. A quotation is looked for. */
 function isSmallTalk(query: string): boolean {
-  const words =
+  if (QUOTE.test(query) || QUESTION_WORD.test(query)) return false;
+  const said =
     query
       .toLowerCase()
       .replaceAll(/['’]/g, "")
       .match(/[\p{L}\p{N}]+/gu) ?? [];
-  return words.length > 0 && words.every((word) => SMALL_TALK.has(word) || STOP_WORDS.has(word));
+  return (
+    said.some((word) => TALK.has(word)) &&
+    said.every((word) => [TALK, BESIDE_TALK, STOP_WORDS].some((set) => set.has(word)))
+  );
 }
 
 /** Returns the further wants of a question. */

@@ -148,9 +148,10 @@ async function searchAmong(
   const vector = found.find((one) => one.vector !== undefined)?.vector;
   const rankMode = isLexical ? "lexical" : vector === undefined ? "static" : mode === "vector" ? "vector" : "hybrid";
   const meaningMin = asks.everything === undefined ? undefined : -1;
-  const fused = withSentences(found.map(({ candidates }) => fuse(candidates, rankMode, meaningMin))).filter(
-    ({ cosine }) => request.distanceMax <= 0 || Number.isNaN(cosine) || 1 - cosine <= request.distanceMax,
-  );
+  const fused = withSentences(
+    found.map(({ candidates }) => fuse(candidates, rankMode, meaningMin)),
+    rankMode,
+  ).filter(({ cosine }) => request.distanceMax <= 0 || Number.isNaN(cosine) || 1 - cosine <= request.distanceMax);
   const isPlain = isPlainMode(mode);
   const { ranked: weighed, isSpread } = isPlain
     ? { ranked: fused, isSpread: false }
@@ -220,13 +221,13 @@ async function weigh(
  * in how much they say: one whose best hit has few or common words ("We are on Node 22.") counts less, by its word score relative to that
  * of the other sentences. Source: docs/lab/search-recipe.md, long prompts.
  */
-function withSentences([whole = [], ...sentences]: readonly Ranked[][]): Ranked[] {
+function withSentences([whole = [], ...sentences]: readonly Ranked[][], mode: RankMode): Ranked[] {
   if (sentences.length === 0) return whole;
   const wordMax = sentences.map((ranked) => ranked.reduce((max, { lexical }) => Math.max(max, lexical), 0));
   const most = Math.max(...wordMax);
   const best = new Map<number, { ranked: Ranked; score: number }>();
   for (const [at, sentence] of sentences.entries()) {
-    const factor = most > 0 ? (wordMax[at] ?? 0) / most : 1;
+    const factor = most > 0 && mode !== "vector" ? (wordMax[at] ?? 0) / most : 1;
     for (const ranked of sentence) {
       const score = ranked.score * factor;
       if (score > (best.get(ranked.row)?.score ?? Number.NEGATIVE_INFINITY)) best.set(ranked.row, { ranked, score });

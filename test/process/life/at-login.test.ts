@@ -87,6 +87,24 @@ test("after palace stop a login starts no broker, and palace start starts the se
   expect(isServiceHolding(palace)).toBe(true);
 });
 
+test("a restart with other settings starts a broker with these, and says that the service's file is stale", async () => {
+  await using palace = withSystemctl();
+  await palace.run("palace", ["start", "--at-login"]);
+  const before = palace.asked().length;
+  const { code, stderr } = await palace.run("palace", ["restart"], { env: { MEMPALACE_REDACT: "strict" } });
+  expect([code, stderr]).toEqual([0, expect.stringMatching(/was started without it\n.*palace start --at-login\n/)]);
+  expect(palace.asked().slice(before)).toEqual([]);
+  expect([await isServed(palace), isServiceHolding(palace)]).toEqual([true, false]);
+});
+
+test("a service that would not encrypt the scheduled backups is refused", async () => {
+  await using palace = withSystemctl();
+  const env = { MEMPALACE_BACKUP_DIR: join(palace.home, "backups"), MEMPALACE_BACKUP_PASSPHRASE: "a long secret" };
+  const { code, stderr } = await palace.run("palace", ["start", "--at-login"], { env });
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/would not encrypt them\n.*backup-passphrase-file FILE\n/)]);
+  expect([existsSync(palace.unit), palace.asked(), await isServed(palace)]).toEqual([false, [], false]);
+});
+
 test("a user manager that does not answer: the file is there, the broker runs, and the commands to type are printed", async () => {
   await using palace = withSystemctl();
   writeFileSync(join(palace.home, "unreachable"), "");

@@ -41,6 +41,9 @@ test.each([
 test("agreement, thanks and greetings ask for nothing", () => {
   for (const said of ["ok thanks, go on", "Yes please!", "sounds good to me, let's do it", "hello, how are you today?"])
     expect(askedFor(said).isSmallTalk, said).toBe(true);
-  for (const asked of ["ok, now the deploy", "where is the key?", "thanks for nginx", "谢谢", "???", ""])
+  for (const asked of [
+    ...["ok, now the deploy", "where is the key?", "thanks for nginx", "谢谢", "???", ""],
+    ...["What did we do today?", "What's next?", "what works", "go", "next", '"keep going"', '"ok"'],
+  ])
     expect(askedFor(asked).isSmallTalk, asked).toBe(false);
 });
