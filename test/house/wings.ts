@@ -12,7 +12,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   feeders: 9_182,
   devbox: 2_654,
   learning: 5_240,
-  broker: 10_264,
+  broker: 10_268,
   cli: 13_870,
   ui: 2_645,
 };

@@ -6,11 +6,14 @@ import { decodeFrame } from "../../wire/transport/frame.ts";
 import { type Peer, peerFields } from "../peer.ts";
 import type { HeldBytes, Holder } from "./held.ts";
 
+/** Time in which the rest of a refused body is read, ms. */
+const SKIPPED_MAX_MS = 2_000;
+
 export type RefusedBody = { status: 400 | 413; error: PalaceError };
 
 /**
- * Reads the body. `message` is undefined for an empty body; the result is undefined if the peer disconnected midway. After a 413 the rest
- * stays unread, so the answer must close the connection.
+ * Reads the body. `message` is undefined for an empty body; the result is undefined if the peer disconnected midway. After a 413 some
+ * of the rest may be unread, so the answer must close the connection.
  */
 export async function readBody(
   request: IncomingMessage,
@@ -34,6 +37,7 @@ export async function readBody(
     unfinished.set(holder, 0, true);
   }
   if (size > FRAME_SIZE_MAX_BYTES) {
+    await skipBody(request, SKIPPED_MAX_MS);
     const why = `a message may have ${FRAME_SIZE_MAX_BYTES} bytes`;
     return { status: 413, error: new PalaceError("TRANSPORT_FRAME_TOO_LARGE", why, "send less at once") };
   }
