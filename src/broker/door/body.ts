@@ -6,8 +6,8 @@ import { decodeFrame } from "../../wire/transport/frame.ts";
 import { type Peer, peerFields } from "../peer.ts";
 import type { HeldBytes, Holder } from "./held.ts";
 
-/** Time in which the rest of a refused body is read, ms. */
-const SKIPPED_MAX_MS = 2_000;
+/** Time in which an unwanted body is read, and in which a refused peer reads the reason, ms. */
+export const REFUSED_MAX_MS = 2_000;
 
 export type RefusedBody = { status: 400 | 413; error: PalaceError };
 
@@ -37,7 +37,9 @@ export async function readBody(
     unfinished.set(holder, 0, true);
   }
   if (size > FRAME_SIZE_MAX_BYTES) {
-    await skipBody(request, SKIPPED_MAX_MS);
+    // Frees what was read: the rest may take a while.
+    parts.length = 0;
+    await skipBody(request);
     const why = `a message may have ${FRAME_SIZE_MAX_BYTES} bytes`;
     return { status: 413, error: new PalaceError("TRANSPORT_FRAME_TOO_LARGE", why, "send less at once") };
   }
@@ -51,9 +53,9 @@ export async function readBody(
  * Reads an unwanted body, up to a limit of bytes and time. Closing a connection with unread bytes resets it, and the client may lose the
  * answer.
  */
-export async function skipBody(request: IncomingMessage, timeoutMs: number): Promise<void> {
+export async function skipBody(request: IncomingMessage): Promise<void> {
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-  const timer = setTimeout(end, timeoutMs);
+  const timer = setTimeout(end, REFUSED_MAX_MS);
   let leftBytes = FRAME_SIZE_MAX_BYTES;
   request.on("data", ({ length }: Buffer) => {
     leftBytes -= length;

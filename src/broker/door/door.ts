@@ -21,7 +21,7 @@ import { PROTOCOL } from "../../protocol/version.ts";
 import type { Dispatch } from "../engine.ts";
 import { mcpRevision, type Peer, toolProfile } from "../peer.ts";
 import { forwardedServer } from "./forwarded.ts";
-import { skipBody } from "./body.ts";
+import { REFUSED_MAX_MS, skipBody } from "./body.ts";
 import type { Guard, Refusal } from "./guard.ts";
 import type { Held, Holder } from "./held.ts";
 import { listenTcp, listenUnix, type TcpAddress } from "./listen.ts";
@@ -101,8 +101,6 @@ const HEADERS_TIMEOUT_MS = 10_000;
  * closed.
  */
 const KEEP_ALIVE_MS = 75_000;
-/** Time for a refused peer to read the reason. */
-const REFUSED_MAX_MS = 2_000;
 
 type Admitted = { peer: Peer; headers: Record<string, string>; tokenId: string | undefined };
 type OpenStream = { stream: Stream; socket: Socket; tokenId: string | undefined };
@@ -324,14 +322,14 @@ export class OpenDoor {
     if (!("peer" in admitted)) {
       const { why, headers } = admitted;
       const { status, type, body } = inItsForm(request, admitted.status, why);
-      await skipBody(request, REFUSED_MAX_MS);
+      await skipBody(request);
       return void response.writeHead(status, { ...headers, "content-type": type }).end(body);
     }
     for (const [name, value] of Object.entries(admitted.headers)) response.setHeader(name, value);
     const prefix = [API_PATHS, PAGE_PATHS].find((one) => path.startsWith(one));
     const route = routes.get(path) ?? (prefix === undefined ? undefined : routes.get(`${prefix}*`));
     if (route === undefined) {
-      await skipBody(request, REFUSED_MAX_MS);
+      await skipBody(request);
       return void response.writeHead(404, { "content-type": "text/plain" }).end("not found\n");
     }
     if (path === "/mcp" || path.startsWith(API_PATHS)) onPeers();
