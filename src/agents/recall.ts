@@ -1,12 +1,10 @@
 /** Recalls and fences the three drawers that match a prompt best, for `palace hook` if MEMPALACE_RECALL is on. */
 import type { Client } from "../wire/client/client.ts";
+import { PROMPT_FIRST, PROMPT_LAST } from "../protocol/limits.ts";
 import { isRecord } from "../base/is-record.ts";
 import { fence } from "./fence.ts";
 
 const HITS = 3;
-/** Characters of a prompt that are sent: its first and its last ones, which are those that a search reads. */
-const PROMPT_FIRST = 2_000;
-const PROMPT_LAST = 8_000;
 const HIT_MAX_CHARS = 900;
 
 /** Returns the fenced hits for a prompt; empty if nothing fits, as for "ok thanks". Errors: the client's. */

@@ -7,7 +7,7 @@ import { dirname } from "node:path";
 import { writeFileAtomic } from "../base/atomic-file.ts";
 import { isRecord } from "../base/is-record.ts";
 import { parseJson } from "../base/parse-json.ts";
-import type { FilingRecord } from "../protocol/spec.ts";
+import type { FilingRecord } from "../protocol/filing.ts";
 import { MTIME_TOLERANCE_S } from "./mined.ts";
 
 /** A source as it was when it was filed. */

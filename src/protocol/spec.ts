@@ -56,7 +56,6 @@ import type {
 } from "./outcome.ts";
 
 export type * from "./status.ts";
-export type { FilingRecord, SweptMessage };
 
 /** Any JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };

@@ -4,7 +4,7 @@
  * file.ts.
  */
 import { createHash } from "node:crypto";
-import type { FilingRecord } from "../../protocol/spec.ts";
+import type { FilingRecord } from "../../protocol/filing.ts";
 import type { Entry, Exchanges } from "./notes.ts";
 
 /** Returns a digest for each drawer's text and time; "" for one without a time. */

@@ -6,7 +6,7 @@ import { basename, dirname, join } from "node:path";
 import { removeLeftovers } from "../../base/atomic-file.ts";
 import { sessionNameOf } from "../../base/session-name.ts";
 import { SESSIONS_ASKED_MAX } from "../../protocol/limits.ts";
-import type { FilingRecord } from "../../protocol/spec.ts";
+import type { FilingRecord } from "../../protocol/filing.ts";
 import { type IsMined, minedFinder, whenAdopted } from "../mined.ts";
 import { isAsNoted, notedRecords, ofName, readJson, readNotes, writeNotes } from "../notes.ts";
 import { type FeedDeps, fileEach } from "../run.ts";

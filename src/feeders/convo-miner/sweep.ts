@@ -7,7 +7,7 @@ import { dirname } from "node:path";
 import { isRecord } from "../../base/is-record.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { MESSAGES_PART_MAX, SOURCE_CALL_MAX_BYTES } from "../../protocol/limits.ts";
-import type { SweptMessage } from "../../protocol/spec.ts";
+import type { SweptMessage } from "../../protocol/filing.ts";
 import { inodeOf } from "../inode.ts";
 import { jsonLines } from "../lines.ts";
 import { countRefused, countUnread, type FeedDeps, fileEach, type RunReport } from "../run.ts";

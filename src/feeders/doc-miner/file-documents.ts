@@ -8,7 +8,7 @@ import { realpathSync, statSync } from "node:fs";
 import { removeLeftovers } from "../../base/atomic-file.ts";
 import { quoted } from "../../base/shell-word.ts";
 import { PalaceError } from "../../base/errors.ts";
-import type { FilingRecord } from "../../protocol/spec.ts";
+import type { FilingRecord } from "../../protocol/filing.ts";
 import { type IsMined, minedFinder, whenAdopted } from "../mined.ts";
 import { notedRecords, writeNotes } from "../notes.ts";
 import { type FeedDeps, fileEach } from "../run.ts";

@@ -2,7 +2,7 @@
  * Plans a run from the folder's present content, the notes of earlier runs and the palace's filing records. Pure. Used by
  * file-documents.ts; `why` explains one of its decisions.
  */
-import type { FilingRecord } from "../../protocol/spec.ts";
+import type { FilingRecord } from "../../protocol/filing.ts";
 import type { IsMined } from "../mined.ts";
 import { isAsNoted, ofName } from "../notes.ts";
 import type { Found, Survey } from "./survey.ts";

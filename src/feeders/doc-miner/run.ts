@@ -1,6 +1,6 @@
 /** The types of one run of the docs feeder: its state, input and output. Used by the files beside it and by the command line. */
 import type { FilingSettings } from "../../config/filing.ts";
-import type { FilingRecord } from "../../protocol/spec.ts";
+import type { FilingRecord } from "../../protocol/filing.ts";
 import type { FeedDeps, RunReport } from "../run.ts";
 import type { Front } from "./kinds-of-run.ts";
 import type { Plan } from "./plan.ts";

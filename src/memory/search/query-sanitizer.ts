@@ -1,4 +1,5 @@
 /** Removes a system prompt that was pasted in front of the real question (palace.md 2.7). Pure. */
+import { PROMPT_FIRST, PROMPT_LAST } from "../../protocol/limits.ts";
 import { codePointLength, strip, tail, wellFormed } from "../text/text.ts";
 
 export type SanitizedQuery = {
@@ -39,16 +40,13 @@ const PART_WORDS_MIN = 3;
  */
 const PARTS_FIRST = 4;
 const PARTS_LAST = 8;
-/** Characters that are read at the beginning of a prompt. `READ_LAST`: at its end. A pasted log can have millions. */
-const READ_FIRST = 2_000;
-const READ_LAST = 8_000;
 
 /** Returns the texts to search for: a short prompt alone; a long one as a whole, and after it each of its sentences and lines. */
 export function partsOf(raw: string, { query, method }: SanitizedQuery): string[] {
   if (method === "passthrough") return [query];
   const text = strip(raw);
-  const isHuge = text.length > READ_FIRST + READ_LAST;
-  const read = wellFormed(isHuge ? `${text.slice(0, READ_FIRST)}\n${text.slice(-READ_LAST)}` : text);
+  const isHuge = text.length > PROMPT_FIRST + PROMPT_LAST;
+  const read = wellFormed(isHuge ? `${text.slice(0, PROMPT_FIRST)}\n${text.slice(-PROMPT_LAST)}` : text);
   const parts = segments(read)
     .flatMap(sentences)
     .filter((part) => part.split(/\s+/u).length >= PART_WORDS_MIN);

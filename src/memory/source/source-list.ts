@@ -9,7 +9,8 @@ import { type LedgerReader } from "../port/ledger.ts";
 import { MODE_SEPARATOR, type MinedRow, type SourceRow } from "../port/source.ts";
 import { MINERS, type MinedSource } from "../../protocol/filing.ts";
 import { SESSIONS_ASKED_MAX } from "../../protocol/limits.ts";
-import type { Methods, FilingRecord } from "../../protocol/spec.ts";
+import type { FilingRecord } from "../../protocol/filing.ts";
+import type { Methods } from "../../protocol/spec.ts";
 import { asTyped, InvalidValue } from "../text/validate.ts";
 
 /** Errors: PROTOCOL_BAD_PARAMS. */

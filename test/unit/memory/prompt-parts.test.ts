@@ -29,7 +29,7 @@ test("a huge prompt is searched with by its beginning and its end, in few texts 
   expect(identifiersOf(found[0] ?? "").length).toBeLessThan(20);
 });
 
-test("a note that answers the question stands above a note that fits only the prompt's other sentences", async () => {
+test("of two notes, the one that answers the question comes first, although the other one fits more of the prompt", async () => {
   await using palace = await createSearchPalace();
   const wanted = "Loader results are remembered. With cache: false a loader asks the database on every call.";
   palace.file(wanted);

@@ -8,7 +8,7 @@ import {
   type PlanInput,
 } from "../../../../src/feeders/doc-miner/plan.ts";
 import type { Entry, Manifest, Stage } from "../../../../src/feeders/doc-miner/staging-area.ts";
-import type { FilingRecord } from "../../../../src/protocol/spec.ts";
+import type { FilingRecord } from "../../../../src/protocol/filing.ts";
 
 const found = { path: "a.md", mtime: 100.5, size: 7 };
 const entry: Entry = { mtime: 100.5, size: 7, sha256: "aa", room: "general", drawers: 1 };
