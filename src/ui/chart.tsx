@@ -8,11 +8,10 @@ type Props = {
   /** Days or weeks, oldest first. */
   times: readonly string[];
   series: readonly Series[];
-  /** Value at the top of the drawing; the greatest value if it is absent. */
-  top?: number;
+  /** Value at the top of the drawing. */
+  top: number;
   /** Words for a value. */
   say: (value: number) => string;
-  isTableOpen?: boolean;
 };
 
 const WIDTH = 600;
@@ -20,10 +19,9 @@ const HEIGHT = 120;
 /** Styles of lines, so that curves differ without their colour. */
 const STYLES = 4;
 
-export function Curve({ label, times, series, top, say, isTableOpen = false }: Props) {
-  const most = top ?? Math.max(1, ...series.flatMap(({ values }) => values.filter((one) => one !== undefined)));
+export function Curve({ label, times, series, top, say }: Props) {
   const x = (at: number) => (times.length < 2 ? WIDTH / 2 : (at * WIDTH) / (times.length - 1));
-  const y = (value: number) => HEIGHT - (HEIGHT * value) / most;
+  const y = (value: number) => HEIGHT - (HEIGHT * value) / top;
   return (
     <figure class="curve" data-curve={label}>
       <svg viewBox={`-6 -6 ${WIDTH + 12} ${HEIGHT + 12}`} role="img" aria-label={`${label}, as a curve`}>
@@ -41,7 +39,7 @@ export function Curve({ label, times, series, top, say, isTableOpen = false }: P
         })}
       </svg>
       <p class="ends quiet" aria-hidden="true">
-        <span>{times[0]}</span> <span>top: {say(most)}</span> <span>{times.at(-1)}</span>
+        <span>{times[0]}</span> <span>top: {say(top)}</span> <span>{times.at(-1)}</span>
       </p>
       {series.length < 2 ? null : (
         <p class="keys quiet" aria-hidden="true">
@@ -55,7 +53,7 @@ export function Curve({ label, times, series, top, say, isTableOpen = false }: P
           ))}
         </p>
       )}
-      <details open={isTableOpen}>
+      <details open>
         <summary>{label}, as a table</summary>
         <div class="table" tabIndex={0} role="region" aria-label={`${label}, as a table`}>
           <Table times={times} series={series} say={say} />

@@ -63,7 +63,7 @@ function Helped({ changed }: { changed: number }) {
         {plural(sum("shown"), "memory", "memories")} shown: {sum("worked")} worked, {sum("partial")} partial,{" "}
         {sum("failed")} failed.
       </p>
-      <Curve label="Share that helped" times={times} series={series} top={1} say={percent} isTableOpen />
+      <Curve label="Share that helped" times={times} series={series} top={1} say={percent} />
     </section>
   );
 }

@@ -54,6 +54,19 @@ export async function openPage(
   return Object.assign(page, { complaints });
 }
 
+/** Returns what a command prints with --json. */
+export async function json<T>(palace: TestPalace, ...args: string[]): Promise<T> {
+  const { code, stdout, stderr } = await palace.run("palace", [...args, "--json"]);
+  if (code !== 0) throw new Error(stderr + stdout);
+  return JSON.parse(stdout) as T;
+}
+
+/** Goes to a view and waits until its heading is there. */
+export async function visit(page: SeenPage, view: string, heading: string): Promise<void> {
+  await page.evaluate(`location.hash = ${JSON.stringify(view)}`);
+  await page.getByRole("heading", { name: heading, level: 1 }).waitFor();
+}
+
 /** Returns serious findings of axe, and a page wider than its window. Needs a context with `bypassCSP`. */
 export async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate(readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8"));

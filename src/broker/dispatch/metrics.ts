@@ -65,17 +65,11 @@ export class Metrics {
       ["palace_process_resident_bytes", "Resident memory", rss],
       ["palace_start_time_seconds", "Start of this broker, Unix time", startedAtMs / 1000],
     ];
-    const lines = gauges.flatMap(([name, help, value]) => [
-      `# HELP ${name} ${help}`,
-      `# TYPE ${name} gauge`,
-      `${name} ${value}`,
-    ]);
-    lines.push("# HELP palace_writes_total Writes by outcome", "# TYPE palace_writes_total counter");
-    lines.push(
-      `palace_writes_total{outcome="acknowledged"} ${queue.acknowledged}`,
-      `palace_writes_total{outcome="refused"} ${queue.refused}`,
-    );
-    return lines;
+    const { acknowledged, refused } = queue;
+    return [
+      ...gauges.flatMap(([name, help, value]) => single(name, help, "gauge", value)),
+      ...labelled("palace_writes_total", "Writes by outcome", "counter", "outcome", { acknowledged, refused }),
+    ];
   }
 
   #usage(stats: Pick<StatsReport, "outcomes"> | undefined): string[] {

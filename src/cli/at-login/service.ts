@@ -104,9 +104,9 @@ export async function ensureByService<T>(
 }
 
 /** Returns the command that starts the service of an earlier `palace start --at-login`, or its file if that is stale. */
-function serviceOf(config: Config, platform = process.platform): { command?: AtLogin["commands"]; stale?: string } {
-  if (!hasManager(platform)) return {};
-  const unit = makeUnit(managerOf(platform, config), config);
+function serviceOf(config: Config): { command?: AtLogin["commands"]; stale?: string } {
+  if (!hasManager(process.platform)) return {};
+  const unit = makeUnit(managerOf(process.platform, config), config);
   const content = contentOf(unit.file) ?? "";
   if (content === unit.content) return { command: startCommands(unit, false).slice(-1) };
   return isOurs(content) ? { stale: unit.file } : {};

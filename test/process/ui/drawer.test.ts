@@ -2,7 +2,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { DRAWER_SIZE_MAX } from "../../../src/protocol/limits.ts";
-import { openBrowser, openPage, type SeenPage, seriousFindings } from "../../helpers/browser.ts";
+import { openBrowser, openPage, type SeenPage, seriousFindings, json, visit } from "../../helpers/browser.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
 let browser: Browser;
@@ -27,18 +27,6 @@ async function filled(...more: string[]): Promise<TestPalace & { ids: string[] }
   }
   client.close();
   return Object.assign(palace, { ids });
-}
-
-async function json<T>(palace: TestPalace, ...args: string[]): Promise<T> {
-  const { code, stdout, stderr } = await palace.run("palace", [...args, "--json"]);
-  expect(code, stderr + stdout).toBe(0);
-  return JSON.parse(stdout) as T;
-}
-
-/** Goes to a view and waits until its heading is there. */
-async function visit(page: SeenPage, view: string, heading: string): Promise<void> {
-  await page.evaluate(`location.hash = ${JSON.stringify(view)}`);
-  await page.getByRole("heading", { name: heading, level: 1 }).waitFor();
 }
 
 const press = (page: SeenPage, name: string): Promise<void> =>

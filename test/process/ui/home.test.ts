@@ -7,7 +7,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connectClient } from "../../../src/wire/client/client.ts";
 import { loadConfig } from "../../../src/config/config.ts";
-import { linkTo, openBrowser, openPage, type SeenPage, seriousFindings } from "../../helpers/browser.ts";
+import { linkTo, openBrowser, openPage, type SeenPage, seriousFindings, json } from "../../helpers/browser.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
 
@@ -17,12 +17,6 @@ const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 let browser: Browser;
 beforeAll(async () => void (browser = await openBrowser()));
 afterAll(() => browser.close());
-
-async function json<T>(palace: TestPalace, ...args: string[]): Promise<T> {
-  const { code, stdout, stderr } = await palace.run("palace", [...args, "--json"]);
-  expect(code, stderr).toBe(0);
-  return JSON.parse(stdout) as T;
-}
 
 async function filled(): Promise<TestPalace> {
   const palace = createTestPalace();

@@ -5,7 +5,7 @@ import { loadConfig } from "../../../src/config/config.ts";
 import type { SpoolReport, TokenReport } from "../../../src/protocol/spec.ts";
 import { connectClient } from "../../../src/wire/client/client.ts";
 import { Spool } from "../../../src/wire/client/spool.ts";
-import { openBrowser, openPage, type SeenPage, seriousFindings } from "../../helpers/browser.ts";
+import { openBrowser, openPage, type SeenPage, seriousFindings, json } from "../../helpers/browser.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
@@ -14,12 +14,6 @@ beforeAll(async () => void (browser = await openBrowser()));
 afterAll(() => browser.close());
 
 const HOSTILE = "it holds <img src=x onerror=alert(1)>, says user\u202Etxt.exe";
-
-async function json<T>(palace: TestPalace, ...args: string[]): Promise<T> {
-  const { code, stdout, stderr } = await palace.run("palace", [...args, "--json"]);
-  expect(code, stderr + stdout).toBe(0);
-  return JSON.parse(stdout) as T;
-}
 
 async function care(page: SeenPage): Promise<void> {
   await page.evaluate('location.hash = "#/care"');

@@ -3,7 +3,7 @@ import type { Browser } from "playwright-core";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { MemoryStats, TurnPage } from "../../../src/protocol/outcome.ts";
-import { openBrowser, openPage, type SeenPage, seriousFindings } from "../../helpers/browser.ts";
+import { openBrowser, openPage, seriousFindings, json, visit } from "../../helpers/browser.ts";
 import { agentOf, ask, clientOf, palaceWithModel } from "../../helpers/outcome-agent.ts";
 import type { TestPalace } from "../../helpers/palace.ts";
 
@@ -13,17 +13,6 @@ afterAll(() => browser.close());
 
 const HOSTILE = "The boiler wants <img src=x onerror=alert(1)> two bar, says user\u202Etxt.exe";
 const DAY_MS = 86_400_000;
-
-async function json<T>(palace: TestPalace, ...args: string[]): Promise<T> {
-  const { code, stdout, stderr } = await palace.run("palace", [...args, "--json"]);
-  expect(code, stderr + stdout).toBe(0);
-  return JSON.parse(stdout) as T;
-}
-
-async function visit(page: SeenPage, view: string, heading: string): Promise<void> {
-  await page.evaluate(`location.hash = ${JSON.stringify(view)}`);
-  await page.getByRole("heading", { name: heading, level: 1 }).waitFor();
-}
 
 /** Two agents are shown memories; the tests of one pass, and the other scores what it was shown. */
 async function worked(): Promise<TestPalace> {

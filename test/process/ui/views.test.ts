@@ -3,7 +3,7 @@ import { chmodSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openBrowser, openPage, type SeenPage, seriousFindings } from "../../helpers/browser.ts";
+import { openBrowser, openPage, type SeenPage, seriousFindings, json } from "../../helpers/browser.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { writeTinyModel } from "../../helpers/tiny-model.ts";
 
@@ -15,12 +15,6 @@ async function started(): Promise<TestPalace> {
   const palace = createTestPalace();
   await palace.startBroker();
   return palace;
-}
-
-async function json<T>(palace: TestPalace, ...args: string[]): Promise<T> {
-  const { code, stdout, stderr } = await palace.run("palace", args);
-  expect(code, stderr + stdout).toBe(0);
-  return JSON.parse(stdout) as T;
 }
 
 async function visit(page: SeenPage, view: string): Promise<void> {
