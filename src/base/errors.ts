@@ -118,6 +118,11 @@ export class PalaceError extends Error {
 /** Usual hint of PROTOCOL_BAD_PARAMS: the caller is one of our commands, or a user's program. */
 export const BAD_PARAMS_HINT = "the --help of the command says what it takes";
 
+/** Returns the error of parameters that do not fit, with the usual hint. */
+export function badParams(why: string): PalaceError {
+  return new PalaceError("PROTOCOL_BAD_PARAMS", why, BAD_PARAMS_HINT);
+}
+
 /** Returns true if the value is an error code. */
 export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === "string" && Object.hasOwn(ERROR_CODES, value);
