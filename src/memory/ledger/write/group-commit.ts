@@ -19,7 +19,7 @@ import type { Changes, LedgerTx, NewVector, Derived, WriteCall, WriteOutcome } f
 import type { AdoptionBatch } from "../../port/public-palace.ts";
 import { PalaceError } from "../../../base/errors.ts";
 import { SOURCE_PARTS_KEPT_MS } from "../../../protocol/limits.ts";
-import { RPC } from "../../../protocol/spec.ts";
+import { rpcErrorOf } from "../../../protocol/rpc-error.ts";
 import { SqliteForget } from "../forget/forget.ts";
 import { fingerprintOf, Journal, type Retention } from "../history/journal.ts";
 import { SqliteUndo } from "../history/undo.ts";
@@ -319,20 +319,7 @@ export class LedgerWriter {
 
 /** Returns the outcome of a write that threw. */
 export function failed(error: unknown): WriteOutcome {
-  if (error instanceof PalaceError) {
-    return {
-      outcome: { ok: false, error: { code: RPC.SERVER_ERROR, message: error.message, data: error.toWire() } },
-      replayed: false,
-    };
-  }
-  const { name, message } = error instanceof Error ? error : new Error(String(error));
-  return {
-    outcome: {
-      ok: false,
-      error: { code: RPC.SERVER_ERROR, message: "Internal tool error", data: { error_class: name, message } },
-    },
-    replayed: false,
-  };
+  return { outcome: { ok: false, error: rpcErrorOf(error) }, replayed: false };
 }
 
 function isStoreError(error: unknown): boolean {
