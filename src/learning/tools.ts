@@ -1,6 +1,5 @@
 /** The tools and methods of this wing: name → function. The broker joins them with the tools of the other wings. */
 import type { LedgerTx, WriteCall } from "../memory/port/ledger.ts";
-import { asTyped } from "../memory/text/validate.ts";
 import type { MemoryContext } from "../memory/tools/reads.ts";
 import { answering, answeringLater, SAID } from "./answer.ts";
 import { apart, ofDefault, ofProfile, type Profile, profileIn, readerOf } from "./memory/profiles.ts";
@@ -46,13 +45,13 @@ export const LEARNING_METHODS = {
   "outcome.importGraph": ofDefault(importGraph),
   "turn.begin": ofProfile(beginTurn),
   "turn.end": ofProfile(endTurn),
-  "turn.judge": typed(ofProfile(judgeTurn)),
-  "fact.add": typed(ofProfile(addToBank)),
-  "fact.update": typed(ofProfile(updateFact)),
-  "fact.archive": typed(ofProfile(archiveFact)),
-  "outcome.record": typed(ofProfile(recordTakeaway)),
-  "outcome.score": typed(ofProfile(scoreMemories)),
-  "outcome.rewrite": typed(ofProfile(rewriteMemory)),
+  "turn.judge": ofProfile(judgeTurn),
+  "fact.add": ofProfile(addToBank),
+  "fact.update": ofProfile(updateFact),
+  "fact.archive": ofProfile(archiveFact),
+  "outcome.record": ofProfile(recordTakeaway),
+  "outcome.score": ofProfile(scoreMemories),
+  "outcome.rewrite": ofProfile(rewriteMemory),
 } satisfies Record<string, Write>;
 
 /** Writes that only the broker itself makes; no peer can call them. */
@@ -83,15 +82,4 @@ function factToArchive(
   profile: Profile,
 ): Promise<string | undefined> {
   return findFact(apart(context, profile), given, "archive");
-}
-
-/** Wraps an agent's tool for a method of our own, because programs expect error codes. Errors: PROTOCOL_BAD_PARAMS. */
-function typed(write: Write): Write {
-  return (tx, call) => {
-    try {
-      return write(tx, call);
-    } catch (error) {
-      throw asTyped(error);
-    }
-  };
 }
