@@ -1,4 +1,4 @@
-/** Turns any error into JSON-RPC's form. It is no part of spec.ts, which is built alone for other programs. */
+/** Turns any error into the form of JSON-RPC. Separate from spec.ts, because the build bundles that file alone for other programs. */
 import { PalaceError } from "../base/errors.ts";
 import { cut } from "../base/shorten.ts";
 import { RPC, type RpcError } from "./spec.ts";

@@ -2,17 +2,17 @@
 
 /** Greatest number of lines of a wing's TypeScript. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
-  base: 2_231,
-  protocol: 2_872,
+  base: 2_234,
+  protocol: 2_873,
   config: 1_581,
-  wire: 4_216,
-  memory: 19_893,
+  wire: 4_217,
+  memory: 19_838,
   agents: 5_402,
-  mempalace: 8_945,
-  feeders: 9_182,
+  mempalace: 8_926,
+  feeders: 9_165,
   devbox: 2_654,
-  learning: 5_215,
-  broker: 10_214,
+  learning: 5_187,
+  broker: 10_199,
   cli: 13_870,
   ui: 2_643,
 };

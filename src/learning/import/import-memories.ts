@@ -10,6 +10,7 @@ import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
 import { badParams } from "../../base/errors.ts";
 import { CARRIED_MAX, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
+import { isScalar } from "../../protocol/import.ts";
 import type { CarriedMemory, CarriedPage, ImportReport } from "../../protocol/outcome.ts";
 import { asText } from "../../memory/text/validate.ts";
 import { cameAs, digestOf, fromCarried, toCarried } from "./roampal-memory.ts";
@@ -167,8 +168,4 @@ function oddityOf(value: unknown): string | undefined {
 function idOf(value: unknown): string {
   const id = isRecord(value) ? value["id"] : undefined;
   return typeof id === "string" ? id : cut(asText(id ?? ""));
-}
-
-function isScalar(value: unknown): boolean {
-  return typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
 }
