@@ -2,7 +2,6 @@
  * Table of all error codes, and the class that carries them. Both sides of the wire import this file. A code's family (its first word)
  * decides the exit code.
  */
-
 import { withoutPassword } from "./without-password.ts";
 
 /** Meaning of each code for the documentation; a test compares docs/reference/errors.md with this table. */
@@ -72,31 +71,26 @@ const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
   "FEEDER_PARTIAL",
 ]);
 
-/**
- * Details of an error. `op`: the step that failed. `cause`: the error behind it, which never crosses the wire. `retryAfterMs`: how long to
- * wait before a retry.
- */
-export type PalaceErrorOptions = { op?: string; cause?: unknown; retryAfterMs?: number };
+/** Details of an error. `cause`: the error behind it, which never crosses the wire. `retryAfterMs`: how long to wait before a retry. */
+export type PalaceErrorOptions = { cause?: unknown; retryAfterMs?: number };
 
 /** Form in which an error crosses the wire, as `error.data`. */
 export type WireErrorData = { code: ErrorCode; hint: string; retryable: boolean; retryAfterMs?: number };
 
 /**
  * Error class of everything we throw on purpose. `message` is one sentence that is safe to show. `hint` says what to type next and may be
- * empty. `op` is the step that failed.
+ * empty.
  */
 export class PalaceError extends Error {
   override readonly name = "PalaceError";
   readonly code: ErrorCode;
   readonly hint: string;
-  readonly op: string | undefined;
   readonly retryAfterMs: number | undefined;
 
   constructor(code: ErrorCode, message: string, hint: string, options: PalaceErrorOptions = {}) {
     super(withoutPassword(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.hint = withoutPassword(hint);
-    this.op = options.op;
     this.retryAfterMs = options.retryAfterMs;
   }
 
@@ -117,6 +111,17 @@ export class PalaceError extends Error {
 
 /** Usual hint of PROTOCOL_BAD_PARAMS: the caller is one of our commands, or a user's program. */
 export const BAD_PARAMS_HINT = "the --help of the command says what it takes";
+
+/** Returns the error of parameters that do not fit, with the usual hint. */
+export function badParams(why: string): PalaceError {
+  return new PalaceError("PROTOCOL_BAD_PARAMS", why, BAD_PARAMS_HINT);
+}
+
+/** Returns the error of an idempotency key that was used for a call with other arguments. */
+export function keyReused(): PalaceError {
+  const why = "this idempotency key was used for another call";
+  return new PalaceError("PROTOCOL_KEY_REUSED", why, "make a new key for each call");
+}
 
 /** Returns true if the value is an error code. */
 export function isErrorCode(value: unknown): value is ErrorCode {

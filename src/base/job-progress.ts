@@ -4,8 +4,10 @@ import { PalaceError } from "./errors.ts";
 
 export type Progress = { step: string; done: number; total: number };
 
+export const STARTING: Progress = { step: "starting", done: 0, total: 0 };
+
 export class Steps {
-  progress: Progress = { step: "starting", done: 0, total: 0 };
+  progress = STARTING;
   #cancelled = false;
 
   cancel(): void {

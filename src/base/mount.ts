@@ -9,17 +9,8 @@ export type Mount = { type: string; point: string };
 
 /** File systems whose locks all programs see: those of one kernel, and network file systems whose server keeps the locks of all clients. */
 const COHERENT = new Set(
-  ["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "jfs", "reiserfs", "overlay", "aufs"].concat([
-    "tmpfs",
-    "ramfs",
-    "nfs",
-    "nfs4",
-    "ceph",
-    "erofs",
-    "squashfs",
-    "rootfs",
-    "ecryptfs",
-  ]),
+  `ext2 ext3 ext4 xfs btrfs zfs f2fs bcachefs jfs reiserfs overlay aufs tmpfs ramfs nfs nfs4 ceph erofs squashfs rootfs
+   ecryptfs`.split(/\s+/),
 );
 
 /** Returns the mount of `path`, or of its nearest existing parent. */

@@ -8,3 +8,12 @@ export function readFolder(path: string): Dirent[] | undefined {
     return undefined;
   }
 }
+
+/** Returns the names in a folder, in any order; none if the folder cannot be read. */
+export function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

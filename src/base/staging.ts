@@ -3,9 +3,10 @@
  * (feeders/doc-miner/staging-area.ts); the broker reads them through this file.
  */
 import { createHash } from "node:crypto";
-import { type BigIntStats, closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
+import { type BigIntStats, closeSync, openSync, readSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { parseAs } from "./parse-json.ts";
+import { namesIn } from "./read-folder.ts";
 
 export const STAGING_FOLDER = "mempalace-docs";
 export const MANIFESTS = ".manifest";
@@ -59,7 +60,7 @@ export class StagedOriginals {
   /** Returns the names under which a user's file may have been filed. */
   stagedAs(path: string): string[] {
     if (!isAbsolute(path)) return [];
-    return list(join(this.#home, MANIFESTS)).flatMap((wing) =>
+    return namesIn(join(this.#home, MANIFESTS)).flatMap((wing) =>
       [...this.#projectsOf(wing)].flatMap(([folder, root]) => {
         const inside = relative(root, path);
         const isBelow = inside !== "" && !/^\.\.(?:\/|$)/.test(inside);
@@ -90,7 +91,7 @@ function look(path: string): BigIntStats | undefined {
 }
 
 function readProjects(notes: string): Projects {
-  const names = list(notes);
+  const names = namesIn(notes);
   const owner = names.includes(OWNER_FILE) ? rootIn(join(notes, OWNER_FILE)) : undefined;
   const roots = names.map((name) => rootIn(join(notes, name))).filter((root) => root !== undefined);
   const others = roots.filter((root) => root !== owner).map((root): [string, string] => [folderOfProject(root), root]);
@@ -109,14 +110,6 @@ function rootIn(file: string): string | undefined {
     return undefined;
   } finally {
     if (fd !== undefined) closeSync(fd);
-  }
-}
-
-function list(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
   }
 }
 

@@ -3,7 +3,7 @@
  * knows nothing else about them. An engine begins to open when it is made. From then on it answers, if only with the reason why it is not
  * open.
  */
-import type { PalaceError } from "../base/errors.ts";
+import { PalaceError } from "../base/errors.ts";
 import type { Capabilities, Implementation } from "../protocol/modern.ts";
 import type {
   EngineReport,
@@ -16,6 +16,13 @@ import type {
   UiLink,
 } from "../protocol/spec.ts";
 import type { Peer } from "./peer.ts";
+
+/** Returns the error of a call that comes too late for this broker. The next one may take it. */
+export function shuttingDown(): PalaceError {
+  return new PalaceError("BROKER_SHUTTING_DOWN", "the broker is shutting down", "repeat the call", {
+    retryAfterMs: 200,
+  });
+}
 
 /** Sends a peer a message that it did not request. */
 export type Notify = (method: string, params: Record<string, unknown> | undefined) => void;

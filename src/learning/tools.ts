@@ -1,9 +1,8 @@
 /** The tools and methods of this wing: name → function. The broker joins them with the tools of the other wings. */
 import type { LedgerTx, WriteCall } from "../memory/port/ledger.ts";
-import { asTyped } from "../memory/text/validate.ts";
 import type { MemoryContext } from "../memory/tools/reads.ts";
 import { answering, answeringLater, SAID } from "./answer.ts";
-import { apart, ofDefault, ofProfile, type Profile, profileIn, readerOf } from "./memory/profiles.ts";
+import { apart, ofDefault, ofProfile, profileIn, readerOf } from "./memory/profiles.ts";
 import { addToBank, archiveFact, recordTakeaway, updateFact } from "./memory/facts.ts";
 import { importGraph } from "./import/roampal-graph.ts";
 import { importMemories } from "./import/import-memories.ts";
@@ -46,13 +45,13 @@ export const LEARNING_METHODS = {
   "outcome.importGraph": ofDefault(importGraph),
   "turn.begin": ofProfile(beginTurn),
   "turn.end": ofProfile(endTurn),
-  "turn.judge": typed(ofProfile(judgeTurn)),
-  "fact.add": typed(ofProfile(addToBank)),
-  "fact.update": typed(ofProfile(updateFact)),
-  "fact.archive": typed(ofProfile(archiveFact)),
-  "outcome.record": typed(ofProfile(recordTakeaway)),
-  "outcome.score": typed(ofProfile(scoreMemories)),
-  "outcome.rewrite": typed(ofProfile(rewriteMemory)),
+  "turn.judge": ofProfile(judgeTurn),
+  "fact.add": ofProfile(addToBank),
+  "fact.update": ofProfile(updateFact),
+  "fact.archive": ofProfile(archiveFact),
+  "outcome.record": ofProfile(recordTakeaway),
+  "outcome.score": ofProfile(scoreMemories),
+  "outcome.rewrite": ofProfile(rewriteMemory),
 } satisfies Record<string, Write>;
 
 /** Writes that only the broker itself makes; no peer can call them. */
@@ -60,38 +59,11 @@ export const LEARNING_OWN_WRITES = { "memory.age": ofProfile(ageMemories) } sati
 
 /** Findings that the main thread makes for a write before the writer thread applies it. */
 export const LEARNING_FINDINGS = {
-  update_memory: (context, values) => factToUpdate(context, values, undefined),
-  "fact.update": (context, values) => factToUpdate(context, values, profileIn(values)),
-  delete_memory: (context, values) => factToArchive(context, values, undefined),
-  "fact.archive": (context, values) => factToArchive(context, values, profileIn(values)),
+  update_memory: (context, { old_content: fact }) => findFact(apart(context, undefined), fact, "update"),
+  delete_memory: (context, { content: fact }) => findFact(apart(context, undefined), fact, "archive"),
+  "fact.update": (context, values) => findFact(apart(context, profileIn(values)), values["old_content"], "update"),
+  "fact.archive": (context, values) => findFact(apart(context, profileIn(values)), values["content"], "archive"),
   score_memories: ({ reader, own }, values) => searchedFor({ reader: readerOf(reader, undefined), own }, values),
   "outcome.score": ({ reader, own }, values) =>
     searchedFor({ reader: readerOf(reader, profileIn(values)), own }, values),
 } satisfies Record<string, LearningRead>;
-
-function factToUpdate(
-  context: LearningContext,
-  { old_content: given }: Arguments,
-  profile: Profile,
-): Promise<string | undefined> {
-  return findFact(apart(context, profile), given, "update");
-}
-
-function factToArchive(
-  context: LearningContext,
-  { content: given }: Arguments,
-  profile: Profile,
-): Promise<string | undefined> {
-  return findFact(apart(context, profile), given, "archive");
-}
-
-/** Wraps an agent's tool for a method of our own, because programs expect error codes. Errors: PROTOCOL_BAD_PARAMS. */
-function typed(write: Write): Write {
-  return (tx, call) => {
-    try {
-      return write(tx, call);
-    } catch (error) {
-      throw asTyped(error);
-    }
-  };
-}

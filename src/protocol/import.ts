@@ -79,12 +79,13 @@ export function minedFrom(metadata: Readonly<Record<string, unknown>>): string |
   return isMined && typeof file === "string" && file !== "" ? file : undefined;
 }
 
+export function isScalar(value: unknown): boolean {
+  return typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
+}
+
 /** Returns true for metadata that a drawer can have: strings, numbers, booleans, and lists of these. */
 export function isFlat(metadata: unknown): metadata is ImportedRow["metadata"] {
-  if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata)) return false;
-  const isScalar = (value: unknown): boolean =>
-    typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
-  return Object.values(metadata).every((value) => (Array.isArray(value) ? value.every(isScalar) : isScalar(value)));
+  return isRecord(metadata) && Object.values(metadata).every((value) => [value].flat().every(isScalar));
 }
 
 /** Returns true for an entry of a Roampal's graph: file, section and name, with a value as JSON. */

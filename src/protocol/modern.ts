@@ -2,6 +2,7 @@
  * MCP 2026-07-28, which has no handshake: the envelope in `params._meta` of each request, the answer to `server/discover`, and the fields
  * of every result. Streams, the shim without a broker and a child's answers use it. Over HTTP the SDK checks the envelope first. Pure.
  */
+import { isRecord } from "../base/is-record.ts";
 import { CLIENT_INFO_META } from "./headers.ts";
 import { RPC, type RpcError } from "./spec.ts";
 import { MODERN_MCP_VERSION } from "./version.ts";
@@ -40,7 +41,7 @@ export function readEnvelope(
   params: Readonly<Record<string, unknown>>,
 ): Envelope | { error: RpcError } | undefined {
   const meta = params["_meta"];
-  if (!isObject(meta) || !Object.hasOwn(meta, VERSION_META)) return undefined;
+  if (!isRecord(meta) || !Object.hasOwn(meta, VERSION_META)) return undefined;
   const issue = issueOf(meta);
   if (issue !== undefined) {
     if (method === "initialize") return undefined;
@@ -64,10 +65,10 @@ function issueOf(meta: Record<string, unknown>): { key: string; problem: string 
   if (typeof meta[VERSION_META] !== "string") return { key: VERSION_META, problem: "expected a string" };
   const capabilities = meta[CAPABILITIES_META];
   if (capabilities === undefined) return { key: CAPABILITIES_META, problem: "missing" };
-  if (!isObject(capabilities)) return { key: CAPABILITIES_META, problem: "expected an object" };
+  if (!isRecord(capabilities)) return { key: CAPABILITIES_META, problem: "expected an object" };
   const client = meta[CLIENT_INFO_META];
   if (client === undefined) return undefined;
-  const isNamed = isObject(client) && typeof client["name"] === "string" && typeof client["version"] === "string";
+  const isNamed = isRecord(client) && typeof client["name"] === "string" && typeof client["version"] === "string";
   return isNamed ? undefined : { key: CLIENT_INFO_META, problem: "expected an object with name and version" };
 }
 
@@ -86,8 +87,8 @@ export function modernResult(
   result: unknown,
   { serverInfo, ttlMs }: { serverInfo: Implementation; ttlMs: number },
 ): Record<string, unknown> {
-  const said = isObject(result) ? result : {};
-  const meta = isObject(said["_meta"]) ? said["_meta"] : {};
+  const said = isRecord(result) ? result : {};
+  const meta = isRecord(said["_meta"]) ? said["_meta"] : {};
   const isList = Object.hasOwn(CACHEABLE, method) ? CACHEABLE[method] : undefined;
   return {
     ...said,
@@ -96,8 +97,4 @@ export function modernResult(
     ...(isList !== undefined && { ttlMs: isList ? ttlMs : 0, cacheScope: "private" }),
     _meta: { [SERVER_INFO_META]: serverInfo, ...meta },
   };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -3,16 +3,16 @@
 /** Greatest number of lines of a wing's TypeScript. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
   base: 2_233,
-  protocol: 2_860,
+  protocol: 2_873,
   config: 1_581,
-  wire: 4_219,
-  memory: 19_958,
+  wire: 4_217,
+  memory: 19_838,
   agents: 5_402,
-  mempalace: 8_948,
-  feeders: 9_182,
+  mempalace: 8_926,
+  feeders: 9_165,
   devbox: 2_654,
-  learning: 5_240,
-  broker: 10_262,
+  learning: 5_187,
+  broker: 10_108,
   cli: 13_870,
   ui: 2_643,
 };

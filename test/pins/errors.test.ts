@@ -64,7 +64,7 @@ test("the list of retryable error codes is complete", () => {
 });
 
 test("an error on the wire has code, hint and a retry flag, but not its cause", () => {
-  const error = new PalaceError("BROKER_BUSY", "full", "wait", { retryAfterMs: 5, op: "admit", cause: new Error("x") });
+  const error = new PalaceError("BROKER_BUSY", "full", "wait", { retryAfterMs: 5, cause: new Error("x") });
   expect(error.toWire()).toEqual({ code: "BROKER_BUSY", hint: "wait", retryable: true, retryAfterMs: 5 });
 });
 

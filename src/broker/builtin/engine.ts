@@ -8,7 +8,7 @@ import { PalaceError } from "../../base/errors.ts";
 import { MINE_WAIT_MS } from "../../protocol/limits.ts";
 import { createDispatch } from "../dispatch/methods.ts";
 import type { Metrics } from "../dispatch/metrics.ts";
-import { emptyPalace, type Engine, type EngineHost, type PalaceStatus } from "../engine.ts";
+import { emptyPalace, type Engine, type EngineHost, type PalaceStatus, shuttingDown } from "../engine.ts";
 import type { MinerCommand } from "../mine/job.ts";
 import { MineJobs } from "../mine/jobs.ts";
 import { readError } from "../palace/ledger.ts";
@@ -96,10 +96,7 @@ class OpeningPalace {
 
   /** Waits until the palace is open and an existing public palace is adopted. Errors: why it is not open. */
   async ready(): Promise<Palace> {
-    if (this.isDraining)
-      throw new PalaceError("BROKER_SHUTTING_DOWN", "the broker is shutting down", "repeat the call", {
-        retryAfterMs: 200,
-      });
+    if (this.isDraining) throw shuttingDown();
     if (this.open === undefined && this.failure === undefined) await within(this.opened, READY_MAX_MS);
     if (this.failure !== undefined) throw this.failure;
     if (this.open === undefined)

@@ -9,10 +9,10 @@ import type { Log } from "../../base/log.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { ENVELOPE_KEYS, readEnvelope } from "../../protocol/modern.ts";
 import { IDEMPOTENCY_META, REPLAYED_META, WRITTEN_META } from "../../protocol/headers.ts";
-import { type MethodName, type RequestId, RPC } from "../../protocol/spec.ts";
+import { type RequestId, RPC } from "../../protocol/spec.ts";
 import { MCP_VERSIONS } from "../../protocol/version.ts";
 import { failure, keyOf, report, requestId, RpcFailure, toRpcError } from "../dispatch/answers.ts";
-import { assertAllowed, roleFor } from "../dispatch/permissions.ts";
+import { assertAllowed, isOwnMethod, roleFor } from "../dispatch/permissions.ts";
 import type { Metrics } from "../dispatch/metrics.ts";
 import type { Dispatch, EngineHost, Notify } from "../engine.ts";
 import { nameAfter, type Peer } from "../peer.ts";
@@ -33,54 +33,26 @@ export type ChildDispatchOptions = EngineHost & {
   log: Log;
 };
 
-/** Methods that need the builtin engine, with the command to use instead. */
-const UNSUPPORTED: Readonly<Partial<Record<string, string>>> = {
+const BUILTIN = "MEMPALACE_ENGINE=builtin palace restart";
+const MINE = `use the engine's own miner: palace call mine '{"source":"DIR"}' (MemPalace 3.11), or palace stop, mempalace mine DIR, palace start`;
+const COMPRESS = "palace stop, mempalace compress, palace start";
+
+/** Commands to type instead of methods that need the builtin engine, by the method's name or by its noun. */
+const INSTEAD: Readonly<Record<string, string>> = {
   "drawer.search": `palace call search '{"query":"WORDS"}'`,
-  ...Object.fromEntries(
-    [
-      "memory.forgetPreview",
-      "memory.forget",
-      "memory.erasure",
-      "memory.undoPreview",
-      "memory.undo",
-      "memory.audit",
-      "backup.list",
-      ...["memory.importPreview", "memory.import"],
-      "turn.begin",
-      "turn.end",
-      "turn.scored",
-      ...["turn.owed", "turn.judge", "turn.list"],
-      ...["book.ingest", "book.remove", "book.list", "fact.add", "fact.update", "fact.archive"],
-      ...["outcome.record", "outcome.score", "outcome.search", "outcome.insights", "outcome.rewrite"],
-      ...["outcome.stats", "outcome.why", "outcome.import", "outcome.export"],
-      ...["outcome.importGraph", "outcome.exportGraph"],
-    ].map((name) => [name, "MEMPALACE_ENGINE=builtin palace restart"]),
-  ),
   "drawer.show": `palace call get_drawer '{"drawer_id":"ID"}'`,
   "drawer.places": "palace call get_taxonomy",
   "drawer.list": `palace call list_drawers '{"wing":"WING"}'`,
   "drawer.reveal": `palace call get_drawer '{"drawer_id":"ID"}'`,
-  "source.list": MINE_INSTEAD(),
-  "source.replace": MINE_INSTEAD(),
-  "source.part": MINE_INSTEAD(),
-  "source.remove": MINE_INSTEAD(),
-  "conversation.replace": MINE_INSTEAD(),
-  "closet.sources": MINE_INSTEAD(),
-  "closet.rebuild": MINE_INSTEAD(),
-  "closet.compressPreview": "palace stop, mempalace compress, palace start",
-  "closet.compress": "palace stop, mempalace compress, palace start",
-  "link.rebuild": MINE_INSTEAD(),
-  "message.add": MINE_INSTEAD(),
+  "closet.compressPreview": COMPRESS,
+  "closet.compress": COMPRESS,
+  ...{ source: MINE, conversation: MINE, message: MINE, closet: MINE, link: MINE },
+  ...{ memory: BUILTIN, backup: BUILTIN, turn: BUILTIN, book: BUILTIN, fact: BUILTIN, outcome: BUILTIN, ui: BUILTIN },
   "token.list": "palace bridge token list",
   "token.revoke": "palace bridge token revoke NAME",
   "spool.list": "palace status spool",
   "spool.sendAgain": "palace status spool replay",
-  "ui.link": "MEMPALACE_ENGINE=builtin palace restart",
-} satisfies Partial<Record<MethodName, string>>;
-
-function MINE_INSTEAD(): string {
-  return `use the engine's own miner: palace call mine '{"source":"DIR"}' (MemPalace 3.11), or palace stop, mempalace mine DIR, palace start`;
-}
+};
 
 /** Methods that the metrics count under their own names. */
 const METHODS = ["initialize", "server/discover", "ping", "tools/list", "tools/call", "palace.status", "broker.stop"];
@@ -198,15 +170,19 @@ export class ChildDispatch {
   #label(method: string, params: Record<string, unknown>): string {
     const name = method === "tools/call" ? params["name"] : undefined;
     if (typeof name === "string") return this.#options.tools.has(name) ? name : "unknown";
-    return METHODS.includes(method) || Object.hasOwn(UNSUPPORTED, method) ? method : "other";
+    return METHODS.includes(method) || insteadOf(method) !== undefined ? method : "other";
   }
 }
 
 /** Refuses methods of the builtin engine. Errors: ENGINE_UNSUPPORTED, with the command to use instead. */
 function assertSupported(method: string): void {
-  const instead = Object.hasOwn(UNSUPPORTED, method) ? UNSUPPORTED[method] : undefined;
+  const instead = insteadOf(method);
   if (instead === undefined) return;
   throw new PalaceError("ENGINE_UNSUPPORTED", `${method} needs the builtin engine, and another one is in use`, instead);
+}
+
+function insteadOf(method: string): string | undefined {
+  return isOwnMethod(method) ? (INSTEAD[method] ?? INSTEAD[method.split(".", 1)[0] ?? ""]) : undefined;
 }
 
 type Request = { id: RequestId | null; params: Record<string, unknown>; sizeBytes: number; notify: Notify | undefined };

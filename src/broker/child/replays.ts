@@ -3,7 +3,7 @@
  * lost with the broker (docs/how-to/engine-command.md explains the effect).
  */
 import { createHash } from "node:crypto";
-import { PalaceError } from "../../base/errors.ts";
+import { keyReused, PalaceError } from "../../base/errors.ts";
 
 const KEYS_MAX = 4096;
 const SIZE_MAX_BYTES = 32 * 1024 * 1024;
@@ -24,11 +24,7 @@ export class Replays<T> {
   find(key: string, params: unknown): { call: T; outcome: Promise<unknown> } | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined || entry.fingerprint === fingerprintOf(params)) return entry;
-    throw new PalaceError(
-      "PROTOCOL_KEY_REUSED",
-      "this idempotency key was used for another call",
-      "make a new key for each call",
-    );
+    throw keyReused();
   }
 
   /**

@@ -6,6 +6,7 @@
 import { PalaceError } from "../../base/errors.ts";
 import { ENGINE_DEPTH_MAX, ENGINE_DEPTH_PEER_MAX, QUEUE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import type { RequestId } from "../../protocol/spec.ts";
+import { shuttingDown } from "../engine.ts";
 import { FairQueue } from "../palace/fair-queue.ts";
 import type { RequestOptions, Session } from "./session.ts";
 import type { Supervisor } from "./supervisor.ts";
@@ -175,10 +176,4 @@ export class RequestQueue {
 
 function cancelled(): PalaceError {
   return new PalaceError("BROKER_CANCELLED", "the call was taken back before it was begun", "");
-}
-
-function shuttingDown(): PalaceError {
-  return new PalaceError("BROKER_SHUTTING_DOWN", "the broker is shutting down", "repeat the call", {
-    retryAfterMs: 200,
-  });
 }

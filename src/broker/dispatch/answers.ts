@@ -5,7 +5,8 @@ import type { Log } from "../../base/log.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { SPOOL_AGE_MAX_MS } from "../../protocol/limits.ts";
 import { IDEMPOTENCY_META, WRITTEN_META } from "../../protocol/headers.ts";
-import { type RequestId, RPC, type RpcError, type RpcResponse } from "../../protocol/spec.ts";
+import { ERROR_TEXT_MAX, rpcErrorOf } from "../../protocol/rpc-error.ts";
+import type { RequestId, RpcError, RpcResponse } from "../../protocol/spec.ts";
 import { type Peer, peerFields } from "../peer.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -28,16 +29,9 @@ export function failure(id: RequestId | null, error: RpcError): RpcResponse {
   return { jsonrpc: "2.0", id, error };
 }
 
-/** Longest error text: an error may quote what the peer sent, but not all of it. */
-export const ERROR_TEXT_MAX = 4_000;
-
 export function toRpcError(error: unknown): RpcError {
-  if (error instanceof RpcFailure) return { ...error.error, message: cut(error.error.message, ERROR_TEXT_MAX) };
-  if (error instanceof PalaceError)
-    return { code: RPC.SERVER_ERROR, message: cut(error.message, ERROR_TEXT_MAX), data: error.toWire() };
-  const { name, message } = error instanceof Error ? error : new Error(String(error));
-  const data = { error_class: name, message: cut(message, ERROR_TEXT_MAX) };
-  return { code: RPC.SERVER_ERROR, message: "Internal tool error", data };
+  const told = error instanceof RpcFailure ? error.error : rpcErrorOf(error);
+  return { ...told, message: cut(told.message, ERROR_TEXT_MAX) };
 }
 
 /** Returns the call's idempotency key, if any. Errors: PROTOCOL_BAD_PARAMS. */

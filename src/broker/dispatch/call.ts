@@ -1,28 +1,16 @@
 /** Arguments of a method's handler: the parts of the broker, and the request. */
-import type { ReadContext } from "../tools/reads.ts";
 import type { RedactMode } from "../../memory/text/redact.ts";
 import type { Log } from "../../base/log.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
 import type { Notify, OwnFiles, PageLink } from "../engine.ts";
 import type { MineJobs } from "../mine/jobs.ts";
-import type { Jobs } from "../palace/jobs.ts";
-import type { Logstream } from "../palace/logstream.ts";
-import type { Maintenance } from "../palace/maintenance.ts";
-import type { Hygiene } from "../palace/palace.ts";
-import type { WriteQueue } from "../palace/write-queue.ts";
+import type { Palace } from "../palace/palace.ts";
 import type { Peer } from "../peer.ts";
 import type { Metrics } from "./metrics.ts";
 import type { ReadTurns } from "./read-turns.ts";
 
-/** An open palace. */
-export type OpenPalace = Readonly<{
-  reads: ReadContext;
-  queue: WriteQueue;
-  jobs: Jobs;
-  maintenance: Maintenance;
-  hygiene: Hygiene;
-  logstream: Logstream;
-}>;
+/** An open palace, as the methods see it. */
+export type OpenPalace = Readonly<Pick<Palace, "reads" | "queue" | "jobs" | "maintenance" | "hygiene" | "logstream">>;
 
 export type MethodsDependencies = {
   /** Resolves when the palace is open. Errors: why it is not. */

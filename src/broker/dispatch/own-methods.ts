@@ -29,7 +29,7 @@ import type { WriteMethod } from "../tools/writes.ts";
 import { withAdoption } from "../../memory/tools/reads.ts";
 import type { LedgerReader } from "../../memory/port/ledger.ts";
 import type { MemoryReader } from "../../memory/port/memory.ts";
-import { BAD_PARAMS_HINT, PalaceError } from "../../base/errors.ts";
+import { badParams, PalaceError } from "../../base/errors.ts";
 import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { type MethodName, type Role, ROLES, type SearchMode } from "../../protocol/spec.ts";
 import { readJobRequest } from "../palace/maintenance.ts";
@@ -57,7 +57,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   "palace.stats": read(({ reads }, { params }, { metrics, status }) => {
     const { sinceMs } = params;
     if (sinceMs !== undefined && !(Number.isSafeInteger(sinceMs) && Math.abs(Number(sinceMs)) <= MOMENT_MAX_MS))
-      throw new PalaceError("PROTOCOL_BAD_PARAMS", "sinceMs must be a moment in ms", BAD_PARAMS_HINT);
+      throw badParams("sinceMs must be a moment in ms");
     return statsOf(metrics, reads.reader, status().startedAtMs, sinceMs === undefined ? null : Number(sinceMs));
   }),
   "palace.health": async ({ ready }) => (await ready()).maintenance.lookThrough(),
@@ -276,7 +276,7 @@ function storyOfProject(
 /** Checks a list of wings. Errors: PROTOCOL_BAD_PARAMS. */
 function wingsOf(value: unknown): string[] {
   if (Array.isArray(value) && value.length <= WINGS_MAX && value.every((one) => typeof one === "string")) return value;
-  throw new PalaceError("PROTOCOL_BAD_PARAMS", "project must be a list of wings", BAD_PARAMS_HINT);
+  throw badParams("project must be a list of wings");
 }
 
 /** Returns the parameters without MCP's additions. */
@@ -292,7 +292,7 @@ function optionalString(params: Record<string, unknown>, key: string): string | 
 function stringOf(params: Record<string, unknown>, key: string): string {
   const value = params[key];
   if (typeof value === "string") return value;
-  throw new PalaceError("PROTOCOL_BAD_PARAMS", `${key} must be a string`, BAD_PARAMS_HINT);
+  throw badParams(`${key} must be a string`);
 }
 
 /** Errors: PROTOCOL_BAD_PARAMS. */

@@ -74,8 +74,12 @@ const METHOD_ROLES: Readonly<Record<MethodName, Role>> = {
   "ui.link": "reader",
 };
 
+export function isOwnMethod(method: string): method is MethodName {
+  return Object.hasOwn(METHOD_ROLES, method);
+}
+
 export function roleFor(method: string): Role {
-  return Object.hasOwn(METHOD_ROLES, method) ? METHOD_ROLES[method as MethodName] : "reader";
+  return isOwnMethod(method) ? METHOD_ROLES[method] : "reader";
 }
 
 /**

@@ -5,11 +5,12 @@ import { runReadTool } from "../tools/reads.ts";
 import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { REPLAYED_META } from "../../protocol/headers.ts";
+import { ERROR_TEXT_MAX } from "../../protocol/rpc-error.ts";
 import { RPC } from "../../protocol/spec.ts";
 import { toolResult } from "../../protocol/tools/result.ts";
 import { findTool, type Tool, type ToolsWith } from "../../protocol/tools/table.ts";
 import { filesFor } from "../file-access.ts";
-import { ERROR_TEXT_MAX, requestId, RpcFailure } from "./answers.ts";
+import { requestId, RpcFailure } from "./answers.ts";
 import { type Call, inTurn, type MethodsDependencies, type OpenPalace, palaceAfterWrites } from "./call.ts";
 import { submit } from "./submit.ts";
 

@@ -16,6 +16,7 @@ import type { Dispatch, Identity } from "../engine.ts";
 import type { Peer } from "../peer.ts";
 import { readBody, type RefusedBody } from "./body.ts";
 import type { Held } from "./held.ts";
+import { sendJson } from "./json-answer.ts";
 
 const OUR_IDENTITY: Identity = {
   serverInfo: { name: SERVER_NAME, version: VERSION },
@@ -89,17 +90,8 @@ export function createMcpHttp(
 /** Refuses and closes the connection, because the rest of an oversized body stays unread. */
 function refuse(response: ServerResponse, { status, error }: RefusedBody): void {
   const code = status === 413 ? RPC.INVALID_REQUEST : RPC.PARSE_ERROR;
-  const body = JSON.stringify({
-    jsonrpc: "2.0",
-    id: null,
-    error: { code, message: error.message, data: error.toWire() },
-  });
-  const headers = {
-    "content-type": "application/json",
-    "content-length": Buffer.byteLength(body),
-    connection: "close",
-  };
-  response.writeHead(status, headers).end(body);
+  const wire = { code, message: error.message, data: error.toWire() };
+  sendJson(response, status, { jsonrpc: "2.0", id: null, error: wire }, { connection: "close" });
 }
 
 function createServer(dispatch: Dispatch, peer: Peer, identity: Identity, key: string | undefined): Server {

@@ -4,6 +4,7 @@ import type { DoorName, Health, StatsReport, StatusReport } from "../../protocol
 import type { Metrics } from "../dispatch/metrics.ts";
 import { API_PATHS, type Route } from "../door/door.ts";
 import type { Held } from "../door/held.ts";
+import { sendJson } from "../door/json-answer.ts";
 import type { Engine } from "../engine.ts";
 
 export type RoutesOptions = {
@@ -71,9 +72,4 @@ export function createRoutes({
       },
     ],
   ]);
-}
-
-function sendJson(response: ServerResponse, code: number, value: unknown): void {
-  const body = `${JSON.stringify(value)}\n`;
-  response.writeHead(code, { "content-type": "application/json", "content-length": Buffer.byteLength(body) }).end(body);
 }

@@ -2,7 +2,7 @@
  * Answers `/api/`: finds the row in routes.ts, reads and checks the request, and lets the row answer through the route table of all doors.
  * The first such request loads this file.
  */
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Profile } from "../../learning/memory/profiles.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { IDEMPOTENCY_HEADER, IDEMPOTENCY_META } from "../../protocol/headers.ts";
@@ -10,6 +10,7 @@ import { type Health, type StatusReport } from "../../protocol/spec.ts";
 import { readBody } from "../door/body.ts";
 import type { Route } from "../door/door.ts";
 import type { Held } from "../door/held.ts";
+import { sendJson } from "../door/json-answer.ts";
 import type { Dispatch } from "../engine.ts";
 import type { Peer } from "../peer.ts";
 import { checkFields, type Values } from "./fields.ts";
@@ -117,15 +118,4 @@ function unforeseen(error: unknown): Refused {
 function urlOf({ url = "/" }: IncomingMessage): { pathname: string; searchParams: URLSearchParams } {
   const [pathname = "/", query = ""] = url.split("?", 2);
   return { pathname, searchParams: new URLSearchParams(query) };
-}
-
-function sendJson(
-  response: ServerResponse,
-  status: number,
-  value: unknown,
-  headers: Record<string, string> = {},
-): void {
-  const body = `${JSON.stringify(value)}\n`;
-  const type = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
-  response.writeHead(status, { ...headers, ...type }).end(body);
 }

@@ -14,11 +14,11 @@ import { backupName } from "../../memory/backup/name.ts";
 import type { Config } from "../../config/config.ts";
 import type { Log } from "../../base/log.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
-import { BAD_PARAMS_HINT, PalaceError } from "../../base/errors.ts";
-import type { BackupsReport, JobRequest, JsonObject } from "../../protocol/spec.ts";
+import { badParams, PalaceError } from "../../base/errors.ts";
+import type { BackupsReport, JobRequest } from "../../protocol/spec.ts";
 import { CLOSETS } from "../../mempalace/format/chroma-file.ts";
 import type { Peer } from "../peer.ts";
-import type { Jobs, JobWork } from "./jobs.ts";
+import { type Jobs, type JobWork, onThread, type Say } from "./jobs.ts";
 
 export type BackupRequest = Extract<JobRequest, { kind: "backup" }>;
 type Scheduled = { scheduled: boolean; passphrase: string | undefined };
@@ -29,40 +29,23 @@ const ASKED: Scheduled = { scheduled: false, passphrase: undefined };
 export function beginBackup(
   config: Config,
   request: BackupRequest,
-  settle: (say: (step: string) => void) => Promise<string | undefined>,
+  settle: (say: Say) => Promise<string | undefined>,
   { scheduled, passphrase }: Scheduled = ASKED,
 ): JobWork {
   const { home, ledgerFile, palaceDir, settingsDir } = config.paths;
   const source = { home, ledgerFile, palaceDir, settingsDir, collections: [config.collection(), CLOSETS] };
   const { file, replace, goesTo, encrypted } = request;
   const note = { file: file ?? goesTo, encrypted: encrypted || passphrase !== undefined, scheduled };
-  let thread: Thread<BackupMethods> | undefined;
-  let step = "starting";
-  let isCancelled = false;
-  return {
-    async run() {
-      const unsettled = await settle((now) => {
-        step = now;
-        if (isCancelled) throw new PalaceError("BROKER_CANCELLED", "it was cancelled; nothing was changed", "");
-      });
-      thread = await startBackupThread(config);
-      try {
-        if (isCancelled) await thread.call("cancel");
-        const report = await thread.call("make", { source, file, replace, passphrase, note });
-        // A devbox sees the home read-only, so it cannot remove the file after it has copied it. The devbox has opened the file by then.
-        if (file === null) setTimeout(() => removeStaged(home), STAGED_KEPT_MS).unref();
-        return { ...report, unsettled: unsettled ?? null };
-      } finally {
-        await thread.close();
-        thread = undefined;
-      }
+  return onThread(
+    () => startBackupThread(config),
+    async (thread, say) => {
+      const unsettled = await settle(say);
+      const report = await thread.call("make", { source, file, replace, passphrase, note });
+      // A devbox sees the home read-only, so it cannot remove the file after it has copied it. The devbox has opened the file by then.
+      if (file === null) setTimeout(() => removeStaged(home), STAGED_KEPT_MS).unref();
+      return { ...report, unsettled: unsettled ?? null };
     },
-    progress: async () => (await thread?.call("progress")) ?? { step, done: 0, total: 0 },
-    cancel() {
-      isCancelled = true;
-      void thread?.call("cancel").catch(() => {});
-    },
-  };
+  );
 }
 
 /** Removes the staged backup. If the home is read-only now, the next backup removes it. */
@@ -79,7 +62,7 @@ export function readBackupRequest(params: Record<string, unknown>, { door }: Pic
   const { file = null, goesTo = null, replace, encrypted } = params;
   for (const path of [file, goesTo])
     if (path !== null && (typeof path !== "string" || !isAbsolute(path)))
-      throw new PalaceError("PROTOCOL_BAD_PARAMS", "file must be an absolute path", BAD_PARAMS_HINT);
+      throw badParams("file must be an absolute path");
   // A page with the role admin was opened through that socket (page/page.ts).
   if (door !== "unix" && door !== "ui")
     throw new PalaceError(
@@ -97,32 +80,17 @@ export type VerifyRequest = Extract<JobRequest, { kind: "verify" }>;
 export function beginVerify(config: Config, { file }: VerifyRequest): JobWork {
   const { ledgerFile, cacheDir } = config.paths;
   const input = { file, ledgerFile, cacheDir, passphrase: config.backup.passphrase() };
-  let thread: Thread<BackupMethods> | undefined;
-  let isCancelled = false;
-  return {
-    async run() {
-      thread = await startBackupThread(config);
-      try {
-        if (isCancelled) await thread.call("cancel");
-        return (await thread.call("verify", input)) as JsonObject;
-      } finally {
-        await thread.close();
-        thread = undefined;
-      }
-    },
-    progress: async () => (await thread?.call("progress")) ?? { step: "starting", done: 0, total: 0 },
-    cancel() {
-      isCancelled = true;
-      void thread?.call("cancel").catch(() => {});
-    },
-  };
+  return onThread(
+    () => startBackupThread(config),
+    (thread) => thread.call("verify", input),
+  );
 }
 
 /** Checks the request. Errors: as readBackupRequest. */
 export function readVerifyRequest({ file }: Record<string, unknown>, from: Pick<Peer, "door">): VerifyRequest {
   const { file: path } = readBackupRequest({ file }, from);
   if (path !== null) return { kind: "verify", file: path };
-  throw new PalaceError("PROTOCOL_BAD_PARAMS", "file must be an absolute path", BAD_PARAMS_HINT);
+  throw badParams("file must be an absolute path");
 }
 
 /** Lists the backups that were made, newest first. */

@@ -3,6 +3,7 @@
  * loop. Our own commits wake waits at once; commits of other processes are polled while waits exist.
  */
 import { PalaceError } from "../../base/errors.ts";
+import { shuttingDown } from "../engine.ts";
 import { EVENT_WAITS_MAX, EVENT_WAITS_PEER_MAX } from "../../protocol/limits.ts";
 
 /** Time between polls for other processes' commits. */
@@ -110,10 +111,4 @@ export class EventWaits {
 function end(waiter: Waiter, why: Error): void {
   waiter.ended ??= why;
   waiter.wake();
-}
-
-function shuttingDown(): PalaceError {
-  return new PalaceError("BROKER_SHUTTING_DOWN", "the broker is shutting down", "repeat the call", {
-    retryAfterMs: 200,
-  });
 }

@@ -4,18 +4,59 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Log } from "../../base/log.ts";
+import { type Progress, STARTING } from "../../base/job-progress.ts";
+import type { Thread } from "../../base/thread.ts";
 import { within } from "../../base/time-limit.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { JobKind, JobReport, JsonObject } from "../../protocol/spec.ts";
-
-export type JobProgress = { step: string; done: number; total: number };
+import { shuttingDown } from "../engine.ts";
 
 /** Work of a job. After `cancel`, `run` ends early with BROKER_CANCELLED. */
 export type JobWork = {
   run(): Promise<JsonObject>;
-  progress(): Promise<JobProgress>;
+  progress(): Promise<Progress>;
   cancel(): void;
 };
+
+/** Methods of a thread that runs for one job. */
+type JobMethods = { progress(): Progress; cancel(): void };
+
+/** Names the step that is shown until the thread reports one. Errors: BROKER_CANCELLED. */
+export type Say = (step: string) => void;
+
+/** Makes a job that runs on its own thread. `start` starts the thread. */
+export function onThread<T extends Pick<Thread<JobMethods>, "call" | "close">>(
+  start: () => Promise<T>,
+  work: (thread: T, say: Say) => Promise<object>,
+): JobWork {
+  let thread: T | undefined;
+  let { step } = STARTING;
+  let isCancelled = false;
+  const say: Say = (now) => {
+    step = now;
+    if (isCancelled) throw new PalaceError("BROKER_CANCELLED", "it was cancelled; nothing was changed", "");
+  };
+  return {
+    async run() {
+      thread = await start();
+      try {
+        if (isCancelled) await thread.call("cancel");
+        return (await work(thread, say)) as JsonObject;
+      } finally {
+        await thread.close();
+        thread = undefined;
+      }
+    },
+    async progress() {
+      const told = await thread?.call("progress");
+      return told === undefined || told.step === STARTING.step ? { ...STARTING, step } : told;
+    },
+    cancel() {
+      isCancelled = true;
+      void thread?.call("cancel").catch(() => {});
+    },
+  };
+}
 
 type Job = { report: JobReport; work: JobWork; params: string; ended: Promise<void> };
 
@@ -50,7 +91,7 @@ export class Jobs {
         `job ${running.report.id} (${running.report.kind}) is running`,
         "palace status jobs",
       );
-    if (this.#closing) throw new PalaceError("BROKER_SHUTTING_DOWN", "the broker is shutting down", "repeat the call");
+    if (this.#closing) throw shuttingDown();
     const work = begin();
     const report: JobReport = {
       ...{ id: randomUUID().slice(0, 8), kind, state: "running", step: "starting", done: 0, total: 0 },
@@ -76,16 +117,14 @@ export class Jobs {
 
   /** Resolves with the report when the job has ended. */
   async ended(id: string): Promise<JobReport> {
-    const job = this.#jobs.find(({ report }) => report.id === id);
-    if (job === undefined) throw new PalaceError("PROTOCOL_BAD_PARAMS", `there is no job ${id}`, "palace status jobs");
+    const job = this.#find(id);
     await job.ended;
     return job.report;
   }
 
   /** Cancels a job and returns at once; the job ends at its next safe point. Errors: PROTOCOL_BAD_PARAMS. */
   cancel(id: string): JobReport {
-    const job = this.#jobs.find(({ report }) => report.id === id);
-    if (job === undefined) throw new PalaceError("PROTOCOL_BAD_PARAMS", `there is no job ${id}`, "palace status jobs");
+    const job = this.#find(id);
     if (job.report.state === "running") job.work.cancel();
     return { ...job.report };
   }
@@ -96,6 +135,12 @@ export class Jobs {
     const running = this.#running;
     running?.work.cancel();
     await within(running?.ended, END_MAX_MS);
+  }
+
+  #find(id: string): Job {
+    const job = this.#jobs.find(({ report }) => report.id === id);
+    if (job !== undefined) return job;
+    throw new PalaceError("PROTOCOL_BAD_PARAMS", `there is no job ${id}`, "palace status jobs");
   }
 
   get #running(): Job | undefined {

@@ -14,8 +14,8 @@ import { type Changes, type WriteOutcome, type WriteCall } from "../../memory/po
 import { PalaceError } from "../../base/errors.ts";
 import { EventWaits } from "./event-waits.ts";
 import type { LogMethods, LogThreadData } from "./logstream-thread.ts";
-import { endIfGone } from "./write-path.ts";
-import { notCommitted, WriteQueue } from "./write-queue.ts";
+import { endIfGone, refuseAll } from "./write-path.ts";
+import { WriteQueue } from "./write-queue.ts";
 
 type Values = Record<string, unknown>;
 
@@ -113,7 +113,7 @@ export class Logstream {
             });
       this.#options.log.error("the coordination log was not written", { code: known.code, why: known.message });
       endIfGone(known, { ledgerFile: this.#options.paths.ledgerFile, onFatal: this.#options.onFatal });
-      return calls.map(() => notCommitted(known));
+      return refuseAll(calls, known);
     }
   }
 

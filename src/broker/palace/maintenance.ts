@@ -7,8 +7,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../../config/config.ts";
 import { faultPoint } from "../../base/fault-point.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
-import { BAD_PARAMS_HINT, PalaceError } from "../../base/errors.ts";
-import type { BackupsReport, JobKind, JobRequest, JsonObject, PalaceHealthReport } from "../../protocol/spec.ts";
+import { badParams, PalaceError } from "../../base/errors.ts";
+import type { BackupsReport, JobKind, JobRequest, PalaceHealthReport } from "../../protocol/spec.ts";
 import type { RebuildMethods, RebuildThreadData } from "../../mempalace/rebuild/rebuild-thread.ts";
 import type { Peer } from "../peer.ts";
 import {
@@ -19,7 +19,7 @@ import {
   readBackupRequest,
   readVerifyRequest,
 } from "./backups.ts";
-import type { JobProgress, JobWork } from "./jobs.ts";
+import { type JobWork, onThread, type Say } from "./jobs.ts";
 import type { WriterMethods } from "./writer-thread.ts";
 
 export type MaintenanceParts = {
@@ -48,10 +48,6 @@ export type Maintenance = {
   lookThrough(): Promise<PalaceHealthReport>;
   backups(): BackupsReport;
 };
-
-/** Sets the step that is shown while the thread reports none. Errors: BROKER_CANCELLED. */
-type Say = (step: string) => void;
-type Work = (thread: Thread<RebuildMethods>, say: Say) => Promise<object>;
 
 /** Length of one piece of waiting; between pieces the job can be cancelled. */
 const POLL_MS = 200;
@@ -85,23 +81,25 @@ export function createMaintenance(parts: MaintenanceParts): Maintenance {
     begin(request) {
       if (request.kind === "backup") return beginBackup(config, request, settle);
       if (request.kind === "verify") return beginVerify(config, request);
-      const work: Work = async (thread, say) => {
-        if (request.kind === "compact") return compact(parts, say);
-        await whenAdopted(parts, request.kind, say);
-        if (request.kind === "repair") return repair(parts, thread, say);
-        if (request.kind === "migrate") return migrate(parts, thread, request.dryRun);
-        const { dir, chroma, partial = false } = request;
-        const lastRow = parts.lastRow();
-        const deadline = performance.now() + VECTORS_WAIT_MAX_MS;
-        while (!partial && performance.now() < deadline) {
-          say("waiting for vectors");
-          if (await parts.embedded(lastRow, POLL_MS)) break;
-        }
-        say("");
-        const from = { ledgerFile, palaceDir, collection, home, tag };
-        return thread.call("exportPalace", { ...from, dir, chroma, lastRow, partial });
-      };
-      return onThread(config, work);
+      return onThread(
+        () => startRebuild(config),
+        async (thread, say) => {
+          if (request.kind === "compact") return compact(parts, say);
+          await whenAdopted(parts, request.kind, say);
+          if (request.kind === "repair") return repair(parts, thread, say);
+          if (request.kind === "migrate") return migrate(parts, thread, request.dryRun);
+          const { dir, chroma, partial = false } = request;
+          const lastRow = parts.lastRow();
+          const deadline = performance.now() + VECTORS_WAIT_MAX_MS;
+          while (!partial && performance.now() < deadline) {
+            say("waiting for vectors");
+            if (await parts.embedded(lastRow, POLL_MS)) break;
+          }
+          say("");
+          const from = { ledgerFile, palaceDir, collection, home, tag };
+          return thread.call("exportPalace", { ...from, dir, chroma, lastRow, partial });
+        },
+      );
     },
     backups: () => listBackups(home),
     // This reads both files from end to end, so concurrent callers share one answer.
@@ -182,44 +180,12 @@ function startRebuild(config: Config): Promise<Thread<RebuildMethods>> {
   return startThread<RebuildMethods>(threadFile(import.meta.url, "../../mempalace/rebuild/rebuild-thread"), data);
 }
 
-/** Runs the work on its own thread. */
-function onThread(config: Config, work: Work): JobWork {
-  let thread: Thread<RebuildMethods> | undefined;
-  let step = "starting";
-  let isCancelled = false;
-  return {
-    async run() {
-      thread = await startRebuild(config);
-      try {
-        if (isCancelled) await thread.call("cancel");
-        const say: Say = (now) => {
-          step = now;
-          if (isCancelled) throw new PalaceError("BROKER_CANCELLED", "it was cancelled; nothing was changed", "");
-        };
-        return (await work(thread, say)) as JsonObject;
-      } finally {
-        await thread.close();
-        thread = undefined;
-      }
-    },
-    async progress(): Promise<JobProgress> {
-      const there = await thread?.call("progress");
-      return there === undefined || there.total === 0 ? { step, done: 0, total: 0 } : there;
-    },
-    cancel() {
-      isCancelled = true;
-      void thread?.call("cancel").catch(() => {});
-    },
-  };
-}
-
 /** Checks a request. Errors: PROTOCOL_BAD_PARAMS; BROKER_DENIED for an export outside the socket. */
 export function readJobRequest(params: Record<string, unknown>, { door }: Pick<Peer, "door">): JobRequest {
-  const refuse = (why: string): PalaceError => new PalaceError("PROTOCOL_BAD_PARAMS", why, BAD_PARAMS_HINT);
   const { kind, dir, chroma, partial } = params;
   if (kind === "export") {
-    if (typeof dir !== "string" || !isAbsolute(dir)) throw refuse("dir must be an absolute path");
-    if (chroma !== undefined && chroma !== null && typeof chroma !== "string") throw refuse("chroma must be a path");
+    if (typeof dir !== "string" || !isAbsolute(dir)) throw badParams("dir must be an absolute path");
+    if (chroma !== undefined && chroma !== null && typeof chroma !== "string") throw badParams("chroma must be a path");
     // The request names a program and a folder of this machine. An admin of the memory may not be allowed to run or write here.
     if (door !== "unix")
       throw new PalaceError(
@@ -233,5 +199,5 @@ export function readJobRequest(params: Record<string, unknown>, { door }: Pick<P
   if (kind === "verify") return readVerifyRequest(params, { door });
   if (kind === "repair" || kind === "compact") return { kind };
   if (kind === "migrate") return { kind, dryRun: params["dryRun"] === true };
-  throw refuse("there is no job of that kind");
+  throw badParams("there is no job of that kind");
 }

@@ -9,7 +9,8 @@ import type { Thread } from "../../base/thread.ts";
 import type { Changes, WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
 import type { VectorIndex } from "../../memory/port/search.ts";
 import { PalaceError } from "../../base/errors.ts";
-import { notCommitted, WriteQueue } from "./write-queue.ts";
+import { rpcErrorOf } from "../../protocol/rpc-error.ts";
+import { WriteQueue } from "./write-queue.ts";
 import type { Wakes } from "./wake-up-calls.ts";
 import type { WriterMethods } from "./writer-thread.ts";
 
@@ -60,8 +61,13 @@ async function commit(
     });
     log.error("the ledger's writer ended", { why: String(error) });
     onFatal(known);
-    return { outcomes: calls.map(() => notCommitted(known)), changes: NO_CHANGES };
+    return { outcomes: refuseAll(calls, known), changes: NO_CHANGES };
   }
+}
+
+/** Returns the outcomes of a group that its thread has not answered. */
+export function refuseAll(calls: readonly WriteCall[], error: PalaceError): WriteOutcome[] {
+  return calls.map(() => ({ outcome: { ok: false, error: rpcErrorOf(error) }, replayed: false }));
 }
 
 function asGone({ message, data }: { message: string; data?: unknown }): PalaceError | undefined {

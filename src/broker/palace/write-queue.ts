@@ -3,7 +3,6 @@
  * thousand documents does not delay an agent with one note. One group is committed at a time; later writes form the next group.
  */
 import type { Changes, WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
-import type { PalaceError } from "../../base/errors.ts";
 import {
   COMMIT_BATCH_MAX,
   QUEUE_DEPTH_MAX,
@@ -105,12 +104,4 @@ export class WriteQueue {
     }
     return group;
   }
-}
-
-/** Returns the outcome of a write in a group that the writer has not answered. */
-export function notCommitted(error: PalaceError): WriteOutcome {
-  return {
-    outcome: { ok: false, error: { code: -32000, message: error.message, data: error.toWire() } },
-    replayed: false,
-  };
 }

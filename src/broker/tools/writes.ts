@@ -9,6 +9,7 @@ import { forget, undo } from "../../memory/hygiene/hygiene.ts";
 import type { LedgerTx, WriteCall } from "../../memory/port/ledger.ts";
 import { MEMORY_METHODS, MEMORY_WRITES, type WriteSettings } from "../../memory/tools/writes.ts";
 import { AAAK_METHODS } from "../../mempalace/tools.ts";
+import { asTyped } from "../../memory/text/validate.ts";
 import { DRAWER_SIZE } from "../../protocol/limits.ts";
 import type { MethodName } from "../../protocol/spec.ts";
 import type { ToolsWith } from "../../protocol/tools/table.ts";
@@ -39,9 +40,16 @@ export function isWriteMethod(method: string): boolean {
   return Object.hasOwn(METHODS, method);
 }
 
-/** Applies a write. Errors: InvalidValue and any error of the transaction; the caller then rolls the write back. */
+/**
+ * Applies a write. Errors: InvalidValue of a tool, PROTOCOL_BAD_PARAMS of a method of our own, and any error of the transaction; the caller
+ * then rolls the write back.
+ */
 export function applyWrite(tx: LedgerTx, call: WriteCall, settings: WriteSettings = USUAL): unknown {
   const write = Object.hasOwn(WRITES, call.method) ? WRITES[call.method] : undefined;
   invariant(write, `${call.method} is not a write`);
-  return write(tx, call, settings);
+  try {
+    return write(tx, call, settings);
+  } catch (error) {
+    throw isWriteMethod(call.method) ? asTyped(error) : error;
+  }
 }

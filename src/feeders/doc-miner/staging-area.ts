@@ -3,22 +3,13 @@
  * time, and the staged path is the document's `source_file` in the palace. Used by file-documents.ts and `why`. Beside it, `.manifest` has
  * one note per wing, folder and palace with the filed documents. README.md gives the reasons.
  */
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, lstatSync, mkdirSync, renameSync, rmdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { readRecord } from "../../base/parse-json.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { folderOfProject, MANIFESTS, OWNER_FILE, shortHash, STAGING_FOLDER, stagingHome } from "../../base/staging.ts";
 import { type NotedSource, readNotes } from "../notes.ts";
+import { namesIn } from "../../base/read-folder.ts";
 
 /** Record of one document. Null instead of it means that filing began and may not have ended. */
 export type Entry = NotedSource & {
@@ -175,8 +166,8 @@ export function readManifest({ manifestFile, formerManifestFile }: Stage): Manif
 /** Folders that were filed before, of any wing and palace; the longest first. */
 export function knownRoots(cacheDir: string): { root: string; wing: string }[] {
   const home = join(stagingHome(cacheDir), MANIFESTS);
-  const found = list(home).flatMap((wing) =>
-    list(join(home, wing)).flatMap((name) => {
+  const found = namesIn(home).flatMap((wing) =>
+    namesIn(join(home, wing)).flatMap((name) => {
       const manifest = name === OWNER_FILE ? undefined : readRecord(join(home, wing, name));
       return typeof manifest?.["root"] === "string" ? [{ root: manifest["root"], wing }] : [];
     }),
@@ -200,12 +191,4 @@ function isMoved(owner: string, root: string): boolean {
 
 function manifestName(root: string, palace: string): string {
   return `${shortHash(root)}-${shortHash(palace)}.json`;
-}
-
-function list(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }

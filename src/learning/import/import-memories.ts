@@ -8,8 +8,9 @@ import { isRecord } from "../../base/is-record.ts";
 import type { Drawer } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
-import { BAD_PARAMS_HINT, PalaceError } from "../../base/errors.ts";
+import { badParams } from "../../base/errors.ts";
 import { CARRIED_MAX, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
+import { isScalar } from "../../protocol/import.ts";
 import type { CarriedMemory, CarriedPage, ImportReport } from "../../protocol/outcome.ts";
 import { asText } from "../../memory/text/validate.ts";
 import { cameAs, digestOf, fromCarried, toCarried } from "./roampal-memory.ts";
@@ -117,7 +118,7 @@ function meet(
 /** Returns a page of all memories in filing order. `after`: last drawer of the page before. Errors: PROTOCOL_BAD_PARAMS. */
 export function carriedPage(reader: MemoryReader, { from, after }: Record<string, unknown>): CarriedPage {
   if (typeof from !== "number" || !Number.isSafeInteger(from) || from < 0)
-    throw refused("from must be a number of drawers");
+    throw badParams("from must be a number of drawers");
   const before = from === 0 ? 0 : 1;
   const { drawers, total } = reader.listDrawers({ wing: MEMORY_WING }, CARRIED_MAX + before, from - before);
   const page: CarriedPage = { memories: [], others: 0, total, next: null, isShifted: false };
@@ -149,9 +150,9 @@ function objectionTo({ id, text, collection }: CarriedMemory, seen: Set<string>)
 }
 
 function readParams({ memories, isDry }: Record<string, unknown>): { memories: unknown[]; isDry: boolean } {
-  if (typeof isDry !== "boolean") throw refused("isDry must be true or false");
+  if (typeof isDry !== "boolean") throw badParams("isDry must be true or false");
   if (!Array.isArray(memories) || memories.length > CARRIED_MAX)
-    throw refused(`memories must be a list of at most ${CARRIED_MAX}`);
+    throw badParams(`memories must be a list of at most ${CARRIED_MAX}`);
   return { memories, isDry };
 }
 
@@ -167,12 +168,4 @@ function oddityOf(value: unknown): string | undefined {
 function idOf(value: unknown): string {
   const id = isRecord(value) ? value["id"] : undefined;
   return typeof id === "string" ? id : cut(asText(id ?? ""));
-}
-
-function isScalar(value: unknown): boolean {
-  return typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
-}
-
-function refused(why: string): PalaceError {
-  return new PalaceError("PROTOCOL_BAD_PARAMS", why, BAD_PARAMS_HINT);
 }

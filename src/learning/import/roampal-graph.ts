@@ -6,7 +6,7 @@ import { isCarriedEntry } from "../../protocol/import.ts";
 import { parseJson } from "../../base/parse-json.ts";
 import type { LedgerReader, WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryTx } from "../../memory/port/memory.ts";
-import { BAD_PARAMS_HINT, PalaceError } from "../../base/errors.ts";
+import { badParams } from "../../base/errors.ts";
 import { CARRIED_ENTRIES_MAX, CARRIED_LEVELS_MAX, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
 import { CARRIED_GRAPHS, type CarriedEntry, type GraphPage, type GraphReport } from "../../protocol/outcome.ts";
 import { sha256Hex } from "../../memory/text/text.ts";
@@ -20,9 +20,9 @@ export function carriedEntries({ entries, isDry }: Record<string, unknown>): {
   entries: CarriedEntry[];
   journalled: Record<string, unknown>;
 } {
-  if (typeof isDry !== "boolean") throw refused("isDry must be true or false");
+  if (typeof isDry !== "boolean") throw badParams("isDry must be true or false");
   if (!Array.isArray(entries) || entries.length > CARRIED_ENTRIES_MAX || !entries.every(isCarriedEntry))
-    throw refused(
+    throw badParams(
       `entries must be a list of at most ${CARRIED_ENTRIES_MAX}, each a file of ${CARRIED_GRAPHS.join(", ")} with section and name, and JSON of at most ${CARRIED_LEVELS_MAX} levels`,
     );
   return { entries, journalled: { entries: entries.length, sha256: sha256Hex(JSON.stringify(entries)), isDry } };
@@ -75,8 +75,4 @@ export function fileOfEntry(id: string): string {
 function placeOf(id: string): string[] {
   const at = parseJson(id);
   return Array.isArray(at) ? at.map(String) : [id];
-}
-
-function refused(why: string): PalaceError {
-  return new PalaceError("PROTOCOL_BAD_PARAMS", why, BAD_PARAMS_HINT);
 }

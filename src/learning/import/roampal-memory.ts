@@ -6,6 +6,7 @@
 import type { Drawer, Metadata, MetadataValue, NewDrawer } from "../../memory/port/drawer.ts";
 import type { PastOutcome, Standing } from "../../memory/port/outcome.ts";
 import { isRecord } from "../../base/is-record.ts";
+import { parseAs } from "../../base/parse-json.ts";
 import type { CarriedMemory } from "../../protocol/outcome.ts";
 import { sha256Hex } from "../../memory/text/text.ts";
 import { asText } from "../../memory/text/validate.ts";
@@ -147,16 +148,12 @@ function outward(fields: Metadata): Metadata {
 
 function cameOf(metadata: Metadata): Came | undefined {
   const json = metadata[CAME];
-  if (typeof json !== "string") return undefined;
-  try {
-    const came: unknown = JSON.parse(json);
-    const isWhole =
-      isRecord(came) && Array.isArray(came["texts"]) && isRecord(came["scored"]) && isRecord(came["aside"]);
-    const isNamed = isWhole && ["string", "undefined"].includes(typeof came["id"]);
-    return isNamed ? (came as Came) : undefined;
-  } catch {
-    return undefined;
-  }
+  return typeof json === "string" ? parseAs(json, isCame) : undefined;
+}
+
+function isCame(came: unknown): came is Came {
+  if (!isRecord(came) || !["string", "undefined"].includes(typeof came["id"])) return false;
+  return Array.isArray(came["texts"]) && isRecord(came["scored"]) && isRecord(came["aside"]);
 }
 
 /** Splits the fields into the named ones and the others. */

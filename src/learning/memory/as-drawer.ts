@@ -3,6 +3,7 @@
  * drawers therefore works for memories: search, journal, undo, forgetting, backup, the public palace. A move changes only the room. The
  * drawer keeps its id; the memory is shown under its id in the new collection. Source: outcome-memory.md 2.1–2.3, 2.7.
  */
+import { parseJson } from "../../base/parse-json.ts";
 import type { Drawer, Metadata } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryTx } from "../../memory/port/memory.ts";
@@ -140,12 +141,8 @@ export function follow(tx: MemoryTx, memory: Memory, decided: Fate, atMs: number
 
 /** Reads a list that is stored as JSON, as in Roampal. Any other value counts as empty. */
 export function records(json: unknown): unknown[] {
-  try {
-    const list: unknown = JSON.parse(String(json ?? "[]"));
-    return Array.isArray(list) ? list : [];
-  } catch {
-    return [];
-  }
+  const list = parseJson(String(json));
+  return Array.isArray(list) ? list : [];
 }
 
 export function isoTime(atMs: number): string {

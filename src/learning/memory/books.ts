@@ -4,7 +4,7 @@
  */
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
-import { BAD_PARAMS_HINT, PalaceError } from "../../base/errors.ts";
+import { badParams } from "../../base/errors.ts";
 import { BOOK_MAX_BYTES, DRAWER_SIZE_MAX } from "../../protocol/limits.ts";
 import type { Book } from "../../protocol/outcome.ts";
 import type { Methods } from "../../protocol/spec.ts";
@@ -29,8 +29,8 @@ export function ingestBook(tx: MemoryTx, call: WriteCall): Methods["book.ingest"
   const { params, key, atMs, peer } = call;
   const title = titleOf(params);
   const content = wellFormed(textOf(params, "content").replaceAll("\0", ""));
-  if (content.trim() === "") throw refused("content holds no text");
-  if (Buffer.byteLength(content) > BOOK_MAX_BYTES) throw refused(`content exceeds ${BOOK_MAX_BYTES} bytes`);
+  if (content.trim() === "") throw badParams("content holds no text");
+  if (Buffer.byteLength(content) > BOOK_MAX_BYTES) throw badParams(`content exceeds ${BOOK_MAX_BYTES} bytes`);
   const cut = cutOf(params);
   const held = tx.drawersOfSource(sourceOfBook(title));
   const [first] = held;
@@ -81,25 +81,21 @@ function freeBook(tx: MemoryTx, seed: string): string {
 function cutOf({ size: givenSize, overlap: givenOverlap }: WriteCall["params"]): Cut {
   const size = givenSize ?? USUAL_CUT.size;
   if (typeof size !== "number" || !(size >= CHUNK_MIN && size <= DRAWER_SIZE_MAX))
-    throw refused(`size must be ${CHUNK_MIN} to ${DRAWER_SIZE_MAX} characters`);
+    throw badParams(`size must be ${CHUNK_MIN} to ${DRAWER_SIZE_MAX} characters`);
   const overlap = givenOverlap ?? Math.min(USUAL_CUT.overlap, size / 2);
   if (typeof overlap !== "number" || !(overlap >= 0 && overlap <= size / 2))
-    throw refused("overlap must be 0 to half of size");
+    throw badParams("overlap must be 0 to half of size");
   return { size: Math.trunc(size), overlap: Math.trunc(overlap) };
 }
 
 function titleOf(params: WriteCall["params"]): string {
   const title = textOf(params, "title").trim();
-  if (title === "" || title.length > TITLE_MAX) throw refused(`title must have 1 to ${TITLE_MAX} characters`);
+  if (title === "" || title.length > TITLE_MAX) throw badParams(`title must have 1 to ${TITLE_MAX} characters`);
   return wellFormed(title);
 }
 
 function textOf(params: WriteCall["params"], name: string): string {
   const value = params[name];
   if (typeof value === "string") return value;
-  throw refused(`${name} must be a string`);
-}
-
-function refused(why: string): PalaceError {
-  return new PalaceError("PROTOCOL_BAD_PARAMS", why, BAD_PARAMS_HINT);
+  throw badParams(`${name} must be a string`);
 }

@@ -1,4 +1,5 @@
 /** Rules for an agent's facts: allowed content, and which fact a text means. Pure. Source: outcome-memory.md 2.3, 2.11, 6.5. */
+import { parseJson } from "../../base/parse-json.ts";
 import { USUAL_WEIGHT, type Weight } from "./memory.ts";
 
 export const CAPACITY = 500;
@@ -30,12 +31,8 @@ export function weightOf(fields: Readonly<Record<string, unknown>>): Weight {
 
 /** Reads the tags from a JSON list. A value of another program that is not a list counts as none. */
 export function tagsOf({ tags }: Readonly<Record<string, unknown>>): string[] {
-  try {
-    const list: unknown = typeof tags === "string" ? JSON.parse(tags) : tags;
-    return Array.isArray(list) ? list.filter((tag) => typeof tag === "string") : [];
-  } catch {
-    return [];
-  }
+  const list = typeof tags === "string" ? parseJson(tags) : tags;
+  return Array.isArray(list) ? list.filter((tag) => typeof tag === "string") : [];
 }
 
 export type Near = { id: string; text: string; cosine: number };

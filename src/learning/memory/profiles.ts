@@ -6,7 +6,7 @@ import type { Drawer, DrawerFilter, Metadata } from "../../memory/port/drawer.ts
 import type { LedgerTx, WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryIndexes, MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
 import type { Conversation, Scored } from "../../memory/port/outcome.ts";
-import { BAD_PARAMS_HINT, PalaceError } from "../../base/errors.ts";
+import { badParams } from "../../base/errors.ts";
 import { sha256Hex } from "../../memory/text/text.ts";
 import { COLLECTIONS } from "./memory.ts";
 import { isFiledAsMemory, MEMORY_WING, PROFILE_WING } from "./as-drawer.ts";
@@ -37,7 +37,7 @@ export function profileKey(name: string): string | undefined {
 /** Reads the profile of a call. Errors: PROTOCOL_BAD_PARAMS. */
 export function profileIn({ profile }: Record<string, unknown>): Profile {
   if (profile === undefined || (typeof profile === "string" && KEY.test(profile))) return profile;
-  throw new PalaceError("PROTOCOL_BAD_PARAMS", "profile must be the key of a profile", BAD_PARAMS_HINT);
+  throw badParams("profile must be the key of a profile");
 }
 
 /** Returns the profiles that have drawers. */

@@ -8,7 +8,7 @@ import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
 import type { Conversation, Signal } from "../../memory/port/outcome.ts";
 import { isRecord } from "../../base/is-record.ts";
-import { BAD_PARAMS_HINT, PalaceError } from "../../base/errors.ts";
+import { badParams } from "../../base/errors.ts";
 import { CONVERSATION_ID_MAX, SIGNALS_MAX } from "../../protocol/limits.ts";
 import { HOST_SIGNALS, type HostSignal, isHostSignal } from "../../protocol/outcome.ts";
 import type { Methods } from "../../protocol/spec.ts";
@@ -154,8 +154,7 @@ function askedBefore(tx: MemoryTx, exchange: string): string | undefined {
 
 /** Reads the metadata that a program sends with its exchange. Drops values that cannot be stored. */
 function readMetadata(given: unknown): Metadata {
-  if (given !== undefined && !isRecord(given))
-    throw new PalaceError("PROTOCOL_BAD_PARAMS", "metadata must be an object", BAD_PARAMS_HINT);
+  if (given !== undefined && !isRecord(given)) throw badParams("metadata must be an object");
   const kept = Object.entries(given ?? {}).filter(([name, value]) => isMetadataName(name) && isMetadataValue(value));
   return Object.fromEntries(kept.slice(0, METADATA_MAX)) as Metadata;
 }
@@ -181,7 +180,7 @@ function readSignals(given: unknown): Set<HostSignal> {
   const rule = isContradictory
     ? "signals must not say both tests-passed and tests-failed"
     : `signals must be a list of ${SIGNALS_MAX} names at most, of ${HOST_SIGNALS.join(", ")}`;
-  throw new PalaceError("PROTOCOL_BAD_PARAMS", rule, BAD_PARAMS_HINT);
+  throw badParams(rule);
 }
 
 /** Returns whether a turn was scored; false for an unknown conversation. Scores after the turn's end count too. */
@@ -200,11 +199,11 @@ export function idOf(params: Record<string, unknown>, name: string): string {
   const id = params[name];
   if (typeof id === "string" && id !== "" && id.length <= CONVERSATION_ID_MAX) return id;
   const rule = `${name} must be an id of 1 to ${CONVERSATION_ID_MAX} characters`;
-  throw new PalaceError("PROTOCOL_BAD_PARAMS", rule, BAD_PARAMS_HINT);
+  throw badParams(rule);
 }
 
 function textOf(params: Record<string, unknown>, name: string): string {
   const value = params[name] ?? "";
   if (typeof value === "string") return value;
-  throw new PalaceError("PROTOCOL_BAD_PARAMS", `${name} must be a string`, BAD_PARAMS_HINT);
+  throw badParams(`${name} must be a string`);
 }

@@ -2,10 +2,11 @@
  * Makes a folder to unpack into, with a lock in it that ends with its process. Any process that finds a folder whose lock
  * is free removes it; a pid would mean nothing to another container that shares the folder.
  */
-import { closeSync, mkdirSync, openSync, readdirSync, rmSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, rmSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { tryFlock } from "../../base/libc.ts";
+import { namesIn } from "../../base/read-folder.ts";
 
 export type Draft = {
   folder: string;
@@ -69,12 +70,4 @@ function once(work: () => void): () => void {
     if (!isDone) work();
     isDone = true;
   };
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }

@@ -1,7 +1,7 @@
 /** Lists the names that a restore may touch in each folder. A list of moves with any other name is refused. */
-import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { EVENTS, LEDGER, SETTINGS_FILES, TOKENS } from "./contents.ts";
+import { namesIn } from "../../base/read-folder.ts";
 
 export type SwapPaths = {
   home: string;
@@ -39,7 +39,7 @@ export function isOwn(paths: SwapPaths, { place, name }: Entry): boolean {
 export function ownEntries(paths: SwapPaths, isElsewhere: boolean): Entry[] {
   const { home, palaceDir } = paths;
   const own = (place: Place): Entry[] =>
-    entriesOf(folderOf(paths, place))
+    namesIn(folderOf(paths, place))
       .map((name) => ({ place, name }))
       .filter((entry) => isOwn(paths, entry));
   const inPalace = own("palace").filter(
@@ -54,12 +54,4 @@ export function targetOf({ home, palaceDir, ledgerFile }: SwapPaths, name: strin
   if (name === LEDGER) return ledgerFile;
   if (name === EVENTS) return join(palaceDir, EVENTS);
   return name === TOKENS || (SETTINGS_FILES as readonly string[]).includes(name) ? join(home, name) : undefined;
-}
-
-function entriesOf(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }

@@ -8,7 +8,7 @@ import type { GraphTx, LinkRecord, NamedRows } from "../port/graph.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { LINKS_CHANGED_MAX } from "../../protocol/limits.ts";
 import { compareText, sha256Hex, strip } from "../text/text.ts";
-import { asTyped, InvalidValue, validName } from "../text/validate.ts";
+import { InvalidValue, validName } from "../text/validate.ts";
 import { entityTunnels, topicTunnels, type Topics } from "./mined-tunnels.ts";
 import { canonicalSpellings } from "./spellings.ts";
 import { DYNAMICS, putTunnel, utcTimestamp } from "./tunnels.ts";
@@ -139,20 +139,15 @@ function namesOf(entities: string): string[] {
 type LinkRules = { wing: string; topics: Topics; hallwayMin: number; topicsMin: number };
 
 function readParams({ wing, topics = {}, hallwayMin, topicsMin }: Record<string, unknown>): LinkRules {
-  try {
-    const isList = (value: unknown): boolean => Array.isArray(value) && value.every((one) => typeof one === "string");
-    if (!isRecord(topics) || !Object.values(topics).every(isList))
-      throw new InvalidValue("topics must be lists of strings by wing");
-    return {
-      ...{ wing: validName(wing, "wing"), topics: topics as Topics },
-      ...{
-        hallwayMin: least(hallwayMin, "hallwayMin", DRAWERS_MIN),
-        topicsMin: least(topicsMin, "topicsMin", TOPICS_MIN),
-      },
-    };
-  } catch (error) {
-    throw asTyped(error);
-  }
+  const isList = (value: unknown): boolean => Array.isArray(value) && value.every((one) => typeof one === "string");
+  if (!isRecord(topics) || !Object.values(topics).every(isList))
+    throw new InvalidValue("topics must be lists of strings by wing");
+  return {
+    wing: validName(wing, "wing"),
+    topics: topics as Topics,
+    hallwayMin: least(hallwayMin, "hallwayMin", DRAWERS_MIN),
+    topicsMin: least(topicsMin, "topicsMin", TOPICS_MIN),
+  };
 }
 
 function least(value: unknown, name: string, usual: number): number {

@@ -3,12 +3,12 @@
  * selector comes as `findings`, so that the journal never contains the text to forget.
  */
 import { hash } from "node:crypto";
+import { badParams } from "../../base/errors.ts";
 import type { ForgetSelector, Found, UndoPlan } from "../port/hygiene.ts";
 import type { LedgerTx, Traces, WriteCall } from "../port/ledger.ts";
 import type { AuditRequest, TextMark } from "../../protocol/hygiene.ts";
 import { preview } from "../drawer/logical.ts";
 import { redact } from "../text/redact.ts";
-import { asTyped, InvalidValue } from "../text/validate.ts";
 
 /** Fewest characters of a text to forget: a shorter one would occur in half of all drawers. */
 const MATCH_MIN = 4;
@@ -25,26 +25,22 @@ export function readSelector(params: Record<string, unknown>): {
   journalled: Record<string, unknown>;
   selector: ForgetSelector;
 } {
-  try {
-    const given = ["ids", "source", "match"].filter((key) => params[key] !== undefined);
-    if (given.length !== 1) throw new InvalidValue("give one of ids, source and match");
-    const { ids, source, match } = params;
-    if (match !== undefined) {
-      if (typeof match !== "string" || match.length < MATCH_MIN)
-        throw new InvalidValue(`match must be a text of at least ${MATCH_MIN} characters`);
-      return { journalled: { by: "match" }, selector: { match: match.toWellFormed() } };
-    }
-    if (source !== undefined) {
-      if (typeof source !== "string" || source === "") throw new InvalidValue("source must be a non-empty string");
-      return { journalled: { by: "source", source }, selector: { source } };
-    }
-    const isList = Array.isArray(ids) && ids.length > 0 && ids.length <= IDS_MAX;
-    if (!isList || !ids.every((id) => typeof id === "string" && id !== ""))
-      throw new InvalidValue(`ids must be a list of 1 to ${IDS_MAX} drawer ids`);
-    return { journalled: { by: "ids", ids }, selector: { ids: ids as string[] } };
-  } catch (error) {
-    throw asTyped(error);
+  const given = ["ids", "source", "match"].filter((key) => params[key] !== undefined);
+  if (given.length !== 1) throw badParams("give one of ids, source and match");
+  const { ids, source, match } = params;
+  if (match !== undefined) {
+    if (typeof match !== "string" || match.length < MATCH_MIN)
+      throw badParams(`match must be a text of at least ${MATCH_MIN} characters`);
+    return { journalled: { by: "match" }, selector: { match: match.toWellFormed() } };
   }
+  if (source !== undefined) {
+    if (typeof source !== "string" || source === "") throw badParams("source must be a non-empty string");
+    return { journalled: { by: "source", source }, selector: { source } };
+  }
+  const isList = Array.isArray(ids) && ids.length > 0 && ids.length <= IDS_MAX;
+  if (!isList || !ids.every((id) => typeof id === "string" && id !== ""))
+    throw badParams(`ids must be a list of 1 to ${IDS_MAX} drawer ids`);
+  return { journalled: { by: "ids", ids }, selector: { ids: ids as string[] } };
 }
 
 /** Shows the drawers, facts and links that would be deleted. `traces` and `marks` are pieces of their texts, for searching other files. */
@@ -99,7 +95,7 @@ export function readUndo(params: Record<string, unknown>): UndoParams {
   const isTime = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
   if (typeof agent === "string" && agent !== "" && isTime(sinceMs) && isTime(untilMs))
     return { agent, sinceMs, untilMs };
-  throw asTyped(new InvalidValue("agent must be a name, sinceMs and untilMs moments in ms"));
+  throw badParams("agent must be a name, sinceMs and untilMs moments in ms");
 }
 
 /** Errors: PROTOCOL_BAD_PARAMS. */
@@ -107,9 +103,8 @@ export function readAudit({ agent, tool, sinceMs, imported, before, limit }: Rec
   const isText = (value: unknown): value is string | undefined => value === undefined || typeof value === "string";
   const isNumber = (value: unknown): value is number | undefined => value === undefined || Number.isFinite(value);
   if (!isText(agent) || !isText(tool) || !isNumber(sinceMs) || !isNumber(before) || !Number.isInteger(limit))
-    throw asTyped(new InvalidValue("agent and tool must be names, sinceMs, before and limit numbers"));
-  if (imported !== undefined && typeof imported !== "boolean")
-    throw asTyped(new InvalidValue("imported must be true or false"));
+    throw badParams("agent and tool must be names, sinceMs, before and limit numbers");
+  if (imported !== undefined && typeof imported !== "boolean") throw badParams("imported must be true or false");
   return {
     ...(imported !== undefined && { imported }),
     ...(agent !== undefined && { agent }),

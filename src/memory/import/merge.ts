@@ -6,7 +6,7 @@ import { isRecord } from "../../base/is-record.ts";
 import { parseJson } from "../../base/parse-json.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { MODE_SEPARATOR } from "../port/source.ts";
-import { BAD_PARAMS_HINT, PalaceError } from "../../base/errors.ts";
+import { badParams } from "../../base/errors.ts";
 import {
   IMPORT_KINDS,
   type ImportedRow,
@@ -48,12 +48,12 @@ export function readPart({ from, kind, items }: Record<string, unknown>): {
   part: ImportPart;
   journalled: Record<string, unknown>;
 } {
-  if (typeof from !== "string") throw refused("from must be a path");
-  if (!IMPORT_KINDS.some((one) => one === kind)) throw refused(`kind must be one of ${IMPORT_KINDS.join(", ")}`);
+  if (typeof from !== "string") throw badParams("from must be a path");
+  if (!IMPORT_KINDS.some((one) => one === kind)) throw badParams(`kind must be one of ${IMPORT_KINDS.join(", ")}`);
   if (!Array.isArray(items) || items.length > IMPORT_ITEMS_MAX)
-    throw refused(`items must be a list of at most ${IMPORT_ITEMS_MAX}`);
+    throw badParams(`items must be a list of at most ${IMPORT_ITEMS_MAX}`);
   const odd = items.findIndex((item) => !isItem(kind as ImportKind, item));
-  if (odd >= 0) throw refused(`item ${odd} is no ${String(kind)}`);
+  if (odd >= 0) throw badParams(`item ${odd} is no ${String(kind)}`);
   return {
     part: { from, kind, items } as ImportPart,
     journalled: { from, kind, items: items.length, sha256: sha256Hex(JSON.stringify(items)) },
@@ -138,8 +138,4 @@ function isRow(value: unknown): value is ImportedRow {
   if (!isRecord(value)) return false;
   const { id, text, metadata } = value;
   return typeof id === "string" && id !== "" && typeof text === "string" && isFlat(metadata);
-}
-
-function refused(why: string): PalaceError {
-  return new PalaceError("PROTOCOL_BAD_PARAMS", why, BAD_PARAMS_HINT);
 }

@@ -18,7 +18,7 @@ const WRITE_CACHE_KIB = 64 * 1024;
  * PROTOCOL_VERSION_MISMATCH; a damaged file is left exactly as it is.
  */
 export function openForWriting(file: string): LedgerDatabase {
-  return translated("open the ledger", file, () => {
+  return translated(file, () => {
     if (!existsSync(file)) make(file);
     const database = new Database(file);
     try {
@@ -33,7 +33,7 @@ export function openForWriting(file: string): LedgerDatabase {
 
 /** Opens a read-only connection. The writer must have opened the ledger before. */
 export function openForReading(file: string): LedgerDatabase {
-  return translated("open the ledger", file, () => {
+  return translated(file, () => {
     const database = new Database(file, { readonly: true, fileMustExist: true });
     database.pragma("query_only = 1");
     database.pragma(`cache_size = -${READ_CACHE_KIB}`);
@@ -171,12 +171,12 @@ export function translateError(error: unknown, file: string): unknown {
   return SQLITE_ERRORS.find(([pattern]) => pattern.test(code))?.[1](file, error) ?? error;
 }
 
-function translated<T>(op: string, file: string, action: () => T): T {
+function translated<T>(file: string, action: () => T): T {
   try {
     return action();
   } catch (error) {
     const known = translateError(error, file);
     if (known instanceof PalaceError) throw known;
-    throw new PalaceError("STORE_UNAVAILABLE", `cannot ${op} ${file}`, "run `palace logs`", { op, cause: error });
+    throw new PalaceError("STORE_UNAVAILABLE", `cannot open the ledger ${file}`, "run `palace logs`", { cause: error });
   }
 }

@@ -106,6 +106,11 @@ export function place(metadata: Metadata): { wing: string; room: string; sourceF
   return { wing: text("wing", "unknown"), room: text("room", "unknown"), sourceFile: text("source_file", "") };
 }
 
+/** Returns the bytes of a vector, without copying them. */
+export function floatBytes({ buffer, byteOffset, byteLength }: Float32Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
+
 /** Copies a BLOB into floats: a BLOB may start at any byte, a Float32Array only at a multiple of four. */
 export function toFloats(blob: Buffer): Float32Array {
   return new Float32Array(blob.buffer.slice(blob.byteOffset, blob.byteOffset + blob.byteLength));

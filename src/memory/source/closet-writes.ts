@@ -9,9 +9,9 @@ import type { Drawer } from "../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { CLOSET_SOURCES_MAX } from "../../protocol/limits.ts";
 import { buildClosets } from "../closet/closets.ts";
-import { knownNames, type Tagging } from "../closet/name-words.ts";
+import { knownNames } from "../closet/name-words.ts";
 import { localTimestamp } from "../text/text.ts";
-import { asTyped, InvalidValue } from "../text/validate.ts";
+import { InvalidValue } from "../text/validate.ts";
 import { languageList, nameList } from "./source.ts";
 
 /** Chunks overlap by 100 characters unless configured otherwise. A shorter match is chance. */
@@ -21,7 +21,8 @@ const OVERLAP_MIN = 10;
 /** Rebuilds the closets of these sources from their drawers, tagged with the `knownNames` they mention. Errors: PROTOCOL_BAD_PARAMS. */
 export function rebuildClosets(tx: LedgerTx, call: WriteCall): unknown {
   const answer = { sources: 0, closets: 0, kept: 0, unfit: 0 };
-  const tagging = { recipe: tx.idRecipe(), ...namesOf(call.params) };
+  const { knownNames: names, languages } = call.params;
+  const tagging = { recipe: tx.idRecipe(), known: knownNames(nameList(names)), languages: languageList(languages) };
   for (const sourceFile of sourceList(call.params)) {
     const drawers = minedDrawers(tx.drawersOfSource(sourceFile));
     const [first] = drawers;
@@ -76,13 +77,5 @@ function sourceList(params: Record<string, unknown>): string[] {
   const given = params["sourceFiles"];
   const isList = Array.isArray(given) && given.length <= CLOSET_SOURCES_MAX;
   if (isList && given.every((name) => typeof name === "string" && name !== "")) return given as string[];
-  throw asTyped(new InvalidValue(`sourceFiles must be a list of at most ${CLOSET_SOURCES_MAX} non-empty strings`));
-}
-
-function namesOf(params: Record<string, unknown>): Omit<Tagging, "recipe"> {
-  try {
-    return { known: knownNames(nameList(params["knownNames"])), languages: languageList(params["languages"]) };
-  } catch (error) {
-    throw asTyped(error);
-  }
+  throw new InvalidValue(`sourceFiles must be a list of at most ${CLOSET_SOURCES_MAX} non-empty strings`);
 }

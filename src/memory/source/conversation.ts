@@ -11,7 +11,8 @@ import { CONVERSATION_PART_DRAWERS_MAX, DRAWER_SIZE_MAX } from "../../protocol/l
 import { hash24, lengthJoined, recipeNote } from "../drawer/drawer-id.ts";
 import { hallFinder, type HallFinder, hallList } from "../drawer/hall.ts";
 import { codePointLength, localTimestamp } from "../text/text.ts";
-import { asTyped, InvalidValue, validName } from "../text/validate.ts";
+import { InvalidValue, validName } from "../text/validate.ts";
+import { addedBy, countIn, filledTextIn, optionalText, secondsIn, textIn } from "./params.ts";
 import { structuralEntities } from "./structural-entities.ts";
 
 const NORMALIZE_VERSION = 2;
@@ -147,40 +148,34 @@ function metadataOf(part: Part, offset: number, text: string, filedAt: string): 
 }
 
 function readPart(params: Record<string, unknown>, recipe: IdRecipe): Part {
-  try {
-    const texts = params["texts"];
-    if (!Array.isArray(texts) || !texts.every(isDrawerText))
-      throw new InvalidValue(`texts must be a list of non-empty strings of at most ${DRAWER_SIZE_MAX} characters`);
-    if (texts.length > CONVERSATION_PART_DRAWERS_MAX)
-      throw new InvalidValue(`texts holds more than ${CONVERSATION_PART_DRAWERS_MAX} drawers`);
-    const from = count(params, "from");
-    const total = count(params, "total");
-    const isWhole = from + texts.length <= total && (texts.length > 0 || total === 0);
-    if (!isWhole) throw new InvalidValue("from, texts and total do not fit each other");
-    const sourceFile = text(params, "sourceFile");
-    if (sourceFile === "") throw new InvalidValue("sourceFile must be a non-empty string");
-    return {
-      wing: validName(params["wing"], "wing"),
-      rooms: readRooms(params, texts.length),
-      mode: readMode(params["extractMode"]),
-      recipe,
-      sourceFile,
-      mtime: seconds(params, "mtime"),
-      sha256: text(params, "sha256"),
-      texts: texts.map((one) => one.toWellFormed()),
-      from,
-      total,
-      addedBy: typeof params["addedBy"] === "string" ? params["addedBy"] : "mempalace",
-      hallOf: hallFinder(hallList(params["halls"])),
-      optional: {
-        ...optionalText(params, "contentHash", "content_hash"),
-        ...optionalText(params, "sourceDirIno", "source_dir_ino"),
-      },
-      authored: readTimes(params, texts.length),
-    };
-  } catch (error) {
-    throw asTyped(error);
-  }
+  const texts = params["texts"];
+  if (!Array.isArray(texts) || !texts.every(isDrawerText))
+    throw new InvalidValue(`texts must be a list of non-empty strings of at most ${DRAWER_SIZE_MAX} characters`);
+  if (texts.length > CONVERSATION_PART_DRAWERS_MAX)
+    throw new InvalidValue(`texts holds more than ${CONVERSATION_PART_DRAWERS_MAX} drawers`);
+  const from = countIn(params, "from");
+  const total = countIn(params, "total");
+  const isWhole = from + texts.length <= total && (texts.length > 0 || total === 0);
+  if (!isWhole) throw new InvalidValue("from, texts and total do not fit each other");
+  return {
+    wing: validName(params["wing"], "wing"),
+    rooms: readRooms(params, texts.length),
+    mode: readMode(params["extractMode"]),
+    recipe,
+    sourceFile: filledTextIn(params, "sourceFile"),
+    mtime: secondsIn(params, "mtime"),
+    sha256: textIn(params, "sha256"),
+    texts: texts.map((one) => one.toWellFormed()),
+    from,
+    total,
+    addedBy: addedBy(params),
+    hallOf: hallFinder(hallList(params["halls"])),
+    optional: {
+      ...optionalText(params, "contentHash", "content_hash"),
+      ...optionalText(params, "sourceDirIno", "source_dir_ino"),
+    },
+    authored: readTimes(params, texts.length),
+  };
 }
 
 function readRooms(params: Record<string, unknown>, count: number): string[] {
@@ -207,28 +202,4 @@ function readMode(value: unknown): ExtractMode {
 /** Returns true if the miner can have made this text: with any settings it makes no longer one. */
 function isDrawerText(value: unknown): value is string {
   return typeof value === "string" && value !== "" && codePointLength(value) <= DRAWER_SIZE_MAX;
-}
-
-function optionalText(params: Record<string, unknown>, key: string, name: string): Metadata {
-  return typeof params[key] === "string" ? { [name]: params[key].toWellFormed() } : {};
-}
-
-function text(params: Record<string, unknown>, key: string): string {
-  const value = params[key];
-  if (typeof value !== "string") throw new InvalidValue(`${key} must be a string`);
-  return value.toWellFormed();
-}
-
-function count(params: Record<string, unknown>, key: string): number {
-  const value = params[key];
-  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0)
-    throw new InvalidValue(`${key} must be a whole number`);
-  return value;
-}
-
-function seconds(params: Record<string, unknown>, key: string): number {
-  const value = params[key];
-  if (typeof value !== "number" || !Number.isFinite(value))
-    throw new InvalidValue(`${key} must be a number of seconds`);
-  return value;
 }

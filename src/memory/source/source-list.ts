@@ -4,6 +4,7 @@
  */
 import { isAbsolute } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { badParams } from "../../base/errors.ts";
 import { sessionNameOf } from "../../base/session-name.ts";
 import { type LedgerReader } from "../port/ledger.ts";
 import { MODE_SEPARATOR, type MinedRow, type SourceRow } from "../port/source.ts";
@@ -11,7 +12,6 @@ import { MINERS, type MinedSource } from "../../protocol/filing.ts";
 import { SESSIONS_ASKED_MAX } from "../../protocol/limits.ts";
 import type { FilingRecord } from "../../protocol/filing.ts";
 import type { Methods } from "../../protocol/spec.ts";
-import { asTyped, InvalidValue } from "../text/validate.ts";
 
 /** Errors: PROTOCOL_BAD_PARAMS. */
 export async function sourceList(
@@ -33,7 +33,7 @@ export async function sourceList(
 
 function filedSessions(reader: Pick<LedgerReader, "sources">, suffix: string | undefined, sessions: unknown): string[] {
   if (!Array.isArray(sessions) || sessions.length > SESSIONS_ASKED_MAX)
-    throw asTyped(new InvalidValue(`sessions must be a list of at most ${SESSIONS_ASKED_MAX} numbers of sessions`));
+    throw badParams(`sessions must be a list of at most ${SESSIONS_ASKED_MAX} numbers of sessions`);
   const asked = new Set<unknown>(sessions);
   const filed = recordsOf(reader.sources(undefined), suffix).filter(
     ({ sourceFile, sha256, drawers }) =>
@@ -51,7 +51,7 @@ async function minedBy(
   const { by, below } = (typeof asked === "object" && asked !== null ? asked : {}) as { by?: unknown; below?: unknown };
   const miner = MINERS.find((one) => one === by);
   if (miner === undefined || typeof below !== "string" || !isAbsolute(below))
-    throw asTyped(new InvalidValue(`mined must name one of ${MINERS.join(", ")} as \`by\`, and a folder as \`below\``));
+    throw badParams(`mined must name one of ${MINERS.join(", ")} as \`by\`, and a folder as \`below\``);
   const found: MinedSource[] = [];
   for (let after: string | undefined; ; await nextTurn()) {
     const { rows, last } = reader.minedSources({ wing, miner, below, after });

@@ -5,7 +5,8 @@
  */
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { SOURCE_PART_MAX, SOURCE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
-import { asTyped, InvalidValue } from "../text/validate.ts";
+import { InvalidValue } from "../text/validate.ts";
+import { countIn, filledTextIn } from "./params.ts";
 
 /** Errors: PROTOCOL_BAD_PARAMS. */
 export function addPart(tx: LedgerTx, { params, atMs }: WriteCall): { held: number } {
@@ -20,7 +21,7 @@ export function addPart(tx: LedgerTx, { params, atMs }: WriteCall): { held: numb
 export function sentText(tx: LedgerTx, sourceFile: string, parts: unknown): string {
   const { sending, length } = (typeof parts === "object" && parts !== null ? parts : {}) as Record<string, unknown>;
   if (typeof sending !== "string" || sending === "" || typeof length !== "number" || !(length > 0))
-    throw asTyped(new InvalidValue("parts must be an object of sending and length"));
+    throw new InvalidValue("parts must be an object of sending and length");
   assertHeld(tx, sourceFile, sending, length);
   return tx.parts.text(sourceFile);
 }
@@ -29,20 +30,20 @@ function assertHeld(tx: LedgerTx, sourceFile: string, sending: string, length: n
   const held = tx.parts.held(sourceFile, sending);
   if (held === length) return;
   const why = `${held} characters are there and not ${length}; somebody else sends this document too, or it is long ago`;
-  throw asTyped(new InvalidValue(`the part does not follow what was sent before: ${why}; begin anew`));
+  throw new InvalidValue(`the part does not follow what was sent before: ${why}; begin anew`);
 }
 
 type Part = { sourceFile: string; sending: string; from: number; text: string };
 
-function readPart({ sourceFile, sending, from, content }: Record<string, unknown>): Part {
-  const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
-  const refuse = (why: string): unknown => asTyped(new InvalidValue(why));
-  if (!isText(sourceFile)) throw refuse("sourceFile must be a non-empty string");
-  if (!isText(sending)) throw refuse("sending must be a non-empty string");
-  if (!isText(content)) throw refuse("content must be a non-empty string");
-  if (content.length > SOURCE_PART_MAX) throw refuse(`content exceeds ${SOURCE_PART_MAX} characters`);
-  if (typeof from !== "number" || !Number.isSafeInteger(from) || from < 0) throw refuse("from must be a whole number");
-  if (from + content.length > SOURCE_SIZE_MAX_BYTES)
-    throw refuse(`the document exceeds ${SOURCE_SIZE_MAX_BYTES} characters`);
-  return { sourceFile: sourceFile.toWellFormed(), sending: sending.toWellFormed(), from, text: content.toWellFormed() };
+function readPart(params: Record<string, unknown>): Part {
+  const part = {
+    sourceFile: filledTextIn(params, "sourceFile"),
+    sending: filledTextIn(params, "sending"),
+    text: filledTextIn(params, "content"),
+    from: countIn(params, "from"),
+  };
+  if (part.text.length > SOURCE_PART_MAX) throw new InvalidValue(`content exceeds ${SOURCE_PART_MAX} characters`);
+  if (part.from + part.text.length > SOURCE_SIZE_MAX_BYTES)
+    throw new InvalidValue(`the document exceeds ${SOURCE_SIZE_MAX_BYTES} characters`);
+  return part;
 }

@@ -10,8 +10,9 @@ import { knownNames, nameTags } from "../closet/name-words.ts";
 import { hash24, lengthJoined, recipeNote } from "../drawer/drawer-id.ts";
 import { hallFinder, hallList } from "../drawer/hall.ts";
 import { codePointLength, localTimestamp, strip } from "../text/text.ts";
-import { asTyped, InvalidValue, validName } from "../text/validate.ts";
+import { InvalidValue, validName } from "../text/validate.ts";
 import { chunkDocument, validCut } from "./chunk.ts";
+import { addedBy, countIn, filledTextIn, optionalText, secondsIn, textIn } from "./params.ts";
 import { sentText } from "./source-parts.ts";
 
 const NORMALIZE_VERSION = 2;
@@ -20,7 +21,7 @@ const NORMALIZE_VERSION = 2;
 export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
   const answer = replaceDocument(tx, call);
   // The document is filed or refused, so its parts are no longer needed. Parts that another feeder still sends are older.
-  tx.parts.drop(fileName(call.params));
+  tx.parts.drop(filledTextIn(call.params, "sourceFile"));
   return answer;
 }
 
@@ -51,19 +52,20 @@ type SentDocument = ReturnType<typeof documentOf>;
 
 /** Checks and reads the document that a feeder sent. Errors: PROTOCOL_BAD_PARAMS. */
 function documentOf(tx: LedgerTx, params: WriteCall["params"]) {
-  return checked(() => ({
+  const drawersMax = params["drawersMax"] === undefined ? 0 : countIn(params, "drawersMax");
+  return {
     wing: validName(params["wing"], "wing"),
     room: validName(params["room"], "room"),
-    sourceFile: fileName(params),
+    sourceFile: filledTextIn(params, "sourceFile"),
     content: documentText(tx, params),
-    sha256: textOf(params, "sha256"),
-    mtime: seconds(params, "mtime"),
+    sha256: textIn(params, "sha256"),
+    mtime: secondsIn(params, "mtime"),
     names: nameList(params["knownNames"]),
-    drawersMax: Math.min(bound(params, "drawersMax") || SOURCE_DRAWERS_MAX, SOURCE_DRAWERS_MAX),
+    drawersMax: Math.min(drawersMax || SOURCE_DRAWERS_MAX, SOURCE_DRAWERS_MAX),
     cut: validCut(params["cut"]),
     halls: hallList(params["halls"]),
     languages: languageList(params["languages"]),
-  }));
+  };
 }
 
 type Filing = {
@@ -96,7 +98,7 @@ function drawersOf(
       hall: hallOf(chunk.text),
       source_file: sourceFile,
       chunk_index: chunk.index,
-      added_by: typeof params["addedBy"] === "string" ? params["addedBy"] : "mempalace",
+      added_by: addedBy(params),
       filed_at: filedAt,
       normalize_version: NORMALIZE_VERSION,
       source_mtime: mtime,
@@ -126,38 +128,24 @@ function chunkId(tx: LedgerTx, prefix: string, parts: string[]): { id: string; r
   if (tx.idRecipe() === "bare" && tx.findDrawer(bare) === undefined) return { id: bare, recipe: "bare" };
   const id = `${prefix}_${hash24(lengthJoined(...parts))}`;
   if (tx.findDrawer(id) === undefined) return { id, recipe: "v3" };
-  throw asTyped(new InvalidValue(`the id ${id} is a drawer of another source; nothing was changed`));
+  throw new InvalidValue(`the id ${id} is a drawer of another source; nothing was changed`);
 }
 
 /** Errors: PROTOCOL_BAD_PARAMS. */
 export function removeSource(tx: LedgerTx, call: WriteCall): unknown {
-  const sourceFile = checked(() => fileName(call.params));
+  const sourceFile = filledTextIn(call.params, "sourceFile");
   tx.parts.drop(sourceFile);
   tx.closets.remove(sourceFile);
   return { removed: tx.deleteSource(sourceFile) };
 }
 
-function checked<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw asTyped(error);
-  }
-}
-
 /** Returns the text that came with the call, or before it in parts. */
 function documentText(tx: LedgerTx, params: Record<string, unknown>): string {
-  if (params["parts"] !== undefined) return sentText(tx, fileName(params), params["parts"]);
-  const content = textOf(params, "content");
+  if (params["parts"] !== undefined) return sentText(tx, filledTextIn(params, "sourceFile"), params["parts"]);
+  const content = textIn(params, "content");
   if (content.length > SOURCE_CALL_MAX_BYTES)
     throw new InvalidValue(`content exceeds ${SOURCE_CALL_MAX_BYTES} characters; send it in parts`);
   return content;
-}
-
-function fileName(params: Record<string, unknown>): string {
-  const name = textOf(params, "sourceFile");
-  if (name === "") throw new InvalidValue("sourceFile must be a non-empty string");
-  return name;
 }
 
 /** Checks the names of MemPalace's registry that a feeder sends. Errors: InvalidValue. */
@@ -174,28 +162,4 @@ export function languageList(value: unknown): string[] {
   const isList = Array.isArray(value) && value.length <= LANGUAGES_MAX;
   if (isList && value.every((code) => typeof code === "string")) return value;
   throw new InvalidValue(`languages must be a list of at most ${LANGUAGES_MAX} codes`);
-}
-
-function seconds(params: Record<string, unknown>, key: string): number {
-  const value = params[key];
-  if (typeof value !== "number" || !Number.isFinite(value))
-    throw new InvalidValue(`${key} must be a number of seconds`);
-  return value;
-}
-
-function bound(params: Record<string, unknown>, key: string): number {
-  const value = params[key] ?? 0;
-  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0)
-    throw new InvalidValue(`${key} must be a whole number`);
-  return value;
-}
-
-function optionalText(params: Record<string, unknown>, key: string, name: string): Metadata {
-  return typeof params[key] === "string" ? { [name]: params[key].toWellFormed() } : {};
-}
-
-function textOf(params: Record<string, unknown>, key: string): string {
-  const value = params[key];
-  if (typeof value !== "string") throw new InvalidValue(`${key} must be a string`);
-  return value.toWellFormed();
 }

@@ -8,7 +8,8 @@ import type { Metadata, NewDrawer } from "../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { MESSAGES_PART_MAX } from "../../protocol/limits.ts";
 import { localTimestamp } from "../text/text.ts";
-import { asTyped, InvalidValue } from "../text/validate.ts";
+import { InvalidValue } from "../text/validate.ts";
+import { filledTextIn, optionalText } from "./params.ts";
 
 type Message = { sessionId: string; uuid: string; timestamp: string; role: string; content: string };
 
@@ -38,20 +39,12 @@ export function addMessages(tx: LedgerTx, { params, atMs }: WriteCall): unknown 
 }
 
 function read(params: Record<string, unknown>): { sourceFile: string; messages: Message[]; optional: Metadata } {
-  try {
-    const { sourceFile, messages, sourceDirIno } = params;
-    if (typeof sourceFile !== "string" || sourceFile === "")
-      throw new InvalidValue("sourceFile must be a non-empty string");
-    if (!Array.isArray(messages) || messages.length > MESSAGES_PART_MAX)
-      throw new InvalidValue(`messages must be a list of at most ${MESSAGES_PART_MAX}`);
-    return {
-      sourceFile: sourceFile.toWellFormed(),
-      messages: messages.map(readMessage),
-      optional: typeof sourceDirIno === "string" ? { source_dir_ino: sourceDirIno.toWellFormed() } : {},
-    };
-  } catch (error) {
-    throw asTyped(error);
-  }
+  const sourceFile = filledTextIn(params, "sourceFile");
+  const { messages } = params;
+  if (!Array.isArray(messages) || messages.length > MESSAGES_PART_MAX)
+    throw new InvalidValue(`messages must be a list of at most ${MESSAGES_PART_MAX}`);
+  const optional = optionalText(params, "sourceDirIno", "source_dir_ino");
+  return { sourceFile, messages: messages.map(readMessage), optional };
 }
 
 function readMessage(value: unknown): Message {

@@ -2,7 +2,7 @@
  * Upstream's validators with their exact messages (palace.md 2.6). Pure. A failure is an InvalidValue, which each tool
  * turns into its own kind of answer; agents read these texts.
  */
-import { BAD_PARAMS_HINT, PalaceError } from "../../base/errors.ts";
+import { badParams } from "../../base/errors.ts";
 import { codePointLength, strip, wellFormed } from "./text.ts";
 
 /** Upstream's ValueError. Its text is for the agent; it is not a PalaceError. */
@@ -17,8 +17,7 @@ export class WrongType extends Error {
 
 /** Turns an invalid value into a PalaceError. Clients of our own methods check error codes, not upstream's classes. */
 export function asTyped(error: unknown): unknown {
-  if (!(error instanceof InvalidValue || error instanceof WrongType)) return error;
-  return new PalaceError("PROTOCOL_BAD_PARAMS", error.message, BAD_PARAMS_HINT);
+  return error instanceof InvalidValue || error instanceof WrongType ? badParams(error.message) : error;
 }
 
 const NAME_MAX = 128;

@@ -3,12 +3,12 @@
  * drawer's own id and its metadata (palace.md 9). Secrets are masked in every setting, because a summary may cut a
  * secret in two, and then no pattern recognises it. Called by the route table and the table of writes.
  */
+import { badParams } from "../../base/errors.ts";
 import type { Drawer } from "../../memory/port/drawer.ts";
 import type { LedgerReader, LedgerTx, WriteCall } from "../../memory/port/ledger.ts";
 import { COMPRESSED_MAX } from "../../protocol/limits.ts";
 import type { Methods } from "../../protocol/spec.ts";
 import { redact } from "../../memory/text/redact.ts";
-import { asTyped, InvalidValue } from "../../memory/text/validate.ts";
 import { type NameCodes, type Summary, summarize } from "./dialect.ts";
 
 /** Shows a page of drawers in filing order, each with its summary. Errors: PROTOCOL_BAD_PARAMS. */
@@ -18,8 +18,9 @@ export function previewCompressed(
 ): Methods["closet.compressPreview"]["result"] {
   const { wing, offset } = params;
   const codes = nameCodes(params);
-  if (wing !== undefined && (typeof wing !== "string" || wing === "")) throw bad("wing must be a non-empty string");
-  if (!Number.isSafeInteger(offset) || Number(offset) < 0) throw bad("offset must be a whole number");
+  if (wing !== undefined && (typeof wing !== "string" || wing === ""))
+    throw badParams("wing must be a non-empty string");
+  if (!Number.isSafeInteger(offset) || Number(offset) < 0) throw badParams("offset must be a whole number");
   const filter = wing === undefined ? {} : { wing };
   const { drawers, total } = reader.listDrawers(filter, COMPRESSED_MAX, Number(offset));
   const rows = drawers.map((drawer) => {
@@ -35,7 +36,7 @@ export function compressDrawers(tx: LedgerTx, { params }: WriteCall): Methods["c
   const { ids } = params;
   const isList = Array.isArray(ids) && ids.length <= COMPRESSED_MAX;
   if (!isList || !ids.every((id): id is string => typeof id === "string"))
-    throw bad(`ids must be a list of at most ${COMPRESSED_MAX} strings`);
+    throw badParams(`ids must be a list of at most ${COMPRESSED_MAX} strings`);
   const codes = nameCodes(params);
   let stored = 0;
   for (const id of ids) {
@@ -57,9 +58,5 @@ function nameCodes({ names = [] }: Record<string, unknown>): NameCodes {
   const isPair = (one: unknown): one is [string, string] =>
     Array.isArray(one) && one.length === 2 && one.every((part) => typeof part === "string");
   if (Array.isArray(names) && names.every(isPair)) return names;
-  throw bad("names must be a list of pairs, a name and its code");
-}
-
-function bad(why: string): unknown {
-  return asTyped(new InvalidValue(why));
+  throw badParams("names must be a list of pairs, a name and its code");
 }

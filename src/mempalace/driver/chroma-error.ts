@@ -12,10 +12,10 @@ const WIDTHS = /dimension of (\d+), got (\d+)/;
 const DAMAGE = /hnsw|pickle|corrupt|malformed|not a database|error finding id/i;
 
 /** Translates an error. Never throws; an unknown error counts as unavailable, so that the outbox tries again. */
-export function chromaError(error: unknown, op: string, place: string): PalaceError {
+export function chromaError(error: unknown, place: string): PalaceError {
   if (error instanceof PalaceError) return error;
   const { name, text } = describe(error);
-  const options = { op, cause: error };
+  const options = { cause: error };
   const unavailable = (message: string, hint: string): PalaceError =>
     new PalaceError("STORE_UNAVAILABLE", message, hint, options);
   if (isUnreached(error))
@@ -44,9 +44,9 @@ export function chromaError(error: unknown, op: string, place: string): PalaceEr
   return unavailable(`Chroma at ${place} fails: ${text}`, "palace status");
 }
 
-export function timeoutError(op: string, place: string, timeoutMs: number): PalaceError {
+export function timeoutError(place: string, timeoutMs: number): PalaceError {
   const message = `Chroma at ${place} did not answer within ${timeoutMs / 1000} s`;
-  return new PalaceError("STORE_UNAVAILABLE", message, "palace status", { op });
+  return new PalaceError("STORE_UNAVAILABLE", message, "palace status");
 }
 
 /** Returns true if no connection was made. The npm client has a class for that; fetch throws a TypeError. */

@@ -112,7 +112,7 @@ function readId(place: ChromaPlace, { status, body }: Reply): string {
   if (status < 300 && typeof id === "string") return id;
   const error = new Error(`${status}: ${messageOf(body)}`);
   error.name = status === 401 || status === 403 ? "ChromaUnauthorizedError" : "ChromaServerError";
-  throw chromaError(error, "open", placeName(place));
+  throw chromaError(error, placeName(place));
 }
 
 function noDatabase(place: ChromaPlace, body: unknown): PalaceError {
@@ -120,7 +120,6 @@ function noDatabase(place: ChromaPlace, body: unknown): PalaceError {
     "CONFIG_BAD_VALUE",
     `Chroma at ${place.origin} has no database ${place.tenant}/${place.database}: ${messageOf(body)}`,
     "export MEMPALACE_CHROMA_TENANT=<tenant> MEMPALACE_CHROMA_DATABASE=<database>",
-    { op: "open" },
   );
 }
 

@@ -80,7 +80,7 @@ class ChromaDriver implements PalaceDriver {
   }
 
   async open(): Promise<void> {
-    await this.#bounded("open", this.#timeouts.readMs, async (signal) => {
+    await this.#bounded(this.#timeouts.readMs, async (signal) => {
       const id = await openCollection(this.#place, signal);
       this.#server = await readServerLimits(this.#place, signal);
       if (id !== this.#collectionId) this.#log.info("chroma.opened", { place: placeName(this.#place), collection: id });
@@ -105,12 +105,12 @@ class ChromaDriver implements PalaceDriver {
     const unique = [...new Set(ids)];
     for (let from = 0; from < unique.length; from += this.recordsMax) {
       const part = unique.slice(from, from + this.recordsMax);
-      await this.#change("remove", (collection) => collection.delete({ ids: part }));
+      await this.#change((collection) => collection.delete({ ids: part }));
     }
   }
 
   async count(): Promise<number> {
-    return await this.#read("count", (collection) => collection.count());
+    return await this.#read((collection) => collection.count());
   }
 
   async ids(offset: number, limit: number): Promise<string[]> {
@@ -118,7 +118,7 @@ class ChromaDriver implements PalaceDriver {
     const ids: string[] = [];
     while (ids.length < limit) {
       const page = { offset: offset + ids.length, limit: Math.min(pageMax, limit - ids.length), include: [] };
-      const found = await this.#read("ids", async (collection) => (await collection.get(page)).ids.slice());
+      const found = await this.#read(async (collection) => (await collection.get(page)).ids.slice());
       ids.push(...found);
       if (found.length < page.limit) break;
     }
@@ -129,7 +129,7 @@ class ChromaDriver implements PalaceDriver {
     const nResults = this.#place.cloud ? Math.min(limit, CLOUD_LIMITS.resultsMax) : limit;
     if (nResults < 1) return [];
     const where = whereOf(filter);
-    return await this.#read("query", async (collection) => {
+    return await this.#read(async (collection) => {
       const found = await collection.query({
         queryEmbeddings: [Array.from(vector)],
         nResults,
@@ -150,11 +150,11 @@ class ChromaDriver implements PalaceDriver {
   /** Writes one upsert. Chroma merges metadata, so the request also removes keys that the record does not have. */
   async #write(records: readonly PalaceRecord[]): Promise<void> {
     const ids = records.map((record) => record.id);
-    const keys = await this.#read("read keys", async (collection) => {
+    const keys = await this.#read(async (collection) => {
       const known = await collection.get({ ids, include: ["metadatas"] });
       return new Map(known.ids.map((id, i) => [id, Object.keys(known.metadatas[i] ?? {})]));
     });
-    await this.#change("upsert", (collection) =>
+    await this.#change((collection) =>
       collection.upsert({
         ids,
         embeddings: records.map((record) => Array.from(record.vector)),
@@ -164,9 +164,9 @@ class ChromaDriver implements PalaceDriver {
     );
   }
 
-  async #change<T>(op: string, request: (collection: Collection) => Promise<T>): Promise<T> {
+  async #change<T>(request: (collection: Collection) => Promise<T>): Promise<T> {
     try {
-      return await this.#request(op, this.#timeouts.writeMs, request);
+      return await this.#request(this.#timeouts.writeMs, request);
     } catch (error) {
       if (error instanceof PalaceError && error.retryable) this.#unsettled = true;
       throw error;
@@ -174,12 +174,12 @@ class ChromaDriver implements PalaceDriver {
   }
 
   /** Parses the answer within `request`, so that a reply of another shape counts as the palace's error. */
-  #read<T>(op: string, request: (collection: Collection) => Promise<T>): Promise<T> {
-    return this.#request(op, this.#timeouts.readMs, request);
+  #read<T>(request: (collection: Collection) => Promise<T>): Promise<T> {
+    return this.#request(this.#timeouts.readMs, request);
   }
 
-  #request<T>(op: string, timeoutMs: number, request: (collection: Collection) => Promise<T>): Promise<T> {
-    return this.#bounded(op, timeoutMs, async (signal) => {
+  #request<T>(timeoutMs: number, request: (collection: Collection) => Promise<T>): Promise<T> {
+    return this.#bounded(timeoutMs, async (signal) => {
       const id = this.#collectionId;
       if (id === undefined)
         throw new PalaceError("STORE_UNAVAILABLE", `the palace at ${placeName(this.#place)} is not open`, "");
@@ -188,7 +188,7 @@ class ChromaDriver implements PalaceDriver {
   }
 
   /** Runs a request until its time-out or `close`. Errors: always typed. */
-  async #bounded<T>(op: string, timeoutMs: number, body: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async #bounded<T>(timeoutMs: number, body: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (this.#closed) throw new PalaceError("STORE_UNAVAILABLE", "the palace driver is closed", "");
     const request = new AbortController();
     const timer = setTimeout(() => request.abort(), timeoutMs);
@@ -196,8 +196,8 @@ class ChromaDriver implements PalaceDriver {
     try {
       return await body(request.signal);
     } catch (error) {
-      if (request.signal.aborted) throw timeoutError(op, placeName(this.#place), timeoutMs);
-      throw chromaError(error, op, placeName(this.#place));
+      if (request.signal.aborted) throw timeoutError(placeName(this.#place), timeoutMs);
+      throw chromaError(error, placeName(this.#place));
     } finally {
       clearTimeout(timer);
       this.#inFlight.delete(request);

@@ -2,6 +2,9 @@
  * Parses one row of embeddings_queue, Chroma's write-ahead log, from any writer. Imported by this folder and tests.
  * Source: palace.md 4.4. Keys are merged into the row, a null removes its key, and an `add` of a known id is ignored.
  */
+import { isRecord } from "../../base/is-record.ts";
+import { parseJson } from "../../base/parse-json.ts";
+import { toFloats } from "../../memory/ledger/record.ts";
 import type { Metadata, MetadataValue } from "../../memory/port/drawer.ts";
 
 export const OPERATION = { add: 0, update: 1, upsert: 2, delete: 3 } as const;
@@ -61,7 +64,7 @@ export function setKey(metadata: Metadata, key: string, value: MetadataValue): v
 function vectorOf(blob: unknown, encoding: unknown): Float32Array | undefined | "bad" {
   if (blob === null || blob === undefined) return undefined;
   if (!Buffer.isBuffer(blob) || encoding !== "FLOAT32" || blob.length === 0 || blob.length % 4 !== 0) return "bad";
-  return new Float32Array(blob.buffer.slice(blob.byteOffset, blob.byteOffset + blob.length));
+  return toFloats(blob);
 }
 
 function isScalar(value: unknown): boolean {
@@ -71,14 +74,9 @@ function isScalar(value: unknown): boolean {
 function metadataOf(text: unknown): QueueRecord["metadata"] | undefined {
   if (text === null || text === undefined) return {};
   if (typeof text !== "string") return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
   if (value === null) return {};
-  if (typeof value !== "object" || Array.isArray(value)) return undefined;
+  if (!isRecord(value)) return undefined;
   const metadata: QueueRecord["metadata"] = Object.create(null) as QueueRecord["metadata"];
   for (const [key, one] of Object.entries(value)) {
     // Drops values that cannot be stored; Chroma itself never writes them.

@@ -9,7 +9,7 @@ import { faultPoint } from "../../base/fault-point.ts";
 import { isRecord } from "../../base/is-record.ts";
 import type { WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
 import type { LogstreamTx, StreamEvent } from "../../memory/port/logstream.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { keyReused } from "../../base/errors.ts";
 
 /** Applies one write to the log. The answer has its events under `event` or `task`. */
 export type ApplyToLog = (tx: LogstreamTx, call: WriteCall) => unknown;
@@ -84,13 +84,7 @@ export class LogWriter {
     if (known !== undefined) {
       if (known.fingerprint === fingerprint)
         return { outcome: { ok: true, value: this.#again(known.result) }, replayed: true };
-      return failed(
-        new PalaceError(
-          "PROTOCOL_KEY_REUSED",
-          `idempotency key ${call.key} was used for another call`,
-          "make a new key for each call",
-        ),
-      );
+      return failed(keyReused());
     }
     try {
       // A savepoint undoes the whole call if it fails half-way.

@@ -3,7 +3,7 @@
  * verified from the same state. It is read page by page on a thread; the ledger's log grows meanwhile.
  */
 import { allLinks } from "../../memory/ledger/graph-row.ts";
-import { isMetadata } from "../../memory/ledger/record.ts";
+import { isMetadata, toFloats } from "../../memory/ledger/record.ts";
 import { isColumns, readColumn } from "../../memory/ledger/json-column.ts";
 import { openForReading, type LedgerDatabase } from "../../memory/ledger/open.ts";
 import { bodySql, GRAPH_TABLES } from "../../memory/ledger/schema/graph-schema.ts";
@@ -91,6 +91,5 @@ export class Snapshot {
 
 function toRecord({ id, text, metadata, vector }: Row): PalaceRecord | undefined {
   if (vector === null) return undefined;
-  const floats = new Float32Array(vector.buffer.slice(vector.byteOffset, vector.byteOffset + vector.byteLength));
-  return { id, text, metadata: readColumn("drawer.metadata", metadata, isMetadata), vector: floats };
+  return { id, text, metadata: readColumn("drawer.metadata", metadata, isMetadata), vector: toFloats(vector) };
 }

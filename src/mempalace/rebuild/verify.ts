@@ -9,6 +9,7 @@ import { PalaceError } from "../../base/errors.ts";
 import { chromaFile, openChroma, readCollections } from "../format/chroma-file.ts";
 import { PalaceVectors, readRows } from "../format/palace-file.ts";
 import { ContentHash } from "./content-hash.ts";
+import { cosine } from "../format/cosine.ts";
 
 const PAGE_ROWS = 200;
 const BUSY_TIMEOUT_MS = 5_000;
@@ -85,15 +86,4 @@ function isNearly(a: unknown, b: unknown): boolean {
     return a.length === b.length && a.every((one, at) => one === b[at] || isNearly(one, b[at]));
   if (typeof a !== "number" || typeof b !== "number" || Number.isInteger(b)) return false;
   return Math.abs(a - b) <= FRACTION_STEPS * Number.EPSILON * Math.abs(b);
-}
-
-function cosine(a: Float32Array, b: Float32Array): number {
-  let [dot, aa, bb] = [0, 0, 0];
-  for (let at = 0; at < Math.max(a.length, b.length); at++) {
-    const [x, y] = [a[at] ?? 0, b[at] ?? 0];
-    dot += x * y;
-    aa += x * x;
-    bb += y * y;
-  }
-  return dot / Math.sqrt(aa * bb);
 }

@@ -3,10 +3,10 @@
  * the broker's main thread on a read-only connection: an index answers every query here in well under a millisecond.
  */
 import { statSync } from "node:fs";
-import type { Drawer, DrawerFilter, IdRecipe, LogicalDrawer, PlaceFilter } from "../../port/drawer.ts";
-import type { Answered, Conversation, Scored, Standing, Telling, Told } from "../../port/outcome.ts";
-import type { LedgerReader, PendingText, TalkSlice } from "../../port/ledger.ts";
-import type { MinedPage, MinedQuery, SourceGroup, SourceRow } from "../../port/source.ts";
+import type { Drawer, DrawerFilter, IdRecipe, PlaceFilter } from "../../port/drawer.ts";
+import type { Conversation, Scored, Standing, Telling, Told } from "../../port/outcome.ts";
+import type { LedgerReader, PendingText } from "../../port/ledger.ts";
+import type { SourceGroup, SourceRow } from "../../port/source.ts";
 import { MINED_KEYS } from "../../../protocol/filing.ts";
 import { type ConversationRecord, toConversation } from "../conversation-row.ts";
 import { isTexts, readColumn } from "../json-column.ts";
@@ -138,18 +138,6 @@ export class SqliteLedgerReader implements LedgerReader {
     };
   }
 
-  answered(concepts: readonly number[], collections?: readonly string[]): Answered[] {
-    return answeredAlike(this.#database, concepts, collections);
-  }
-
-  toldOf(ids: readonly string[]): Map<string, Told> {
-    return toldOf(this.#database, ids);
-  }
-
-  toldIn(context: string, collection: string): Told {
-    return toldIn(this.#database, context, collection);
-  }
-
   carriedAfter(id: string, limit: number, bytes: number): { id: string; value: string }[] {
     const rows: { id: string; value: string }[] = [];
     let left = bytes;
@@ -192,6 +180,19 @@ export class SqliteLedgerReader implements LedgerReader {
     return this.#database.prepare<[string, number], string>(sql).pluck().all(conversation, turn);
   }
 
+  // The files beside this one answer these.
+  answered: LedgerReader["answered"] = (concepts, collections) => answeredAlike(this.#database, concepts, collections);
+  toldOf: LedgerReader["toldOf"] = (ids) => toldOf(this.#database, ids);
+  toldIn: LedgerReader["toldIn"] = (context, collection) => toldIn(this.#database, context, collection);
+  exchangeOf: LedgerReader["exchangeOf"] = (drawer) => exchangeOf(this.#database, drawer);
+  talkSlices: LedgerReader["talkSlices"] = (rows) => talkSlices(this.#database, rows);
+  assistantRows: LedgerReader["assistantRows"] = (rows) => assistantRows(this.#database, rows);
+  listLogical: LedgerReader["listLogical"] = (filter, limit, offset) =>
+    new LogicalPages(this.#database, filter).page(limit, offset);
+  wholePlaces: LedgerReader["wholePlaces"] = () => wholePlaces(this.#database);
+  idsByPart: LedgerReader["idsByPart"] = (part, limit) => idsByPart(this.#database, part, limit);
+  sourcesLike: LedgerReader["sourcesLike"] = (path, place, limit) => sourcesLike(this.#database, path, place, limit);
+  minedSources: LedgerReader["minedSources"] = (query) => minedSources(this.#database, query);
   turns: LedgerReader["turns"] = (filter, limit, offset) => turnPage(this.#database, filter, limit, offset);
   helpedByWeek: LedgerReader["helpedByWeek"] = (prefix) => helpedByWeek(this.#database, prefix);
 
@@ -218,42 +219,14 @@ export class SqliteLedgerReader implements LedgerReader {
       .map(toDrawer);
   }
 
-  exchangeOf(drawer: Drawer): number | undefined {
-    return exchangeOf(this.#database, drawer);
-  }
-
-  talkSlices(rows: readonly number[]): TalkSlice[] {
-    return talkSlices(this.#database, rows);
-  }
-
-  assistantRows(rows: readonly number[]): Set<number> {
-    return assistantRows(this.#database, rows);
-  }
-
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number } {
     const { rows, total } = drawerPage(this.#database, filter, condition(filter), limit, offset);
     return { drawers: this.drawersByRow(rows), total };
   }
 
-  listLogical(
-    filter: Omit<DrawerFilter, "sourceFile">,
-    limit: number,
-    offset: number,
-  ): { drawers: LogicalDrawer[]; total: number } {
-    return new LogicalPages(this.#database, filter).page(limit, offset);
-  }
-
   listNewest(place: PlaceFilter, limit: number, offset: number): { drawers: Drawer[]; total: number } {
     const { rows, total } = newestPage(this.#database, place, limit, offset);
     return { drawers: this.drawersByRow(rows), total };
-  }
-
-  wholePlaces(): { wing: string; room: string; drawers: number }[] {
-    return wholePlaces(this.#database);
-  }
-
-  idsByPart(part: string, limit: number): string[] {
-    return idsByPart(this.#database, part, limit);
   }
 
   holdsOldSlices(): boolean {
@@ -318,14 +291,6 @@ export class SqliteLedgerReader implements LedgerReader {
            WHERE sha256 <> '' ${wing === undefined ? "" : "AND wing = ?"} ORDER BY source_file`,
       )
       .all(...(wing === undefined ? [] : [wing]));
-  }
-
-  sourcesLike(path: string, place: PlaceFilter, limit: number): string[] {
-    return sourcesLike(this.#database, path, place, limit);
-  }
-
-  minedSources(query: MinedQuery): MinedPage {
-    return minedSources(this.#database, query);
   }
 
   sourceGroups(wing: string | undefined): SourceGroup[] {

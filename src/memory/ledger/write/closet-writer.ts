@@ -8,7 +8,7 @@ import type { AdoptionBatch, ForeignRow } from "../../port/public-palace.ts";
 import { readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { CLOSETS } from "../outbox-kinds.ts";
-import { isMetadata, isSameRow, place } from "../record.ts";
+import { floatBytes, isMetadata, isSameRow, place } from "../record.ts";
 import { OutboxList } from "./outbox-list.ts";
 
 type Known = { text: string; metadata: string; has: number };
@@ -47,7 +47,7 @@ export class ClosetWriter {
     this.#group(() => {
       this.#recordModel(model);
       for (const { row, textVersion, vector } of vectors)
-        filed += this.#putVector.run(bytesOf(vector), row, textVersion).changes;
+        filed += this.#putVector.run(floatBytes(vector), row, textVersion).changes;
       faultPoint("closets.before-vectors");
     });
     return filed;
@@ -89,7 +89,7 @@ export class ClosetWriter {
       sourceFile,
       text,
       JSON.stringify(metadata),
-      vector === undefined ? null : bytesOf(vector),
+      vector === undefined ? null : floatBytes(vector),
     );
     // The palace holds the row already; a row without a vector is listed once it has one.
     this.outbox.unlist(id);
@@ -99,8 +99,4 @@ export class ClosetWriter {
   #recordModel(model: string): void {
     if (this.#getMeta.get("model") === undefined) this.#putMeta.run("model", model);
   }
-}
-
-function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength);
 }

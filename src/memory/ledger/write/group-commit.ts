@@ -17,14 +17,15 @@ import { syncData } from "../../../base/folders.ts";
 import { bytesOf, quantize } from "../../../base/quantize.ts";
 import type { Changes, LedgerTx, NewVector, Derived, WriteCall, WriteOutcome } from "../../port/ledger.ts";
 import type { AdoptionBatch } from "../../port/public-palace.ts";
-import { PalaceError } from "../../../base/errors.ts";
+import { keyReused, PalaceError } from "../../../base/errors.ts";
 import { SOURCE_PARTS_KEPT_MS } from "../../../protocol/limits.ts";
-import { RPC } from "../../../protocol/spec.ts";
+import { rpcErrorOf } from "../../../protocol/rpc-error.ts";
 import { SqliteForget } from "../forget/forget.ts";
 import { fingerprintOf, Journal, type Retention } from "../history/journal.ts";
 import { SqliteUndo } from "../history/undo.ts";
 import { openForWriting, translateError, type LedgerDatabase } from "../open.ts";
 import { DRAWERS } from "../outbox-kinds.ts";
+import { floatBytes } from "../record.ts";
 import { GraphMerge } from "../tables/graph-merge.ts";
 import { LedgerTables, noChanges } from "../tables/tables.ts";
 import { RowAdopter } from "./adopt-rows.ts";
@@ -169,14 +170,7 @@ export class LedgerWriter {
   #applyOne(call: WriteCall): WriteOutcome {
     const fingerprint = fingerprintOf(call);
     const known = this.#journal.find(call.key, fingerprint) ?? this.tx.answerTo(call.key, fingerprint);
-    if (known === "other")
-      return failed(
-        new PalaceError(
-          "PROTOCOL_KEY_REUSED",
-          `idempotency key ${call.key} was used for another call`,
-          "make a new key for each call",
-        ),
-      );
+    if (known === "other") return failed(keyReused());
     if (known !== undefined) return { outcome: { ok: true, value: known.value }, replayed: true };
     try {
       const value = this.#apply(this.tx, call);
@@ -225,7 +219,7 @@ export class LedgerWriter {
     const { textVersion, putVector, putCode } = this.#statements;
     if (textVersion.get(row) !== version) return false;
     const made = quantize(vector);
-    putVector.run(row, Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength));
+    putVector.run(row, floatBytes(vector));
     putCode.run(row, bytesOf(made), made.scale);
     return true;
   }
@@ -319,20 +313,7 @@ export class LedgerWriter {
 
 /** Returns the outcome of a write that threw. */
 export function failed(error: unknown): WriteOutcome {
-  if (error instanceof PalaceError) {
-    return {
-      outcome: { ok: false, error: { code: RPC.SERVER_ERROR, message: error.message, data: error.toWire() } },
-      replayed: false,
-    };
-  }
-  const { name, message } = error instanceof Error ? error : new Error(String(error));
-  return {
-    outcome: {
-      ok: false,
-      error: { code: RPC.SERVER_ERROR, message: "Internal tool error", data: { error_class: name, message } },
-    },
-    replayed: false,
-  };
+  return { outcome: { ok: false, error: rpcErrorOf(error) }, replayed: false };
 }
 
 function isStoreError(error: unknown): boolean {

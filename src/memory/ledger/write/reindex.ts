@@ -4,6 +4,7 @@
  */
 import { bytesOf, quantize } from "../../../base/quantize.ts";
 import type { LedgerDatabase } from "../open.ts";
+import { toFloats } from "../record.ts";
 import { FORMS_KEY } from "./form-backlog.ts";
 
 /** Quantized vectors checked in one transaction. A write may have to wait for it, some milliseconds. */
@@ -75,8 +76,7 @@ export class Reindex {
         .all(afterRow, CODES_PER_STEP);
       const put = this.#database.prepare("INSERT OR REPLACE INTO vector_code VALUES (?, ?, ?)");
       for (const { row, vector, code, scale } of rows) {
-        const floats = new Float32Array(vector.buffer.slice(vector.byteOffset, vector.byteOffset + vector.byteLength));
-        const right = quantize(floats);
+        const right = quantize(toFloats(vector));
         const bytes = bytesOf(right);
         if (code !== null && scale === right.scale && bytes.equals(code)) continue;
         put.run(row, bytes, right.scale);

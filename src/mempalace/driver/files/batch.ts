@@ -5,6 +5,7 @@
  */
 import type Database from "better-sqlite3";
 import { faultPoint } from "../../../base/fault-point.ts";
+import { floatBytes } from "../../../memory/ledger/record.ts";
 import { isList, type Metadata } from "../../../memory/port/drawer.ts";
 import { type PalaceRecord } from "../../../memory/port/public-palace.ts";
 import { PalaceError } from "../../../base/errors.ts";
@@ -62,8 +63,7 @@ export class Batch {
     const { values, lists } = this.#typed(record, metadata, columns);
     const removed = [...columns.keys()].filter((key) => key !== DOCUMENT_KEY && !Object.hasOwn(metadata, key));
     const json = queueJson(text, [...values, ...lists], removed);
-    const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
-    const seq = this.#log(OPERATION.upsert, id, bytes, json);
+    const seq = this.#log(OPERATION.upsert, id, floatBytes(vector), json);
     faultPoint("files.after-queue");
     if (before !== undefined) this.#clear(before);
     const row = before ?? this.#insert(id, seq);

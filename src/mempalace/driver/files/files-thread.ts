@@ -6,6 +6,7 @@ import type { PlaceFilter } from "../../../memory/port/drawer.ts";
 import type { PalaceRecord } from "../../../memory/port/public-palace.ts";
 import { countRows, PalaceVectors, readIds, readRows } from "../../format/palace-file.ts";
 import { PalaceWriter } from "./palace-writer.ts";
+import { cosine } from "../../format/cosine.ts";
 
 export type FilesThreadData = {
   palaceDir: string;
@@ -74,15 +75,4 @@ function nearest(
     }
   });
   return (found ?? []).sort((a, b) => b.cosine - a.cosine).slice(0, limit);
-}
-
-function cosine(a: Float32Array, b: Float32Array): number {
-  let [dot, aa, bb] = [0, 0, 0];
-  for (let at = 0; at < a.length; at++) {
-    const [x, y] = [a[at] ?? 0, b[at] ?? 0];
-    dot += x * y;
-    aa += x * x;
-    bb += y * y;
-  }
-  return dot / Math.sqrt(aa * bb);
 }

@@ -1,0 +1,15 @@
+/** Turns any error into the form of JSON-RPC. Separate from spec.ts, because the build bundles that file alone for other programs. */
+import { PalaceError } from "../base/errors.ts";
+import { cut } from "../base/shorten.ts";
+import { RPC, type RpcError } from "./spec.ts";
+
+/** Longest error text, characters: an error may quote what the peer sent, but not all of it. */
+export const ERROR_TEXT_MAX = 4_000;
+
+/** Returns an error as it crosses the wire. An error that is not ours becomes upstream's `Internal tool error`. */
+export function rpcErrorOf(error: unknown): RpcError {
+  if (error instanceof PalaceError) return { code: RPC.SERVER_ERROR, message: error.message, data: error.toWire() };
+  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  const data = { error_class: name, message: cut(message, ERROR_TEXT_MAX) };
+  return { code: RPC.SERVER_ERROR, message: "Internal tool error", data };
+}
