@@ -2,6 +2,7 @@
  * Table of all error codes, and the class that carries them. Both sides of the wire import this file. A code's family (its first word)
  * decides the exit code.
  */
+
 import { withoutPassword } from "./without-password.ts";
 
 /** Meaning of each code for the documentation; a test compares docs/reference/errors.md with this table. */

@@ -2,7 +2,7 @@
 
 /** Greatest number of lines of a wing's TypeScript. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
-  base: 2_233,
+  base: 2_234,
   protocol: 2_873,
   config: 1_581,
   wire: 4_217,
@@ -12,7 +12,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   feeders: 9_165,
   devbox: 2_654,
   learning: 5_187,
-  broker: 10_108,
+  broker: 10_199,
   cli: 13_870,
   ui: 2_643,
 };

@@ -4,6 +4,7 @@
  */
 import { dirname, join } from "node:path";
 import type { Config } from "../../config/config.ts";
+import { searchTool } from "../../memory/search/search-tool.ts";
 import { outcomeAdjustments } from "../../learning/search/drawer-adjustment.ts";
 import { Searches } from "../../learning/search/recent-searches.ts";
 import type { ReadContext } from "../tools/reads.ts";
@@ -33,6 +34,7 @@ import { whenQuiet } from "./deferred-work.ts";
 import { openSourceFiles } from "./source-files.ts";
 import type { UpstreamLock } from "./upstream-lock.ts";
 import { Wakes } from "./wake-up-calls.ts";
+import { startWarmUp } from "./warm-up.ts";
 import { createWritePath, watchPresence } from "./write-path.ts";
 
 export type Palace = {
@@ -81,6 +83,8 @@ type Parts = PalaceOptions & {
   wakes: Wakes;
 };
 
+const WARM_UP_TEXTS = 20;
+
 /** Time between prunings of a palace without writes. */
 const PRUNE_MS = 3_600_000;
 
@@ -115,6 +119,8 @@ export async function openPalace(options: PalaceOptions): Promise<Palace> {
   opening.defer(schedule(parts, jobs, maintenance, queue));
   const reads = readContext(parts);
   opening.defer(startAgeing({ ...ledger, queue, log }));
+  const endWarmUp = warmUp(parts, reads, queue);
+  opening.defer(endWarmUp);
 
   const closing = opening.move();
   return {
@@ -138,6 +144,7 @@ export async function openPalace(options: PalaceOptions): Promise<Palace> {
       await Promise.all([queue.drain(), logstream.queue.drain()]);
     },
     abandon: () => {
+      endWarmUp();
       logstream.endWaits();
       return indexes.model.close();
     },
@@ -312,6 +319,18 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
     searches: new Searches(),
     settled: async (timeoutMs) => indexes.backlog()?.settled(timeoutMs),
   };
+}
+
+/** Starts the warm-up and returns a function that ends it. */
+function warmUp({ ledger, indexes, log }: Parts, reads: ReadContext, queue: WriteQueue): () => void {
+  const { reader } = ledger;
+  const isLoading = (): boolean => indexes.model.state.modelState === "loading";
+  return startWarmUp({
+    search: (query) => searchTool({ ...reads, reranker: () => undefined }, { query }, "auto"),
+    texts: () => reader.newestDrawers(undefined, WARM_UP_TEXTS).map(({ text }) => text),
+    isBusy: () => queue.depth > 0 || isLoading() || reader.pendingTexts(0, 1).length > 0,
+    log,
+  });
 }
 
 function status({ ledger, indexes, publicPalace, graph }: Parts, queue: WriteQueue): PalaceStatus {

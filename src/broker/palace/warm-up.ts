@@ -1,0 +1,63 @@
+/**
+ * Runs searches on its own when a broker has just started and is idle. A search takes twice as long until its code has run some dozens of
+ * times, in four threads.
+ */
+import type { Log } from "../../base/log.ts";
+
+export type WarmUpOptions = {
+  search: (query: string) => Promise<unknown>;
+  /** Returns texts of the palace whose words are searched; without any, there is nothing to warm up. */
+  texts: () => string[];
+  isBusy: () => boolean;
+  log: Log;
+};
+
+/** Pause after the start, so that the first requests come first. */
+const BEGIN_MS = 1_500;
+const SEARCHES = 60;
+/** Pause between two searches, plus a multiple of the last search's time, so that other searches are hardly delayed. */
+const REST_MS = 20;
+const REST_FACTOR = 2;
+const BUSY_MS = 250;
+/** Time after which a busy palace is not warmed up any more, because its own searches do that. */
+const GIVE_UP_MS = 60_000;
+const QUERY_WORDS = 9;
+
+/** Starts the warm-up and returns a function that ends it without waiting for a running search. */
+export function startWarmUp({ search, texts, isBusy, log }: WarmUpOptions): () => void {
+  const startedAt = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  let queries: string[] | undefined;
+  let stopped = false;
+  const next = (afterMs: number): void => {
+    if (!stopped) timer = setTimeout(() => void step(), afterMs).unref();
+  };
+  const step = async (): Promise<void> => {
+    if (performance.now() - startedAt > GIVE_UP_MS) return;
+    const begun = performance.now();
+    try {
+      if (isBusy()) return next(BUSY_MS);
+      queries ??= queriesFrom(texts());
+      const query = queries.pop();
+      if (query === undefined) return;
+      await search(query);
+    } catch (error) {
+      return void (stopped || log.debug("the search is not warmed up", { why: String(error) }));
+    }
+    next(REST_MS + REST_FACTOR * (performance.now() - begun));
+  };
+  next(BEGIN_MS);
+  return () => {
+    stopped = true;
+    clearTimeout(timer);
+  };
+}
+
+/** Makes queries of some words from the middle of each text, repeating the texts until there are enough. */
+function queriesFrom(texts: readonly string[]): string[] {
+  return Array.from({ length: texts.length === 0 ? 0 : SEARCHES }, (_, at) => {
+    const words = (texts[at % texts.length] ?? "").split(/\s+/u);
+    const start = Math.floor(words.length / 2) + Math.floor(at / texts.length) * QUERY_WORDS;
+    return words.slice(start % words.length, (start % words.length) + QUERY_WORDS).join(" ");
+  });
+}
