@@ -29,7 +29,7 @@ type ToolVerbParts<T extends ParseArgsOptionsConfig> = Pick<VerbParts<T>, "usage
   options: T;
   tool: ToolName;
   required?: readonly (keyof T & string)[];
-  /** Returns the arguments that are not an option's text; undefined for an option that is no argument. */
+  /** Returns further arguments, and undefined for an option that the tool does not take. */
   asked?: (values: Call<T>["values"], args: readonly string[]) => Answer | Promise<Answer>;
   /** Prints the answer. Returns the exit code. */
   show: (answer: Answer, call: Call<T>) => number;

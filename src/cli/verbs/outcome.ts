@@ -146,18 +146,15 @@ function describeDoor(report: OutcomeDoorReport | undefined): string {
 
 async function stats({ client, out }: Asked): Promise<number> {
   const held = await client.call("outcome.stats", {});
-  if (out.isJson) out.document(held);
-  else
-    out.table([
-      ...Object.entries(held.collections),
-      ["archived", held.archived],
-      ["conversations", held.conversations],
-      ...(held.helped ?? []).map(({ week, agent, shown, worked, partial, failed }) => [
-        `week of ${week}`,
-        `${agent}: ${shown} shown, ${worked} worked, ${partial} partial, ${failed} failed`,
-      ]),
-    ]);
-  return 0;
+  return out.answer(held, [
+    ...Object.entries(held.collections),
+    ["archived", held.archived],
+    ["conversations", held.conversations],
+    ...(held.helped ?? []).map(({ week, agent, shown, worked, partial, failed }) => [
+      `week of ${week}`,
+      `${agent}: ${shown} shown, ${worked} worked, ${partial} partial, ${failed} failed`,
+    ]),
+  ]);
 }
 
 async function turns({ client, first: conversation, out }: Asked): Promise<number> {
@@ -223,14 +220,13 @@ async function list({ client, first: collection, values, out }: Asked): Promise<
   const collections = collection === "" ? LISTED : [collection];
   const { memories } = await client.call("outcome.search", { collections, sort_by: by, limit: LISTED_MAX });
   const total = collections.reduce((sum, name) => sum + (held[name] ?? 0), 0);
-  if (out.isJson) out.document({ memories, total });
-  else
-    out.table(
-      memories.map(({ id, score: reached, uses, age, content }) => [
-        ...[id, Number(reached).toFixed(2), plural(Number(uses), "use"), String(age)],
-        shorten(content, TEXT_COLUMNS),
-      ]),
-    );
+  out.answer(
+    { memories, total },
+    memories.map(({ id, score: reached, uses, age, content }) => [
+      ...[id, Number(reached).toFixed(2), plural(Number(uses), "use"), String(age)],
+      shorten(content, TEXT_COLUMNS),
+    ]),
+  );
   if (total > memories.length) out.notice(`${memories.length} of ${total}; palace outcome list COLLECTION shows one`);
   return 0;
 }
@@ -263,9 +259,10 @@ async function forget({ client, first: id, out }: Asked): Promise<number> {
   if (done["success"] !== true)
     throw new PalaceError("PROTOCOL_BAD_PARAMS", `${id} was not taken out: ${String(done["error"])}`, "try again");
   const undo = out.spelled(undoCommand(PERSON, sinceMs, Date.now()));
-  if (out.isJson) out.document({ id, gone: true, undo });
-  else out.text(`${id} was taken out: ${shorten(text, TEXT_COLUMNS)}\nto bring it back: ${undo}`);
-  return 0;
+  return out.answer(
+    { id, gone: true, undo },
+    `${id} was taken out: ${shorten(text, TEXT_COLUMNS)}\nto bring it back: ${undo}`,
+  );
 }
 
 /** Returns the explanation of a memory. Errors: PROTOCOL_BAD_PARAMS. */
@@ -284,12 +281,10 @@ async function ingest({ client, first: file, values, out }: Asked): Promise<numb
     ...(size !== undefined && { size }),
     ...(overlap !== undefined && { overlap }),
   });
-  if (out.isJson) out.document(book);
-  else
-    out.text(
-      book.isNew ? `${book.title}: ${book.chunks} chunks` : `${book.title} is there already, and stays as it is`,
-    );
-  return 0;
+  return out.answer(
+    book,
+    book.isNew ? `${book.title}: ${book.chunks} chunks` : `${book.title} is there already, and stays as it is`,
+  );
 }
 
 /** Reads a number of characters; the broker checks its range. */
@@ -301,9 +296,10 @@ function countOf(values: Asked["values"], option: "chunk-size" | "chunk-overlap"
 
 async function books({ client, out }: Asked): Promise<number> {
   const held = await client.call("book.list", {});
-  if (out.isJson) out.document(held);
-  else out.table(held.books.map(({ title, source, at, chunks }) => [title, `${chunks} chunks`, at, source]));
-  return 0;
+  return out.answer(
+    held,
+    held.books.map(({ title, source, at, chunks }) => [title, `${chunks} chunks`, at, source]),
+  );
 }
 
 async function remove({ client, config, first: title, out }: Asked): Promise<number> {

@@ -56,9 +56,7 @@ type Asked = Pick<Call<{}>, "config" | "out">;
 async function report({ config, out }: Asked): Promise<number> {
   const found = await look(config);
   if (found === undefined) return tellAbsence(absence(config), out);
-  if (out.isJson) out.document(found.document);
-  else out.table(found.rows);
-  return 0;
+  return out.answer(found.document, found.rows);
 }
 
 async function watchStatus({ config, out }: Asked): Promise<number> {

@@ -32,8 +32,7 @@ everything. Over a bridge, and where the broker runs in a container, the command
     const isFar = !isPassedOn && config.endpoint !== undefined;
     const relay = isPassedOn ? await passOn(config.paths.bridgeSocketPath) : undefined;
     const url = relay === undefined ? link.url : atPort(link.url, relay);
-    if (out.isJson) out.document({ ...link, url });
-    else out.text(url);
+    out.answer({ ...link, url }, url);
     const { port } = new URL(url);
     const way = `from the machine with your browser: ssh -N -L ${port}:127.0.0.1:${port} USER@BROKER`;
     if (isFar) out.notice(`the page is at 127.0.0.1:${port} of the broker's machine; to reach it, ${way}`);
