@@ -1,5 +1,4 @@
 /** Defines the arguments of each part of `palace devbox`, and finds the stack's folder. Imported by the parts. */
-import { createInterface } from "node:readline/promises";
 import { PalaceError } from "../../base/errors.ts";
 import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";
 import type { Config } from "../../config/config.ts";
@@ -8,6 +7,7 @@ import type { Place, Watch } from "../../devbox/compose.ts";
 import { lostEngine } from "../../devbox/engine.ts";
 import { stackFolder } from "../../devbox/folder.ts";
 import { PACKAGE_ROOT } from "../executable.ts";
+import { askLine } from "../terminal/confirm.ts";
 import type { Output } from "../terminal/output.ts";
 
 export type DevboxCall = Readonly<{
@@ -68,18 +68,7 @@ export async function assertNamed(
   const hint = command(project);
   if (given === undefined && (!process.stdin.isTTY || !process.stderr.isTTY))
     throw new PalaceError("CONFIG_USAGE", "nobody can confirm it without a terminal; nothing was changed", hint);
-  const typed = given ?? (await askName(project));
+  const typed = given ?? (await askLine(`Type the project's name (${project}) to go on: `)).trim();
   if (typed !== project)
     throw new PalaceError("CONFIG_USAGE", `that is not the project's name, ${project}; nothing was changed`, hint);
-}
-
-async function askName(project: string): Promise<string> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return (await terminal.question(`Type the project's name (${project}) to go on: `)).trim();
-  } catch {
-    return "";
-  } finally {
-    terminal.close();
-  }
 }
