@@ -13,7 +13,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   devbox: 2_654,
   learning: 5_240,
   broker: 10_262,
-  cli: 13_659,
+  cli: 13_629,
   ui: 2_643,
 };
 

@@ -3,10 +3,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type AddressInfo, connect as connectSocket, createServer, type Server } from "node:net";
 import { isBridged } from "../../wire/client/bridge.ts";
-import { PalaceError } from "../../base/errors.ts";
 import { ROLES } from "../../protocol/spec.ts";
 import { brokerBox } from "../docker/owner.ts";
-import { defineVerb, options } from "../define-verb.ts";
+import { defineVerb, options, readChoice } from "../define-verb.ts";
 
 /** A program that opens links and has not failed by then has done it: some stay until the browser ends. */
 const OPENED_MS = 1_500;
@@ -23,9 +22,7 @@ everything. Over a bridge, and where the broker runs in a container, the command
   options: options("role= no-open"),
   forOwner: true,
   run: async ({ values, config, connect, out }) => {
-    const role = ROLES.find((one) => one === values.role);
-    if (values.role !== undefined && role === undefined)
-      throw new PalaceError("CONFIG_USAGE", `--role takes ${ROLES.join(", ")}`, "palace ui --help");
+    const role = readChoice(values.role, "role", ROLES, undefined);
     const client = await connect("palace ui");
     const link = await client.call("ui.link", role === undefined ? {} : { role });
     const isPassedOn = brokerBox(config) !== undefined || isBridged(config);
