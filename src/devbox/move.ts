@@ -2,12 +2,13 @@
  * Moves the stack to another project name: copies its volumes into new ones and compares them byte for byte. The old volumes stay. After a
  * kill the next `up` copies again.
  */
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import type Docker from "dockerode";
 import { faultPoint } from "../base/fault-point.ts";
-import { isRecord } from "../base/is-record.ts";
+import { readRecord } from "../base/parse-json.ts";
+import { readFolder } from "../base/read-folder.ts";
 import { PalaceError } from "../base/errors.ts";
 import { type Place, readStack, runCompose, type Stack, type Watch } from "./compose.ts";
 import { composeFailed } from "./failure.ts";
@@ -148,7 +149,7 @@ async function copyVolume({ engine, stack }: Here, source: string, target: strin
 /** Finds the first project, by name, that was started from this folder in this engine and has a memory. */
 async function earlierProject(here: Here): Promise<string | undefined> {
   const parent = join(here.state, "..");
-  for (const project of namesIn(parent)) {
+  for (const { name: project } of readFolder(parent) ?? []) {
     if (project === here.stack.project) continue;
     const note = readNote(join(parent, project));
     if (note?.engine !== here.engineId || !note.folders.map(real).includes(real(here.place.root))) continue;
@@ -180,18 +181,6 @@ async function wasStarted({ engine, stack }: Here): Promise<boolean> {
 
 /** Returns the project that a killed run was copying from. */
 function readMove(state: string): string | undefined {
-  try {
-    const value: unknown = JSON.parse(readFileSync(join(state, FILE), "utf8"));
-    return isRecord(value) && typeof value["from"] === "string" ? value["from"] : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).sort();
-  } catch {
-    return [];
-  }
+  const { from } = readRecord(join(state, FILE));
+  return typeof from === "string" ? from : undefined;
 }

@@ -1,6 +1,7 @@
 /** Status of the stack, for people and programs. Asks the engine, and the running containers for what only they know. Changes nothing. */
 import { join } from "node:path";
 import { isRecord } from "../base/is-record.ts";
+import { parseRecord } from "../base/parse-json.ts";
 import { within } from "../base/time-limit.ts";
 import { readStack, type Place, type Service } from "./compose.ts";
 import { type Counts, countCommand, parseCounts } from "./counts.ts";
@@ -147,13 +148,9 @@ async function lastBackup(
 }
 
 function backupMoments(text: string): number[] {
-  try {
-    const list: unknown = JSON.parse(text);
-    const made = isRecord(list) && Array.isArray(list["backups"]) ? (list["backups"] as unknown[]) : [];
-    return made.flatMap((one) => (isRecord(one) && typeof one["madeAtMs"] === "number" ? [one["madeAtMs"]] : []));
-  } catch {
-    return [];
-  }
+  const { backups } = parseRecord(text);
+  const made = Array.isArray(backups) ? (backups as unknown[]) : [];
+  return made.flatMap((one) => (isRecord(one) && typeof one["madeAtMs"] === "number" ? [one["madeAtMs"]] : []));
 }
 
 /** Returns the time in the name of a job or a snapshot. */

@@ -2,15 +2,15 @@
 
 /** Greatest number of lines of a wing's TypeScript. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
-  base: 2_233,
+  base: 2_243,
   protocol: 2_860,
   config: 1_581,
-  wire: 4_219,
+  wire: 4_206,
   memory: 19_958,
-  agents: 5_402,
+  agents: 5_318,
   mempalace: 8_948,
   feeders: 9_182,
-  devbox: 2_654,
+  devbox: 2_632,
   learning: 5_240,
   broker: 10_262,
   cli: 13_629,

@@ -2,7 +2,8 @@
  * Finds the rivals of our wiring before a verb says "wired". Each agent has a table with one row for each kind.
  * Imported by the verbs install and agents and by doctor.
  */
-import { readdirSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
+import { readFolder } from "../../../base/read-folder.ts";
 import type { AgentPlaces } from "../../../config/agents.ts";
 import type { AgentName, Launch } from "../agent-files.ts";
 import { findAgent } from "../detect.ts";
@@ -25,6 +26,7 @@ export function rivalsOf(
   cwd: string,
 ): Rival[] {
   const { version } = findAgent(agent, places);
+  const names = (folder: string): string[] => readFolder(folder)?.map(({ name }) => name) ?? [];
   const look = { places, launch, cwd, version, read, names, isFolder };
   return RIVALS[agent].flatMap(({ find }) => find(look));
 }
@@ -42,13 +44,5 @@ function isFolder(path: string): boolean {
     return statSync(path).isDirectory();
   } catch {
     return false;
-  }
-}
-
-function names(folder: string): string[] {
-  try {
-    return readdirSync(folder).sort();
-  } catch {
-    return [];
   }
 }
