@@ -5,7 +5,6 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import type Docker from "dockerode";
 import { faultPoint } from "../base/fault-point.ts";
 import { readRecord } from "../base/parse-json.ts";
 import { readFolder } from "../base/read-folder.ts";
@@ -15,7 +14,7 @@ import { composeFailed } from "./failure.ts";
 import { takeDown } from "./down.ts";
 import { boxesOf, type Engine, hasVolume } from "./engine.ts";
 import { type Note, readNote, writeState } from "./note.ts";
-import { runOneOff, sweepOneOffs } from "./one-off.ts";
+import { asRoot, runOneOff, sweepOneOffs } from "./one-off.ts";
 import { assertOurs, real } from "./owner.ts";
 
 export type Wanted = Readonly<{
@@ -123,20 +122,13 @@ export async function moveStack(here: Here, place: Place, before: Before, watch:
 
 async function copyVolume({ engine, stack }: Here, source: string, target: string): Promise<void> {
   const box = (await boxesOf(engine, stack.project)).find(({ service }) => service === "devbox");
-  const host: Docker.HostConfig = {
-    Mounts: [
-      { Type: "volume", Source: source, Target: "/from", ReadOnly: true },
-      { Type: "volume", Source: target, Target: "/to" },
-    ],
-    ...{ NetworkMode: "none", Init: true, ReadonlyRootfs: true },
-    ...{
-      CapDrop: ["ALL"],
-      CapAdd: ["DAC_OVERRIDE", "CHOWN", "FOWNER", "FSETID"],
-      SecurityOpt: ["no-new-privileges:true"],
-    },
-  };
-  const program = { imageId: box?.imageId ?? stack.images.devbox, command: ["bash", "-c", COPY], user: "0:0", host };
-  const { code, said } = await runOneOff(engine, stack.project, { ...program, stdout: new PassThrough().resume() });
+  const mounts = [
+    { Type: "volume", Source: source, Target: "/from", ReadOnly: true } as const,
+    { Type: "volume", Source: target, Target: "/to" } as const,
+  ];
+  const root = asRoot(box?.imageId ?? stack.images.devbox, mounts, ["DAC_OVERRIDE", "CHOWN", "FOWNER", "FSETID"]);
+  const program = { ...root, command: ["bash", "-c", COPY], stdout: new PassThrough().resume() };
+  const { code, said } = await runOneOff(engine, stack.project, program);
   if (code === 0) return;
   const [line = ""] = said.split("\n").slice(-1);
   throw new PalaceError(

@@ -10,7 +10,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   agents: 5_318,
   mempalace: 8_948,
   feeders: 9_182,
-  devbox: 2_632,
+  devbox: 2_593,
   learning: 5_240,
   broker: 10_262,
   cli: 13_629,
