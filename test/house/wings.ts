@@ -5,7 +5,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   base: 2_243,
   protocol: 2_860,
   config: 1_581,
-  wire: 4_206,
+  wire: 4_203,
   memory: 19_958,
   agents: 5_318,
   mempalace: 8_948,
@@ -13,7 +13,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   devbox: 2_593,
   learning: 5_240,
   broker: 10_262,
-  cli: 13_629,
+  cli: 13_578,
   ui: 2_643,
 };
 
@@ -21,6 +21,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
 export const FACES: Readonly<Record<string, readonly string[]>> = {
   wire: [
     "bridge/authorized-keys",
+    "bridge/channel",
     "bridge/docker-exec",
     "bridge/docker-setup",
     "bridge/end-resident",

@@ -1,6 +1,6 @@
 /** `palace outcome` lists memories that learn from outcomes, explains their scores, and records a person's judgment. */
 import { resolve } from "node:path";
-import { type Client, connectClient } from "../../wire/client/client.ts";
+import type { Client } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { armFault } from "../../base/fault-point.ts";
 import { PERSON } from "../../protocol/agent-name.ts";
@@ -10,7 +10,7 @@ import type { MemoryTold } from "../../protocol/outcome.ts";
 import type { JsonObject, OutcomeDoorReport } from "../../protocol/spec.ts";
 import { undoCommand } from "../terminal/drawer.ts";
 import { type Output, plural, shorten } from "../terminal/output.ts";
-import { defineVerb, options, usageError } from "../define-verb.ts";
+import { type Call, defineVerb, options, usageError } from "../define-verb.ts";
 
 const USAGE = `palace outcome stats
 palace outcome why ID
@@ -44,6 +44,8 @@ Memory that learns from outcomes (docs/how-to/learning.md).
   door   shows Roampal's HTTP API at its port. --local: programs of your own need no token there, because Roampal's hooks, plugins and MCP
          server cannot send one; this is permanent, and opens port 27182 if no port was set. --off: every program needs a token again`;
 
+const OPTIONS = options("title= sort= profile= dry-run chunk-size= chunk-overlap= local off");
+
 /** Name in the journal, which `palace history undo --client` accepts. */
 const IMPORTER = "palace outcome import";
 
@@ -52,16 +54,7 @@ type Asked = {
   config: Config;
   first: string;
   second: string;
-  values: {
-    title?: string;
-    sort?: string;
-    profile?: string;
-    "dry-run"?: boolean;
-    "chunk-size"?: string;
-    "chunk-overlap"?: string;
-    local?: boolean;
-    off?: boolean;
-  };
+  values: Call<typeof OPTIONS>["values"];
   out: Output;
 };
 
@@ -106,11 +99,11 @@ const TELLINGS = ["worked", "failed", "partial"];
 
 export const verb = defineVerb({
   usage: USAGE,
-  options: options("title= sort= profile= dry-run chunk-size= chunk-overlap= local off"),
+  options: OPTIONS,
   args: [1, 3],
   place: ({ args: [what] }) => (what === "ingest" || what === "import" || what === "door" ? "anew" : "there"),
   forOwner: true,
-  run: async ({ args: [what = "", ...rest], values, config, out }) => {
+  run: async ({ args: [what = "", ...rest], values, config, connect, out }) => {
     const [least = 0, most = 0, run] = (Object.hasOwn(CALLS, what) ? CALLS[what] : undefined) ?? [];
     if (run === undefined) throw usageError(USAGE, `there is no ${what}`);
     if (rest.length < least || rest.length > most)
@@ -120,9 +113,8 @@ export const verb = defineVerb({
         throw usageError(USAGE, `${what} takes no --${option}`);
     if (what === "door") return door({ config, values, out, first: "", second: "" });
     const named = { score: PERSON, forget: PERSON, import: IMPORTER }[what] ?? config.agentName ?? PERSON;
-    const client = await connectClient({ config, agent: named, start: "auto" });
     const [first = "", second = ""] = rest;
-    return run({ client, config, first, second, values, out }).finally(() => client.close());
+    return run({ client: await connect(named), config, first, second, values, out });
   },
 });
 
