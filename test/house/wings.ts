@@ -5,15 +5,15 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   base: 2_243,
   protocol: 2_860,
   config: 1_581,
-  wire: 4_203,
+  wire: 4_209,
   memory: 19_958,
-  agents: 5_318,
+  agents: 5_311,
   mempalace: 8_948,
   feeders: 9_182,
   devbox: 2_593,
   learning: 5_240,
   broker: 10_262,
-  cli: 13_578,
+  cli: 13_553,
   ui: 2_643,
 };
 

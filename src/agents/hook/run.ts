@@ -25,7 +25,7 @@ import type { Turn } from "../turn.ts";
 import { dropNote, keepNote, keptNote } from "../session-note.ts";
 import { wakeUpText } from "../wake-up.ts";
 import { saveSettings } from "./save-settings.ts";
-import { type Scene, type Values, withClient } from "./scene.ts";
+import { type Scene, type Values, withHookClient } from "./scene.ts";
 import { readJsonObject } from "./stdin-object.ts";
 
 /** Time reserved to write the answer. */
@@ -131,7 +131,7 @@ async function wakeUp(scene: Scene, { session, resumed, cwd = "" }: Values): Pro
   const names = projectNames(cwd, config.model.userHome);
   // In a diary's wing, the project's name follows `wing_`.
   const project = names.flatMap((name) => [name, `wing_${name}`]);
-  const text = (await withClient(scene, (client) => wakeUpText({ config, settings, client, project }))) ?? "";
+  const text = (await withHookClient(scene, (client) => wakeUpText({ config, settings, client, project }))) ?? "";
   if (session !== undefined && text !== "") keepNote(config, "wake-up", session, text);
   return text;
 }
@@ -162,7 +162,7 @@ async function tell(
     ]);
     return { ...beside, drawers };
   };
-  return withClient(scene, ask, isRecalling ? projectNames(turn.cwd, scene.config.model.userHome) : []);
+  return withHookClient(scene, ask, isRecalling ? projectNames(turn.cwd, scene.config.model.userHome) : []);
 }
 
 /**
@@ -196,7 +196,7 @@ async function keep(scene: Timed, turn: Turn, say: () => Exchange | Promise<Exch
   const [said, key, atMs] = [Promise.resolve(say()), newKey(), Date.now()];
   // The code that awaits `said` below handles a rejection. Until then, this handler keeps it from being unhandled.
   said.catch(() => {});
-  const offer = withClient(scene, async (client) => {
+  const offer = withHookClient(scene, async (client) => {
     const exchange = await said;
     const owed = judge === undefined ? null : await owedScore(client, turn, exchange.user);
     await keepExchange(client, turn, exchange, key);
@@ -230,7 +230,7 @@ async function judge(scene: Scene, { session = "" }: Values): Promise<string> {
   if (owed === undefined) return "";
   const judgment = await askJudge(settings, owed);
   const turn = { conversation: session, cwd: "" };
-  const judged = await withClient(scene, (client: Client) => keepJudgment(client, turn, owed, judgment));
+  const judged = await withHookClient(scene, (client: Client) => keepJudgment(client, turn, owed, judgment));
   scene.log(`${settings.model} has judged ${judged ?? 0} of ${session}`);
   return "";
 }

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Client, connectClient } from "../../wire/client/client.ts";
+import { type Client, withClient } from "../../wire/client/client.ts";
 import { readBrokerFile } from "../../wire/client/discover.ts";
 import { ensureBroker } from "../../wire/client/start.ts";
 import { stopBroker } from "../../wire/client/stop.ts";
@@ -85,23 +85,16 @@ function isolate(env: Env, folder: string): Env {
   };
 }
 
-async function show(config: Config, env: Env, folder: string, out: Output, signal: AbortSignal): Promise<object> {
-  const client = await connectClient({ config, agent: "palace demo", start: "never" });
-  try {
+function show(config: Config, env: Env, folder: string, out: Output, signal: AbortSignal): Promise<object> {
+  return withClient({ config, agent: "palace demo", start: "never" }, async (client) => {
     const project = join(folder, "harbour");
-    const filed = await fileDocuments(config, client, project, out, signal);
+    const { report, ms } = await fileDocuments(config, client, project, out, signal);
     say(out, "Searching by words and by meaning");
-    const answers: Answer[] = [];
-    for (const question of DEMO_QUESTIONS) answers.push(await ask(config, client, question, out));
+    const searches: Answer[] = [];
+    for (const question of DEMO_QUESTIONS) searches.push(await ask(config, client, question, out));
     const agents = await letAgentsMeet(env, out, signal);
-    return {
-      filed: { files: filed.report.filed, drawers: filed.report.drawers, ms: filed.ms },
-      searches: answers,
-      agents,
-    };
-  } finally {
-    client.close();
-  }
+    return { filed: { files: report.filed, drawers: report.drawers, ms }, searches, agents };
+  });
 }
 
 async function fileDocuments(

@@ -109,6 +109,12 @@ export async function connectClient({ config, agent, start, project = [] }: Conn
   };
 }
 
+/** Connects, passes the client to `use`, and closes it afterwards. Errors: those of connecting, and of `use`. */
+export async function withClient<T>(options: ConnectOptions, use: (client: Client) => Promise<T>): Promise<T> {
+  const client = await connectClient(options);
+  return use(client).finally(() => client.close());
+}
+
 function noAnswer(method: string, timeoutMs: number): PalaceError {
   const message = `${method} got no answer within ${timeoutMs / 1000} s`;
   return new PalaceError("TRANSPORT_TIMEOUT", message, "run `palace status`");
