@@ -5,7 +5,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   base: 2_243,
   protocol: 2_860,
   config: 1_581,
-  wire: 4_197,
+  wire: 4_194,
   memory: 19_958,
   agents: 5_311,
   mempalace: 8_948,
@@ -13,7 +13,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   devbox: 2_593,
   learning: 5_240,
   broker: 10_262,
-  cli: 13_539,
+  cli: 13_530,
   ui: 2_643,
 };
 
