@@ -3,11 +3,12 @@
  * a compacted session, whose agent no longer sees what it was shown. Used by `palace hook`.
  */
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Config } from "../config/config.ts";
 import { writeFileAtomic } from "../base/atomic-file.ts";
 import { removeOld } from "../base/old-files.ts";
+import { readText } from "../base/regular-file.ts";
 
 const KEPT_MAX_MS = 30 * 24 * 3_600_000;
 
@@ -27,11 +28,7 @@ export function keepNote(config: Config, kind: Kind, session: string, text = "")
 
 /** Returns the note's text; undefined if the session has none, or only an old one. */
 export function keptNote(config: Config, kind: Kind, session: string): string | undefined {
-  try {
-    return readFileSync(fileOf(config, kind, session), "utf8");
-  } catch {
-    return undefined;
-  }
+  return readText(fileOf(config, kind, session));
 }
 
 /** Removes a note. Never throws: showing a memory a second time does no harm. */

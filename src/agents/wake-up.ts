@@ -3,11 +3,11 @@
  * It is made once per session and stored, so that a host which does not store it gets the same bytes when the session
  * is resumed. Used by `palace hook`.
  */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "../wire/client/client.ts";
 import type { Config } from "../config/config.ts";
 import type { HarnessSettings } from "../config/harness.ts";
+import { readText } from "../base/regular-file.ts";
 import { fence } from "./fence.ts";
 
 /** Matches the answer for an empty palace. */
@@ -26,9 +26,5 @@ export async function wakeUpText({ config, settings, client, project }: WakeUp):
 }
 
 function identity({ paths }: Config): string {
-  try {
-    return readFileSync(join(paths.settingsDir, "identity.txt"), "utf8").trim().slice(0, IDENTITY_MAX_CHARS);
-  } catch {
-    return "";
-  }
+  return (readText(join(paths.settingsDir, "identity.txt")) ?? "").trim().slice(0, IDENTITY_MAX_CHARS);
 }

@@ -14,6 +14,15 @@ export function readRegularFile(path: string): Buffer {
   }
 }
 
+/** Returns a file's text; undefined if it cannot be read, or is a pipe, a socket or a device. */
+export function readText(path: string): string | undefined {
+  try {
+    return readRegularFile(path).toString("utf8");
+  } catch {
+    return undefined;
+  }
+}
+
 /** Returns the beginning of a file as text. Errors: the file system's; ENOTREG for anything but a file. */
 export function readHead(path: string, maxBytes: number): string {
   return readPart(path, maxBytes, () => 0);

@@ -2,18 +2,18 @@
 
 /** Greatest number of lines of a wing's TypeScript. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
-  base: 2_243,
+  base: 2_252,
   protocol: 2_860,
   config: 1_581,
-  wire: 4_194,
+  wire: 4_191,
   memory: 19_958,
-  agents: 5_311,
+  agents: 5_293,
   mempalace: 8_948,
   feeders: 9_182,
-  devbox: 2_593,
+  devbox: 2_585,
   learning: 5_240,
   broker: 10_262,
-  cli: 13_530,
+  cli: 13_523,
   ui: 2_643,
 };
 

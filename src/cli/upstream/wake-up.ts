@@ -1,7 +1,7 @@
 /** `mempalace wake-up` prints who the agent is (L0, the user's file) and what matters most (L1, from the palace). */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
+import { readText } from "../../base/regular-file.ts";
 import { hasPalace } from "../terminal/place.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
@@ -25,9 +25,5 @@ Prints what an agent should know at the start of a session: identity.txt and the
 });
 
 function identity({ paths }: Config): string {
-  try {
-    return readFileSync(join(paths.settingsDir, "identity.txt"), "utf8").trim();
-  } catch {
-    return NO_IDENTITY;
-  }
+  return readText(join(paths.settingsDir, "identity.txt"))?.trim() ?? NO_IDENTITY;
 }

@@ -4,10 +4,10 @@
  */
 import { statSync } from "node:fs";
 import { readFolder } from "../../../base/read-folder.ts";
+import { readText } from "../../../base/regular-file.ts";
 import type { AgentPlaces } from "../../../config/agents.ts";
 import type { AgentName, Launch } from "../agent-files.ts";
 import { findAgent } from "../detect.ts";
-import { contentOf } from "../files.ts";
 import { CLAUDE_ROWS } from "./claude-code.ts";
 import { OPENCODE_ROWS } from "./opencode.ts";
 import { PI_ROWS } from "./pi.ts";
@@ -27,16 +27,8 @@ export function rivalsOf(
 ): Rival[] {
   const { version } = findAgent(agent, places);
   const names = (folder: string): string[] => readFolder(folder)?.map(({ name }) => name) ?? [];
-  const look = { places, launch, cwd, version, read, names, isFolder };
+  const look = { places, launch, cwd, version, read: readText, names, isFolder };
   return RIVALS[agent].flatMap(({ find }) => find(look));
-}
-
-function read(path: string): string | undefined {
-  try {
-    return contentOf(path)?.toString("utf8");
-  } catch {
-    return undefined;
-  }
 }
 
 function isFolder(path: string): boolean {
