@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import type { Client } from "../wire/client/client.ts";
-import { isRecord } from "../base/is-record.ts";
+import { parseRecord } from "../base/parse-json.ts";
 import { CONVERSATION_ID_MAX, SAID_MAX, SIGNALS_MAX } from "../protocol/limits.ts";
 import { isHostSignal, type OwedScore } from "../protocol/outcome.ts";
 import { IDEMPOTENCY_META } from "../protocol/headers.ts";
@@ -93,16 +93,10 @@ export async function keepJudgment(
  * version's unknown signals are dropped, so that the exchange is stored anyway.
  */
 export function readTurn(text: string): Exchange & Readonly<Record<"prompt" | "cwd", string>> {
+  const { prompt, user, assistant, cwd, signals } = parseRecord(text);
   const word = (value: unknown): string => (typeof value === "string" ? value : "");
-  try {
-    const value: unknown = JSON.parse(text);
-    const given = isRecord(value) ? value : {};
-    const { prompt, user, assistant, cwd, signals } = given;
-    const known = Array.isArray(signals) ? signals.filter(isHostSignal).slice(0, SIGNALS_MAX) : [];
-    return { prompt: word(prompt), user: word(user), assistant: word(assistant), cwd: word(cwd), signals: known };
-  } catch {
-    return { prompt: "", user: "", assistant: "", cwd: "", signals: [] };
-  }
+  const known = Array.isArray(signals) ? signals.filter(isHostSignal).slice(0, SIGNALS_MAX) : [];
+  return { prompt: word(prompt), user: word(user), assistant: word(assistant), cwd: word(cwd), signals: known };
 }
 
 function idOf({ conversation }: Turn): string {

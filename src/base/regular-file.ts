@@ -14,13 +14,32 @@ export function readRegularFile(path: string): Buffer {
   }
 }
 
+/** Returns a file's text; undefined if it cannot be read, or is a pipe, a socket or a device. */
+export function readText(path: string): string | undefined {
+  try {
+    return readRegularFile(path).toString("utf8");
+  } catch {
+    return undefined;
+  }
+}
+
 /** Returns the beginning of a file as text. Errors: the file system's; ENOTREG for anything but a file. */
 export function readHead(path: string, maxBytes: number): string {
+  return readPart(path, maxBytes, () => 0);
+}
+
+/** Returns the end of a file as text. Errors: as readHead. */
+export function readTail(path: string, maxBytes: number): string {
+  return readPart(path, maxBytes, (size) => Math.max(size - maxBytes, 0));
+}
+
+function readPart(path: string, maxBytes: number, from: (size: number) => number): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    if (!fstatSync(file).isFile()) throw notRegular(path);
+    const stat = fstatSync(file);
+    if (!stat.isFile()) throw notRegular(path);
     const bytes = Buffer.alloc(maxBytes);
-    return bytes.toString("utf8", 0, readSync(file, bytes));
+    return bytes.toString("utf8", 0, readSync(file, bytes, 0, maxBytes, from(stat.size)));
   } finally {
     closeSync(file);
   }

@@ -217,6 +217,20 @@ export function hasFlag(argv: readonly string[], ...flags: readonly string[]): b
   return (end < 0 ? argv : argv.slice(0, end)).some((word) => flags.includes(word));
 }
 
+/** Reads an option that takes one of `words`; `usual` without it. Errors: CONFIG_USAGE. */
+export function readChoice<T extends string, U>(
+  value: string | undefined,
+  name: string,
+  words: readonly T[],
+  usual: U,
+): T | U {
+  if (value === undefined) return usual;
+  const word = words.find((one) => one === value);
+  if (word !== undefined) return word;
+  const hint = typeof usual === "string" ? `leave it out for ${usual}` : "leave it out";
+  throw new PalaceError("CONFIG_USAGE", `--${name} takes ${words.join(", ")}, not ${value}`, hint);
+}
+
 /** Reads a whole-number option of at least `min`. Errors: CONFIG_USAGE. */
 export function readCount(value: string | undefined, name: string, fallback: number, min = 0): number {
   if (value === undefined) return fallback;

@@ -2,6 +2,7 @@
 import { type Client, connectClient } from "../wire/client/client.ts";
 import type { CommandCall } from "../wire/client/command-offline.ts";
 import { PalaceError } from "../base/errors.ts";
+import { newKey } from "../base/ids.ts";
 import type { Json, JsonObject } from "../protocol/spec.ts";
 import { findTool, TOOL_PREFIX } from "../protocol/tools/table.ts";
 import { nearestWord } from "../base/nearest.ts";
@@ -29,6 +30,13 @@ async function spool(call: CommandCall, away: PalaceError): Promise<Json> {
     import("../broker/tools/offline.ts"),
   ]);
   return spoolCall(call, { away, rules: OFFLINE_RULES });
+}
+
+/** Makes a write for a person. Errors: as callOrSpool; PROTOCOL_BAD_PARAMS with `hint` if the tool refuses it. */
+export async function writeOrSpool(call: Omit<CommandCall, "key">, hint: string): Promise<JsonObject> {
+  const done = (await callOrSpool({ ...call, key: newKey() })) as JsonObject;
+  if (isRefusal(done)) throw new PalaceError("PROTOCOL_BAD_PARAMS", String(done["error"]), hint);
+  return done;
 }
 
 function asKnown(error: unknown): PalaceError {

@@ -98,16 +98,13 @@ export async function boxesOf(engine: Engine, project: string): Promise<Box[]> {
 }
 
 export async function hasVolume(engine: Engine, name: string): Promise<boolean> {
-  try {
-    await engine.getVolume(name).inspect();
-    return true;
-  } catch (error) {
-    if (statusOf(error) === 404) return false;
-    throw error;
-  }
+  return (await unlessMissing(engine.getVolume(name).inspect())) !== undefined;
 }
 
-/** Returns the HTTP status of an engine's refusal. */
-export function statusOf(error: unknown): number | undefined {
-  return (error as { statusCode?: number }).statusCode;
+/** Returns the engine's answer; undefined if what was asked for does not exist. */
+export function unlessMissing<T>(asked: Promise<T>): Promise<T | undefined> {
+  return asked.catch((error: { statusCode?: number }) => {
+    if (error.statusCode === 404) return undefined;
+    throw error;
+  });
 }

@@ -1,10 +1,11 @@
 /** Makes git in the devbox work as on the host: with the host's identity, and in a worktree. */
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
 import type { Env } from "../config/env.ts";
 import { realPath } from "../base/real-path.ts";
+import { readText } from "../base/regular-file.ts";
 import { quoted } from "../base/shell-word.ts";
 import { boxesOf, type Engine } from "./engine.ts";
 import { askInside } from "./one-off.ts";
@@ -70,7 +71,7 @@ export function gitFolderOf(workspace: string): GitFolder | undefined {
   if (link === undefined || own === undefined || basename(dirname(own)) !== "worktrees") return undefined;
   const source = dirname(dirname(own));
   const named = (file: string): string | undefined => {
-    const text = textOf(join(own, file))?.trim();
+    const text = readText(join(own, file))?.trim();
     return text === undefined || text === "" ? undefined : realPath(resolve(own, text));
   };
   const isOurs = named("gitdir") === realPath(join(workspace, ".git")) && named("commondir") === source;
@@ -88,14 +89,14 @@ export function gitObstacle(workspace: string): string | undefined {
   const own = link === undefined ? undefined : realPath(resolve(workspace, link));
   if (folder !== undefined || own === undefined || isInside(workspace, own)) return undefined;
   // Git would look for a submodule's work tree beside its folder, not in /workspace.
-  return /^\s*worktree\s*=/m.test(textOf(join(own, "config")) ?? "")
+  return /^\s*worktree\s*=/m.test(readText(join(own, "config")) ?? "")
     ? "git will not work in the devbox: the workspace is a submodule; use the folder of the repository around it as workspace"
     : `git will not work in the devbox: ${own} is not a worktree's folder that git made for this workspace, so it is not mounted; git -C ${quoted(workspace)} worktree repair may help`;
 }
 
 /** Returns the path that a workspace's `.git` names, if `.git` is a file. */
 function linkOf(workspace: string): string | undefined {
-  return /^gitdir: (.+)$/m.exec(textOf(join(workspace, ".git")) ?? "")?.[1];
+  return /^gitdir: (.+)$/m.exec(readText(join(workspace, ".git")) ?? "")?.[1];
 }
 
 function isInside(workspace: string, path: string): boolean {
@@ -113,13 +114,4 @@ export function gitVariables(folder: GitFolder | undefined): Record<"DEVBOX_GIT_
 export function keepGitFolder(root: string, folder: GitFolder | undefined): void {
   const values = Object.entries(gitVariables(folder));
   writeSettings(root, Object.fromEntries(values.filter(([name, value]) => value !== "" || hasSetting(root, name))));
-}
-
-/** Returns the text of a file; undefined if it is a folder or unreadable. */
-function textOf(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return undefined;
-  }
 }

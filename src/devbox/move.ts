@@ -2,19 +2,19 @@
  * Moves the stack to another project name: copies its volumes into new ones and compares them byte for byte. The old volumes stay. After a
  * kill the next `up` copies again.
  */
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import type Docker from "dockerode";
 import { faultPoint } from "../base/fault-point.ts";
-import { isRecord } from "../base/is-record.ts";
+import { readRecord } from "../base/parse-json.ts";
+import { readFolder } from "../base/read-folder.ts";
 import { PalaceError } from "../base/errors.ts";
 import { type Place, readStack, runCompose, type Stack, type Watch } from "./compose.ts";
 import { composeFailed } from "./failure.ts";
 import { takeDown } from "./down.ts";
 import { boxesOf, type Engine, hasVolume } from "./engine.ts";
 import { type Note, readNote, writeState } from "./note.ts";
-import { runOneOff, sweepOneOffs } from "./one-off.ts";
+import { asRoot, runOneOff, sweepOneOffs } from "./one-off.ts";
 import { assertOurs, real } from "./owner.ts";
 
 export type Wanted = Readonly<{
@@ -122,20 +122,13 @@ export async function moveStack(here: Here, place: Place, before: Before, watch:
 
 async function copyVolume({ engine, stack }: Here, source: string, target: string): Promise<void> {
   const box = (await boxesOf(engine, stack.project)).find(({ service }) => service === "devbox");
-  const host: Docker.HostConfig = {
-    Mounts: [
-      { Type: "volume", Source: source, Target: "/from", ReadOnly: true },
-      { Type: "volume", Source: target, Target: "/to" },
-    ],
-    ...{ NetworkMode: "none", Init: true, ReadonlyRootfs: true },
-    ...{
-      CapDrop: ["ALL"],
-      CapAdd: ["DAC_OVERRIDE", "CHOWN", "FOWNER", "FSETID"],
-      SecurityOpt: ["no-new-privileges:true"],
-    },
-  };
-  const program = { imageId: box?.imageId ?? stack.images.devbox, command: ["bash", "-c", COPY], user: "0:0", host };
-  const { code, said } = await runOneOff(engine, stack.project, { ...program, stdout: new PassThrough().resume() });
+  const mounts = [
+    { Type: "volume", Source: source, Target: "/from", ReadOnly: true } as const,
+    { Type: "volume", Source: target, Target: "/to" } as const,
+  ];
+  const root = asRoot(box?.imageId ?? stack.images.devbox, mounts, ["DAC_OVERRIDE", "CHOWN", "FOWNER", "FSETID"]);
+  const program = { ...root, command: ["bash", "-c", COPY], stdout: new PassThrough().resume() };
+  const { code, said } = await runOneOff(engine, stack.project, program);
   if (code === 0) return;
   const [line = ""] = said.split("\n").slice(-1);
   throw new PalaceError(
@@ -148,7 +141,7 @@ async function copyVolume({ engine, stack }: Here, source: string, target: strin
 /** Finds the first project, by name, that was started from this folder in this engine and has a memory. */
 async function earlierProject(here: Here): Promise<string | undefined> {
   const parent = join(here.state, "..");
-  for (const project of namesIn(parent)) {
+  for (const { name: project } of readFolder(parent) ?? []) {
     if (project === here.stack.project) continue;
     const note = readNote(join(parent, project));
     if (note?.engine !== here.engineId || !note.folders.map(real).includes(real(here.place.root))) continue;
@@ -180,18 +173,6 @@ async function wasStarted({ engine, stack }: Here): Promise<boolean> {
 
 /** Returns the project that a killed run was copying from. */
 function readMove(state: string): string | undefined {
-  try {
-    const value: unknown = JSON.parse(readFileSync(join(state, FILE), "utf8"));
-    return isRecord(value) && typeof value["from"] === "string" ? value["from"] : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).sort();
-  } catch {
-    return [];
-  }
+  const { from } = readRecord(join(state, FILE));
+  return typeof from === "string" ? from : undefined;
 }

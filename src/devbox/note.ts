@@ -2,10 +2,10 @@
  * Note of a stack's owner and workspace, for the time when it has no containers to ask. The note is in our state folder and never in a
  * volume's label: when labels change, compose offers to replace the volume by an empty one.
  */
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { writeFileAtomic } from "../base/atomic-file.ts";
-import { isRecord } from "../base/is-record.ts";
+import { readRecord } from "../base/parse-json.ts";
 import { unwritable } from "../base/state-files.ts";
 
 export type Note = Readonly<{
@@ -22,17 +22,9 @@ export function stateFolder(stateDir: string, project: string): string {
 }
 
 export function readNote(folder: string): Note | undefined {
-  try {
-    const value: unknown = JSON.parse(readFileSync(join(folder, "stack.json"), "utf8"));
-    if (!isRecord(value) || !Array.isArray(value["folders"])) return undefined;
-    return {
-      folders: value["folders"].map(String),
-      workspace: String(value["workspace"] ?? ""),
-      engine: String(value["engine"] ?? ""),
-    };
-  } catch {
-    return undefined;
-  }
+  const { folders, workspace = "", engine = "" } = readRecord(join(folder, "stack.json"));
+  if (!Array.isArray(folders)) return undefined;
+  return { folders: folders.map(String), workspace: String(workspace), engine: String(engine) };
 }
 
 /** Writes a state file. Errors: STORE_DISK_FULL, STORE_READ_ONLY. */

@@ -25,6 +25,16 @@ export type Ended = Readonly<{ code: number; said: string }>;
 const LABEL = "palace-devbox.one-off";
 const SAID_MAX = 16_384;
 
+/** Returns options for a program that runs as root, without a network, and with these capabilities only. */
+export function asRoot(
+  imageId: string,
+  mounts: NonNullable<Docker.HostConfig["Mounts"]>,
+  capabilities: string[],
+): Pick<Program, "imageId" | "user" | "host"> {
+  const shut = { NetworkMode: "none", Init: true, ReadonlyRootfs: true, SecurityOpt: ["no-new-privileges:true"] };
+  return { imageId, user: "0:0", host: { Mounts: mounts, ...shut, CapDrop: ["ALL"], CapAdd: capabilities } };
+}
+
 /** Runs the program to its end and returns its exit code and the end of its stderr. Ends `stdout`. */
 export async function runOneOff(engine: Engine, project: string, program: Program): Promise<Ended> {
   const { imageId, command, env = [], user, host, stdin, stdout } = program;
@@ -83,6 +93,13 @@ export async function askInside(engine: Engine, containerId: string, command: re
   const { ExitCode } = await exec.inspect();
   if (ExitCode === 0) return text();
   throw lookFailed(heard.text(), ExitCode);
+}
+
+/** Returns the size of a folder in a running container, bytes; undefined if it cannot be measured. Errors: as askInside. */
+export async function sizeInside(engine: Engine, containerId: string, path: string): Promise<number | undefined> {
+  const said = await askInside(engine, containerId, ["sh", "-c", `du -sk ${path} 2>/dev/null || true`]);
+  const kilobytes = Number.parseInt(said, 10);
+  return Number.isNaN(kilobytes) ? undefined : kilobytes * 1024;
 }
 
 function collector(): { stdout: PassThrough; text: () => string } {

@@ -3,23 +3,14 @@
  * here. `home.tar` is the home, with the hash of every file in `home.json`. `snapshot.json` is written last: only a complete folder has it.
  */
 import { createHash } from "node:crypto";
-import {
-  createReadStream,
-  createWriteStream,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-} from "node:fs";
+import { createReadStream, createWriteStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { Transform } from "node:stream";
 import { finished } from "node:stream/promises";
-import type Docker from "dockerode";
 import { isRecord } from "../base/is-record.ts";
 import { readRecord } from "../base/parse-json.ts";
+import { readFolder } from "../base/read-folder.ts";
 import { makeDraft, removeDrafts } from "../memory/backup/draft.ts";
 import { unpackVerified } from "../memory/backup/verify.ts";
 import { PalaceError } from "../base/errors.ts";
@@ -27,7 +18,7 @@ import { type Counts, countCommand, parseCounts } from "./counts.ts";
 import { boxesOf, type Engine } from "./engine.ts";
 import { HOME, type HomeTree, parseTree, treeCommand } from "./home-tree.ts";
 import { writeState } from "./note.ts";
-import { askOneOff, type Program, runOneOff } from "./one-off.ts";
+import { askOneOff, asRoot, type Program, runOneOff } from "./one-off.ts";
 
 export type Source = Readonly<{
   engine: Engine;
@@ -111,16 +102,14 @@ export async function restoreHome(source: Source, folder: string, paths: readonl
 
 /** Returns the names of complete snapshots, newest last. */
 export function snapshotsIn(parent: string): string[] {
-  if (!existsSync(parent)) return [];
-  return readdirSync(parent)
-    .filter((name) => existsSync(join(parent, name, "snapshot.json")))
-    .sort();
+  const names = (readFolder(parent) ?? []).map(({ name }) => name);
+  return names.filter((name) => existsSync(join(parent, name, "snapshot.json")));
 }
 
 /** Removes all snapshots but the newest `keep`, and the remains of killed runs. */
 export function removeOldSnapshots(parent: string, keep: number): void {
   const kept = new Set(snapshotsIn(parent).slice(-keep));
-  for (const name of existsSync(parent) ? readdirSync(parent) : [])
+  for (const { name } of readFolder(parent) ?? [])
     if (!kept.has(name)) rmSync(join(parent, name), { recursive: true, force: true });
 }
 
@@ -142,23 +131,13 @@ async function besideChroma({ engine, project }: Source): Promise<string> {
   return Object.keys(NetworkSettings.Networks)[0] ?? "none";
 }
 
-/** Returns options for a program that runs as root with few capabilities: it may read any file of the home, and write only to restore. */
+/** Returns options for a program that may read any file of the home, and write only to restore. */
 function besideHome(
   { data, devbox }: Pick<Source, "data" | "devbox">,
   isReading: boolean,
 ): Omit<Program, "command" | "stdout"> {
-  const host: Docker.HostConfig = {
-    Mounts: [{ Type: "volume", Source: data, Target: HOME, ReadOnly: isReading }],
-    ...{
-      NetworkMode: "none",
-      Init: true,
-      ReadonlyRootfs: true,
-      CapDrop: ["ALL"],
-      SecurityOpt: ["no-new-privileges:true"],
-    },
-    CapAdd: isReading ? ["DAC_READ_SEARCH"] : ["DAC_OVERRIDE", "CHOWN", "FOWNER"],
-  };
-  return { imageId: devbox.imageId, host, user: "0:0" };
+  const mount = { Type: "volume", Source: data, Target: HOME, ReadOnly: isReading } as const;
+  return asRoot(devbox.imageId, [mount], isReading ? ["DAC_READ_SEARCH"] : ["DAC_OVERRIDE", "CHOWN", "FOWNER"]);
 }
 
 /** Writes a program's output to a file beside the final name, syncs it and renames it. */

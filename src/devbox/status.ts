@@ -1,14 +1,15 @@
 /** Status of the stack, for people and programs. Asks the engine, and the running containers for what only they know. Changes nothing. */
 import { join } from "node:path";
 import { isRecord } from "../base/is-record.ts";
+import { parseRecord } from "../base/parse-json.ts";
 import { within } from "../base/time-limit.ts";
 import { readStack, type Place, type Service } from "./compose.ts";
 import { type Counts, countCommand, parseCounts } from "./counts.ts";
-import { type Box, boxesOf, type Engine, hasVolume, openEngine, statusOf } from "./engine.ts";
+import { type Box, boxesOf, type Engine, hasVolume, openEngine, unlessMissing } from "./engine.ts";
 import { revisionOf } from "./folder.ts";
 import { HOME } from "./home-tree.ts";
 import { stateFolder } from "./note.ts";
-import { askInside } from "./one-off.ts";
+import { askInside, sizeInside } from "./one-off.ts";
 import { real } from "./owner.ts";
 import { readJob } from "./recreate/job.ts";
 import { snapshotsIn } from "./snapshot.ts";
@@ -86,16 +87,7 @@ export function isUp({ expected, services }: DevboxStatus): boolean {
 
 async function serviceState(engine: Engine, { id, name, service, imageId }: Box): Promise<ServiceState> {
   const { State, Config } = await engine.getContainer(id).inspect();
-  const revision = await engine
-    .getImage(imageId)
-    .inspect()
-    .then(
-      ({ Config: image }) => revisionIn(image.Labels),
-      (error: unknown) => {
-        if (statusOf(error) === 404) return null;
-        throw error;
-      },
-    );
+  const revision = revisionIn((await unlessMissing(engine.getImage(imageId).inspect()))?.Config.Labels);
   return { service, name, state: State.Status, health: State.Health?.Status ?? null, image: Config.Image, revision };
 }
 
@@ -113,12 +105,8 @@ async function sizesOf(
   const sizes: Record<string, number> = {};
   const measure = async (what: string, box: Box | undefined, path: string): Promise<void> => {
     if (box === undefined) return;
-    const said = await within(
-      askInside(engine, box.id, ["sh", "-c", `du -sk ${path} 2>/dev/null || true`]),
-      SIZE_MAX_MS,
-    ).catch(() => undefined);
-    const kilobytes = Number.parseInt(said ?? "", 10);
-    if (!Number.isNaN(kilobytes)) sizes[what] = kilobytes * 1024;
+    const bytes = await within(sizeInside(engine, box.id, path), SIZE_MAX_MS).catch(() => undefined);
+    if (bytes !== undefined) sizes[what] = bytes;
   };
   await Promise.all([
     measure("palace", broker, "/palace"),
@@ -147,13 +135,9 @@ async function lastBackup(
 }
 
 function backupMoments(text: string): number[] {
-  try {
-    const list: unknown = JSON.parse(text);
-    const made = isRecord(list) && Array.isArray(list["backups"]) ? (list["backups"] as unknown[]) : [];
-    return made.flatMap((one) => (isRecord(one) && typeof one["madeAtMs"] === "number" ? [one["madeAtMs"]] : []));
-  } catch {
-    return [];
-  }
+  const { backups } = parseRecord(text);
+  const made = Array.isArray(backups) ? (backups as unknown[]) : [];
+  return made.flatMap((one) => (isRecord(one) && typeof one["madeAtMs"] === "number" ? [one["madeAtMs"]] : []));
 }
 
 /** Returns the time in the name of a job or a snapshot. */

@@ -2,18 +2,18 @@
 
 /** Greatest number of lines of a wing's TypeScript. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
-  base: 2_234,
+  base: 2_253,
   protocol: 2_873,
   config: 1_581,
-  wire: 4_217,
+  wire: 4_189,
   memory: 19_838,
-  agents: 5_402,
+  agents: 5_293,
   mempalace: 8_926,
   feeders: 9_165,
-  devbox: 2_654,
+  devbox: 2_585,
   learning: 5_187,
-  broker: 10_199,
-  cli: 13_870,
+  broker: 10_190,
+  cli: 13_523,
   ui: 2_643,
 };
 
@@ -21,6 +21,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
 export const FACES: Readonly<Record<string, readonly string[]>> = {
   wire: [
     "bridge/authorized-keys",
+    "bridge/channel",
     "bridge/docker-exec",
     "bridge/docker-setup",
     "bridge/end-resident",

@@ -3,6 +3,7 @@
  * outcome-memory.md 6.3; transcripts of Claude Code 2.1.330.
  */
 import { isRecord } from "../../base/is-record.ts";
+import { parseRecord } from "../../base/parse-json.ts";
 import { type Exchange, signalsOf } from "../signal/signals.ts";
 import { ToolUses } from "./tool-uses.ts";
 
@@ -44,19 +45,12 @@ export function saidByUser(text: string): string {
 
 /** Reads a line; skips the host's own entries and a subagent's. */
 function readLine(line: string): { type: string; text: string; entry: Record<string, unknown> } {
-  const nothing = { type: "", text: "", entry: {} };
-  if (!line.startsWith("{")) return nothing;
-  try {
-    const entry: unknown = JSON.parse(line);
-    if (!isRecord(entry)) return nothing;
-    const isHosts = ["isMeta", "isSidechain", "isCompactSummary"].some((mark) => entry[mark] === true);
-    const { type, message } = entry;
-    if (isHosts || (type !== "user" && type !== "assistant")) return nothing;
-    const text = textOf(isRecord(message) ? message["content"] : entry["content"]);
-    return { type, text: saidByUser(text), entry };
-  } catch {
-    return nothing;
-  }
+  const entry = parseRecord(line);
+  const isHosts = ["isMeta", "isSidechain", "isCompactSummary"].some((mark) => entry[mark] === true);
+  const { type, message } = entry;
+  if (isHosts || (type !== "user" && type !== "assistant")) return { type: "", text: "", entry: {} };
+  const text = textOf(isRecord(message) ? message["content"] : entry["content"]);
+  return { type, text: saidByUser(text), entry };
 }
 
 function textOf(content: unknown): string {

@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { connectClient } from "../../wire/client/client.ts";
+import { withClient } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { removeOld } from "../../base/old-files.ts";
@@ -53,18 +53,13 @@ export function noteCount({ stateDir, session }: Checkpoint, { count }: Talk): v
  */
 export async function writeCheckpoint(checkpoint: Checkpoint, talk: Talk): Promise<void> {
   const { config, agent, session, wing } = checkpoint;
-  const client = await connectClient({ config, agent: `mempalace hook (${agent})`, start: "auto" });
   const entry = checkpointOf(session, talk, localTime().slice(0, 10));
-  try {
-    const said = (await client.callTool(
-      "mempalace_diary_write",
-      { agent_name: agent, entry, topic: "checkpoint", wing },
-      { key: `hook-${session}-${talk.count}`, timeoutMs: DIARY_MAX_MS },
-    )) as { success?: boolean; error?: string };
-    if (said.success === false) throw new Error(said.error ?? "the checkpoint was refused");
-  } finally {
-    client.close();
-  }
+  const args = { agent_name: agent, entry, topic: "checkpoint", wing };
+  const options = { key: `hook-${session}-${talk.count}`, timeoutMs: DIARY_MAX_MS };
+  const said = (await withClient({ config, agent: `mempalace hook (${agent})`, start: "auto" }, (client) =>
+    client.callTool("mempalace_diary_write", args, options),
+  )) as { success?: boolean; error?: string };
+  if (said.success === false) throw new Error(said.error ?? "the checkpoint was refused");
   noteCount(checkpoint, talk);
 }
 

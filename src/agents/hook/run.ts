@@ -2,19 +2,19 @@
  * Implements `palace hook`: the text at a session's start, the texts beside a prompt, the exchange that has ended, and its judgment. Each
  * hook returns its answer, which may be empty; errors go to the log.
  */
+import { isAbsolute } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isRecord } from "../../base/is-record.ts";
 import { newKey } from "../../base/ids.ts";
 import { parseAs } from "../../base/parse-json.ts";
 import { projectNames } from "../../base/project-names.ts";
+import { readTail } from "../../base/regular-file.ts";
 import { within } from "../../base/time-limit.ts";
 import { readHarness } from "../../config/harness.ts";
 import type { OwedScore } from "../../protocol/outcome.ts";
 import type { Client } from "../../wire/client/client.ts";
-import { isCompacted, markCompacted, unmarkCompacted } from "../claude/compacted.ts";
 import { context, type HookInput, isBeginning, isSessionId, readInput } from "../claude/events.ts";
 import { lastExchange } from "../claude/exchange.ts";
-import { readTranscriptEnd } from "../claude/transcript-end.ts";
 import { detach } from "../extension/detach.ts";
 import { askJudge } from "../judge/judge-model.ts";
 import { spoolExchange, worthWaiting } from "../late-turn.ts";
@@ -22,9 +22,10 @@ import { recallText } from "../recall.ts";
 import type { Exchange } from "../signal/signals.ts";
 import { askBeside, type Asking, type Beside, keepExchange, keepJudgment, owedScore, readTurn } from "../turn.ts";
 import type { Turn } from "../turn.ts";
-import { keepText, keptText, wakeUpText } from "../wake-up.ts";
+import { dropNote, keepNote, keptNote } from "../session-note.ts";
+import { wakeUpText } from "../wake-up.ts";
 import { saveSettings } from "./save-settings.ts";
-import { type Scene, type Values, withClient } from "./scene.ts";
+import { type Scene, type Values, withHookClient } from "./scene.ts";
 import { readJsonObject } from "./stdin-object.ts";
 
 /** Time reserved to write the answer. */
@@ -32,6 +33,8 @@ const LEAVING_MS = 50;
 /** Longest wait for a transcript that is still being written; the pause between two reads follows. */
 const LATE_MAX_MS = 300;
 const LATE_STEP_MS = 20;
+/** Number of bytes to read from the end of a transcript, where the last exchange is. */
+const TRANSCRIPT_READ_BYTES = 2 * 1024 ** 2;
 /** Time to offer an exchange to a broker before it is spooled. The offer begins while the transcript may be incomplete. */
 const OFFER_MAX_MS = LATE_MAX_MS + 300;
 /** Time reserved to spool an exchange that no broker has taken. */
@@ -105,17 +108,18 @@ async function claudeCode(scene: Timed): Promise<string> {
 
 function begin(scene: Timed, { source, session, cwd }: HookInput): Promise<string> {
   const { config } = scene;
-  if (source === "compact" && readHarness(config.settings.env).outcomes !== "off") markCompacted(config, session);
+  if (source === "compact" && readHarness(config.settings.env).outcomes !== "off")
+    keepNote(config, "compacted", session);
   return wakeUp(scene, { session: `claude-code/${session}`, cwd });
 }
 
 async function besidePrompt(scene: Timed, input: HookInput): Promise<string> {
   const { prompt, session } = input;
-  const hasLost = isCompacted(scene.config, session);
+  const hasLost = keptNote(scene.config, "compacted", session) !== undefined;
   const told = await tell(scene, turnOf(input), { prompt, isCompacted: hasLost }, true);
   const { scoring = "", context = "", drawers = "" } = told ?? {};
   // A late answer is empty, so the agent was not shown anything.
-  if (hasLost && (scoring !== "" || context !== "")) unmarkCompacted(scene.config, session);
+  if (hasLost && (scoring !== "" || context !== "")) dropNote(scene.config, "compacted", session);
   return [scoring, context, drawers].filter(Boolean).join("\n");
 }
 
@@ -123,12 +127,12 @@ async function wakeUp(scene: Scene, { session, resumed, cwd = "" }: Values): Pro
   const { config } = scene;
   const settings = readHarness(config.settings.env);
   if (!settings.wakeUp) return "";
-  if (resumed === true) return session === undefined ? "" : (keptText(config, session) ?? "");
+  if (resumed === true) return session === undefined ? "" : (keptNote(config, "wake-up", session) ?? "");
   const names = projectNames(cwd, config.model.userHome);
   // In a diary's wing, the project's name follows `wing_`.
   const project = names.flatMap((name) => [name, `wing_${name}`]);
-  const text = (await withClient(scene, (client) => wakeUpText({ config, settings, client, project }))) ?? "";
-  if (session !== undefined && text !== "") keepText(config, session, text);
+  const text = (await withHookClient(scene, (client) => wakeUpText({ config, settings, client, project }))) ?? "";
+  if (session !== undefined && text !== "") keepNote(config, "wake-up", session, text);
   return text;
 }
 
@@ -158,7 +162,7 @@ async function tell(
     ]);
     return { ...beside, drawers };
   };
-  return withClient(scene, ask, isRecalling ? projectNames(turn.cwd, scene.config.model.userHome) : []);
+  return withHookClient(scene, ask, isRecalling ? projectNames(turn.cwd, scene.config.model.userHome) : []);
 }
 
 /**
@@ -169,9 +173,18 @@ async function exchangeOf({ config, untilMs }: Timed, { transcript, lastAnswer }
   const { testCommands } = readHarness(config.settings.env);
   const lateMs = Math.min(performance.now() + LATE_MAX_MS, untilMs - SPOOLING_MS - LATE_STEP_MS);
   for (;;) {
-    const exchange = lastExchange(readTranscriptEnd(transcript), lastAnswer, testCommands);
+    const exchange = lastExchange(endOf(transcript), lastAnswer, testCommands);
     if (exchange.isWhole || performance.now() >= lateMs) return exchange;
     await sleep(LATE_STEP_MS);
+  }
+}
+
+/** Reads the end of a transcript; empty if the path is not a file's absolute path. */
+function endOf(transcript: string): string {
+  try {
+    return isAbsolute(transcript) ? readTail(transcript, TRANSCRIPT_READ_BYTES) : "";
+  } catch {
+    return "";
   }
 }
 
@@ -183,7 +196,7 @@ async function keep(scene: Timed, turn: Turn, say: () => Exchange | Promise<Exch
   const [said, key, atMs] = [Promise.resolve(say()), newKey(), Date.now()];
   // The code that awaits `said` below handles a rejection. Until then, this handler keeps it from being unhandled.
   said.catch(() => {});
-  const offer = withClient(scene, async (client) => {
+  const offer = withHookClient(scene, async (client) => {
     const exchange = await said;
     const owed = judge === undefined ? null : await owedScore(client, turn, exchange.user);
     await keepExchange(client, turn, exchange, key);
@@ -217,7 +230,7 @@ async function judge(scene: Scene, { session = "" }: Values): Promise<string> {
   if (owed === undefined) return "";
   const judgment = await askJudge(settings, owed);
   const turn = { conversation: session, cwd: "" };
-  const judged = await withClient(scene, (client: Client) => keepJudgment(client, turn, owed, judgment));
+  const judged = await withHookClient(scene, (client: Client) => keepJudgment(client, turn, owed, judgment));
   scene.log(`${settings.model} has judged ${judged ?? 0} of ${session}`);
   return "";
 }

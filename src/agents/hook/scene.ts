@@ -1,7 +1,7 @@
 /** Defines the context of one run of a hook. */
 import type { Config } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
-import { type Client, connectClient } from "../../wire/client/client.ts";
+import { type Client, withClient } from "../../wire/client/client.ts";
 
 /** Functions of other wings, which the command line passes to a hook. */
 export type Host = Readonly<{
@@ -21,12 +21,10 @@ export type Values = Partial<Record<"session" | "cwd" | "within" | "from", strin
   Partial<Record<"resumed" | "fresh" | "compacted", boolean | undefined>>;
 
 /** Calls `ask` with a client whose searches prefer `project`. Returns undefined without a palace, and creates none. */
-export async function withClient<T>(
+export async function withHookClient<T>(
   { config, agent, host }: Scene,
   ask: (client: Client) => Promise<T>,
   project: readonly string[] = [],
 ): Promise<T | undefined> {
-  if (!host.hasPalace(config)) return undefined;
-  const client = await connectClient({ config, agent, start: "auto", project });
-  return ask(client).finally(() => client.close());
+  return host.hasPalace(config) ? withClient({ config, agent, start: "auto", project }, ask) : undefined;
 }

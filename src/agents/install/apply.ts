@@ -2,9 +2,10 @@
  * Carries out a plan: it writes the record first, and then each file, whole or not at all. It rolls back a failure
  * half-way; after a kill the next run finishes from the record. Imported by install.ts.
  */
-import { mkdirSync, readdirSync, rmdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { faultPoint } from "../../base/fault-point.ts";
+import { readFolder } from "../../base/read-folder.ts";
 import { backUp, backupsWith, contentOf, putFile } from "./files.ts";
 import type { Change, Plan } from "./plan.ts";
 import type { AgentRecord, InstallState } from "./record.ts";
@@ -115,14 +116,6 @@ function removeTemporary({ changes }: Plan, former: AgentRecord | undefined): vo
   if (former === undefined) return;
   const ending = `.${former.pid}.tmp`;
   for (const { target } of changes)
-    for (const name of namesIn(dirname(target)))
+    for (const { name } of readFolder(dirname(target)) ?? [])
       if (name.startsWith(`${basename(target)}.`) && name.endsWith(ending)) rmSync(join(dirname(target), name));
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }

@@ -39,12 +39,9 @@ function versionOf(program: string): string | undefined {
   const file = realpathSync(program);
   if (/^\d+\.\d+\.\d+/.test(basename(file))) return basename(file);
   let folder = dirname(file);
-  for (let depth = 0; depth < PACKAGE_DEPTH; depth += 1, folder = dirname(folder))
-    try {
-      const { name, version } = readRecord(join(folder, "package.json"));
-      if (typeof name === "string" && PACKAGES.test(name) && typeof version === "string") return version;
-    } catch {
-      // This folder has no package.json.
-    }
+  for (let depth = 0; depth < PACKAGE_DEPTH; depth += 1, folder = dirname(folder)) {
+    const { name, version } = readRecord(join(folder, "package.json"));
+    if (typeof name === "string" && PACKAGES.test(name) && typeof version === "string") return version;
+  }
   return undefined;
 }

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { readRecord } from "../../base/parse-json.ts";
 import { tryFlock } from "../../base/libc.ts";
 import { unwritable } from "../../base/state-files.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -59,13 +59,9 @@ export class InstallState {
   }
 
   read(agent: string): AgentRecord | undefined {
-    try {
-      const record: unknown = JSON.parse(readFileSync(this.#file(agent), "utf8"));
-      if (isRecord(record) && record["version"] === 1 && Array.isArray(record["files"])) return record as AgentRecord;
-    } catch {
-      // If the record is missing or unreadable, we recognise our files by their names.
-    }
-    return undefined;
+    // If the record is missing or unreadable, we recognise our files by their names.
+    const record = readRecord(this.#file(agent));
+    return record["version"] === 1 && Array.isArray(record["files"]) ? (record as AgentRecord) : undefined;
   }
 
   /** Writes a record. Errors: STORE_DISK_FULL, STORE_READ_ONLY. */

@@ -3,6 +3,7 @@
  * outcome-memory.md 7.5.
  */
 import { isRecord } from "../../base/is-record.ts";
+import { parseRecord } from "../../base/parse-json.ts";
 import type { OwedScore } from "../../protocol/outcome.ts";
 
 export type Judgment = { outcome: string; memory_scores: Record<string, string> };
@@ -34,14 +35,9 @@ export function question({ exchange, reply, memories }: OwedScore): string {
  * outcome. Skips ids that were not asked about.
  */
 export function readJudgment(reply: string, { memories }: OwedScore): Judgment | undefined {
-  let given: unknown;
   const said = reply.slice(reply.lastIndexOf(THOUGHT) + 1);
-  try {
-    given = JSON.parse(said.slice(said.indexOf("{"), said.lastIndexOf("}") + 1));
-  } catch {
-    return undefined;
-  }
-  const { outcome, memory_scores: scores } = isRecord(given) ? given : {};
+  const given = parseRecord(said.slice(said.indexOf("{"), said.lastIndexOf("}") + 1));
+  const { outcome, memory_scores: scores } = given;
   if (!OUTCOMES.includes(outcome)) return undefined;
   const told = isRecord(scores) ? scores : {};
   const judged = memories.flatMap(({ id }): [string, string][] => {

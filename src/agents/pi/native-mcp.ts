@@ -1,7 +1,7 @@
 /** Checks whether pi itself connects to the palace: 1.x reads mcp.json, and the tools must not appear twice. */
-import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { isRecord } from "../../base/is-record.ts";
+import { readRecord } from "../../base/parse-json.ts";
 import type { Pi, PiContext } from "./host.ts";
 
 const OURS = /^(?:mempalace|palace)(?:[-_].*)?$/;
@@ -11,17 +11,10 @@ export function isServedByPi(pi: Pi, ctx: PiContext, piDir: string): boolean {
   if (typeof pi.registerMcpServer !== "function" || process.argv.includes("--no-mcp")) return false;
   const files = [join(piDir, "mcp.json")];
   if (ctx.isProjectTrusted?.() === true) files.push(join(ctx.cwd, ".pi", "mcp.json"));
-  return files.some((file) => Object.entries(serversOf(file)).some(([name, server]) => isOurs(name, server)));
-}
-
-function serversOf(file: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(readFileSync(file, "utf8"));
-    const servers = isRecord(value) ? value["mcpServers"] : undefined;
-    return isRecord(servers) ? servers : {};
-  } catch {
-    return {};
-  }
+  return files.some((file) => {
+    const { mcpServers: servers } = readRecord(file);
+    return isRecord(servers) && Object.entries(servers).some(([name, server]) => isOurs(name, server));
+  });
 }
 
 function isOurs(name: string, server: unknown): boolean {

@@ -1,6 +1,7 @@
-/** Code shared by the coordination log's commands: calls a tool, prints its answer like MemPalace 3.11, reads files. */
+/** Code shared by the coordination log's commands: defines a command of one tool, prints events like MemPalace 3.11, reads files. */
 import { readFileSync } from "node:fs";
 import { buffer } from "node:stream/consumers";
+import type { ParseArgsOptionsConfig } from "node:util";
 import { Refused } from "../../agents/coordination/refused.ts";
 import type { Config } from "../../config/config.ts";
 import { isRecord } from "../../base/is-record.ts";
@@ -11,6 +12,7 @@ import type { JsonObject } from "../../protocol/spec.ts";
 import { type ToolName, TOOL_PREFIX } from "../../protocol/tools/table.ts";
 import { shorten, type Output } from "../terminal/output.ts";
 import { callOrSpool } from "../tool-call.ts";
+import { type Call, defineVerb, type Verb, type VerbParts } from "../define-verb.ts";
 
 /** Event of a tool's answer, with the fields that the commands show. */
 export type Shown = EventText & { id: string; created_at: string; artifact_ids: string[] };
@@ -19,6 +21,36 @@ export type Shown = EventText & { id: string; created_at: string; artifact_ids: 
 export const EXIT_REFUSED = 1;
 export const EXIT_TIMED_OUT = 2;
 const BODY_SHOWN = 80;
+
+type Answer = Record<string, unknown>;
+
+/** Parts of a command that calls one tool. An option is the tool's argument of that name: `--to-agent` is `to_agent`. */
+type ToolVerbParts<T extends ParseArgsOptionsConfig> = Pick<VerbParts<T>, "usage" | "args" | "place"> & {
+  options: T;
+  tool: ToolName;
+  required?: readonly (keyof T & string)[];
+  /** Returns further arguments, and undefined for an option that the tool does not take. */
+  asked?: (values: Call<T>["values"], args: readonly string[]) => Answer | Promise<Answer>;
+  /** Prints the answer. Returns the exit code. */
+  show: (answer: Answer, call: Call<T>) => number;
+};
+
+export function defineToolVerb<const T extends ParseArgsOptionsConfig>(parts: ToolVerbParts<T>): Verb {
+  const { usage, options, args = [0, 0], place = "there", tool, required: needed = [], asked, show } = parts;
+  return defineVerb<T>({
+    ...{ usage, options, args, place },
+    run: (call) =>
+      orRefusal(call.out, async () => {
+        const texts = call.values as Readonly<Record<string, string>>;
+        required<string>(texts, needed);
+        const given = Object.keys(options).map((name) => [name.replaceAll("-", "_"), texts[name]]);
+        const more = await asked?.(call.values, call.args);
+        const answer = await callLog(call.config, tool, { ...Object.fromEntries(given), ...more });
+        if (answer["spooled"] === true) return call.out.answer(answer, String(answer["message"]));
+        return show(answer, call);
+      }),
+  });
+}
 
 /** Returns the tool's answer. Leaves out undefined values. Errors: Refused, and the transport's. */
 export async function callLog(
@@ -40,18 +72,9 @@ export async function orRefusal(out: Output, work: () => Promise<number>): Promi
     return await work();
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    if (out.isJson) out.document({ error: error.message });
-    else out.notice(`Error: ${error.message}`);
+    out.answer({ error: error.message }, () => out.notice(`Error: ${error.message}`));
     return EXIT_REFUSED;
   }
-}
-
-/** Returns true, and prints so, if the write is spooled. */
-export function isSpooled(answer: Record<string, unknown>, out: Output): boolean {
-  if (answer["spooled"] !== true) return false;
-  if (out.isJson) out.document(answer);
-  else out.text(String(answer["message"]));
-  return true;
 }
 
 /** Formats one event as one line. */
@@ -99,6 +122,13 @@ export function readMetadata(text: string | undefined): Record<string, unknown> 
   }
   if (isRecord(value)) return value;
   throw new Refused("--metadata must be a JSON object");
+}
+
+/** Reads a whole number as MemPalace's parser does. Errors: CONFIG_USAGE. */
+export function wholeNumber(value: string | undefined, name: string): number | undefined {
+  if (value === undefined) return undefined;
+  if (/^[+-]?\d{1,12}$/.test(value)) return Number(value);
+  throw new PalaceError("CONFIG_USAGE", `argument --${name}: invalid int value: '${value}'`, "write a whole number");
 }
 
 /** Returns the value of an option. Errors: CONFIG_USAGE without it. */

@@ -4,50 +4,41 @@ import { asTask, isRunner, launchTask, type Task } from "../../agents/coordinati
 import { Refused } from "../../agents/coordination/refused.ts";
 import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 import { verbOfActions } from "./actions.ts";
-import { callLog, isSpooled, orRefusal, readText, required, type Shown } from "./log-call.ts";
+import { callLog, defineToolVerb, orRefusal, readText, required, type Shown } from "./log-call.ts";
 
-const text = { type: "string" } as const;
-
-const create = defineVerb({
+const create = defineToolVerb({
   usage: `palace events task create --project P --from-agent A --to-agent A (--goal TEXT | --goal-file F) --branch B --base-commit C
     (--done TEXT | --done-file F)
 
 Gives an agent a task, and prints the line to wake it with.`,
-  options: {
-    ...{ project: text, "from-agent": text, "to-agent": text, goal: text, "goal-file": text, branch: text },
-    ...{ "base-commit": text, done: text, "done-file": text },
-  },
-  args: [0, 0],
+  options: options("project= from-agent= to-agent= goal= goal-file= branch= base-commit= done= done-file="),
   place: "anew",
-  run: ({ values, config, out }) =>
-    orRefusal(out, async () => {
-      const needed = required(values, ["project", "from-agent", "to-agent", "branch", "base-commit"]);
-      const goal = await readText(values.goal, values["goal-file"]);
-      const done = await readText(values.done, values["done-file"]);
-      if (goal === undefined || done === undefined)
-        throw new PalaceError("CONFIG_USAGE", "a goal and a definition of done are required", "see --help");
-      const answer = await callLog(config, "task_create", {
-        ...{ project: needed.project, from_agent: needed["from-agent"], to_agent: needed["to-agent"], goal, done },
-        ...{ branch: needed.branch, base_commit: needed["base-commit"] },
-      });
-      if (isSpooled(answer, out)) return 0;
-      const { task, handoff: line } = answer as { task: Shown; handoff: string };
-      if (out.isJson) out.document({ task, handoff: line });
-      else
-        out.text(
-          `Task created: ${task.correlation_id ?? ""}\nEvent: ${task.id}\nTo: ${task.to_agent ?? ""}\n\nReady to paste:\n${line}`,
-        );
-      return 0;
-    }),
+  tool: "task_create",
+  required: ["project", "from-agent", "to-agent", "branch", "base-commit"],
+  asked: async (values) => {
+    const goal = await readText(values.goal, values["goal-file"]);
+    const done = await readText(values.done, values["done-file"]);
+    if (goal === undefined || done === undefined)
+      throw new PalaceError("CONFIG_USAGE", "a goal and a definition of done are required", "see --help");
+    return { goal, done, goal_file: undefined, done_file: undefined };
+  },
+  show: (answer, { out }) => {
+    const { task, handoff } = answer as { task: Shown; handoff: string };
+    const { id, correlation_id: name, to_agent: to } = task;
+    return out.answer(
+      { task, handoff },
+      `Task created: ${name ?? ""}\nEvent: ${id}\nTo: ${to ?? ""}\n\nReady to paste:\n${handoff}`,
+    );
+  },
 });
 
 const launch = defineVerb({
   usage: `palace events task launch (TASK | --task-file F) --runner codex|claude --workspace DIR [--agent A]
 
 Starts a coding agent on a task, in a checkout that is clean and at the task's branch and commit.`,
-  options: { "task-file": text, runner: text, workspace: text, agent: text },
+  options: options("task-file= runner= workspace= agent="),
   args: [0, 1],
   run: ({ values, args: [id], config, out }) =>
     orRefusal(out, async () => {

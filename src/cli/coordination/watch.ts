@@ -8,18 +8,14 @@ import { Refused } from "../../agents/coordination/refused.ts";
 import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { Output } from "../terminal/output.ts";
-import { defineVerb } from "../define-verb.ts";
-import { callLog, EXIT_TIMED_OUT, orRefusal, printEvents, type Shown } from "./log-call.ts";
-import { wholeNumber } from "./numbers.ts";
+import { defineVerb, options } from "../define-verb.ts";
+import { callLog, EXIT_TIMED_OUT, orRefusal, printEvents, type Shown, wholeNumber } from "./log-call.ts";
 import { readWatchState, stateFileOf, type WatchState, writeWatchState } from "./watch-state.ts";
 
 const POLL_MS = 300_000;
 const LIMIT = 50;
 /** Pause between two attempts to reach an absent broker. */
 const AWAY_MS = 1_000;
-
-const text = { type: "string" } as const;
-const many = { type: "string", multiple: true } as const;
 
 /** Option with several values → field of an event. */
 const FIELDS = {
@@ -57,13 +53,10 @@ export const watch = defineVerb({
 Prints the next such event and ends; with --follow it continues. --agent ME selects events for you or for everybody, except your own.
 The position is stored in ~/.mempalace/watch/ME.json, or in --state-file. The first run begins with new events.
 Exit code 2: nothing came within --idle-exit-ms.`,
-  options: {
-    ...{ stream: many, room: many, topic: many, type: many, status: many, "to-agent": many, "from-agent": many },
-    ...{ "exclude-from-agent": many, "correlation-id": many, agent: text, "since-event-id": text, "state-file": text },
-    ...{ "idle-exit-ms": text, "poll-timeout-ms": text, limit: text },
-    ...{ "from-start": { type: "boolean" }, follow: { type: "boolean" } },
-  },
-  args: [0, 0],
+  options: options(
+    "stream=... room=... topic=... type=... status=... to-agent=... from-agent=... exclude-from-agent=...",
+    "correlation-id=... agent= since-event-id= state-file= idle-exit-ms= poll-timeout-ms= limit= from-start follow",
+  ),
   run: ({ values, config, out }) =>
     orRefusal(out, async () => {
       const { agent, "since-event-id": since } = values;

@@ -1,33 +1,17 @@
 /** Defines the arguments of each part of `palace devbox`, and finds the stack's folder. Imported by the parts. */
-import { createInterface } from "node:readline/promises";
 import { PalaceError } from "../../base/errors.ts";
 import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";
-import type { Config } from "../../config/config.ts";
-import type { Env } from "../../config/env.ts";
 import type { Place, Watch } from "../../devbox/compose.ts";
 import { lostEngine } from "../../devbox/engine.ts";
 import { stackFolder } from "../../devbox/folder.ts";
 import { PACKAGE_ROOT } from "../executable.ts";
-import type { Output } from "../terminal/output.ts";
+import { askLine } from "../terminal/confirm.ts";
+import { type Call, options } from "../define-verb.ts";
 
-export type DevboxCall = Readonly<{
-  values: {
-    workspace?: string | undefined;
-    share?: boolean | undefined;
-    from?: string | undefined;
-    fresh?: boolean | undefined;
-    "no-build"?: boolean | undefined;
-    force?: boolean | undefined;
-    volumes?: boolean | undefined;
-    yes?: string | undefined;
-    "no-backup"?: boolean | undefined;
-  };
-  /** Words after the name: the command of `shell`, the backup of `restore`. */
-  rest: readonly string[];
-  config: Config;
-  env: Env;
-  out: Output;
-}>;
+export const DEVBOX_OPTIONS = options("workspace= share from= fresh no-build force volumes yes= no-backup");
+
+/** `rest`: words after the name: the command of `shell`, the backup of `restore`. */
+export type DevboxCall = Call<typeof DEVBOX_OPTIONS> & Readonly<{ rest: readonly string[] }>;
 
 /** Returns the folder of a devbox verb. `isBuilding`: first copies the files for a build out of the package. */
 export function placeOf(
@@ -68,18 +52,7 @@ export async function assertNamed(
   const hint = command(project);
   if (given === undefined && (!process.stdin.isTTY || !process.stderr.isTTY))
     throw new PalaceError("CONFIG_USAGE", "nobody can confirm it without a terminal; nothing was changed", hint);
-  const typed = given ?? (await askName(project));
+  const typed = given ?? (await askLine(`Type the project's name (${project}) to go on: `)).trim();
   if (typed !== project)
     throw new PalaceError("CONFIG_USAGE", `that is not the project's name, ${project}; nothing was changed`, hint);
-}
-
-async function askName(project: string): Promise<string> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return (await terminal.question(`Type the project's name (${project}) to go on: `)).trim();
-  } catch {
-    return "";
-  } finally {
-    terminal.close();
-  }
 }

@@ -14,11 +14,11 @@ import { STDIN } from "../../memory/backup/verify.ts";
 import type { Config } from "../../config/config.ts";
 import { parseJson, parseAs } from "../../base/parse-json.ts";
 import { isErrorCode, PalaceError } from "../../base/errors.ts";
-import { withInterrupt, withoutInterrupt } from "../feeding/feeding.ts";
-import { reportCancelled } from "../report/job.ts";
+import { withoutInterrupt } from "../feeding/feeding.ts";
+import { reportCancelled, watchBytes } from "../report/job.ts";
 import { type Coming, isWanted, preview, type Standing } from "../report/restore-preview.ts";
-import { formatBytes, type Output } from "../terminal/output.ts";
-import { Progress } from "../terminal/progress.ts";
+import { watched } from "../report/take-backup.ts";
+import type { Output } from "../terminal/output.ts";
 import { askDocker, type BrokerBox, untilServed } from "./owner.ts";
 
 export type Asked = {
@@ -121,36 +121,21 @@ async function feed(
   out: Output,
 ): Promise<"sent" | "cancelled" | Error> {
   const total = statSync(file).size;
-  const progress = new Progress({ silent: out.isJson });
   const input = createReadStream(file, { highWaterMark: 1024 * 1024 });
   try {
-    return await withInterrupt(
-      async (signal) => {
-        const counted = async function* (): AsyncGenerator<Uint8Array> {
-          let done = 0;
-          for await (const piece of input) {
-            signal.throwIfAborted();
-            yield piece as Buffer;
-            done += (piece as Buffer).length;
-            progress.step(done, total, `sending ${formatBytes(done)} of ${formatBytes(total)}`, undefined);
-          }
-        };
-        const { pieces } = await decrypted(counted(), passphrase);
-        return pipeline(Readable.from(pieces, { objectMode: false }), stdin).then(
-          () => "sent" as const,
-          (error: NodeJS.ErrnoException) => {
-            if (signal.aborted) return "cancelled" as const;
-            // The receiver stopped reading, and reports the reason itself.
-            return error.code === "EPIPE" || error.code === "ERR_STREAM_PREMATURE_CLOSE" ? ("sent" as const) : error;
-          },
-        );
-      },
-      { onStop: () => progress.end() },
-    );
+    const sent = await watchBytes(out, "sending ", async ({ signal, onBytes }) => {
+      const whole = watched(input, total, signal, (done) => onBytes(done, total));
+      const { pieces } = await decrypted(whole, passphrase);
+      await pipeline(Readable.from(pieces, { objectMode: false }), stdin).catch((error: NodeJS.ErrnoException) => {
+        // The receiver stopped reading, and reports the reason itself.
+        if (error.code !== "EPIPE" && error.code !== "ERR_STREAM_PREMATURE_CLOSE") throw error;
+      });
+      return "sent" as const;
+    });
+    return sent ?? "cancelled";
   } catch (error) {
     return error as Error;
   } finally {
-    progress.end();
     input.destroy();
     stdin.end();
   }

@@ -4,15 +4,14 @@ import type { Env } from "../../config/env.ts";
 import { readHarness } from "../../config/harness.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
 import { isBridged } from "../../wire/client/bridge.ts";
-import { connectClient } from "../../wire/client/client.ts";
 import { sourceText } from "../settings/sources.ts";
 import { printable } from "../terminal/output.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 
 const NAME = "settings file";
 
-/** Checks the settings file. Starts nothing and never throws. */
-export async function checkSettingsFile(config: Config): Promise<Check[]> {
+/** Checks the settings file. `status`: report of the running broker, if it gave one. */
+export function checkSettingsFile(config: Config, status: StatusReport | undefined): Check[] {
   const { file, faults } = config.settings;
   const checks = faults.map(({ kind, message, hint }) =>
     (kind === "unknown" ? warn : fail)(NAME, printable(message), hint),
@@ -24,7 +23,6 @@ export async function checkSettingsFile(config: Config): Promise<Check[]> {
   if (checks.length === 0) checks.push(ok(NAME, `${file.path}${file.isThere ? "" : ", not there"}: ${what}`));
   // A broker on another machine reads its own file.
   if (config.endpoint !== undefined || isBridged(config)) return checks;
-  const status = await brokerStatus(config);
   return [...checks, ...checkUse(config, status?.settings), ...checkDoor(status)];
 }
 
@@ -54,17 +52,6 @@ function checkUse({ settings }: Config, inUse: StatusReport["settings"]): Check[
           ),
         ];
   });
-}
-
-async function brokerStatus(config: Config): Promise<StatusReport | undefined> {
-  try {
-    const client = await connectClient({ config, agent: "palace doctor", start: "never" });
-    const status = await client.call("palace.status", {});
-    client.close();
-    return status;
-  } catch {
-    return undefined;
-  }
 }
 
 const ANSWER_MAX_MS = 3_000;

@@ -7,7 +7,6 @@ import type { OtherMemory } from "../../memory/backup/other-memory.ts";
 import { ROWS_OF } from "../../memory/backup/other-rows.ts";
 import type { Client } from "../../wire/client/client.ts";
 import { faultPoint } from "../../base/fault-point.ts";
-import { PalaceError } from "../../base/errors.ts";
 import { MODE_SEPARATOR } from "../../protocol/filing.ts";
 import {
   IMPORT_KINDS,
@@ -79,7 +78,7 @@ class Run {
     await this.#each(PREVIEW_ORDER, "comparing", async (whole, at) => {
       const part = this.#wanted(whole);
       if (part === undefined) return;
-      const report = await this.#client.call("memory.importPreview", part).catch(olderBroker);
+      const report = await this.#client.call("memory.importPreview", part);
       this.importer = report.importer;
       this.#found.add(part.kind, report);
       if (report.added + report.updated > 0) this.#due.add(`${part.kind} ${at}`);
@@ -267,15 +266,4 @@ function sourceKey(source: string): string {
 
 function drawerKey(id: string): string {
   return `drawer ${id}`;
-}
-
-/** Explains the error of an older broker. Errors: the broker's. */
-function olderBroker(error: unknown): never {
-  if (error instanceof PalaceError && error.code === "PROTOCOL_UNKNOWN_METHOD")
-    throw new PalaceError(
-      "PROTOCOL_VERSION_MISMATCH",
-      "the broker is of an older version and cannot import; nothing was changed",
-      "update it there, then: palace restart",
-    );
-  throw error;
 }

@@ -6,12 +6,11 @@ import type { parseArgs } from "node:util";
 import type { Config } from "../../config/config.ts";
 import type { FeedWatch, RunReport } from "../../feeders/run.ts";
 import type { Caller } from "../../feeders/send.ts";
-import { PalaceError } from "../../base/errors.ts";
 import { EXTRACT_MODES, type ExtractMode } from "../../protocol/filing.ts";
 import { type Output, plural, printable } from "../terminal/output.ts";
 import type { Place } from "../terminal/place.ts";
 import { Progress } from "../terminal/progress.ts";
-import { options } from "../define-verb.ts";
+import { options, readChoice, readCount } from "../define-verb.ts";
 import { connect, EXIT_INTERRUPTED, withInterrupt } from "./feeding.ts";
 
 export const EXIT_PARTIAL = 8;
@@ -22,6 +21,18 @@ export const MINE_OPTIONS = options("limit= dry-run quiet progress");
 
 /** Options of commands that file what changed, and choose where to file it. */
 export const FEED_OPTIONS = { ...MINE_OPTIONS, ...options("wing= agent= force") };
+
+type FeedValues = ReturnType<typeof parseArgs<{ options: typeof FEED_OPTIONS }>>["values"];
+
+/** Reads those options. `usual`: the agent and the limit without them. Errors: CONFIG_USAGE. */
+export function feedOptions(values: FeedValues, config: Config, usual: { agent?: string; limit?: number } = {}) {
+  return {
+    ...{ wing: values.wing, dryRun: values["dry-run"] === true, force: values.force === true },
+    limit: readCount(values.limit, "limit", usual.limit ?? 0),
+    agent: values.agent ?? config.agentName ?? usual.agent ?? "mempalace",
+    filing: config.filing(),
+  };
+}
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof MINE_OPTIONS }>>["values"];
 
@@ -139,9 +150,7 @@ function feedWatch(
 
 /** Reads the extract mode. Errors: CONFIG_USAGE. */
 export function readExtract(value: string | undefined): ExtractMode {
-  const mode = EXTRACT_MODES.find((one) => one === (value ?? "exchange"));
-  if (mode !== undefined) return mode;
-  throw new PalaceError("CONFIG_USAGE", `--extract does not know ${value}`, `--extract ${EXTRACT_MODES.join("|")}`);
+  return readChoice(value, "extract", EXTRACT_MODES, "exchange");
 }
 
 /** Returns the summary for transcripts. `head` names what was examined. */

@@ -26,6 +26,7 @@ import {
   checkVersion,
 } from "../doctor/broker.ts";
 import { type Check, fail, ok, warn } from "../doctor/check.ts";
+import { checkJudge, checkSettingsFile } from "../doctor/settings.ts";
 import { type Asked, askWrittenAhead, checkClock, checkDisk, checkUid, checkVolumes } from "../doctor/machine.ts";
 import { formatBytes, formatDuration, formatEngine, plural, printable } from "../terminal/output.ts";
 import { checkAgents, checkOneMemory } from "./agents.ts";
@@ -53,7 +54,7 @@ const POLL_MS = 50;
 
 /** Runs all checks. `mayStart`: starts a broker if none is running. Never throws. */
 export async function runChecks(config: Config, mayStart: boolean): Promise<Check[]> {
-  const checks = [
+  const here = [
     checkNode(),
     checkRuntime(config),
     checkHome(config),
@@ -69,23 +70,27 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
     ...checkTokens(config),
   ];
   const reached = await reachBroker(config, mayStart);
+  const { status } = reached instanceof PalaceError ? {} : (reached ?? {});
+  return [
+    ...here,
+    ...checkReached(config, reached),
+    ...checkSettingsFile(config, status instanceof PalaceError ? undefined : status),
+    ...(await checkJudge(config.settings.env)),
+  ];
+}
+
+/** Checks the broker that answered, or says why none did. */
+function checkReached(config: Config, reached: Reached | PalaceError | undefined): Check[] {
   if (reached instanceof PalaceError) {
-    if (reached.code === "BROKER_DENIED") checks.push(fail("token", reached.message, reached.hint));
-    checks.push(fail("broker", reached.message, reached.hint), ...checkUid(config));
-    return checks;
+    const { code, message, hint } = reached;
+    const names = code === "BROKER_DENIED" ? ["token", "broker"] : ["broker"];
+    return [...names.map((name) => fail(name, message, hint)), ...checkUid(config)];
   }
-  if (reached === undefined) {
-    checks.push(
-      warn(
-        "broker",
-        "not running",
-        isStopped(config.paths) ? "palace start" : "the next agent starts it; or: palace start",
-      ),
-    );
-    return checks;
-  }
-  const { health, endpoint, status } = reached;
-  checks.push(
+  const next = isStopped(config.paths) ? "palace start" : "the next agent starts it; or: palace start";
+  if (reached === undefined) return [warn("broker", "not running", next)];
+  const { health, endpoint, status, erasure } = reached;
+  const forgetting = describeErasure(erasure);
+  return [
     checkBroker(config, health, endpoint, reached.started),
     checkInstance(config, health, endpoint),
     checkVersion(config, health),
@@ -93,14 +98,13 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
     ...checkUid(config),
     checkClock(config, health, reached.asked),
     checkTopology(config, health, endpoint),
-  );
-  if (!(status instanceof PalaceError)) checks.push(...checkOutcomeDoor(status));
-  checks.push(...checkPalace(status, config));
-  const forgetting = describeErasure(reached.erasure);
-  if (forgetting !== undefined)
-    checks.push(warn("forgetting", forgetting, "it continues by itself; `palace logs` says what blocks it"));
-  checks.push(checkIdle(config));
-  return checks;
+    ...(status instanceof PalaceError ? [] : checkOutcomeDoor(status)),
+    ...checkPalace(status, config),
+    ...(forgetting === undefined
+      ? []
+      : [warn("forgetting", forgetting, "it continues by itself; `palace logs` says what blocks it")]),
+    checkIdle(config),
+  ];
 }
 
 /** Checks the open palace by the broker's report. */
@@ -113,7 +117,8 @@ function checkPalace(status: StatusReport | PalaceError, config: Config): Check[
     checkModel(status, config),
     checkReranker(status),
     checkDriver(status),
-    checkClosets(status),
+    // A search works without closets; checkDriver explains why closets wait to be sent.
+    ok("closets", describeClosets(status.closets)),
     checkGraph(status),
     checkUpstreamLock(status),
     checkStrays(status),
@@ -298,11 +303,6 @@ function checkDriver({ driver }: StatusReport): Check {
   return isLate
     ? warn("driver", detail, "it catches up by itself; run `palace logs` if it does not")
     : ok("driver", detail);
-}
-
-/** Checks the closets. A search works without them; checkDriver explains why closets wait to be sent. */
-function checkClosets({ closets }: StatusReport): Check {
-  return ok("closets", describeClosets(closets));
 }
 
 /** Checks the graph. The ledger has all of it; only MemPalace would miss something. */

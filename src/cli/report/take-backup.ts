@@ -103,7 +103,7 @@ async function* piecesIn(box: BrokerBox, file: string): AsyncGenerator<Uint8Arra
 }
 
 /** Counts the bytes. Errors: BROKER_CANCELLED, and STORE_UNAVAILABLE if the number differs from the staged file's. */
-async function* watched(
+export async function* watched(
   pieces: AsyncIterable<Uint8Array>,
   bytes: number,
   signal: AbortSignal,

@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { canTellOwners } from "../../broker/door/socket-owner.ts";
-import { connectClient } from "../../wire/client/client.ts";
+import { withClient } from "../../wire/client/client.ts";
 import { type Config, loadConfig } from "../../config/config.ts";
 import { variableOf } from "../../config/settings-table.ts";
 import type { Env } from "../../config/env.ts";
@@ -39,17 +39,14 @@ export async function restartWith(config: Config, more: Env = {}): Promise<Outco
 
 /** Returns the broker's door, and waits for one that is about to open; undefined if there is none. */
 export async function doorOf(config: Config): Promise<OutcomeDoorReport | undefined> {
-  const client = await connectClient({ config, agent: "outcome door", start: "auto" });
-  try {
+  return withClient({ config, agent: "outcome door", start: "auto" }, async (client) => {
     for (let waitedMs = 0; ; waitedMs += POLL_MS) {
       const { outcomeDoor: door } = await client.call("palace.status", {});
       const isDecided = door?.state !== "shut" || door.hint !== "";
       if (isDecided || waitedMs >= OPEN_MAX_MS) return door;
       await delay(POLL_MS);
     }
-  } finally {
-    client.close();
-  }
+  });
 }
 
 /** Refuses a door that is shut or missing. Errors: BROKER_START_FAILED. */

@@ -1,5 +1,6 @@
 /** Asks a person before an action that cannot be undone. */
 import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
 import { PalaceError } from "../../base/errors.ts";
 
 const EXIT_INTERRUPTED = 130;
@@ -21,14 +22,25 @@ export async function confirm(question: string, yes: boolean | undefined): Promi
 
 /** Asks once. Ctrl-C and Ctrl-D mean no, and end the process. */
 export async function ask(question: string): Promise<boolean> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  return /^y(es)?$/i.test((await askLine(`${question} [y/N] `, { ifEnded: UNCHANGED })).trim());
+}
+
+/** Asks for one line. Ctrl-C and Ctrl-D end the process, after `ifEnded` is printed. `isHidden`: the user types without echo. */
+export async function askLine(question: string, { isHidden = false, ifEnded = "" } = {}): Promise<string> {
+  const silent = new Writable({ write: (_text, _encoding, done) => done() });
+  const terminal = createInterface({
+    ...{ input: process.stdin, output: isHidden ? silent : process.stderr },
+    ...(isHidden && { terminal: true }),
+  });
+  if (isHidden) process.stderr.write(question);
   try {
-    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
+    return await terminal.question(isHidden ? "" : question);
   } catch (error) {
     if ((error as Error).name !== "AbortError") throw error;
-    process.stderr.write(`\n${UNCHANGED}`);
-    process.exit(EXIT_INTERRUPTED);
+    process.stderr.write(`\n${ifEnded}`);
+    return process.exit(EXIT_INTERRUPTED);
   } finally {
+    if (isHidden) process.stderr.write("\n");
     terminal.close();
   }
 }

@@ -20,7 +20,7 @@ import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { quoted } from "../../base/shell-word.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { type Output, printable } from "../terminal/output.ts";
-import { defineVerb, options } from "../define-verb.ts";
+import { defineVerb, options, readChoice } from "../define-verb.ts";
 import { banner, confirmed, say } from "./format.ts";
 import { writeOrigin } from "./origin.ts";
 
@@ -43,7 +43,7 @@ names in English only. --auto-mine files the project afterwards.`,
   args: [1, 1],
   place: "any",
   run: async ({ values, args: [dir = ""], config, out }) => {
-    assertProvider(values["llm-provider"]);
+    readChoice(values["llm-provider"], "llm-provider", PROVIDERS, undefined);
     const root = projectFolder(dir);
     if (values["no-llm"] !== true && MODEL_OPTIONS.some((name) => values[name] !== undefined))
       out.notice("  No language model is asked: names are found by plain rules alone. Nothing was sent anywhere.");
@@ -99,13 +99,6 @@ names in English only. --auto-mine files the project afterwards.`,
     return mine.execute([root, ...handed.palace], handed.env);
   },
 });
-
-/** Refuses an unknown provider. Errors: CONFIG_USAGE. */
-function assertProvider(provider: string | undefined): void {
-  if (provider === undefined || PROVIDERS.includes(provider)) return;
-  const message = `--llm-provider takes ${PROVIDERS.join(", ")}, not ${provider}`;
-  throw new PalaceError("CONFIG_USAGE", message, "leave it out");
-}
 
 /** Returns the project's folder. Errors: FEEDER_SOURCE_UNREADABLE. */
 function projectFolder(dir: string): string {

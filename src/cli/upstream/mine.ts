@@ -1,13 +1,15 @@
 /** `mempalace mine DIR` and `mempalace sweep TARGET` run upstream's modes with the feeder of that kind. */
 import { resolve } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
-import { defineVerb, options } from "../define-verb.ts";
+import { EXTRACT_MODES } from "../../protocol/filing.ts";
+import { defineVerb, options, readChoice } from "../define-verb.ts";
 import { verb as mine } from "../verbs/mine.ts";
 import { handOn } from "./format.ts";
 import { writeOrigin } from "./origin.ts";
 
 /** Mode → name of the feeder. */
-const KINDS: Readonly<Record<string, string>> = { projects: "projects", convos: "convos", extract: "formats" };
+const KINDS = { projects: "projects", convos: "convos", extract: "formats" };
+const MODES = ["projects", "convos", "extract"] as const;
 
 /** Options without an effect here: the broker always writes, with or without a daemon. */
 const NOT_PASSED_ON = ["mode", "daemon", "direct", "background", "redetect-origin", "palace", "json", "help"];
@@ -35,22 +37,15 @@ rtf epub). Run it again at any time: it files only what is new.`,
   args: [1, 1],
   place: "any",
   run: async ({ values, args: [dir = ""], config, out }) => {
-    const mode = values.mode ?? "projects";
-    const kind = Object.hasOwn(KINDS, mode) ? KINDS[mode] : undefined;
-    if (kind === undefined)
-      throw new PalaceError(
-        "CONFIG_USAGE",
-        `--mode takes ${Object.keys(KINDS).join(", ")}, not ${mode}`,
-        "leave it out",
-      );
+    const mode = readChoice(values.mode, "mode", MODES, "projects");
+    const kind = KINDS[mode];
     if (values.source !== undefined)
       throw new PalaceError(
         "CONFIG_USAGE",
         `unknown source adapter '${values.source}'`,
         "--mode projects|convos|extract",
       );
-    if (values.extract !== undefined && !["exchange", "general"].includes(values.extract))
-      throw new PalaceError("CONFIG_USAGE", `--extract takes exchange, general, not ${values.extract}`, "leave it out");
+    readChoice(values.extract, "extract", EXTRACT_MODES, "exchange");
     if (values["redetect-origin"] === true) writeOrigin(resolve(dir), config, out);
     const given: string[] = [];
     for (const [name, value] of Object.entries(values)) {

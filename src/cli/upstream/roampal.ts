@@ -67,9 +67,7 @@ palace restart. It restarts a broker that has no such door; connected agents con
       door = await restartWith(config, { MEMPALACE_OUTCOME_PORT });
     }
     const opened = assertOpen(door);
-    if (out.isJson) out.document(opened);
-    else out.text(`Roampal's API: http://127.0.0.1:${opened.port}/api/health`);
-    return 0;
+    return out.answer(opened, `Roampal's API: http://127.0.0.1:${opened.port}/api/health`);
   },
 });
 

@@ -1,8 +1,7 @@
 /** `mempalace search QUERY` searches with our engine and prints as upstream does. */
 import { basename } from "node:path";
-import { PalaceError } from "../../base/errors.ts";
 import { printable } from "../terminal/output.ts";
-import { defineVerb, options, readCount } from "../define-verb.ts";
+import { defineVerb, options, readChoice, readCount } from "../define-verb.ts";
 import { explainNoPalace, isWithoutPalace, pythonFloat } from "./format.ts";
 
 const WIDTH = 60;
@@ -29,9 +28,7 @@ Finds drawers and prints their exact words. Exit code 1 without a palace; 0 even
   run: async ({ values, args: [query = ""], config, connect, out }) => {
     const { wing, room, since, before } = values;
     const limit = readCount(values.results, "results", 5, 1);
-    const task = values["query-task"];
-    if (task !== undefined && task !== "search" && task !== "code")
-      throw new PalaceError("CONFIG_USAGE", `--query-task takes search, code, not ${task}`, "leave it out");
+    const task = readChoice(values["query-task"], "query-task", ["search", "code"], undefined);
     const asked = {
       ...(task !== undefined && { query_task: task }),
       ...(values["include-media"] === true && { include_media: true }),

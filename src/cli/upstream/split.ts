@@ -1,5 +1,5 @@
 /** `mempalace split DIR` splits transcripts of several sessions into one file per session, with upstream's output. */
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import {
   findTranscripts,
@@ -11,6 +11,7 @@ import type { KnownPeople } from "../../feeders/convo-miner/split.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { parseJson } from "../../base/parse-json.ts";
 import { realPath } from "../../base/real-path.ts";
+import { readText } from "../../base/regular-file.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { type Output, printable } from "../terminal/output.ts";
 import { defineVerb, options, readCount } from "../define-verb.ts";
@@ -88,13 +89,9 @@ function print({ path, sessions }: Transcript, result: SplitResult, isDryRun: bo
 function readPeople(file: string): KnownPeople {
   const texts = (value: unknown): string[] =>
     Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : [];
-  try {
-    const known = parseJson(readFileSync(file, "utf8"));
-    if (!isRecord(known)) return { names: texts(known), usernames: {} };
-    const map = isRecord(known["username_map"]) ? known["username_map"] : {};
-    const usernames = Object.entries(map).filter((entry): entry is [string, string] => typeof entry[1] === "string");
-    return { names: texts(known["names"]), usernames: Object.fromEntries(usernames) };
-  } catch {
-    return { names: [], usernames: {} };
-  }
+  const known = parseJson(readText(file) ?? "");
+  if (!isRecord(known)) return { names: texts(known), usernames: {} };
+  const map = isRecord(known["username_map"]) ? known["username_map"] : {};
+  const usernames = Object.entries(map).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  return { names: texts(known["names"]), usernames: Object.fromEntries(usernames) };
 }

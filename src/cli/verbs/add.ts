@@ -2,14 +2,12 @@
 import { homedir } from "node:os";
 import type { Config } from "../../config/config.ts";
 import { projectAround } from "../../feeders/doc-miner/root.ts";
-import { newKey } from "../../base/ids.ts";
 import { PalaceError } from "../../base/errors.ts";
-import type { JsonObject } from "../../protocol/spec.ts";
 import { shortId } from "../terminal/drawer.ts";
 import { editText } from "../terminal/editor.ts";
 import type { Output } from "../terminal/output.ts";
 import { readUtf8 } from "../terminal/utf8.ts";
-import { callOrSpool } from "../tool-call.ts";
+import { writeOrSpool } from "../tool-call.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
 const WING = "me";
@@ -47,11 +45,8 @@ async function file(
     throw new PalaceError("CONFIG_USAGE", "the note is empty; nothing was filed", 'palace add "what to remember"');
   const agent = config.agentName ?? "palace add";
   const args = { wing, room, content, added_by: agent };
-  const done = (await callOrSpool({
-    ...{ config, agent, name: "mempalace_add_drawer", args, key: newKey() },
-  })) as JsonObject;
-  if (done["success"] === false || typeof done["error"] === "string")
-    throw new PalaceError("PROTOCOL_BAD_PARAMS", String(done["error"]), "nothing was filed; see palace add --help");
+  const write = { config, agent, name: "mempalace_add_drawer", args };
+  const done = await writeOrSpool(write, "nothing was filed; see palace add --help");
   if (out.isJson) return out.document(done);
   const id = String(done["drawer_id"] ?? "");
   if (id !== "") out.text(id);

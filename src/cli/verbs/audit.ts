@@ -52,10 +52,8 @@ export const verb = defineVerb({
 async function* rows(client: Client, asked: AuditRequest): AsyncGenerator<AuditEntry, void> {
   for (let before: { before?: number } = {}; ;) {
     const { entries, next } = await client.call("memory.audit", { ...asked, ...before });
-    // An older broker has no imported rows, and answers with its own.
-    yield* entries.filter((entry) => (entry.imported_from !== undefined) === (asked.imported ?? false));
-    const isOlder = asked.imported === true && entries.some((entry) => entry.imported_from === undefined);
-    if (next === null || isOlder) return;
+    yield* entries;
+    if (next === null) return;
     before = { before: next };
   }
 }

@@ -3,9 +3,9 @@ import { dirname, join } from "node:path";
 import { feedTranscripts } from "../../feeders/convo-miner/file-transcripts.ts";
 import { surveyTranscripts, wingOf } from "../../feeders/convo-miner/source.ts";
 import { placeOf } from "../feeding/feeding.ts";
-import { FEED_OPTIONS, feedPlace, readExtract, runMine, transcriptsDone } from "../feeding/mining.ts";
+import { FEED_OPTIONS, feedOptions, feedPlace, readExtract, runMine, transcriptsDone } from "../feeding/mining.ts";
 import { plural, printable } from "../terminal/output.ts";
-import { defineVerb, options, readCount } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 
 export const verb = defineVerb({
   usage: `palace mine convos DIR [--wing W] [--extract HOW] [--limit N] [--include-subagents] [--dry-run] [--force] [--quiet]
@@ -28,11 +28,8 @@ position, and files only what is new. Drawers of deleted transcripts stay in the
   place: feedPlace,
   run: ({ values, args: [dir = ""], config, out }) => {
     const survey = surveyTranscripts(dir, values["include-subagents"] === true);
-    const options = {
-      ...{ wing: wingOf(survey.root, values.wing), extract: readExtract(values.extract), filing: config.filing() },
-      ...{ dryRun: values["dry-run"] === true, force: values.force === true },
-      ...{ limit: readCount(values.limit, "limit", 0), agent: values.agent ?? config.agentName ?? "mempalace" },
-    };
+    const place = { wing: wingOf(survey.root, values.wing), extract: readExtract(values.extract) };
+    const options = { ...feedOptions(values, config), ...place };
     const { cacheDir, palace } = placeOf(config);
     return runMine({
       ...{ command: "palace mine convos", values, config, out, source: "transcript" },

@@ -1,41 +1,35 @@
 /** `palace up demo` makes a temporary palace with its own broker, a small project, three searches, two agents. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Client, connectClient } from "../../wire/client/client.ts";
-import { findBroker } from "../../wire/client/discover.ts";
+import { type Client, withClient } from "../../wire/client/client.ts";
+import { readBrokerFile } from "../../wire/client/discover.ts";
+import { ensureBroker } from "../../wire/client/start.ts";
+import { stopBroker } from "../../wire/client/stop.ts";
 import { type Config, loadConfig } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { feedDocuments } from "../../feeders/doc-miner/file-documents.ts";
 import { DOCS } from "../../feeders/doc-miner/kinds-of-run.ts";
 import type { FeedReport } from "../../feeders/doc-miner/run.ts";
+import { isAlive } from "../../base/alive.ts";
 import { PalaceError } from "../../base/errors.ts";
-import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { executable } from "../executable.ts";
 import { shownSource } from "../../feeders/came-from.ts";
-import { placeOf } from "../feeding/feeding.ts";
+import { EXIT_INTERRUPTED, placeOf, withInterrupt } from "../feeding/feeding.ts";
 import { findOriginal } from "../feeding/original.ts";
 import { DEMO_PROJECT, DEMO_QUESTIONS } from "../proof/demo-project.ts";
 import { canFind } from "../../wire/proof/proof.ts";
 import { openStdioMcp, type StdioMcp } from "../../wire/proof/stdio-mcp.ts";
 import { type Output, plural } from "../terminal/output.ts";
 import { passageOf } from "../terminal/passage.ts";
-import { Progress } from "../terminal/progress.ts";
 import { defineVerb } from "../define-verb.ts";
 
 const WING = "demo";
 const PASSAGE_ROWS = 5;
 const INDENT = "  ";
-const SLICES_AROUND = 5;
 const POLL_MS = 20;
-/** Longest wait for the model: enough to load it and embed the project on two cores. */
-const MODEL_MAX_MS = 20_000;
-const END_MAX_MS = 10_000;
 const CALL_TIMEOUT_MS = 30_000;
-const EXIT_INTERRUPTED = 130;
 
 type Answer = { question: string; ms: number; hits: { source: string; room: string; text: string }[] };
 type Hit = {
@@ -43,7 +37,6 @@ type Hit = {
   source_path?: string;
   room?: string;
   text?: string;
-  neighbors?: { before: { text: string }[]; after: { text: string }[] };
 };
 
 export const verb = defineVerb({
@@ -52,36 +45,33 @@ export const verb = defineVerb({
 Shows the whole product in a temporary folder that is removed at the end: starts a broker of its own, files the documents of
 a small example project, asks three questions, and lets two agents write and read each other's memories at the same time.`,
   place: "any",
-  run: async ({ config, env, out }) => {
-    const folder = mkdtempSync(join(tmpdir(), "palace-demo-"));
-    const interrupted = new AbortController();
-    const stop = (): void => interrupted.abort();
-    process.once("SIGINT", stop);
-    process.once("SIGTERM", stop);
-    let broker: ChildProcess | undefined;
-    try {
-      const demoEnv = isolate(env, config, folder);
-      const demo = loadConfig(demoEnv);
-      shareModels(config, demo);
-      say(out, `A throw-away palace in ${folder}`);
-      broker = startBroker(demoEnv);
-      await waitForBroker(demo, broker, interrupted.signal);
-      const result = await show(demo, demoEnv, folder, out, interrupted.signal);
-      if (out.isJson) out.document(result);
-      return 0;
-    } catch (error) {
-      if (interrupted.signal.aborted) return EXIT_INTERRUPTED;
-      throw error;
-    } finally {
-      await endBroker(broker);
-      rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
-      say(out, "The palace is gone again.");
-    }
-  },
+  run: ({ env, out }) =>
+    withInterrupt(
+      async (signal) => {
+        const folder = mkdtempSync(join(tmpdir(), "palace-demo-"));
+        const demoEnv = isolate(env, folder);
+        const demo = loadConfig(demoEnv);
+        try {
+          say(out, `A throw-away palace in ${folder}`);
+          await ensureBroker(demo);
+          const result = await show(demo, demoEnv, folder, out, signal);
+          if (out.isJson) out.document(result);
+          return 0;
+        } catch (error) {
+          if (signal.aborted) return EXIT_INTERRUPTED;
+          throw error;
+        } finally {
+          await endBroker(demo);
+          rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+          say(out, "The palace is gone again.");
+        }
+      },
+      { onStop: () => {} },
+    ),
 });
 
-/** Makes the demo's environment: it does not touch the user's palace, and uses an existing model without a download. */
-function isolate(env: Env, config: Config, folder: string): Env {
+/** Makes the demo's environment: it does not touch the user's palace, and downloads nothing. */
+function isolate(env: Env, folder: string): Env {
   const kept = Object.entries(env).filter(([name]) => !/^(?:MEMPALACE_|MEMPAL_|XDG_)/.test(name));
   return {
     ...Object.fromEntries(kept),
@@ -89,46 +79,22 @@ function isolate(env: Env, config: Config, folder: string): Env {
     MEMPALACE_PATH: join(folder, "home"),
     XDG_STATE_HOME: join(folder, "state"),
     XDG_CACHE_HOME: join(folder, "cache"),
-    ...(config.model.dir === undefined ? {} : { MEMPALACE_MODEL_DIR: config.model.dir }),
     MEMPALACE_OFFLINE: "1",
     MEMPALACE_IDLE_EXIT_MINUTES: "1",
     MEMPALACE_LOG_LEVEL: "error",
   };
 }
 
-/** Links the models that this palace and Python's Chroma have fetched into the demo's folders. */
-function shareModels({ model }: Config, demo: Config): void {
-  const shelf = join(demo.model.userHome, ".cache");
-  mkdirSync(shelf, { recursive: true });
-  symlinkSync(join(model.userHome, ".cache/chroma"), join(shelf, "chroma"));
-  if (!existsSync(model.cacheDir)) return;
-  mkdirSync(demo.model.cacheDir, { recursive: true });
-  for (const name of readdirSync(model.cacheDir))
-    symlinkSync(join(model.cacheDir, name), join(demo.model.cacheDir, name));
-}
-
-async function show(config: Config, env: Env, folder: string, out: Output, signal: AbortSignal): Promise<object> {
-  const client = await connectClient({ config, agent: "palace demo", start: "never" });
-  try {
+function show(config: Config, env: Env, folder: string, out: Output, signal: AbortSignal): Promise<object> {
+  return withClient({ config, agent: "palace demo", start: "never" }, async (client) => {
     const project = join(folder, "harbour");
-    const filed = await fileDocuments(config, client, project, out, signal);
-    const search = await searchMode(client, out, signal);
-    say(
-      out,
-      `Searching ${search.mode === "hybrid" ? `by words and by meaning (${search.model})` : "by words and by meaning, without the model"}`,
-    );
-    const answers: Answer[] = [];
-    for (const question of DEMO_QUESTIONS) answers.push(await ask(config, client, question, out));
+    const { report, ms } = await fileDocuments(config, client, project, out, signal);
+    say(out, "Searching by words and by meaning");
+    const searches: Answer[] = [];
+    for (const question of DEMO_QUESTIONS) searches.push(await ask(config, client, question, out));
     const agents = await letAgentsMeet(env, out, signal);
-    return {
-      filed: { files: filed.report.filed, drawers: filed.report.drawers, ms: filed.ms },
-      search,
-      searches: answers,
-      agents,
-    };
-  } finally {
-    client.close();
-  }
+    return { filed: { files: report.filed, drawers: report.drawers, ms }, searches, agents };
+  });
 }
 
 async function fileDocuments(
@@ -164,30 +130,9 @@ async function fileDocuments(
   return { report, ms };
 }
 
-/** Waits until an existing model is loaded. */
-async function searchMode(
-  client: Client,
-  out: Output,
-  signal: AbortSignal,
-): Promise<{ mode: string; model: string | null }> {
-  const deadline = performance.now() + MODEL_MAX_MS;
-  const progress = new Progress({ silent: out.isJson || !process.stderr.isTTY });
-  try {
-    for (;;) {
-      const { mode, model, modelState, pending, embedded } = (await client.call("palace.status", {})).search;
-      const isReady = modelState === "loading" ? false : modelState !== "ready" || pending === 0;
-      if (isReady || performance.now() > deadline) return { mode, model };
-      progress.step(embedded, embedded + pending, "embedding", undefined);
-      await sleep(POLL_MS, undefined, { signal });
-    }
-  } finally {
-    progress.end();
-  }
-}
-
 async function ask(config: Config, client: Client, question: string, out: Output): Promise<Answer> {
   const startedAt = performance.now();
-  const request = { query: question, wing: WING, limit: 3, neighbors: SLICES_AROUND };
+  const request = { query: question, wing: WING, limit: 3 };
   const found = (await client.call("drawer.search", request))["results"];
   const ms = elapsed(startedAt);
   const shown = ((found ?? []) as Hit[]).map((hit) => passageIn(config, hit, question, out.columns));
@@ -204,13 +149,11 @@ async function ask(config: Config, client: Client, question: string, out: Output
 
 /** Returns the passage of a hit. `source`: file, line and heading. `text`: the lines to show. */
 function passageIn(config: Config, hit: Hit, question: string, columns: number) {
-  const { text = "", room = "?", source_file: name = "?", source_path: path = "", neighbors } = hit;
+  const { text = "", room = "?", source_file: name = "?", source_path: path = "" } = hit;
   const document = findOriginal(config, path, text);
   const { heading, line, lines } = passageOf(text, question, {
     columns: columns - 2 * INDENT.length,
     rows: PASSAGE_ROWS,
-    before: (neighbors?.before ?? []).map((slice) => slice.text),
-    after: (neighbors?.after ?? []).map((slice) => slice.text),
     document,
   });
   const file = path === "" ? name : shownSource(config, path);
@@ -246,33 +189,11 @@ async function letAgentsMeet(env: Env, out: Output, signal: AbortSignal): Promis
   }
 }
 
-function startBroker(env: Env): ChildProcess {
-  const [node, file] = executable("mempalace-broker");
-  // The broker's output is not part of the demo; if it does not start, `waitForBroker` reports it.
-  return spawn(node, [file, "--foreground"], { env, stdio: "ignore" });
-}
-
-/** Waits for the broker. Errors: BROKER_START_FAILED. */
-async function waitForBroker(config: Config, broker: ChildProcess, signal: AbortSignal): Promise<void> {
-  const deadline = performance.now() + START_TIMEOUT_MS;
-  while ((await findBroker(config)) === undefined) {
-    if (broker.exitCode !== null || performance.now() > deadline)
-      throw new PalaceError(
-        "BROKER_START_FAILED",
-        "the demo's broker did not start",
-        "to see why: mempalace-broker --foreground",
-      );
-    await sleep(POLL_MS, undefined, { signal });
-  }
-}
-
-async function endBroker(broker: ChildProcess | undefined): Promise<void> {
-  if (broker === undefined || broker.exitCode !== null || broker.signalCode !== null) return;
-  const ended = once(broker, "exit");
-  broker.kill("SIGTERM");
-  const timer = setTimeout(() => broker.kill("SIGKILL"), END_MAX_MS);
-  await ended;
-  clearTimeout(timer);
+/** Stops the broker, and waits until its process has ended. */
+async function endBroker(demo: Config): Promise<void> {
+  const { pid } = readBrokerFile(demo.paths.brokerFile) ?? {};
+  await stopBroker(demo);
+  while (pid !== undefined && isAlive(pid)) await sleep(POLL_MS);
 }
 
 function say(out: Output, line: string): void {

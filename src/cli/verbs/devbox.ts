@@ -1,6 +1,6 @@
 /** `palace devbox` manages the compose stack of this clone or package. */
-import type { DevboxCall } from "../devbox/call.ts";
-import { defineVerb, options, usageError } from "../define-verb.ts";
+import { DEVBOX_OPTIONS, type DevboxCall } from "../devbox/call.ts";
+import { defineVerb, usageError } from "../define-verb.ts";
 
 const SUBS = {
   up: ["workspace", "share", "from", "fresh"],
@@ -36,19 +36,15 @@ down --volumes erases them. Plain docker compose works beside it.
 
 export const verb = defineVerb({
   usage: USAGE,
-  options: options("workspace= share from= fresh no-build force volumes yes= no-backup"),
+  options: DEVBOX_OPTIONS,
   args: [1, 1_000],
   place: "any",
   run: async (call) => {
     const [name = "", ...rest] = call.args;
     if (!Object.hasOwn(SUBS, name)) throw usageError(USAGE, `palace devbox has no ${name}`);
     const sub = name as keyof typeof SUBS;
-    const foreign = Object.keys(call.values).find(
-      (option) =>
-        Object.values(SUBS)
-          .flat()
-          .some((one) => one === option) && !SUBS[sub].some((one) => one === option),
-    );
+    const isForeign = (option: string): boolean => option in DEVBOX_OPTIONS && !SUBS[sub].some((one) => one === option);
+    const foreign = Object.keys(call.values).find(isForeign);
     if (foreign !== undefined) throw usageError(USAGE, `palace devbox ${sub} takes no --${foreign}`);
     if (!["shell", "restore"].includes(sub) && rest.length > 0)
       throw usageError(USAGE, `unexpected argument: ${rest[0] ?? ""}`);

@@ -12,7 +12,7 @@ import type { FeedOptions, FeedReport } from "../../feeders/doc-miner/run.ts";
 import { SOURCE_CALL_MAX_BYTES } from "../../protocol/limits.ts";
 import { defineVerb, options, readCount } from "../define-verb.ts";
 import { placeOf } from "../feeding/feeding.ts";
-import { FEED_OPTIONS, feedPlace, runMine } from "../feeding/mining.ts";
+import { FEED_OPTIONS, feedOptions, feedPlace, runMine } from "../feeding/mining.ts";
 import { type Output, plural, printable } from "../terminal/output.ts";
 
 export const verb = defineVerb({
@@ -148,11 +148,9 @@ function mineDocuments({ options, ...command }: DocumentsCommand): Promise<numbe
   const staging = ["mempalace-docs", "mempalace-projects"].map((name) => join(dirname(paths.cacheDir), name));
   const all: FeedOptions = {
     ...options,
-    ...{ wing: values.wing ?? options.wing, limit: readCount(values.limit, "limit", 0) },
-    ...{ dryRun: values["dry-run"] === true, force: values.force === true },
-    agent: values.agent ?? config.agentName ?? (front.isStaged ? "mempalace-docs" : "mempalace"),
+    ...feedOptions(values, config, { agent: front.isStaged ? "mempalace-docs" : "mempalace" }),
     ...placeOf(config),
-    filing: config.filing(),
+    wing: values.wing ?? options.wing,
     registryFile: paths.knownEntitiesFile,
     avoid: [paths.home, paths.palaceDir, ...staging],
   };

@@ -1,7 +1,6 @@
 /** `palace doctor` checks everything that agents need to share the palace, one line each, with what to do. */
 import { PalaceError } from "../../base/errors.ts";
 import { applyFixes, type Fixed, planFixes } from "../doctor/fix.ts";
-import { checkJudge, checkSettingsFile } from "../doctor/settings.ts";
 import { runChecks } from "../report/checks.ts";
 import type { Output } from "../terminal/output.ts";
 import { defineVerb, options } from "../define-verb.ts";
@@ -28,31 +27,18 @@ tokens and clocks, and says what to do about what is wrong. Exit code 0 when not
     const mayStart = values["no-start"] !== true;
     const fixes = isFix ? await applyFixes(await planFixes(config, mayStart, out), isDryRun) : undefined;
     if (fixes !== undefined && !out.isJson) printFixes(fixes, isDryRun, out);
-    const found = [
-      ...(await runChecks(config, mayStart && !isDryRun)),
-      ...(await checkSettingsFile(config)),
-      ...(await checkJudge(config.settings.env)),
-    ];
-    const checks = found.map((check) => ({
-      ...check,
-      hint: out.spelled(check.hint),
-    }));
+    const found = await runChecks(config, mayStart && !isDryRun);
+    const checks = found.map((check) => ({ ...check, hint: out.spelled(check.hint) }));
     const isWell = checks.every(({ state }) => state !== "fail");
-    if (out.isJson)
-      out.document({
-        healthy: isWell,
-        ...(fixes !== undefined && { dryRun: isDryRun, fixes: spelledFixes(fixes, out) }),
-        checks,
-      });
-    else {
-      out.table(
-        checks.map(({ name, state, detail, hint }) => [
-          state === "fail" ? "FAIL" : state,
-          name,
-          hint === "" ? detail : `${detail} → ${hint}`,
-        ]),
-      );
-    }
+    const more = fixes && { dryRun: isDryRun, fixes: spelledFixes(fixes, out) };
+    out.answer(
+      { healthy: isWell, ...more, checks },
+      checks.map(({ name, state, detail, hint }) => [
+        state === "fail" ? "FAIL" : state,
+        name,
+        hint === "" ? detail : `${detail} → ${hint}`,
+      ]),
+    );
     return isWell && fixes?.some(({ state }) => state === "failed") !== true ? 0 : EXIT_UNWELL;
   },
 });

@@ -1,7 +1,6 @@
 /** `palace edit ID` changes a drawer's text in an editor, or its place. */
-import { type Client, connectClient } from "../../wire/client/client.ts";
+import { type Client, withClient } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
-import { newKey } from "../../base/ids.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
 import { shownSource } from "../../feeders/came-from.ts";
@@ -9,7 +8,7 @@ import { findDrawer, shortId, type ShownDrawer, undoCommand } from "../terminal/
 import { editText } from "../terminal/editor.ts";
 import type { Output } from "../terminal/output.ts";
 import { readUtf8 } from "../terminal/utf8.ts";
-import { callOrSpool } from "../tool-call.ts";
+import { writeOrSpool } from "../tool-call.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
 export const verb = defineVerb({
@@ -25,7 +24,7 @@ writes nothing. It prints the command that takes the change back. ID is a drawer
   run: async ({ values, args: [given = ""], config, env, out }) => {
     const agent = config.agentName ?? "palace edit";
     const { wing, room } = values;
-    const drawer = await withClient(config, agent, (client) => findWithSecrets(client, given));
+    const drawer = await withClient({ config, agent, start: "auto" }, (client) => findWithSecrets(client, given));
     const { drawer_id: id, content: before } = drawer;
     if (wing !== undefined || room !== undefined) {
       const place = { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
@@ -45,15 +44,6 @@ writes nothing. It prints the command that takes the change back. ID is a drawer
   },
 });
 
-async function withClient<T>(config: Config, agent: string, use: (client: Client) => Promise<T>): Promise<T> {
-  const client = await connectClient({ config, agent, start: "auto" });
-  try {
-    return await use(client);
-  } finally {
-    client.close();
-  }
-}
-
 /** Finds the drawer with its secrets: if the owner edited masked text, the masks would replace the secrets. */
 async function findWithSecrets(client: Client, given: string): Promise<ShownDrawer & { content: string }> {
   const drawer = await findDrawer(client, given);
@@ -69,7 +59,7 @@ async function assertUnchanged(
   agent: string,
   { id, before }: { id: string; before: string },
 ): Promise<void> {
-  const now = await withClient(config, agent, (client) => findWithSecrets(client, id));
+  const now = await withClient({ config, agent, start: "auto" }, (client) => findWithSecrets(client, id));
   if (now.content === before) return;
   throw new PalaceError(
     "CONFIG_USAGE",
@@ -84,11 +74,7 @@ type Asked = { config: Config; agent: string; out: Output; source?: string };
 async function update(id: string, change: JsonObject, { config, agent, out, source = "" }: Asked): Promise<number> {
   const sinceMs = Date.now();
   const args = { drawer_id: id, ...change };
-  const done = (await callOrSpool({
-    ...{ config, agent, name: "mempalace_update_drawer", args, key: newKey() },
-  })) as JsonObject;
-  if (done["success"] === false || typeof done["error"] === "string")
-    throw new PalaceError("PROTOCOL_BAD_PARAMS", String(done["error"]), "nothing was changed");
+  const done = await writeOrSpool({ config, agent, name: "mempalace_update_drawer", args }, "nothing was changed");
   const undo = undoCommand(agent, sinceMs);
   if (out.isJson) return out.document({ ...done, undo: out.spelled(undo) });
   out.text(`Changed ${id}.`);

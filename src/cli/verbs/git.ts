@@ -1,9 +1,9 @@
 /** `palace mine git [DIR]` files the commits of a git repository. */
 import { quoted } from "../../base/shell-word.ts";
 import { COMMITS_MAX, feedCommits, type GitReport } from "../../feeders/git-miner/file-commits.ts";
-import { FEED_OPTIONS, feedPlace, runMine } from "../feeding/mining.ts";
+import { FEED_OPTIONS, feedOptions, feedPlace, runMine } from "../feeding/mining.ts";
 import { type Output, plural, printable } from "../terminal/output.ts";
-import { defineVerb, readCount } from "../define-verb.ts";
+import { defineVerb } from "../define-verb.ts";
 
 /** Number of commits to examine, unless the user gives another. */
 const COMMITS_USUAL = 1_000;
@@ -28,10 +28,8 @@ project's documents (in a worktree: the main clone's); the room is git.
   place: feedPlace,
   run: ({ values, args: [dir = "."], config, env, out }) => {
     const options = {
-      ...{ dir, env, wing: values.wing, limit: readCount(values.limit, "limit", COMMITS_USUAL) },
-      ...{ dryRun: values["dry-run"] === true, force: values.force === true },
-      ...{ agent: values.agent ?? config.agentName ?? "mempalace", filing: config.filing() },
-      registryFile: config.paths.knownEntitiesFile,
+      ...feedOptions(values, config, { limit: COMMITS_USUAL }),
+      ...{ dir, env, registryFile: config.paths.knownEntitiesFile },
     };
     return runMine({
       ...{ command: "palace mine git", values, config, out, source: "commit" },

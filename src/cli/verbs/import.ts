@@ -1,20 +1,16 @@
 /** `palace import FILE|DIR` merges another memory into the running one. */
 import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
-import { openOtherMemory, type OtherMemory } from "../../memory/backup/other-memory.ts";
+import { openOtherMemory } from "../../memory/backup/other-memory.ts";
 import { isBridged } from "../../wire/client/bridge.ts";
-import { connectClient } from "../../wire/client/client.ts";
-import type { Config } from "../../config/config.ts";
 import { armFault, faultPoint } from "../../base/fault-point.ts";
 import { IMPORT_KINDS } from "../../protocol/import.ts";
-import { PalaceError } from "../../base/errors.ts";
 import { makeLedgerOf } from "../../mempalace/adopt/as-ledger.ts";
 import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";
 import { counted, importMemory, type Joined } from "../feeding/import-memory.ts";
-import { reportCancelled } from "../report/job.ts";
-import { formatBytes, type Output, plural } from "../terminal/output.ts";
+import { reportCancelled, watchBytes } from "../report/job.ts";
+import { plural } from "../terminal/output.ts";
 import { readPassphrase } from "../terminal/passphrase.ts";
-import { Progress } from "../terminal/progress.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
 const NAMED_MAX = 5;
@@ -35,60 +31,34 @@ undoes the import.
   args: [1, 1],
   place: ({ values }) => (values["dry-run"] === true ? "there" : "anew"),
   forOwner: true,
-  run: async ({ values, args, config, out }) => {
+  run: async ({ values, args, config, connect, out }) => {
     armFault(config.fault);
     const from = resolve(args[0] ?? "");
-    const isDry = values["dry-run"] === true;
-    const joined = await withInterrupt((signal) => merge(config, { from, isDry, values, out, signal }), {
-      onStop: () => (out.isJson ? undefined : out.notice("Stopping after the part that is being sent.")),
-    });
-    if (joined === undefined) return reportCancelled(out);
-    out.answer(joined, out.spelled(describe(joined)));
-    return joined.complete ? 0 : EXIT_INTERRUPTED;
+    const isHere = config.endpoint === undefined && !isBridged(config);
+    const other = await watchBytes(out, "reading ", (watch) =>
+      openOtherMemory(from, {
+        ...watch,
+        cacheDir: config.paths.cacheDir,
+        ownFiles: isHere ? [config.paths.ledgerFile, join(config.paths.palaceDir, "chroma.sqlite3")] : [],
+        makeLedger: (folder, file) => makeLedgerOf(folder, file, config.collection()),
+        passphrase: () => readPassphrase(config, values["passphrase-file"], false),
+      }),
+    );
+    if (other === undefined) return reportCancelled(out);
+    faultPoint("import.after-open");
+    try {
+      const client = await connect(importerOf(from));
+      const how = { from, isDry: values["dry-run"] === true, silent: out.isJson };
+      const joined = await withInterrupt((signal) => importMemory(client, other, { ...how, signal }), {
+        onStop: () => (out.isJson ? undefined : out.notice("Stopping after the part that is being sent.")),
+      });
+      out.answer(joined, out.spelled(describe(joined)));
+      return joined.complete ? 0 : EXIT_INTERRUPTED;
+    } finally {
+      other.close();
+    }
   },
 });
-
-type Asked = {
-  from: string;
-  isDry: boolean;
-  values: { "passphrase-file"?: string | undefined };
-  out: Output;
-  signal: AbortSignal;
-};
-
-/** Merges the memory. Returns undefined if Ctrl-C came before anything was sent. */
-async function merge(config: Config, { from, isDry, values, out, signal }: Asked): Promise<Joined | undefined> {
-  let other: OtherMemory;
-  const isHere = config.endpoint === undefined && !isBridged(config);
-  const progress = new Progress({ silent: out.isJson });
-  try {
-    other = await openOtherMemory(from, {
-      cacheDir: config.paths.cacheDir,
-      ownFiles: isHere ? [config.paths.ledgerFile, join(config.paths.palaceDir, "chroma.sqlite3")] : [],
-      makeLedger: (folder, file) => makeLedgerOf(folder, file, config.collection()),
-      signal,
-      passphrase: () => readPassphrase(config, values["passphrase-file"], false),
-      onBytes: (done, total) =>
-        progress.step(done, total, `reading ${formatBytes(done)} of ${formatBytes(total)}`, undefined),
-    });
-  } catch (error) {
-    if (error instanceof PalaceError && error.code === "BROKER_CANCELLED") return undefined;
-    throw error;
-  } finally {
-    progress.end();
-  }
-  faultPoint("import.after-open");
-  try {
-    const client = await connectClient({ config, agent: importerOf(from), start: "auto" });
-    try {
-      return await importMemory(client, other, { from, isDry, silent: out.isJson, signal });
-    } finally {
-      client.close();
-    }
-  } finally {
-    other.close();
-  }
-}
 
 /** Returns the name in the journal: the same for every run from one path, so that one undo covers all of them. */
 function importerOf(from: string): string {

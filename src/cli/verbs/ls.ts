@@ -49,7 +49,8 @@ wing, or the drawers of one room, the newest first. \`palace show ID\` prints on
       drawers.map((drawer) => [
         ...[shortId(drawer.drawer_id), timeOf(drawer)],
         ...(room === undefined ? [`${drawer.wing}/${drawer.room}`] : []),
-        titleOfDrawer(drawer, drawer.source_path === "" ? "" : sourceOf(drawer.source_path)),
+        (drawer.source_path === "" ? "" : `${sourceOf(drawer.source_path)}: `) +
+          titleOf(drawer.content_preview ?? "", TITLE_COLUMNS),
       ]),
     );
     const seen = found.offset + drawers.length;
@@ -103,7 +104,10 @@ function hintIn(...found: Found[]): { hint?: string } {
 }
 
 function tellWings(wings: Readonly<Record<string, Rooms>>, out: Output): void {
-  const rows = Object.entries(wings).map(([wing, rooms]) => ({ wing, drawers: sumOf(rooms), rooms }));
+  const rows = Object.entries(wings).map(([wing, rooms]) => ({
+    ...{ wing, rooms },
+    drawers: Object.values(rooms).reduce((sum, count) => sum + count, 0),
+  }));
   if (out.isJson)
     return void out.document({ wings: Object.fromEntries(rows.map(({ wing, drawers }) => [wing, drawers])) });
   out.table(
@@ -129,14 +133,6 @@ function roomsIn(rooms: Rooms): string {
   return names.length > 4 ? `${shown} and ${names.length - 4} more` : shown;
 }
 
-function sumOf(rooms: Rooms): number {
-  return Object.values(rooms).reduce((sum, count) => sum + count, 0);
-}
-
 function timeOf({ metadata: { filed_at: filedAt } }: ShownDrawer): string {
   return typeof filedAt === "string" ? filedAt.slice(0, 16).replace("T", " ") : "";
-}
-
-function titleOfDrawer({ content_preview: text = "" }: ShownDrawer, source: string): string {
-  return source === "" ? titleOf(text, TITLE_COLUMNS) : `${source}: ${titleOf(text, TITLE_COLUMNS)}`;
 }

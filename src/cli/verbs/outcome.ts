@@ -1,6 +1,6 @@
 /** `palace outcome` lists memories that learn from outcomes, explains their scores, and records a person's judgment. */
 import { resolve } from "node:path";
-import { type Client, connectClient } from "../../wire/client/client.ts";
+import type { Client } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { armFault } from "../../base/fault-point.ts";
 import { PERSON } from "../../protocol/agent-name.ts";
@@ -10,7 +10,7 @@ import type { MemoryTold } from "../../protocol/outcome.ts";
 import type { JsonObject, OutcomeDoorReport } from "../../protocol/spec.ts";
 import { undoCommand } from "../terminal/drawer.ts";
 import { type Output, plural, shorten } from "../terminal/output.ts";
-import { defineVerb, options, usageError } from "../define-verb.ts";
+import { type Call, defineVerb, options, usageError } from "../define-verb.ts";
 
 const USAGE = `palace outcome stats
 palace outcome why ID
@@ -44,6 +44,8 @@ Memory that learns from outcomes (docs/how-to/learning.md).
   door   shows Roampal's HTTP API at its port. --local: programs of your own need no token there, because Roampal's hooks, plugins and MCP
          server cannot send one; this is permanent, and opens port 27182 if no port was set. --off: every program needs a token again`;
 
+const OPTIONS = options("title= sort= profile= dry-run chunk-size= chunk-overlap= local off");
+
 /** Name in the journal, which `palace history undo --client` accepts. */
 const IMPORTER = "palace outcome import";
 
@@ -52,16 +54,7 @@ type Asked = {
   config: Config;
   first: string;
   second: string;
-  values: {
-    title?: string;
-    sort?: string;
-    profile?: string;
-    "dry-run"?: boolean;
-    "chunk-size"?: string;
-    "chunk-overlap"?: string;
-    local?: boolean;
-    off?: boolean;
-  };
+  values: Call<typeof OPTIONS>["values"];
   out: Output;
 };
 
@@ -106,11 +99,11 @@ const TELLINGS = ["worked", "failed", "partial"];
 
 export const verb = defineVerb({
   usage: USAGE,
-  options: options("title= sort= profile= dry-run chunk-size= chunk-overlap= local off"),
+  options: OPTIONS,
   args: [1, 3],
   place: ({ args: [what] }) => (what === "ingest" || what === "import" || what === "door" ? "anew" : "there"),
   forOwner: true,
-  run: async ({ args: [what = "", ...rest], values, config, out }) => {
+  run: async ({ args: [what = "", ...rest], values, config, connect, out }) => {
     const [least = 0, most = 0, run] = (Object.hasOwn(CALLS, what) ? CALLS[what] : undefined) ?? [];
     if (run === undefined) throw usageError(USAGE, `there is no ${what}`);
     if (rest.length < least || rest.length > most)
@@ -120,9 +113,8 @@ export const verb = defineVerb({
         throw usageError(USAGE, `${what} takes no --${option}`);
     if (what === "door") return door({ config, values, out, first: "", second: "" });
     const named = { score: PERSON, forget: PERSON, import: IMPORTER }[what] ?? config.agentName ?? PERSON;
-    const client = await connectClient({ config, agent: named, start: "auto" });
     const [first = "", second = ""] = rest;
-    return run({ client, config, first, second, values, out }).finally(() => client.close());
+    return run({ client: await connect(named), config, first, second, values, out });
   },
 });
 
@@ -146,18 +138,15 @@ function describeDoor(report: OutcomeDoorReport | undefined): string {
 
 async function stats({ client, out }: Asked): Promise<number> {
   const held = await client.call("outcome.stats", {});
-  if (out.isJson) out.document(held);
-  else
-    out.table([
-      ...Object.entries(held.collections),
-      ["archived", held.archived],
-      ["conversations", held.conversations],
-      ...(held.helped ?? []).map(({ week, agent, shown, worked, partial, failed }) => [
-        `week of ${week}`,
-        `${agent}: ${shown} shown, ${worked} worked, ${partial} partial, ${failed} failed`,
-      ]),
-    ]);
-  return 0;
+  return out.answer(held, [
+    ...Object.entries(held.collections),
+    ["archived", held.archived],
+    ["conversations", held.conversations],
+    ...(held.helped ?? []).map(({ week, agent, shown, worked, partial, failed }) => [
+      `week of ${week}`,
+      `${agent}: ${shown} shown, ${worked} worked, ${partial} partial, ${failed} failed`,
+    ]),
+  ]);
 }
 
 async function turns({ client, first: conversation, out }: Asked): Promise<number> {
@@ -223,14 +212,13 @@ async function list({ client, first: collection, values, out }: Asked): Promise<
   const collections = collection === "" ? LISTED : [collection];
   const { memories } = await client.call("outcome.search", { collections, sort_by: by, limit: LISTED_MAX });
   const total = collections.reduce((sum, name) => sum + (held[name] ?? 0), 0);
-  if (out.isJson) out.document({ memories, total });
-  else
-    out.table(
-      memories.map(({ id, score: reached, uses, age, content }) => [
-        ...[id, Number(reached).toFixed(2), plural(Number(uses), "use"), String(age)],
-        shorten(content, TEXT_COLUMNS),
-      ]),
-    );
+  out.answer(
+    { memories, total },
+    memories.map(({ id, score: reached, uses, age, content }) => [
+      ...[id, Number(reached).toFixed(2), plural(Number(uses), "use"), String(age)],
+      shorten(content, TEXT_COLUMNS),
+    ]),
+  );
   if (total > memories.length) out.notice(`${memories.length} of ${total}; palace outcome list COLLECTION shows one`);
   return 0;
 }
@@ -263,9 +251,10 @@ async function forget({ client, first: id, out }: Asked): Promise<number> {
   if (done["success"] !== true)
     throw new PalaceError("PROTOCOL_BAD_PARAMS", `${id} was not taken out: ${String(done["error"])}`, "try again");
   const undo = out.spelled(undoCommand(PERSON, sinceMs, Date.now()));
-  if (out.isJson) out.document({ id, gone: true, undo });
-  else out.text(`${id} was taken out: ${shorten(text, TEXT_COLUMNS)}\nto bring it back: ${undo}`);
-  return 0;
+  return out.answer(
+    { id, gone: true, undo },
+    `${id} was taken out: ${shorten(text, TEXT_COLUMNS)}\nto bring it back: ${undo}`,
+  );
 }
 
 /** Returns the explanation of a memory. Errors: PROTOCOL_BAD_PARAMS. */
@@ -284,12 +273,10 @@ async function ingest({ client, first: file, values, out }: Asked): Promise<numb
     ...(size !== undefined && { size }),
     ...(overlap !== undefined && { overlap }),
   });
-  if (out.isJson) out.document(book);
-  else
-    out.text(
-      book.isNew ? `${book.title}: ${book.chunks} chunks` : `${book.title} is there already, and stays as it is`,
-    );
-  return 0;
+  return out.answer(
+    book,
+    book.isNew ? `${book.title}: ${book.chunks} chunks` : `${book.title} is there already, and stays as it is`,
+  );
 }
 
 /** Reads a number of characters; the broker checks its range. */
@@ -301,9 +288,10 @@ function countOf(values: Asked["values"], option: "chunk-size" | "chunk-overlap"
 
 async function books({ client, out }: Asked): Promise<number> {
   const held = await client.call("book.list", {});
-  if (out.isJson) out.document(held);
-  else out.table(held.books.map(({ title, source, at, chunks }) => [title, `${chunks} chunks`, at, source]));
-  return 0;
+  return out.answer(
+    held,
+    held.books.map(({ title, source, at, chunks }) => [title, `${chunks} chunks`, at, source]),
+  );
 }
 
 async function remove({ client, config, first: title, out }: Asked): Promise<number> {

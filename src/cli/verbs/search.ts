@@ -11,10 +11,10 @@ import { causeOf } from "../proof/search-here.ts";
 import { shortId, titleOf } from "../terminal/drawer.ts";
 import { type Output, plural, printable } from "../terminal/output.ts";
 import { passageOf } from "../terminal/passage.ts";
-import { defineVerb, options, readCount } from "../define-verb.ts";
+import { defineVerb, options, readChoice, readCount } from "../define-verb.ts";
 
 const MODES: readonly SearchMode[] = ["auto", "lexical", "vector", "hybrid"];
-const SCOPES: readonly string[] = ["prefer", "strict", "all"];
+const SCOPES = ["prefer", "strict", "all"];
 const LIMIT_DEFAULT = 5;
 const PASSAGE_ROWS = 5;
 const TITLE_COLUMNS_MAX = 100;
@@ -67,7 +67,7 @@ none.`,
   options: options("wing= room= scope= limit= mode= explain"),
   args: [1, Infinity],
   run: async ({ values, args, config, connect, out }) => {
-    const mode = readMode(values.mode);
+    const mode = readChoice(values.mode, "mode", MODES, "auto");
     const limit = readCount(values.limit, "limit", LIMIT_DEFAULT, 1);
     const project = projectHere(config.model.userHome);
     checkScope(values, project);
@@ -107,16 +107,6 @@ none.`,
   },
 });
 
-function readMode(value: string | undefined): SearchMode {
-  const mode = MODES.find((one) => one === (value ?? "auto"));
-  if (mode !== undefined) return mode;
-  throw new PalaceError(
-    "CONFIG_USAGE",
-    `--mode takes ${MODES.join(", ")}, not ${value ?? ""}`,
-    "leave it out for auto",
-  );
-}
-
 const TOO_OLD = new PalaceError(
   "PROTOCOL_VERSION_MISMATCH",
   "the running broker is older than --scope, and has searched everywhere",
@@ -125,13 +115,7 @@ const TOO_OLD = new PalaceError(
 
 /** Checks the scope. Errors: CONFIG_USAGE for a scope that does not exist, or that has no project here. */
 function checkScope({ scope, wing }: { scope?: string; wing?: string }, project: readonly string[]): void {
-  if (scope !== undefined && !SCOPES.includes(scope))
-    throw new PalaceError(
-      "CONFIG_USAGE",
-      `--scope takes ${SCOPES.join(", ")}, not ${scope}`,
-      "leave it out for prefer",
-    );
-  if (scope === "strict" && wing === undefined && project.length === 0)
+  if (readChoice(scope, "scope", SCOPES, "prefer") === "strict" && wing === undefined && project.length === 0)
     throw new PalaceError("CONFIG_USAGE", "this folder is no project", "go to the project's folder, or use --wing W");
 }
 

@@ -2,12 +2,11 @@
 import { feedSessions, type SessionReport } from "../../feeders/session-miner/file-sessions.ts";
 import { openSource } from "../../feeders/session-miner/open.ts";
 import type { HarnessName } from "../../feeders/session-miner/session.ts";
-import { PalaceError } from "../../base/errors.ts";
 import { placeOf } from "../feeding/feeding.ts";
-import { FEED_OPTIONS, feedPlace, readExtract, runMine, transcriptsDone } from "../feeding/mining.ts";
+import { FEED_OPTIONS, feedOptions, feedPlace, readExtract, runMine, transcriptsDone } from "../feeding/mining.ts";
 import { plural } from "../terminal/output.ts";
 import { readTime } from "../terminal/time.ts";
-import { defineVerb, options, readCount } from "../define-verb.ts";
+import { defineVerb, options, readChoice, readCount } from "../define-verb.ts";
 
 /** Minimum number of messages in a session to file, unless the user gives another number. */
 const MESSAGES_MIN = 3;
@@ -40,16 +39,12 @@ sessions that changed, and files only what is new. Transcripts are kept in ~/.ca
   },
   place: feedPlace,
   run: async ({ values, config, out }) => {
-    const harness = HARNESSES.find((name) => name === (values.from ?? "opencode"));
-    if (harness === undefined)
-      throw new PalaceError("CONFIG_USAGE", `--from does not know ${values.from}`, `--from ${HARNESSES.join("|")}`);
+    const harness = readChoice(values.from, "from", HARNESSES, "opencode");
     const options = {
-      ...{ harness, wing: values.wing, sessions: values.session ?? [] },
-      ...{ dryRun: values["dry-run"] === true, force: values.force === true },
-      ...{ limit: readCount(values.limit, "limit", 0), extract: readExtract(values.extract), filing: config.filing() },
+      ...feedOptions(values, config),
+      ...{ harness, sessions: values.session ?? [], extract: readExtract(values.extract) },
       minMessages: readCount(values["min-messages"], "min-messages", MESSAGES_MIN),
       sinceMs: values.since === undefined ? undefined : readTime(values.since, "since", Date.now()),
-      agent: values.agent ?? config.agentName ?? "mempalace",
       ...placeOf(config),
     };
     const source = await openSource(harness, config, {

@@ -1,7 +1,7 @@
 /** `palace status` prints the broker's report about itself. Starts nothing. */
 import { readSettings } from "../../wire/bridge/settings.ts";
 import { isBridged, missingBridge } from "../../wire/client/bridge.ts";
-import { connectClient } from "../../wire/client/client.ts";
+import { withClient } from "../../wire/client/client.ts";
 import { findBroker } from "../../wire/client/discover.ts";
 import { unanswered } from "../../wire/client/start.ts";
 import type { Config } from "../../config/config.ts";
@@ -56,9 +56,7 @@ type Asked = Pick<Call<{}>, "config" | "out">;
 async function report({ config, out }: Asked): Promise<number> {
   const found = await look(config);
   if (found === undefined) return tellAbsence(absence(config), out);
-  if (out.isJson) out.document(found.document);
-  else out.table(found.rows);
-  return 0;
+  return out.answer(found.document, found.rows);
 }
 
 async function watchStatus({ config, out }: Asked): Promise<number> {
@@ -92,17 +90,13 @@ async function look(config: Config): Promise<Look | undefined> {
   const box = brokerBox(config);
   // Our own socket into the container ends with this process.
   const endpoint = box === undefined ? found.endpoint : `docker:${box.container}`;
-  const client = await connectClient({ config, agent: "palace status", start: "never" });
-  try {
+  return withClient({ config, agent: "palace status", start: "never" }, async (client) => {
     const status = await client.call("palace.status", {});
     const erasure = await askErasure(client);
-    const more = erasure === undefined ? {} : { erasure };
     const rows = describe(status, endpoint, describeErasure(erasure));
     const same = rows.map(([name, value]) => `${name}\t${value.replace(DURATION, "")}`);
-    return { document: { running: true, endpoint, ...status, ...more }, rows, same };
-  } finally {
-    client.close();
-  }
+    return { document: { running: true, endpoint, ...status, ...(erasure && { erasure }) }, rows, same };
+  });
 }
 
 function tellAbsence({ why, hint, ...more }: Absence, out: Output): number {

@@ -1,6 +1,5 @@
 /** `palace stop` drains the broker, waits until it has ended, and keeps it stopped. */
 import { stopBroker } from "../../wire/client/stop.ts";
-import type { Config } from "../../config/config.ts";
 import { brokerBox, stopBox } from "../docker/owner.ts";
 import { reportAtLogin, showPlan } from "../at-login/report.ts";
 import { apply, planStop } from "../at-login/service.ts";
@@ -30,13 +29,9 @@ export const verb = defineVerb({
     // The stop mark is there first, so that no agent starts another broker in between.
     const atLogin = plan && reportAtLogin(plan, apply(plan, config.env), out);
     if (values["at-login"] === true && plan === undefined) out.notice("The broker did not start at login.");
-    return out.answer(
-      { stopped, ...(atLogin && { atLogin }) },
-      `${stopped ? "The broker has ended." : noneThere(config)}${until}`,
-    );
+    const { endpoint } = config;
+    const none =
+      endpoint === undefined ? "No broker was running." : `No broker answers at ${endpoint} (MEMPALACE_BROKER).`;
+    return out.answer({ stopped, ...(atLogin && { atLogin }) }, `${stopped ? "The broker has ended." : none}${until}`);
   },
 });
-
-function noneThere({ endpoint }: Config): string {
-  return endpoint === undefined ? "No broker was running." : `No broker answers at ${endpoint} (MEMPALACE_BROKER).`;
-}

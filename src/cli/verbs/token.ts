@@ -5,7 +5,7 @@ import { brokerBox } from "../docker/owner.ts";
 import { isServedByStack } from "../docker/served-by-stack.ts";
 import { ROLES } from "../../protocol/spec.ts";
 import type { Output } from "../terminal/output.ts";
-import { defineVerb, options, readCount } from "../define-verb.ts";
+import { defineVerb, options, readChoice, readCount, usageError } from "../define-verb.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -46,20 +46,13 @@ export const verb = defineVerb({
     else if (action === "revoke" && name !== undefined) revoke(file, name, out);
     else if (action === "add" || action === "revoke")
       throw new PalaceError("CONFIG_USAGE", "the name of the token is missing", `palace bridge token ${action} NAME`);
-    else
-      throw new PalaceError(
-        "CONFIG_USAGE",
-        `palace bridge token ${args.join(" ")} is not a command`,
-        "palace bridge token --help",
-      );
+    else throw usageError(USAGE, `palace bridge token ${args.join(" ")} is not a command`);
     return 0;
   },
 });
 
 function add(file: string, name: string, values: { role?: string; days?: string }, out: Output): void {
-  const role = ROLES.find((one) => one === (values.role ?? "agent"));
-  if (role === undefined)
-    throw new PalaceError("CONFIG_USAGE", `there is no role ${values.role ?? ""}`, `use one of ${ROLES.join(", ")}`);
+  const role = readChoice(values.role, "role", ROLES, "agent");
   const days = values.days === undefined ? undefined : readCount(values.days, "days", 1);
   const { record, token } = addToken(file, {
     name,

@@ -1,12 +1,12 @@
 /** `palace ui`: opens the page that shows the memory, in the browser of this machine. */
 import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { type AddressInfo, connect as connectSocket, createServer, type Server } from "node:net";
+import { within } from "../../base/time-limit.ts";
+import { serveChannels } from "../../wire/bridge/channel.ts";
 import { isBridged } from "../../wire/client/bridge.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { dial } from "../../wire/transport/endpoint.ts";
 import { ROLES } from "../../protocol/spec.ts";
 import { brokerBox } from "../docker/owner.ts";
-import { defineVerb, options } from "../define-verb.ts";
+import { defineVerb, options, readChoice } from "../define-verb.ts";
 
 /** A program that opens links and has not failed by then has done it: some stay until the browser ends. */
 const OPENED_MS = 1_500;
@@ -23,56 +23,34 @@ everything. Over a bridge, and where the broker runs in a container, the command
   options: options("role= no-open"),
   forOwner: true,
   run: async ({ values, config, connect, out }) => {
-    const role = ROLES.find((one) => one === values.role);
-    if (values.role !== undefined && role === undefined)
-      throw new PalaceError("CONFIG_USAGE", `--role takes ${ROLES.join(", ")}`, "palace ui --help");
+    const role = readChoice(values.role, "role", ROLES, undefined);
     const client = await connect("palace ui");
     const link = await client.call("ui.link", role === undefined ? {} : { role });
     const isPassedOn = brokerBox(config) !== undefined || isBridged(config);
     const isFar = !isPassedOn && config.endpoint !== undefined;
-    const relay = isPassedOn ? await passOn(config.paths.bridgeSocketPath) : undefined;
-    const url = relay === undefined ? link.url : atPort(link.url, relay);
-    if (out.isJson) out.document({ ...link, url });
-    else out.text(url);
-    const { port } = new URL(url);
-    const way = `from the machine with your browser: ssh -N -L ${port}:127.0.0.1:${port} USER@BROKER`;
-    if (isFar) out.notice(`the page is at 127.0.0.1:${port} of the broker's machine; to reach it, ${way}`);
+    const way = { kind: "unix", path: config.paths.bridgeSocketPath } as const;
+    const relay = isPassedOn ? await serveChannels(undefined, () => dial(way)) : undefined;
+    const page = new URL(link.url);
+    if (relay !== undefined) page.port = String(relay.port);
+    const { href: url, port } = page;
+    out.answer({ ...link, url }, url);
+    const tunnel = `from the machine with your browser: ssh -N -L ${port}:127.0.0.1:${port} USER@BROKER`;
+    if (isFar) out.notice(`the page is at 127.0.0.1:${port} of the broker's machine; to reach it, ${tunnel}`);
     else if (!out.isJson && values["no-open"] !== true && !(await openBrowser(url)))
-      out.notice(`no browser could be started here; open the link in one of this machine, or ${way}`);
+      out.notice(`no browser could be started here; open the link in one of this machine, or ${tunnel}`);
     if (relay === undefined) return 0;
     out.notice("the page is passed on to the broker; Ctrl-C ends it");
-    await once(relay, "close");
-    return 0;
+    // The relay keeps the process alive.
+    return new Promise<never>(() => {});
   },
 });
-
-/** Listens on this machine's loopback and passes each connection on to the socket at the end of the bridge. */
-async function passOn(socketPath: string): Promise<Server> {
-  const server = createServer((browser) => {
-    const broker = connectSocket(socketPath);
-    browser.on("error", () => broker.destroy()).pipe(broker);
-    broker.on("error", () => browser.destroy()).pipe(browser);
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return server;
-}
-
-function atPort(url: string, server: Server): string {
-  const moved = new URL(url);
-  moved.port = String((server.address() as AddressInfo).port);
-  return moved.href;
-}
 
 /** Returns false when no program opens links here. */
 async function openBrowser(url: string): Promise<boolean> {
   const program = process.platform === "darwin" ? "open" : "xdg-open";
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => resolve(true), OPENED_MS);
   const child = spawn(program, [url], { stdio: "ignore", detached: true });
   child.once("error", () => resolve(false)).once("exit", (code) => resolve(code === 0));
   child.unref();
-  const opened = await promise;
-  clearTimeout(timer);
-  return opened;
+  return (await within(promise, OPENED_MS)) ?? true;
 }

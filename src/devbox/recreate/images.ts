@@ -1,6 +1,6 @@
 /** Keeps the stack's old images under their own tag until the next recreate, and can give them back the names that compose uses. */
 import { type Service, SERVICES } from "../compose.ts";
-import { boxesOf, type Engine, statusOf } from "../engine.ts";
+import { boxesOf, type Engine, unlessMissing } from "../engine.ts";
 import type { Job, OldBox } from "./job.ts";
 import type { Room } from "./room.ts";
 
@@ -19,7 +19,7 @@ export async function oldBoxes({ engine, stack }: Room): Promise<OldBox[]> {
 export async function keepImages({ engine, stack }: Room, job: Job): Promise<void> {
   for (const [service, imageId] of imagesOf(job)) {
     const { repo } = split(stack.images[service]);
-    const before = await idOf(engine, `${repo}:${KEPT}`);
+    const before = (await unlessMissing(engine.getImage(`${repo}:${KEPT}`).inspect()))?.Id;
     await engine.getImage(imageId).tag({ repo, tag: KEPT });
     if (before !== undefined && before !== imageId) await removeUnused(engine, before);
   }
@@ -33,15 +33,6 @@ export async function putImagesBack({ engine, stack }: Room, job: Job): Promise<
 /** Returns the image of each service that the stack had. */
 export function imagesOf({ old }: Job): Map<Service, string> {
   return new Map(old.map(({ service, imageId }) => [service, imageId]));
-}
-
-async function idOf(engine: Engine, name: string): Promise<string | undefined> {
-  try {
-    return (await engine.getImage(name).inspect()).Id;
-  } catch (error) {
-    if (statusOf(error) === 404) return undefined;
-    throw error;
-  }
 }
 
 /** Removes an image; the engine refuses if the image has another name or a container. */

@@ -4,7 +4,7 @@ import { isRecord } from "../../base/is-record.ts";
 import { parseRecord } from "../../base/parse-json.ts";
 import { type Box, boxesOf, type Engine } from "../engine.ts";
 import { HOME } from "../home-tree.ts";
-import { askInside } from "../one-off.ts";
+import { askInside, sizeInside } from "../one-off.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { Room } from "./room.ts";
 
@@ -112,9 +112,7 @@ async function minesUnderWay(engine: Engine, boxes: readonly Box[]): Promise<Fin
 async function tooLittleSpace(engine: Engine, boxes: readonly Box[], state: string): Promise<Finding[]> {
   const sizeOf = async (service: string, path: string): Promise<number> => {
     const box = boxes.find((one) => one.service === service);
-    if (box === undefined) return 0;
-    const said = await askInside(engine, box.id, ["sh", "-c", `du -sk ${path} 2>/dev/null || true`]);
-    return Number.parseInt(said, 10) * 1024 || 0;
+    return box === undefined ? 0 : ((await sizeInside(engine, box.id, path)) ?? 0);
   };
   const needed = 2 * (await sizeOf("broker", "/palace")) + (await sizeOf("devbox", HOME)) + SPARE_BYTES;
   mkdirSync(state, { recursive: true, mode: 0o700 });

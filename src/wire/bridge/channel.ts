@@ -2,6 +2,7 @@
 import { createServer, type Socket } from "node:net";
 import type { Duplex, Readable } from "node:stream";
 import { PalaceError } from "../../base/errors.ts";
+import { within } from "../../base/time-limit.ts";
 import { GATE_GREETING } from "./gate.ts";
 
 /** Time to open a channel; the host may have to start its broker first. */
@@ -17,17 +18,11 @@ export type ConnectionEvents = { connected: []; down: [why: string] };
  * ends a dead connection.
  */
 export async function inTime(opening: Promise<Duplex>, hint: string): Promise<Duplex> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      void opening.then((channel) => channel.destroy()).catch(() => {});
-      const seconds = CHANNEL_TIMEOUT_MS / 1000;
-      reject(
-        new PalaceError("TRANSPORT_TIMEOUT", `the host lets us in and opens no channel within ${seconds} s`, hint),
-      );
-    }, CHANNEL_TIMEOUT_MS);
-  });
-  return Promise.race([opening, late]).finally(() => clearTimeout(timer));
+  const channel = await within(opening, CHANNEL_TIMEOUT_MS);
+  if (channel !== undefined) return channel;
+  void opening.then((late) => late.destroy()).catch(() => {});
+  const seconds = CHANNEL_TIMEOUT_MS / 1000;
+  throw new PalaceError("TRANSPORT_TIMEOUT", `the host lets us in and opens no channel within ${seconds} s`, hint);
 }
 
 /** Returns the stream, paused after the gate's greeting. Rejects with `ended()` if it closes before the greeting or sends only noise. */
@@ -49,15 +44,15 @@ export function afterGreeting<Stream extends Readable>(stream: Stream, ended: ()
   });
 }
 
-/** Local socket with one channel for each connection. */
-export type ChannelServer = { locals: ReadonlySet<Socket>; close: () => void };
+/** Local server with one channel for each connection. `port`: 0 for a UNIX socket. */
+export type ChannelServer = { locals: ReadonlySet<Socket>; port: number; close: () => void };
 
 /**
- * Listens at `path` and pipes each connection into the channel that `open` returns, and back. When one side ends, the other ends, too. An
- * error of `open` ends the connection. Errors: the system's.
+ * Listens at `path`, or without one at a free port of the loopback, and pipes each connection into the channel that `open` returns, and
+ * back. When one side ends, the other ends, too. An error of `open` ends the connection. Errors: the system's.
  */
 export async function serveChannels(
-  path: string,
+  path: string | undefined,
   open: () => Promise<Duplex>,
   onClose: () => void = () => {},
 ): Promise<ChannelServer> {
@@ -75,10 +70,12 @@ export async function serveChannels(
     channel.pipe(local);
   };
   const server = createServer((local) => void serve(local));
-  await new Promise<void>((resolve, reject) => void server.once("error", reject).listen(path, resolve));
+  const where = path === undefined ? { port: 0, host: "127.0.0.1" } : { path };
+  await new Promise<void>((resolve, reject) => void server.once("error", reject).listen(where, resolve));
   const close = (): void => {
     server.close();
     for (const local of locals) local.destroy();
   };
-  return { locals, close };
+  const address = server.address();
+  return { locals, port: typeof address === "object" ? (address?.port ?? 0) : 0, close };
 }

@@ -19,8 +19,6 @@ const GATES = {
 
 /** Hint for a missing container: `palace devbox down` removes it, and `palace devbox up` makes it again. */
 export const NO_CONTAINER_HINT = "palace devbox up (or, if there is no such stack any more: palace bridge remove)";
-/** Message of an older palace, which has no owner's gate. */
-const NOT_YET = "palace gate owner is not a command";
 const STDERR_KEPT_CHARS = 500;
 /** Time to wait for the gate's greeting; the gate may have to start a broker first. */
 const GATE_MAX_MS = 25_000;
@@ -63,7 +61,7 @@ export class DockerExec extends EventEmitter<ConnectionEvents> {
     child.stdin.on("error", () => {});
     child.on("error", (error) => (said = error.message)).on("close", () => this.#children.delete(child));
     const late = setTimeout(() => endChild(child), GATE_MAX_MS);
-    const ended = (): PalaceError => refused(container, said.trim() === "" ? "its gate ended" : reasonIn(said));
+    const ended = (): PalaceError => refused(container, said.trim().split("\n").at(-1) || "its gate ended");
     await afterGreeting(child.stdout, ended).finally(() => clearTimeout(late));
     const channel = Duplex.from({ readable: child.stdout, writable: child.stdin });
     // The side that destroys the channel knows why, so this error needs no handling.
@@ -84,12 +82,6 @@ function endChild(child: ChildProcessWithoutNullStreams): void {
 }
 
 function refused(container: string, why: string): PalaceError {
-  if (why.includes(NOT_YET))
-    return new PalaceError(
-      "PROTOCOL_VERSION_MISMATCH",
-      `the container ${container} has an older palace, which has no way in for its owner`,
-      "palace devbox recreate",
-    );
   if (/is not running$/.test(why))
     return new PalaceError("TRANSPORT_REFUSED", `the broker's container ${container} is stopped`, "palace start");
   return new PalaceError(
@@ -97,8 +89,4 @@ function refused(container: string, why: string): PalaceError {
     `the container ${container} cannot be reached: ${why}`,
     NO_CONTAINER_HINT,
   );
-}
-
-function reasonIn(said: string): string {
-  return said.includes(NOT_YET) ? NOT_YET : (said.trim().split("\n").at(-1) ?? "");
 }

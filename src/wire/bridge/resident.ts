@@ -39,7 +39,7 @@ export async function runResident({ paths, idleExitMs, log }: ResidentOptions): 
 
   const connection = openConnection(settings, paths);
   let idleSinceMs = performance.now();
-  let server: ChannelServer = { locals: new Set(), close: () => {} };
+  let server: Pick<ChannelServer, "locals" | "close"> = { locals: new Set(), close: () => {} };
   const say = stateWriter(paths, () => server.locals.size, log);
   connection.on("connected", () => {
     log.info("bridge connected", { host: settings.host, port: settings.port, kind: settings.kind });

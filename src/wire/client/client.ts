@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseJson, parseRecord } from "../../base/parse-json.ts";
 import type { Config } from "../../config/config.ts";
 import { newKey } from "../../base/ids.ts";
+import { within } from "../../base/time-limit.ts";
 import { type ErrorCode, isErrorCode, PalaceError, type WireErrorData } from "../../base/errors.ts";
 import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { IDEMPOTENCY_META } from "../../protocol/headers.ts";
@@ -77,16 +78,15 @@ export async function connectClient({ config, agent, start, project = [] }: Conn
 
   const request = async (method: string, params: object, timeoutMs: number): Promise<unknown> => {
     const id = ++lastId;
-    const { promise, resolve, reject } = Promise.withResolvers<RpcResponse>();
+    const { promise, resolve } = Promise.withResolvers<RpcResponse>();
     waiting.set(id, resolve);
-    const timer = setTimeout(() => reject(noAnswer(method, timeoutMs)), timeoutMs);
     try {
       link.send(id, JSON.stringify({ jsonrpc: "2.0", id, method, params }));
-      const response = await promise;
+      const response = await within(promise, timeoutMs);
+      if (response === undefined) throw noAnswer(method, timeoutMs);
       if ("error" in response) throw toPalaceError(response.error);
       return response.result;
     } finally {
-      clearTimeout(timer);
       waiting.delete(id);
     }
   };
@@ -107,6 +107,12 @@ export async function connectClient({ config, agent, start, project = [] }: Conn
     listTools: async () => ((await request("tools/list", {}, REQUEST_TIMEOUT_MS)) as { tools: ToolInfo[] }).tools,
     close: () => link.close(),
   };
+}
+
+/** Connects, passes the client to `use`, and closes it afterwards. Errors: those of connecting, and of `use`. */
+export async function withClient<T>(options: ConnectOptions, use: (client: Client) => Promise<T>): Promise<T> {
+  const client = await connectClient(options);
+  return use(client).finally(() => client.close());
 }
 
 function noAnswer(method: string, timeoutMs: number): PalaceError {

@@ -13,7 +13,7 @@ import type { Clock } from "../../base/clock.ts";
 import { parseAs } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { RequestId, RpcResponse } from "../../protocol/spec.ts";
-import { decodeFrame, FrameSplitter } from "../transport/frame.ts";
+import { decodeFrame, FrameSplitter, isId } from "../transport/frame.ts";
 import type { Stream } from "./discover.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import { RETRY_MAX_MS, RETRY_MS } from "./timeouts.ts";
@@ -176,8 +176,4 @@ function toMessage(bytes: Buffer): RpcResponse | undefined {
 function idInHead(head: Buffer): RequestId | undefined {
   const id = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?\d+),/.exec(head.toString("utf8"))?.[1];
   return parseAs(id ?? "", isId);
-}
-
-function isId(value: unknown): value is RequestId {
-  return typeof value === "string" || typeof value === "number";
 }

@@ -2,13 +2,13 @@
  * Finds the broker: at `$MEMPALACE_BROKER`, else through `broker.json`. That file is only a hint: a handshake with the same instance id is
  * the proof. A pid from a file proves nothing and is never used.
  */
-import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import type { Socket } from "node:net";
 import { basename, isAbsolute, join } from "node:path";
 import { isRecord } from "../../base/is-record.ts";
-import { parseAs, parseRecord } from "../../base/parse-json.ts";
+import { parseAs, parseJson, parseRecord } from "../../base/parse-json.ts";
+import { readHead } from "../../base/regular-file.ts";
 import type { Config } from "../../config/config.ts";
-import { parseJson } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { DIAL_TIMEOUT_MS } from "../../protocol/limits.ts";
 import {
@@ -46,7 +46,7 @@ const DOORS_MAX = 4;
 /** Reads broker.json; undefined if it is missing or malformed. Never throws, never blocks. Leaves out doors of unknown kinds. */
 export function readBrokerFile(path: string): BrokerFile | undefined {
   try {
-    const file = parseAs(readSmallFile(path), isBrokerFile);
+    const file = parseAs(readHead(path, BROKER_FILE_SIZE_MAX_BYTES), isBrokerFile);
     if (file === undefined) return undefined;
     return isCopy(path, file) ? undefined : { ...file, doors: file.doors.filter(isDoor).slice(0, DOORS_MAX) };
   } catch {
@@ -62,26 +62,13 @@ function isCopy(path: string, { home, instanceId }: BrokerFile): boolean {
   if (typeof home !== "string" || !isAbsolute(home)) return false;
   const original = join(home, basename(path));
   const [there, here] = [original, path].map((file) => statSync(file, { throwIfNoEntry: false, bigint: true }));
-  if (there === undefined || here === undefined || (there.ino === here.ino && there.dev === here.dev)) return false;
-  return parseRecord(readSmallFile(original))["instanceId"] === instanceId;
+  if (there?.isFile() !== true || (there.ino === here?.ino && there.dev === here.dev)) return false;
+  return parseRecord(readHead(original, BROKER_FILE_SIZE_MAX_BYTES))["instanceId"] === instanceId;
 }
 
 function isBrokerFile(value: unknown): value is BrokerFile {
   if (!isRecord(value)) return false;
   return value["schema"] === 1 && typeof value["instanceId"] === "string" && Array.isArray(value["doors"]);
-}
-
-/** Reads only a regular file up to the limit: reading a pipe in its place would block. */
-function readSmallFile(path: string): string {
-  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    if (!fstatSync(file).isFile()) return "";
-    const bytes = Buffer.alloc(BROKER_FILE_SIZE_MAX_BYTES + 1);
-    const length = readSync(file, bytes);
-    return length > BROKER_FILE_SIZE_MAX_BYTES ? "" : bytes.toString("utf8", 0, length);
-  } finally {
-    closeSync(file);
-  }
 }
 
 /** Checks the shape, because Node's connect() accepts much more than a door's address. */

@@ -2,12 +2,13 @@
  * Learns the palace's id recipe from its answers. A palace uses one of two recipes, which make a drawer's id of wing, room and text. With
  * the recipe, a write that is spooled in an outage already has its id.
  */
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parseRecord } from "../../base/parse-json.ts";
 import type { Paths } from "../../config/paths.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { readText } from "../../base/regular-file.ts";
 import { findTool } from "../../protocol/tools/table.ts";
 import { parseMessage } from "./send-spooled.ts";
 import type { OfflineRules } from "./offline-rules.ts";
@@ -43,12 +44,8 @@ export function promisedId(
 }
 
 function readIdRecipe(paths: Paths): IdRecipe | undefined {
-  try {
-    const text = readFileSync(noteOf(paths), "utf8").trim();
-    return RECIPES.find((recipe) => recipe === text);
-  } catch {
-    return undefined;
-  }
+  const text = readText(noteOf(paths))?.trim();
+  return RECIPES.find((recipe) => recipe === text);
 }
 
 /** Returns the file with the recipe. Each palace has its own, as it has its own spool. */

@@ -96,7 +96,8 @@ export function idOfUnread(head: Buffer, tail: Buffer): number | string | null {
   return found === undefined || !/^[\x20-\x7e]*$/.test(found) ? null : (parseAs(found, isId) ?? null);
 }
 
-function isId(value: unknown): value is number | string {
+/** Returns true for the id of a request. */
+export function isId(value: unknown): value is number | string {
   return typeof value === "number" || typeof value === "string";
 }
 

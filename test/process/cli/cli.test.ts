@@ -7,7 +7,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { COMMANDS, WORDS } from "../../../src/cli/commands/table.ts";
 import { createTestPalace, processesWith, ROOT, type TestPalace } from "../../helpers/palace.ts";
-import { writeTinyModel } from "../../helpers/tiny-model.ts";
 
 const OLD_NAME = /^palace: [a-z-]+ is now `\.\/scripts\/palace [a-z -]+`\n/;
 const VERBS = [...WORDS, "mine projects", "repair status", "backup verify"];
@@ -328,14 +327,6 @@ test("the demo finds its notes, lets two agents meet and leaves neither process 
   expect(readdirSync(temporary)).toEqual([]);
   expect(readdirSync(palace.home)).toEqual(["tmp"]);
   expect(processesWith(palace.home)).toEqual([]);
-});
-
-test("the demo searches with the model of this memory", async () => {
-  await using palace = createTestPalace();
-  writeTinyModel(join(palace.config.model.cacheDir, "all-MiniLM-L6-v2"));
-  const { code, value } = await json(palace, ["demo"], { TMPDIR: palace.home, MEMPALACE_MODEL_DIR: "" });
-  expect(code).toBe(0);
-  expect(value["search"]).toMatchObject({ mode: "hybrid", model: expect.stringContaining("custom:") as string });
 });
 
 test("an interrupted demo leaves neither process nor file", async () => {

@@ -2,11 +2,12 @@
  * Finds the rivals of our wiring before a verb says "wired". Each agent has a table with one row for each kind.
  * Imported by the verbs install and agents and by doctor.
  */
-import { readdirSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
+import { readFolder } from "../../../base/read-folder.ts";
+import { readText } from "../../../base/regular-file.ts";
 import type { AgentPlaces } from "../../../config/agents.ts";
 import type { AgentName, Launch } from "../agent-files.ts";
 import { findAgent } from "../detect.ts";
-import { contentOf } from "../files.ts";
 import { CLAUDE_ROWS } from "./claude-code.ts";
 import { OPENCODE_ROWS } from "./opencode.ts";
 import { PI_ROWS } from "./pi.ts";
@@ -25,16 +26,9 @@ export function rivalsOf(
   cwd: string,
 ): Rival[] {
   const { version } = findAgent(agent, places);
-  const look = { places, launch, cwd, version, read, names, isFolder };
+  const names = (folder: string): string[] => readFolder(folder)?.map(({ name }) => name) ?? [];
+  const look = { places, launch, cwd, version, read: readText, names, isFolder };
   return RIVALS[agent].flatMap(({ find }) => find(look));
-}
-
-function read(path: string): string | undefined {
-  try {
-    return contentOf(path)?.toString("utf8");
-  } catch {
-    return undefined;
-  }
 }
 
 function isFolder(path: string): boolean {
@@ -42,13 +36,5 @@ function isFolder(path: string): boolean {
     return statSync(path).isDirectory();
   } catch {
     return false;
-  }
-}
-
-function names(folder: string): string[] {
-  try {
-    return readdirSync(folder).sort();
-  } catch {
-    return [];
   }
 }

@@ -1,0 +1,46 @@
+/**
+ * Keeps small files about sessions in our cache folder, because each hook is a process of its own: a session's wake-up text, and the mark of
+ * a compacted session, whose agent no longer sees what it was shown. Used by `palace hook`.
+ */
+import { createHash } from "node:crypto";
+import { mkdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Config } from "../config/config.ts";
+import { writeFileAtomic } from "../base/atomic-file.ts";
+import { removeOld } from "../base/old-files.ts";
+import { readText } from "../base/regular-file.ts";
+
+const KEPT_MAX_MS = 30 * 24 * 3_600_000;
+
+type Kind = "wake-up" | "compacted";
+
+/** Stores a note. Never throws: a lost text is made again, and without a mark the agent just does not see earlier memories again. */
+export function keepNote(config: Config, kind: Kind, session: string, text = ""): void {
+  const file = fileOf(config, kind, session);
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeFileAtomic(file, text);
+    removeOld(dirname(file), KEPT_MAX_MS);
+  } catch {
+    // The disk is full.
+  }
+}
+
+/** Returns the note's text; undefined if the session has none, or only an old one. */
+export function keptNote(config: Config, kind: Kind, session: string): string | undefined {
+  return readText(fileOf(config, kind, session));
+}
+
+/** Removes a note. Never throws: showing a memory a second time does no harm. */
+export function dropNote(config: Config, kind: Kind, session: string): void {
+  try {
+    rmSync(fileOf(config, kind, session), { force: true });
+  } catch {
+    // The folder belongs to another user.
+  }
+}
+
+/** Hashes the session's id: it comes from an agent and may not be a usable file name. */
+function fileOf({ paths }: Config, kind: Kind, session: string): string {
+  return join(paths.cacheDir, kind, `${createHash("sha256").update(session).digest("hex").slice(0, 32)}.txt`);
+}
