@@ -23,7 +23,9 @@ import type { RunOptions } from "./main.ts";
 export const AGENTS = ["pi", "opencode", "claude"] as const;
 export type Agent = (typeof AGENTS)[number];
 
-/** Build of one agent. `program`: path in the packages' folder. `packages`: digest of the archive of each name and version. */
+/**
+ * Packages of one agent. `program`: path of its executable in the packages' folder. `packages`: digest of each archive, by `NAME@VERSION`.
+ */
 type Build = Readonly<{ program: string; packages: Readonly<Record<string, string>> }>;
 type Pinned = Readonly<{ version: string; any?: Build; x64?: Build; arm64?: Build }>;
 
@@ -48,7 +50,7 @@ const RETRIES_MAX = 10;
 /** File that records the pins which a folder was made from. */
 const MADE_FROM = "made-from";
 
-/** Returns the folder for tests on this machine; each set of pins has its own. */
+/** Returns the folder for tests on this machine. Each set of pins has its own folder. */
 export function agentsFolder(env: RunOptions["env"]): string {
   const cache = env["XDG_CACHE_HOME"] ?? join(env["HOME"] ?? homedir(), ".cache");
   return join(
@@ -58,8 +60,8 @@ export function agentsFolder(env: RunOptions["env"]): string {
 }
 
 /**
- * Installs all agents into `folder`, or leaves it unchanged: it installs beside it and then renames the whole folder. Two installs at the
- * same time do the work twice without harm. Returns true if it installed any. Throws an error that names what failed.
+ * Installs all agents into `folder`, or leaves `folder` unchanged: it installs into a new folder beside it and then renames that folder.
+ * Two installs at the same time do the work twice without harm. Returns true if it installed any. Throws an error that names what failed.
  */
 export async function installAgents(options: InstallOptions): Promise<boolean> {
   const { agents = AGENTS, log } = options;
@@ -120,7 +122,7 @@ function isMadeFrom(folder: string, wanted: string): boolean {
   return existsSync(file) && readFileSync(file, "utf8") === wanted;
 }
 
-/** Replaces a folder. It moves the old one away first, so for a moment `folder` does not exist, but it is never half written. */
+/** Replaces a folder. It moves the old folder away first, so for a moment `folder` does not exist, but it is never incomplete. */
 function replace(folder: string, draft: string, wanted: string): void {
   const old = `${draft}.old`;
   try {

@@ -14,9 +14,9 @@ import type { RunOptions } from "./main.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const SHEBANG = "#!/usr/bin/env node";
 /**
- * Executables that become one file each, which halves their start: an agent waits for the shim, and a user for the feeder's "nothing to
- * do". The shim is CommonJS, because an ES import of node:fs evaluates all its getters, a tenth of the start. Each start compiles the files
- * again; minifying saves a seventh of the time that the shim adds to a bare Node.
+ * Executables that become one file each, which halves their start time. An agent waits for the shim, and a user waits for the feeder's
+ * "nothing to do". The shim is CommonJS, because an ES import of node:fs evaluates all its getters, which takes a tenth of the start. Node
+ * compiles the files at each start; minifying saves a seventh of the time that the shim adds to a bare Node.
  */
 const BUNDLED = [
   { name: "mp-shim", format: "cjs", extension: "cjs" },
@@ -39,7 +39,7 @@ const MERGED = [
 /** Agents whose extension is one file that needs only Node, because it is copied into the agent's folder. */
 const EXTENSIONS = ["pi", "opencode"];
 
-/** Largest lag of the clock that dates files, ms. */
+/** Maximum time, ms, by which the clock that dates files is behind Node's clock. */
 const CLOCK_STEP_MS = 20;
 
 /** Package that looks for its binary beside its own file and so stays unbundled. */
@@ -101,7 +101,7 @@ async function bundleAll(fresh: string): Promise<Set<string>> {
   return kept;
 }
 
-/** Builds the page of `palace ui` with all that it needs: its browser may load nothing from elsewhere. */
+/** Builds the page of `palace ui` with everything that it needs, because the browser may load nothing from elsewhere. */
 async function bundlePage(outDir: string): Promise<void> {
   await buildPage({
     configFile: false,
@@ -109,12 +109,12 @@ async function bundlePage(outDir: string): Promise<void> {
     base: "/ui/",
     logLevel: "warn",
     oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
-    // The policy of the page refuses files inside of files.
+    // The page's content security policy refuses files that are inlined as `data:` URLs.
     build: { outDir, emptyOutDir: true, assetsInlineLimit: 0, modulePreload: false, target: "es2022" },
   });
 }
 
-/** Returns the declarations that other programs see: those of the exports, and those that they import. */
+/** Returns the declarations that other programs see: the exports' declarations and the declarations that these import. */
 function declarations(fresh: string): Set<string> {
   const exported = Object.values(manifest().exports).filter((file) => file.endsWith(".js"));
   const seen = new Set(exported.map((file) => relative("dist", file).replace(/js$/, "d.ts")));

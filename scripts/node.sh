@@ -49,8 +49,8 @@ node_package() {
   esac
 }
 
-# Installs Node and an npm of its own into $1. It is built beside $1 and then moved, so that a killed install leaves no half
-# folder.
+# Installs Node and its own npm into $1. A folder beside $1 is filled and then renamed, so that a killed install leaves no
+# incomplete $1.
 fetch_node() {
   package=$(node_package)
   new=$1.new.$$
@@ -58,7 +58,7 @@ fetch_node() {
   trap 'exit 130' INT TERM
   mkdir -p "$new/bin" "$new/lib/node_modules" "$new/etc" "$new/packages"
   echo '{}' >"$new/packages/package.json"
-  # Not --prefix: npm would look for its global settings (proxy certificates) under that folder too.
+  # Without --prefix, because npm would then look for its global settings (proxy certificates) under that folder, too.
   (cd "$new/packages" && quiet_npm install --no-save --no-package-lock "$package@$node_major" npm@11) >&2 ||
     die "npm could not fetch Node $node_major" "$(npm_hint)"
   mv "$new/packages/node_modules/$package/bin/node" "$new/bin/node"
@@ -146,7 +146,7 @@ is_ready() {
     { is_new_enough node || is_new_enough "${XDG_CACHE_HOME:-${HOME:-}/.cache}/palace/node/bin/node"; }
 }
 
-# A launcher that an agent waits for sets this: it then exits silently instead of installing.
+# A launcher that an agent waits for sets this variable. It then exits silently instead of installing.
 if [ -n "${only_if_ready-}" ] && ! is_ready 2>/dev/null; then exit 0; fi
 find_node
 install_locked

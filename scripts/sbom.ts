@@ -35,7 +35,7 @@ export function makeSbom(env: Env): Record<string, unknown> {
     writeFileSync(join(named, "package.json"), JSON.stringify(manifest));
     writeFileSync(join(named, "package-lock.json"), JSON.stringify(withoutDevelopment(read("package-lock.json"))));
     const args = ["sbom", "--sbom-format", "cyclonedx", "--package-lock-only", "--loglevel=error"];
-    // `npm pack` passes its own options on by variables.
+    // `npm pack` passes its own options on as environment variables.
     const calm = Object.fromEntries(Object.entries(env).filter(([name]) => !/^npm_/i.test(name)));
     const said = execFileSync("npm", args, { cwd: named, env: calm, encoding: "utf8", maxBuffer: 2 ** 26 });
     const { serialNumber: _number, ...sbom } = record(parseJson(said));
@@ -46,7 +46,10 @@ export function makeSbom(env: Env): Record<string, unknown> {
   }
 }
 
-/** Returns the lockfile without the packages of development. An optional peer counts as one: an install leaves it out. */
+/**
+ * Returns the lockfile without development packages. An optional peer dependency counts as a development package, because an install leaves
+ * it out.
+ */
 function withoutDevelopment(lock: Record<string, unknown>): Record<string, unknown> {
   const packages = record(lock["packages"]);
   const { devDependencies: _dev, ...root } = record(packages[""]);

@@ -9,7 +9,7 @@ import { createTestPalace, type TestPalace } from "../test/helpers/palace.ts";
 import { ROOT, runAsMain, type RunOptions } from "./main.ts";
 
 export const FILE = "docs/page.png";
-/** Greatest size of the picture, which every reader of the README loads, bytes. */
+/** Maximum size of the picture, bytes. Every reader of the README loads it. */
 export const SIZE_MAX = 150_000;
 const VIEWPORT = { width: 1200, height: 820 };
 

@@ -80,7 +80,7 @@ function readWanted(endpoint: string, hostKey: string | undefined): Wanted {
   return { target: target.replace(/[[\]]/g, ""), port, hostKey: hostKey === "" ? undefined : hostKey };
 }
 
-/** Returns true if the bridge works. It asks only a bridge that is already set up, because asking starts the resident. */
+/** Returns true if the bridge works. It checks only a bridge that is already set up, because the check starts the bridge's process. */
 async function stands({ target, port }: Wanted, options: RunOptions): Promise<boolean> {
   const { bridge, through } = (await palace(options, "bridge", "status")) as {
     bridge?: { target: string; port: number } | null;

@@ -53,7 +53,7 @@ const QUICK: Stage = [
 const STAGES: readonly Stage[] = [
   [build],
   [
-    // Its processes mostly wait for each other.
+    // The processes of these tests mostly wait for each other.
     { name: "process", vitest: ["--project", "process", "--maxWorkers=3"], inMemory: true },
     {
       name: "check",
@@ -66,14 +66,14 @@ const STAGES: readonly Stage[] = [
     unit,
     { name: "seeded", vitest: ["--project", "seeded"], inMemory: true },
     { name: "containers", vitest: ["--project", "containers", "--maxWorkers=3"], missing: stackMissing },
-    // The tests without an engine run everywhere; the other tests report themselves why they are skipped.
+    // Tests without Docker run everywhere. Each other test reports why it is skipped.
     { name: "agents", vitest: ["--project", "agents", "--maxWorkers=3"] },
     { name: "install", vitest: ["--project", "install"] },
     { name: "soak", vitest: ["--project", "soak"] },
   ],
 ];
 const SUITES = STAGES.flat();
-/** Suites whose tests start what users start. The page of `palace ui` has no form that runs from the sources. */
+/** Suites whose tests start the built files, as users do. The page of `palace ui` cannot run from its sources. */
 const NEED_BUILD = ["process", "containers", "agents", "install"];
 
 /**

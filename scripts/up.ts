@@ -1,5 +1,5 @@
 /**
- * Brings up a palace from a bare clone and proves that it works. It builds, starts the stack (compose if an engine answers, otherwise the
+ * Brings up a palace from a bare clone and proves that it works. It builds, starts the stack (compose if Docker answers, otherwise the
  * native broker), writes one memory through one shim and finds it through another. `./scripts/up` runs it; a second run is quick and
  * changes nothing.
  */
@@ -115,7 +115,7 @@ async function startNative(options: RunOptions, why: string, rebuilt: boolean): 
     options.log(failure);
     throw nativeFailed(loadConfig(options.env));
   }
-  // Runs the agents' entry itself, which records here how it can start fast from now on.
+  // Runs the command that agents start. This first run writes a note, with which later runs start faster.
   const status = [...built("palace.js"), "status", "--json"];
   return { kind: "native", writer: AGENT_ENTRY, reader: AGENT_ENTRY, status };
 }
@@ -137,8 +137,8 @@ function built(name: string): string[] {
 }
 
 /**
- * Runs one of our commands. On a terminal the command shows its own progress on stderr; otherwise a line now and then says that it still
- * runs. Its stdout is for programs and is shown only after a failure. Returns undefined, or the end of a failed command's output.
+ * Runs one of our commands. On a terminal the command shows its own progress on stderr. Elsewhere a line from time to time says that it
+ * still runs. Its stdout is for programs and is shown only after a failure. Returns undefined, or the end of a failed command's output.
  */
 async function execute(command: readonly string[], { env, log, signal }: RunOptions): Promise<string | undefined> {
   const live = process.stderr.isTTY;

@@ -12,7 +12,7 @@ import { MODEL_OF } from "./real-agents.ts";
 import { type HostTalk, type Talk, talkOnHost, turnOf } from "./talk.ts";
 
 /**
- * Greatest number of tried sessions. After a late hook the model sees nothing, but the memory counts as shown, so the test begins another
+ * Maximum number of sessions to try. After a late hook the model sees nothing, but the memory counts as shown, so the test begins another
  * session.
  */
 const SESSIONS_MAX = 5;
@@ -112,7 +112,7 @@ async function compacted(agent: Agent, last: string): Promise<Session | undefine
   const before = await shown(`${last}: what ${both}?${agent === "pi" ? MUCH : ""}`);
   if (!(await isKept(last))) return undefined;
   await compact();
-  // opencode does not store it, so its summary covers only the user's and the agent's words.
+  // opencode does not store the memory's text, so its summary covers only the user's and the agent's words.
   if (agent === "opencode")
     expect(((await host.seen()).asides[MODEL_OF[agent]] ?? []).join("\n")).not.toMatch(/KNOWN CONTEXT|You answered:/);
   await say(`And ${first.topic}?`);

@@ -10,7 +10,7 @@ import { MODEL_OF } from "./real-agents.ts";
 import { ANSWER } from "./stub-model.ts";
 import type { Talk } from "./talk.ts";
 
-/** Greatest number of tried memories. A late hook shows and asks nothing, so the test takes another memory. */
+/** Maximum number of memories to try. A late hook shows no memory and asks nothing, so the test takes another memory. */
 const TRIES = 6;
 
 /** `id` is the memory's id after its promotion from `working` to `history`. `topic` has words that no other memory has. */
@@ -43,7 +43,7 @@ async function learnOne(place: Place, talk: Talk, agent: Agent, isLast: boolean)
   if (!isLast && !second.includes("You answered:")) return undefined;
   expect(second).toContain(`You answered: "${ANSWER}`);
   expect(second).toContain(`"${id}": "___"`);
-  // The memory was shown once and is still in the context. opencode does not store it, and may show it again after a restart.
+  // The memory was shown once and is still in the context. opencode does not store a shown memory, and may show it again after a restart.
   const times = second.split(`[id:${id}]`).length - 1;
   expect(times).toBeLessThanOrEqual(1);
   if (agent !== "opencode") expect(times).toBe(1);

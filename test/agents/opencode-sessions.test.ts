@@ -10,16 +10,16 @@ import { type Host, onHost } from "./places.ts";
 import { MODEL_OF } from "./real-agents.ts";
 
 const MODEL = MODEL_OF.opencode;
-/** Greatest number of tried sessions. A hook that takes longer than a second adds nothing, so a slow machine gets another session. */
+/** Maximum number of sessions to try. A hook that takes longer than a second adds nothing, so a slow machine gets another session. */
 const SESSIONS_MAX = 8;
 
-/** Number of the user's messages between two diary entries. One of them is said in the fork. */
+/** Number of the user's messages between two diary entries. The user sends one of them in the fork. */
 const DIARY_EVERY = 15;
 
 let host: Host;
 let post: Post;
 
-/** Says something unique in a session and returns it. */
+/** Sends a unique message in a session and returns the message. */
 async function say(session: string): Promise<string> {
   const mark = `fern ${randomUUID()}`;
   const model = { providerID: "stub", modelID: MODEL };

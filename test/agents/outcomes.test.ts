@@ -1,6 +1,6 @@
 /**
  * Tests memory that learns from outcomes in the real pi, opencode and Claude Code against a stub model. Memories are shown beside a prompt,
- * the answer is stored, and the user's next message judges both. An interrupted answer is not judged.
+ * the answer is stored, and the user's next message judges the memories and the answer. An interrupted answer is not judged.
  */
 import { once } from "node:events";
 import { randomUUID } from "node:crypto";
@@ -30,9 +30,12 @@ async function exchangeOf(mark: string): Promise<string> {
   return (await talk.exchangesOf(mark))[0] ?? "";
 }
 
-test.each(AGENTS)("the broker shows %s a memory, stores the answer and asks for a score of both", async (agent) => {
-  await expectPromoted(talk, agent, await learn(host, talk, agent));
-});
+test.each(AGENTS)(
+  "the broker shows %s a memory, stores the answer, and asks for scores of the memory and the answer",
+  async (agent) => {
+    await expectPromoted(talk, agent, await learn(host, talk, agent));
+  },
+);
 
 test.each(AGENTS)("failed tests in a turn of %s lower the scores of the memories shown in that turn", async (agent) => {
   // Memories of other tests have the same words.

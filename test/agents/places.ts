@@ -34,7 +34,8 @@ export type Place = AsyncDisposable & {
   /** Runs a `palace` command as this machine's user. */
   palace: (...args: string[]) => Promise<{ stdout: string }>;
   /**
-   * Exists only in a devbox. `recreate` makes the container again, as `docker compose up --force-recreate` does. `sh` runs a script in it.
+   * Exists only if the place is a devbox. `recreate` makes the container again, as `docker compose up --force-recreate` does. `sh` runs a
+   * script in it.
    */
   box?: { recreate: () => Promise<void>; sh: (script: string) => Promise<{ stdout: string }> };
 };
@@ -133,7 +134,7 @@ export async function inDevbox(): Promise<Place> {
     requests: async (word) => JSON.parse(await ask(`/requests?with=${encodeURIComponent(word)}`)) as string[][],
     go: async () => void (await ask("/go")),
     shim: () => stack.shim(1),
-    // Kills every process of the container except its init, which then ends. The engine starts the container again.
+    // Kills every process of the container except its init, which then ends. Docker starts the container again.
     broker: (former) =>
       vi.waitUntil(async () => {
         const { Health, StartedAt: born } = (await stack.inspect("broker")).State;

@@ -77,7 +77,9 @@ export function runOf(agent: Agent, prompt: string, url: string): Run {
   }
 }
 
-/** Says how a person starts an agent without a prompt, recognizes its first screen, and leaves it. */
+/**
+ * Use of an agent by a person: the command that starts it without a prompt, its first screen (`drawn`), and the keys that end it (`leave`).
+ */
 export type Tui = { command: string; env: Record<string, string>; drawn: RegExp; leave: string };
 
 export function tuiOf(agent: Agent, url: string): Tui {

@@ -1,6 +1,7 @@
 /**
- * Tests other configurations that compete with our wiring in the real agents. The model's requests show which one wins.
- * `palace install status` names the rival, and the command it prints removes the rival. One home serves all scenes.
+ * Tests other configurations that compete with our wiring in the real agents. The model's requests show which
+ * configuration wins. `palace install status` names the rival, and the command it prints removes the rival. One home
+ * serves all scenes.
  */
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,8 +1,8 @@
 /**
  * Serves a model without a network to the real agents: OpenAI's Chat Completions and Anthropic's Messages, both streamed. Each line `@@tool
- * NAME {JSON}` of a prompt makes one tool call, where NAME is the end of a declared tool's name. A line `@@held` makes a call only after
- * somebody gets /go. The request of pi's /mempalace-diary also makes a call. Then the model answers with all results. It also runs as a
- * program inside a devbox (`node stub-model.ts PORT`) and needs only Node.
+ * NAME {JSON}` of a prompt makes one tool call, where NAME is the end of a declared tool's name. A line `@@held NAME {JSON}` makes the
+ * same call, but only after a GET of `/go`. The request of pi's /mempalace-diary also makes a call. Then the model answers with all
+ * results. It also runs as a program inside a devbox (`node stub-model.ts PORT`) and needs only Node.
  */
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

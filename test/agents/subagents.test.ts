@@ -65,7 +65,7 @@ test.each([
     expect(all.length, all.join("\n")).toBeLessThanOrEqual(sessions);
     const kept = all.filter((line) => line.includes("1 uses"));
     expect(kept, all.join("\n")).toEqual([expect.stringContaining("s:0.7, w:0.21, 1 uses")]);
-    // The stored answer contains the subagent's result and nothing else from it.
+    // The stored answer contains the subagent's result and nothing else from the subagent.
     const exchange = await talk.ask("search_memory", { id: /\[id:(\w+)\]/.exec(kept[0] ?? "")?.[1] });
     expect(exchange.slice(exchange.indexOf("Assistant:"))).toContain("Could not find 'there-is-no-such.test.js'");
     expect(await talk.exchangesOf(told)).toEqual([]);

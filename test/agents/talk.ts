@@ -12,7 +12,7 @@ import { MODEL_OF, type Run, runOf } from "./real-agents.ts";
 import { ANSWER } from "./stub-model.ts";
 
 /**
- * Greatest number of tried sessions. Each session without the memory stores an exchange with the same words, which takes one of the four
+ * Maximum number of sessions to try. Each session without the memory stores an exchange with the same words, which takes one of the four
  * places of shown memories.
  */
 const TRIES = 3;

@@ -7,7 +7,7 @@ import { allQuiet } from "./settled.ts";
 
 const DOCUMENTS = 20;
 const CHUNKS = 10;
-/** Enough documents to keep the embedding busy until the last search. */
+/** Number of documents. It is large enough to keep the embedding busy until the last search. */
 const WAITING_DOCUMENTS = 400;
 const SEARCHES = 40;
 const QUERY_WORDS = 6;

@@ -1,8 +1,8 @@
 /**
  * `npm run bench:curves [--sizes 1000,10000,50000,200000]` measures how the time of each kind of call grows with a palace. The first size
- * has its own palace, whose broker keeps running. Each larger size is measured in turns with it, so a slow moment of the machine slows
- * both. Prints the table and the growth exponents (1 = linear). The exit code says whether any call grows faster than the palace, and
- * whether status and list stay flat. Runs the built package (dist).
+ * has its own palace, whose broker keeps running. Each larger size is measured in turns with the first size, so a slow moment of the
+ * machine slows both. Prints the table and the growth exponents (1 = linear). The exit code says whether any call grows faster than
+ * the palace, and whether status and list stay flat. Runs the built package (dist).
  */
 import { type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -18,7 +18,7 @@ import { lowerQuartile, requireBuild, time } from "./measure.ts";
 import { allQuiet } from "./settled.ts";
 
 const DEFAULT_SIZES = "1000,10000,50000,200000";
-/** Turns of one call. A slow call gets fewer. */
+/** Number of turns of one call. A slow call gets fewer turns. */
 const ROUNDS = 31;
 const ROUNDS_MIN = 5;
 const ROUNDS_MAX_MS = 4_000;
@@ -153,7 +153,7 @@ async function measure([smallest = 0, ...larger]: number[]): Promise<boolean> {
     const small: Side = {
       ...{ palace: reference, client: await reference.client(), documents: smallDocuments, corpus: smallCorpus },
     };
-    // Waits for the public palace, so that its filling does not disturb a measured search.
+    // Waits until the public palace has every row, so that sending rows does not disturb a measured search.
     await Promise.all([allQuiet(large.client), allQuiet(small.client)]);
     for (const { name, flat, call } of PROBES) {
       const { one, other } = await inTurns(
@@ -236,7 +236,7 @@ function ledgerSize({ config }: TestPalace): Cost {
   return { value: bytes.reduce((sum, size) => sum + size, 0) / 2 ** 20, unit: "MiB" };
 }
 
-/** Prints the curves. Returns true if no call grows faster than the palace, and the calls that must stay flat do. */
+/** Prints the curves. Returns true if no call grows faster than the palace, and the calls that must stay flat are flat. */
 function print(curves: readonly Curve[]): boolean {
   const shown = ({ value, unit }: Cost): string => `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${unit}`;
   const header = curves[0]?.points.map(({ size }) => `${size}`.padStart(11)).join("") ?? "";

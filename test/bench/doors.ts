@@ -1,6 +1,7 @@
 /**
  * Measures the ways to reach a broker. Compares a round trip through the SSH gate and over TCP with an echo over the same kind of
- * connection. Also measures twelve agents at once against one, twenty agents that start without a broker, and a read without a broker.
+ * connection. Also measures twelve agents at once compared with one agent, twenty agents that start without a broker, and a read without a
+ * broker.
  */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -130,7 +131,7 @@ async function twenty(): Promise<Row[]> {
   ];
 }
 
-/** Measures an agent's first read while no broker can be reached, and a read whose broker was there before. */
+/** Measures ten reads of an agent while no broker can be reached. The slowest one counts. */
 async function outage(): Promise<Row[]> {
   await using palace: TestPalace = createTestPalace({ built: true });
   const env = { MEMPALACE_BROKER: `unix:${palace.home}/nobody.sock` };

@@ -14,7 +14,7 @@ import { seededRandom } from "../helpers/random.ts";
 export const WINGS = 8;
 export const ROOMS = 10;
 export const CHUNKS = 40;
-/** Time of the first document. Each following one is filed a minute later. */
+/** Time of the first document. Each further document is filed a minute after the one before. */
 export const FIRST_AT_MS = Date.UTC(2026, 0, 1);
 export const STEP_MS = 60_000;
 

@@ -47,7 +47,7 @@ async function benchAgent(agent: Agent): Promise<Row[]> {
   ];
 }
 
-/** Returns the milliseconds until the answer, without the agent's work after it. */
+/** Returns the time until the answer, ms, without the agent's work after the answer. */
 async function ask(agent: Agent, home: AgentsHome, model: StubModel, hasMemory: boolean): Promise<number> {
   const url = `http://127.0.0.1:${model.port}`;
   const startedAt = performance.now();

@@ -54,7 +54,7 @@ async function lexical(): Promise<Row> {
   await using palace = createTestPalace({ built: true });
   await palace.startBroker();
   const client = await palace.client();
-  // Makes the texts before the clock runs. On two cores, making up words would take a tenth of the broker's time.
+  // Makes the texts before the measurement begins. On two cores, making up words would take a tenth of the broker's time.
   const corpus = new Corpus(1);
   const texts = Array.from({ length: SOURCES }, () => corpus.text(CHUNKS_PER_SOURCE * CHUNK_CHARACTERS));
   const startedAt = performance.now();

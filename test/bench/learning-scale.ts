@@ -18,7 +18,7 @@ import { allEmbedded } from "./settled.ts";
 
 const MEMORIES = Number(process.env["LEARNING_MEMORIES"] ?? 100_000);
 const COLLECTIONS = ["working", "history", "patterns"] as const;
-/** Greatest number that Roampal allows. */
+/** Maximum number of facts that Roampal allows. */
 const FACTS = 500;
 const TEXT = 300;
 const ASKED = 40;

@@ -1,7 +1,7 @@
 /**
  * Measures whether learning costs anything if each question is asked only once or twice. LoCoMo's conversations give one memory per
- * utterance, and their questions are the turns. Each turn shows four memories, and scores one that contains the evidence as `worked`. Run
- * by learning.ts.
+ * utterance, and their questions are the turns. Each turn shows four memories, and scores a memory that contains the evidence as
+ * `worked`. Run by learning.ts.
  */
 import type { Client } from "../../src/wire/client/client.ts";
 import { createTestPalace } from "../helpers/palace.ts";

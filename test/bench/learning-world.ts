@@ -12,7 +12,7 @@ export const SHOWN = 4;
 export const KINDS = { true: 3, outdated: 2, misleading: 2 } as const;
 /** Round before which the truth changes. */
 const CHANGE_ROUND = 6;
-/** Time between two rounds. Memories in `working` expire in it unless promoted. */
+/** Time between two rounds. Memories in `working` expire within this time unless they are promoted. */
 const ROUND_MS = 2 * 86_400_000;
 /** Time between two questions of a round. */
 const QUESTION_MS = 60_000;
@@ -23,7 +23,7 @@ export type Setting = { noise: number; praise: number; isChanging: boolean };
 type Kind = keyof typeof KINDS;
 export type Memory = { text: string; kind: Kind; problem: number; changed: Kind };
 export type World = { memories: Memory[]; problems: { wordings: string[] }[] };
-/** Shows memories for a question, and gets the outcome of each memory and of the answer. `atMs` is the time. */
+/** Shows memories for a question at the time `atMs`, and gets the outcome of each memory and of the answer. */
 export type Strategy = {
   show(question: string, atMs: number): Promise<number[]>;
   hear(outcomes: ReadonlyMap<number, Telling>, answer: Telling, atMs: number): Promise<void>;
@@ -82,7 +82,7 @@ export function makeWorld(seed: number): World {
   return { memories: memories.toSorted(() => random() - 0.5), problems };
 }
 
-/** Returns the share of true memories among the shown ones, for each round. Each round asks in another wording. */
+/** Returns the share of true memories among the shown memories, for each round. Each round asks in another wording. */
 export async function play(world: World, setting: Setting, strategy: Strategy, seed: number): Promise<number[]> {
   const { noise, praise, isChanging } = setting;
   const random = seededRandom(seed * 1000 + noise * 10);

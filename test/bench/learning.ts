@@ -86,8 +86,8 @@ async function playAll(setting: Setting, seed: number): Promise<[strategy: strin
 }
 
 /**
- * Ranks by similarity. With `counts`, leaves out memories that failed more often than they worked. Like ours, it stores each exchange,
- * which has expired by the next round.
+ * Ranks by similarity. With `counts`, leaves out memories that failed more often than they worked. Like our turn, this strategy stores
+ * each exchange, which has expired by the next round.
  */
 function simple(vectors: readonly Float32Array[], counts: boolean): Strategy {
   const balance = vectors.map(() => 0);
@@ -117,7 +117,10 @@ function simple(vectors: readonly Float32Array[], counts: boolean): Strategy {
   };
 }
 
-/** Ranks by vectors and outcomes. It does not search words, move or delete, because the original's injection does not need that. */
+/**
+ * Ranks by vectors and outcomes. It does not search for words, and moves or deletes no memory, because Roampal does not need this to choose
+ * memories for a prompt.
+ */
 function formula(vectors: readonly Float32Array[]): Strategy {
   const standings = vectors.map((): Standing => newStanding(0.5));
   return {

@@ -10,10 +10,10 @@ export type Turn = { id: string; speaker: string; text: string; caption?: string
 export type Session = { id: string; date: string; turns: Turn[] };
 export type Question = { question: string; category: number; evidence: string[]; evidence_raw?: string[] };
 export type Conversation = { id: string; sessions: Session[]; questions: Question[] };
-/** Scored part of a hit. The wing is the conversation's, the source file is the session's. */
+/** Part of a hit that is scored. The wing names the conversation, the source file names the session. */
 export type ScoredHit = { text: string; source_file: string; wing: string };
 
-/** Text of a session, and the place of each turn in it. */
+/** Text of a session, and the position of each turn in this text. */
 export type Placed = { text: string; turns: Map<string, [start: number, end: number]> };
 export type Figures = { recall5: number; recall10: number; hit5: number; hit10: number };
 /** Score of one question. */
@@ -58,7 +58,7 @@ export function scoreHits(
 ): Score {
   const sessionOf = (hit: ScoredHit): string => `${hit.wing}/${hit.source_file.split("_")[0]}`;
   const sessions = [...new Set(hits.map(sessionOf))];
-  // Sessions with labels use the source's own strings, as in the benchmark that this one is compared with.
+  // Labelled sessions use LoCoMo's own strings, as the benchmark does with which we compare our figures.
   const labelled = new Set(
     (raw ?? evidence).flatMap((id) => /^(D\d+):/.exec(id)?.[1] ?? []).map((id) => `${slug(conversation)}/${id}`),
   );

@@ -36,8 +36,8 @@ export async function time(
 }
 
 /**
- * Times both sides alternately, so a busy machine slows both. Rests `restMs` before each run, so work that one side still does after its
- * answer, such as spinning threads, does not slow the other.
+ * Times both sides alternately, so a busy machine slows both. Rests `restMs` before each run, so that one side's work after its answer
+ * (such as spinning threads) does not slow the other side.
  */
 export async function timeBoth(
   rounds: number,

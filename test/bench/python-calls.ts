@@ -1,6 +1,6 @@
 /**
- * Compares an agent's waiting times with those of the Python package: search, add_drawer, and the first reply after a start. Both palaces
- * have the same rows with the same given vectors, so filling takes only seconds. The same model embeds the query.
+ * Compares how long an agent waits with us and with the Python package: for a search, for add_drawer, and for the first reply after a
+ * start. Both palaces have the same rows with the same given vectors, so filling takes only seconds. The same model embeds the query.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -59,7 +59,7 @@ export async function benchCalls(version: MempalaceVersion, { drawers }: { drawe
 
   await palace.startBroker();
   const client = await palace.client();
-  // Their side does nothing between two calls, so ours must have finished its background work.
+  // MemPalace does nothing between two calls, so our broker must have finished its background work, too.
   await allQuiet(client);
   const commands = {
     theirs: {

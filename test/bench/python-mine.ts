@@ -1,7 +1,7 @@
 /**
  * Compares mining with the Python package and with the bare embedder. Both sides mine projects of markdown, and the embedder embeds them,
- * one project after another, in turns. Their project can be searched when the run ends. Ours can be searched when the feeder ends, and has
- * its vectors a while later.
+ * one project after another, in turns. MemPalace's project can be searched when its run ends. Our project can be searched when the feeder
+ * ends, and has its vectors a while later.
  */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,8 +17,8 @@ import { pythonHome, type PythonRow } from "./python-side.ts";
 import { allEmbedded } from "./settled.ts";
 
 /**
- * A document has several pages, like documentation. Chunks end at paragraphs and overlap, so one takes about `CHARACTERS_PER_DRAWER`
- * characters.
+ * A document has several pages, like documentation. Chunks end at paragraphs and overlap, so each chunk takes about
+ * `CHARACTERS_PER_DRAWER` characters.
  */
 const DRAWERS_PER_DOCUMENT = 8;
 const CHARACTERS_PER_DRAWER = 500;
@@ -60,7 +60,7 @@ export async function benchMine(
       async () => (turn.theirs = await took(() => theirs(folder))),
       async () => Object.assign(turn, await oursTook(palace, client, folder, wing, lastWord)),
     ];
-    // Another side starts in each turn.
+    // The two sides take turns at being first.
     for (const step of part % 2 === 0 ? steps : steps.toReversed()) await step();
     const texts = ourTexts(palace, wing);
     turn.raw = await took(() => embedBare(embedder, texts));
@@ -176,7 +176,7 @@ function ourTexts({ config }: TestPalace, wing?: string): string[] {
   return texts;
 }
 
-/** Counts the palace's drawers in its own file. Closets are in another collection. */
+/** Counts the drawers in the palace's own file. Closets are in another collection. */
 function theirCount(palace: string): number {
   const file = join(palace, "chroma.sqlite3");
   if (!existsSync(file)) throw new Error(`no palace: ${readdirSync(palace).join()}`);

@@ -6,7 +6,7 @@ import { Client as McpClient } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { realModelDir } from "../helpers/palace.ts";
 
-/** `ratio` says how many times better we are. For the raw embedder it says which share of its speed we reach. */
+/** `ratio` says how many times better we are. For the raw embedder it says which share of the embedder's speed we reach. */
 export type PythonRow = { name: string; ratio: number; bar: number | undefined; detail: string };
 
 const CALL_TIMEOUT_MS = 120_000;

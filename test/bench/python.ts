@@ -3,7 +3,7 @@
  * compares us with the real Python MemPalace. Both get the same texts and model files, in turns, each through its own
  * front door (command line and MCP over stdio; ours reaches its broker over the socket). The bars are for 3.3.6; other
  * versions are only shown. An unchanged re-run has a bar only with --full. Needs the model beside the checkout
- * (../shared/models); without it, it says so and measures nothing.
+ * (../shared/models). Without the model, the bench says so and measures nothing.
  */
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";

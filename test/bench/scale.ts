@@ -1,6 +1,6 @@
 /**
- * Measures the effect of size at 50,000 drawers with vectors of the tiny model, filed through the product. Compares hybrid search with its
- * own two raw lists, and status and cold start with a small palace.
+ * Measures the effect of size at 50,000 drawers with vectors of the tiny model, filed through the product. Compares hybrid search with the
+ * two raw lists that it merges. Compares status and cold start with status and cold start of a small palace.
  */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";

@@ -17,7 +17,7 @@ const MESSAGES = 1500;
 
 /** Number of vectors that are not timed, because the model warms up. */
 const WARM = 32;
-/** Number of vectors that are timed. It is lower if the time is up. */
+/** Number of vectors that are timed. Fewer are timed if the time is up. */
 const TIMED = 640;
 const TIMED_MAX_MS = 120_000;
 
@@ -50,7 +50,7 @@ export async function bench(): Promise<Row[]> {
   const vectorMs = await msPerVector(embedded, first.report.drawers);
   const firstMs = first.tookMs + vectorMs * first.report.drawers;
 
-  // Sends a whole part, and right after it an agent's write on its own connection.
+  // Sends a whole part of a transcript, and right after it an agent's write on another connection.
   const agent = await palace.client();
   const corpus = new Corpus(5);
   const texts = Array.from({ length: CONVERSATION_PART_DRAWERS_MAX }, () => corpus.text(100).slice(0, 800));

@@ -33,13 +33,13 @@ function record(id: string, axis: number, metadata: Metadata = { wing: "w", room
 function many(count: number, from = 0): PalaceRecord[] {
   return Array.from({ length: count }, (_, i) => {
     const one = record(`drawer_${from + i}`, i);
-    // The vectors all differ, because an HNSW index over many equal ones is slow to build.
+    // All vectors differ, because an HNSW index over many equal vectors is slow to build.
     one.vector[(i + 1) % DIMENSIONS] = i / count;
     return one;
   });
 }
 
-/** The cases. `make` gives an opened driver on an empty palace. */
+/** The cases that every driver must pass. `make` returns an opened driver on an empty palace. */
 function holdsTheContract(make: () => Promise<Palace>): void {
   test("a second open changes nothing", async () => {
     const { driver } = await make();

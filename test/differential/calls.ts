@@ -22,7 +22,7 @@ export type Call = {
 
 export type Filed = { ref: string; isSplit: boolean; slices: number };
 
-/** State that the calls so far have probably made. Calls are drawn without seeing any answer. */
+/** State that the previous calls have probably made. Calls are drawn without seeing any answer. */
 export class World {
   readonly choose: Chooser;
   readonly version: MempalaceVersion;
@@ -77,8 +77,8 @@ function bend(world: World, args: Record<string, unknown>): unknown {
 }
 
 /**
- * Makes `count` calls of drawers, searches and diaries. A third as many calls of the graph follow and find what the first ones filed. As
- * many calls of the coordination log follow them.
+ * Makes `count` calls of drawers, searches and diaries. Then come a third as many calls of the graph, which find the facts and
+ * drawers that the first calls filed. The same number of calls of the coordination log comes last.
  */
 export function makeCalls(seed: number, count: number, version: MempalaceVersion): Call[] {
   const world = new World(seed, version);

@@ -45,7 +45,7 @@ const SEARCH_ADDITIONS = [
   ...["content_date_source"],
 ];
 
-/** Keys that only our search answers, and only with a value. */
+/** Keys that only our search returns, and only if they have a value. */
 const SEARCH_OWN = [
   ...["weak", "weak_match", "nothing_found", "notice", "phrases", "outdated"],
   ...["superseded_by", "spread"],
@@ -341,7 +341,7 @@ export const DIFFERENCES: readonly Difference[] = [
   },
 ];
 
-/** Files that upstream writes and we do not. The calls cannot show these, but test/process/write/audit-log.test.ts does. */
+/** Files that upstream writes and we do not. The calls cannot show these files, but test/process/write/audit-log.test.ts does. */
 export const MISSING_FILES: readonly { file: string; what: string; why: string }[] = [
   {
     file: "wal/write_log.jsonl",

@@ -31,7 +31,7 @@ const REFUSED: readonly ToolCall[] = [
   ["search", { query: "some words", since: "soon" }],
 ];
 
-/** `status` comes first, because it makes a missing collection of the real MemPalace. */
+/** `status` comes first, because it makes the collection if the real MemPalace has none. */
 const CALLS: readonly ToolCall[] = [
   ["status", {}],
   ["list_wings", {}],

@@ -17,7 +17,7 @@ export const MINED: Readonly<Record<string, string>> = {
 };
 const HALLWAY = `hallway_mined_Quill_Zora_${sha256Hex("mined::Quill::Zora").slice(0, 8)}`;
 
-/** These calls come last, because 3.11 answers from what it mined a moment ago. */
+/** These calls come last, because 3.11 answers them from the files that it has just mined. */
 function minedCalls(): Fixed[] {
   const source_file = `${PROJECT}-mined/engine.md`;
   return [

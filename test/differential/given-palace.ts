@@ -13,7 +13,7 @@ import { DifferentialServer } from "./server.ts";
 
 const MODEL_MAX_MS = 60_000;
 
-/** Tool without its prefix, and its arguments. */
+/** Name of a tool without its prefix, and the tool's arguments. */
 export type ToolCall = readonly [tool: string, args: Record<string, unknown>];
 
 /** Fails on the first answer that differs. `script` is Python that makes the palace in the folder named by its first argument. */

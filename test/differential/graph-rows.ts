@@ -82,7 +82,8 @@ export const GRAPH_ROWS: Readonly<Record<string, ToolRow>> = {
     }),
   },
   kg_stats: { weight: 3, make: () => ({}) },
-  // Upstream answers these from a cache of up to a minute. They are asked at the end, when it looks for the first time.
+  // Upstream answers these calls from a cache that is up to a minute old. They come at the end, where upstream reads the graph for the
+  // first time.
   traverse: { weight: 0, make: () => ({}) },
   find_tunnels: { weight: 0, make: () => ({}) },
   graph_stats: { weight: 0, make: () => ({}) },

@@ -75,7 +75,7 @@ export function sameCliText(theirs: Answer, ours: Answer): [unknown, unknown] | 
     const text = "value" in answer && isRecord(answer.value) ? answer.value["cli_output"] : undefined;
     if (typeof text !== "string") return undefined;
     const [head = "", ...hits] = text.split(/^ {2}\[\d+\] /m);
-    // The two score words by different formulas, and either of two copies may be shown.
+    // MemPalace and we score words by different formulas, and either of two copies may be shown.
     return { head, hits: hits.map((hit) => hit.replace(/^ {6}(?:Match|Also in): .*\n/gm, "").replace(/\n+$/, "")) };
   });
   if (a === undefined || b === undefined) return undefined;
@@ -90,7 +90,7 @@ export function sameCliText(theirs: Answer, ours: Answer): [unknown, unknown] | 
 
 const MISSED_MAX = 2;
 
-/** Removes the hits that only we have, if all their hits are among ours and ours are in the requested place. */
+/** Removes the hits that only we have, if all hits of MemPalace are among our hits and our hits are in the requested place. */
 export function withoutMissed(
   theirs: Answer,
   ours: Answer,
@@ -111,7 +111,10 @@ export function withoutMissed(
   return [theirs, { value: { ...(ours as { value: Row }).value, results, count: results.length } }];
 }
 
-/** Keeps the matches that both lists have. Ours may have one or two more, if they are more similar than theirs in that position. */
+/**
+ * Keeps the matches that both lists have. Our list may have one or two more matches, if they are more similar than MemPalace's matches in
+ * that position.
+ */
 export function withoutMissedMatches(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
   const [a, b] = [matchesOf(theirs)[0], matchesOf(ours)[0]];
   if (a === undefined || b === undefined) return undefined;
@@ -119,7 +122,7 @@ export function withoutMissedMatches(theirs: Answer, ours: Answer): [unknown, un
   const shared = b.filter(({ id }) => ids.has(id));
   const missed = b.filter(({ id }) => !ids.has(id));
   if (missed.length === 0 || missed.length > MISSED_MAX) return undefined;
-  // Their list may differ from ours only after the matches that both have.
+  // MemPalace's list may differ from ours only after the matches that both lists have.
   const isBehind = a.slice(0, shared.length).every(({ id }) => shared.some((hit) => hit["id"] === id));
   const isMoreAlike = a.slice(shared.length).every((hit) => missed.every((one) => atLeast(one, hit)));
   if (!isBehind || !isMoreAlike) return undefined;
@@ -130,7 +133,7 @@ function atLeast(one: Row, other: Row): boolean {
   return Number(one["similarity"]) + SCORE_TOLERANCE >= Number(other["similarity"]);
 }
 
-/** Key of 3.11's answer which says that it looked for dates in a limited number of hits. */
+/** Key of an answer of 3.11. It says that 3.11 looked for dates in a limited number of hits. */
 export const TRUNCATED = "date_filter_pool_truncated";
 
 function isTruncated(answer: Answer): boolean {
@@ -169,7 +172,7 @@ export function baseNames(value: unknown, key = ""): unknown {
   );
 }
 
-/** Merges sources that are gone and sources that may be gone in a report of sync. */
+/** Merges the sources that are gone with the sources that may be gone, in a report of sync. */
 export function goneTogether(answer: unknown): unknown {
   if (!isRecord(answer) || !isRecord(answer["value"]) || !("missing" in answer["value"])) return answer;
   const { missing, unresolved = 0, by_source, unresolved_by_source: more = {}, ...report } = answer["value"];
@@ -180,7 +183,7 @@ export function goneTogether(answer: unknown): unknown {
   };
 }
 
-/** Compares lists called `matches`: the similarities in order, and the drawers that are better than the last one. */
+/** Compares lists called `matches`: the similarities in order, and the drawers that are better than the last drawer. */
 export function untied(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
   const [a, b] = [matchesOf(theirs), matchesOf(ours)];
   if (a.length === 0 || a.length !== b.length) return undefined;
@@ -244,7 +247,7 @@ export function parting(a: unknown, b: unknown, path = ""): string[] {
   );
 }
 
-/** Shortens their list of events to the length of ours, if ours says that there are more. */
+/** Shortens MemPalace's list of events to the length of our list, if our answer says that there are more events. */
 export function firstEvents(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
   const [a, b] = [theirs, ours].map((answer) => ("value" in answer && isRecord(answer.value) ? answer.value : {}));
   if (a === undefined || b?.["more"] !== true) return undefined;

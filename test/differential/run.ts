@@ -137,7 +137,8 @@ function toolTable(tools: readonly unknown[]): Record<string, ToolShape> {
 }
 
 /**
- * Expects our tool to serve a client written for theirs: ours may have more parameters and fewer required ones. 3.3.6 has no annotations.
+ * Expects that a client written for MemPalace's tool can use ours: our tool may have more parameters and fewer required parameters. 3.3.6
+ * has no annotations.
  */
 function expectServes(name: string, theirs: ToolShape, ours: ToolShape): void {
   expect(ours.properties, name).toMatchObject(theirs.properties);

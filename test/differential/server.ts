@@ -24,7 +24,7 @@ export class DifferentialServer {
   /** Ids that the server gave, by `@step@`. The newest id of each name comes first. */
   readonly #ids = new Map<string, string>();
   readonly #names = new Map<string, string>();
-  /** Matches everything in a text that must be translated. */
+  /** Matches the parts of a text that must be translated. */
   readonly #marks: RegExp;
   #lastId = 0;
 

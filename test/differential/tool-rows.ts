@@ -108,7 +108,7 @@ function addDrawer(world: World): Record<string, unknown> {
 
 function updateDrawer(world: World): Record<string, unknown> {
   const { choose } = world;
-  // 3.3.6 keeps one row, however long it becomes. The closing calls show that once.
+  // 3.3.6 keeps a drawer in one row, however long it becomes. The closing calls show that once.
   const content = (): unknown =>
     world.isNew ? value.content(world) : choose.pick([`${value.sentence(world)} ${world.step}`, "", "a\0b"]);
   return {

@@ -17,13 +17,13 @@ import { fuzz } from "./harness.ts";
 
 const LANES = 16;
 const TOKEN = `pdx_abcdefgh_${"s3cret".repeat(8).slice(0, 43)}`;
-/** Placeholders for the port of the lane's trap and for the sockets' folder, which differ in each run. */
+/** Placeholders for the TCP port that the lane watches and for the sockets' folder, which differ in each run. */
 const PORT = "54321";
 const FOLDER = "/folder";
 
 /**
- * Programs that may listen behind a door: the broker with the id `right`, a broker with another id, one with another
- * protocol version, and worse.
+ * Programs that may listen behind a door: the broker with the id `right`, a broker with another id, a broker with
+ * another protocol version, and programs that are not a broker.
  */
 const SPEAKERS: Readonly<Record<string, (socket: Socket) => void>> = {
   right: answerAs("right", PROTOCOL),
@@ -37,10 +37,10 @@ const SPECIALS = { fifo: "fifo", zero: "/dev/zero", folder: ".", loop: "loop", a
 
 const folder = mkdtempSync(join(tmpdir(), "palace-fuzz-"));
 const socketOf = (speaker: string): string => join(folder, `${speaker}.sock`);
-/** Listeners that answer with the id in the file. Only their health answer says which protocol version they speak. */
+/** Programs that answer with the id in the file. Only their health answer says which protocol version they speak. */
 const RIGHT = new Set(["right", "older"].map(socketOf));
 const servers: Server[] = [];
-/** TCP port of each lane: how often it was dialled, and the bytes it received. */
+/** TCP port of each lane: how often a client connected to it, and the bytes that it received. */
 const traps: { port: number; dialled: number; heard: string }[] = [];
 
 beforeAll(async () => {
@@ -154,7 +154,7 @@ function door(chooser: Chooser, oneOfMany: boolean): string {
   return object(chooser.bent(chooser.chance(0.6) ? unix : tcp, 0.05));
 }
 
-/** Returns a value that Node's connect() also accepts as an address, or one that every program refuses. */
+/** Returns a value that Node's connect() also accepts as an address, or a value that every program refuses. */
 function odd(chooser: Chooser): string {
   return chooser.pick([
     PORT,

@@ -1,6 +1,6 @@
 /**
- * Makes the random choices of one input: numbers, texts, bytes and JSON that no sane program would write. All
- * randomness comes from one generator.
+ * Makes the random choices of one input: numbers, texts, bytes and unusual JSON. All randomness comes from one
+ * generator.
  */
 
 /**
@@ -112,7 +112,7 @@ export class Chooser {
     return this.chance(0.7) ? this.pick(NUMBERS) : String((this.#random() - 0.5) * 10 ** this.between(-3, 20));
   }
 
-  /** Returns a JSON text, mostly well-formed, with at most `depth` levels, except for a few that are very deep. */
+  /** Returns a JSON text. Most are well-formed and have at most `depth` levels; a few are very deep. */
   json(depth = 3): string {
     switch (this.below(depth > 0 ? 9 : 6)) {
       case 0:

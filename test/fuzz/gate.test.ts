@@ -1,5 +1,5 @@
 /**
- * Attacks the host's end of a bridge: with bytes at the gate's socket of a real broker, with keys that somebody asks us to authorize, and
+ * Attacks the host's end of a bridge: with bytes at the gate's socket of a real broker, with keys that a user asks us to authorize, and
  * with output of the other side before the gate's greeting.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
  * Runs seeded fuzzing as ordinary tests. Each input has its own generator, made from the seed and the input's number, so
- * one input can be made again without the inputs before it. A failure is written to a file, and the test prints the
+ * one input can be repeated without the inputs before it. A failure is written to a file, and the test prints the
  * command that repeats it.
  *
  *   FUZZ_SEED=7 ./scripts/test seeded test/fuzz          uses other inputs (default 1, so that a red run is caused by a change)
@@ -22,7 +22,9 @@ export type FuzzOptions<T> = {
   check: (input: T, at: { lane: number; number: number }) => Promise<void> | void;
   /** Number of inputs that are checked at the same time. */
   lanes?: number;
-  /** Runs after the last input and checks what all inputs must fulfil together. `isWhole` is true if at least `count` inputs ran. */
+  /**
+   * Runs after the last input and checks the properties that concern all inputs together. `isWhole` is true if at least `count` inputs ran.
+   */
   finish?: (all: { isWhole: boolean }) => Promise<void> | void;
 };
 
@@ -31,7 +33,7 @@ const FAILURES = join(import.meta.dirname, "failures");
 const INPUT_MAX_MS = 60_000;
 const TEST_MAX_MS = 3_600_000;
 
-/** Declares one test. `name` consists of words and hyphens, because it becomes a file name and a pattern on a command line. */
+/** Declares one test. `name` consists of words and hyphens, because it becomes part of a file name and of a pattern on a command line. */
 export function fuzz<T>(name: string, options: FuzzOptions<T>): void {
   const { count, generate, check, lanes = 1, finish } = options;
   const seed = Number(process.env["FUZZ_SEED"] ?? 1);

@@ -22,7 +22,7 @@ const REPEATS = 30;
 /** Sizes in bytes on the wire: the size that every parameter must accept, and sizes around the limits of parameters. */
 const SIZE_MAX = 1_000_000;
 const SIZES = [SIZE_MAX, 99_999, 9_999];
-/** Pieces that are hard for regular expressions, tokenizers, date parsers and secret scanners when repeated. */
+/** Pieces that are slow for regular expressions, tokenizers, date parsers and secret scanners when they are repeated. */
 const PIECES = [
   ..."a1 -\"'([{<.,/\\#*_=|:;~`^$%&@!?\n\t\0\u0301\ud800é中",
   ...["\r\n", "\t x", "word ", "Abc Def ", '"a" ', "a:", "a@b.", "http://a.b/c?d=e&", "sk-", "eyJ.", "AKIA", "ghp_"],
@@ -113,7 +113,10 @@ function heldBy(tool: string, values: Record<string, unknown>): Promise<number> 
   return heldLoop(broker, prober, () => client.callTool(tool, values as JsonObject));
 }
 
-/** Returns valid values for the required parameters, so that the call reaches the hostile one. `nth` makes each written text new. */
+/**
+ * Returns valid values for the required parameters, so that the call reaches the parameter with the hostile text. `nth` makes each written
+ * text different.
+ */
 function argumentsOf({ tool: name, parameter, piece: part, size }: Call, nth: string): Record<string, unknown> {
   const { properties, required, requiredEither = [], aliases = {} } = findTool(name) as Tool;
   const needs = [...required, ...requiredEither].filter((need) => aliases[parameter] !== need);
@@ -125,7 +128,7 @@ function argumentsOf({ tool: name, parameter, piece: part, size }: Call, nth: st
   return { ...Object.fromEntries(sane), [parameter]: hostileValue(ofSize(part, size), properties[parameter]) };
 }
 
-/** Repeats the part until it has this many bytes on the wire, where some characters take six. */
+/** Repeats the part until it has this many bytes on the wire. Some characters take six bytes there. */
 function ofSize(part: string, size: number): string {
   const length = Math.floor((size * part.length) / Buffer.byteLength(JSON.stringify(part)));
   return part.repeat(Math.ceil(length / part.length)).slice(0, length);
@@ -151,7 +154,7 @@ function hostileValue(text: string, schema: PropertySchema | undefined): unknown
   if (schema.properties !== undefined) return { agent_name: "w", topic: long, entry: rest };
   const parts = [long, ...slicesOf(rest)];
   if (schema.type === "array") return parts;
-  // Each part gets its own key, because equal keys would collapse into one.
+  // Each part gets its own key, because a JSON object keeps only one of several equal keys.
   return Object.fromEntries(parts.map((part, at) => [`${at} ${part}`, schema.additionalProperties?.enum?.[0] ?? part]));
 }
 

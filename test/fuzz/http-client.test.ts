@@ -1,6 +1,6 @@
 /**
- * Runs our own client against servers that are not a broker: invalid heads, endless heads, bytes that drip, wrong lengths, streams of
- * nonsense. Every exchange ends soon, with a value or a typed error. No other exception reaches the caller.
+ * Runs our own client against servers that are not a broker: invalid heads, endless heads, bytes that arrive slowly one by one, wrong
+ * lengths, streams of nonsense. Every exchange ends soon, with a value or a typed error. No other exception reaches the caller.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";

@@ -16,7 +16,7 @@ import { fuzz } from "./harness.ts";
 const root = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "palace-fuzz-files-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** Instructions of pickles: known ones, unknown ones, and ones that call a function. */
+/** Instructions of pickles: known instructions, unknown instructions, and instructions that call a function. */
 const OPCODES = [
   ..."().0123FGIJKLMNPQRSTUVX]abcdegijlopqrstu}",
   "\x80\x02",

@@ -1,6 +1,6 @@
 /**
- * Reads arbitrary mempalace.yaml files. Each is read, or refused with a sentence and a hint. A valid file gives names that the palace
- * accepts, and rooms and patterns that can be tested against any file.
+ * Reads arbitrary mempalace.yaml files. Each file is read, or is refused with a sentence and a hint. A valid file gives names that
+ * the palace accepts, and rooms and patterns that can be tested against any file.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -166,6 +166,6 @@ fuzz("project-file", {
       findIgnoreRule(excluded, path, false);
     }
   },
-  // Most files are refused. If all were, this test would have checked nothing.
+  // Most files are refused. If all files were refused, this test would have checked nothing.
   finish: () => expect(read).toBeGreaterThan(0),
 });

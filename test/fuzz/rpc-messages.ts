@@ -122,7 +122,7 @@ function call(chooser: Chooser): [method: string, params: string] {
 
 function meta(chooser: Chooser): string {
   if (chooser.chance(0.2)) return chooser.json(2);
-  // There are few keys, so the same key comes again, with the same or other arguments.
+  // There are few keys, so a key is repeated with the same or other arguments.
   const key = chooser.chance(0.8) ? JSON.stringify(`key-${chooser.below(500)}`) : chooser.json(1);
   return object([[IDEMPOTENCY_META, key]]);
 }
@@ -191,7 +191,7 @@ function ourParams(chooser: Chooser): Entry[] {
   ];
 }
 
-/** Returns parameters with few distinct conversations and titles, so that conversations continue and titles come again. */
+/** Returns parameters with few distinct conversations and titles, so that conversations continue and titles are repeated. */
 function outcomeParams(chooser: Chooser): Entry[] {
   const text = (): string => JSON.stringify(prose(chooser).slice(0, 2_000));
   const entries: Entry[] = [

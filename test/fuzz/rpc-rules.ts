@@ -1,4 +1,4 @@
-/** Says what the answer to any JSON-RPC message must look like, independently of the code that answers. */
+/** Rules for the answer to any JSON-RPC message. They use none of the code that answers. */
 import { isErrorCode } from "../../src/base/errors.ts";
 import { JSON_DEPTH_MAX } from "../../src/protocol/limits.ts";
 import { REPLAYED_META } from "../../src/protocol/headers.ts";
@@ -12,7 +12,7 @@ export type Answer = {
   error?: { code: number; message: string; data?: Record<string, unknown> };
 };
 
-/** Returns the message that a line holds, or undefined if the line is not a message. */
+/** Returns the message that a line contains, or undefined if the line is not a message. */
 export function understood(line: Buffer): { message: unknown } | undefined {
   const text = line.toString();
   if (!Buffer.from(text).equals(line) || isDeeper(text, JSON_DEPTH_MAX)) return undefined;
@@ -23,7 +23,7 @@ export function understood(line: Buffer): { message: unknown } | undefined {
   }
 }
 
-/** Returns the id of the one answer that is due, or undefined if no answer is due. */
+/** Returns the id of the answer that the broker must send, or undefined if it must send none. */
 export function answerDue(line: Buffer): { id: string | number | null } | undefined {
   const known = understood(line);
   if (known === undefined) return line.toString().trim() === "" && isUtf8(line) ? undefined : { id: null };
@@ -63,7 +63,7 @@ const METHODS = new Set([
   ...["outcome.record", "outcome.score", "outcome.search", "outcome.insights", "outcome.rewrite"],
 ]);
 
-/** Says why an answer is not allowed, or returns undefined for an allowed one. */
+/** Returns why an answer is not allowed, or undefined for an allowed answer. */
 export function objection({ jsonrpc, result, error }: Answer): string | undefined {
   if (jsonrpc !== "2.0") return "it is no JSON-RPC 2.0";
   if ((result === undefined) === (error === undefined)) return "it has not one of result and error";
@@ -177,7 +177,7 @@ function effectOfSuccess(
       return { grown: chunks, ...(!right && { wrong: "a bad diary entry" }) };
     }
     case "mempalace_update_drawer": {
-      // Only split drawers report their rows. A drawer with one row keeps one row, or this call splits it.
+      // An answer has the number of rows only for a split drawer. A drawer with one row keeps one row, or this call splits it.
       if (chunks === 0) return { grown: 0 };
       if (args["drawer_id"] !== own?.id || own === undefined) return { grown: 0, wrong: "a drawer nobody filed" };
       return { grown: chunks - own.rows, filed: { ...own, rows: chunks } };

@@ -1,6 +1,6 @@
 /**
- * Sends messages on the streams of a real broker, over both doors. Each gets its one typed answer with its id. An invalid message writes
- * nothing, and the palace grows exactly as the answers say.
+ * Sends messages on the streams of a real broker, over both doors. Each message gets exactly one typed answer with its id. An invalid
+ * message writes nothing, and the palace grows exactly as the answers say.
  */
 import { once } from "node:events";
 import type { Socket } from "node:net";
@@ -72,7 +72,7 @@ type Lane = {
   ask(line: Buffer, sentinel: boolean): Promise<Answer>;
 };
 
-/** Opens one stream: every second one over TCP with a token, the others over the UNIX socket. */
+/** Opens a stream. Every second stream is over TCP with a token, the others are over the UNIX socket. */
 async function openLane(number: number): Promise<Lane> {
   const door = number % 2 === 0 ? "unix" : "tcp";
   const socket = await openDoorSocket(door, world, new Chooser(seededRandom(number)));

@@ -1,6 +1,6 @@
 /**
- * Puts arbitrary files into the spool's folder. Reading never throws. The broker only ever gets calls of write tools and ends of turns,
- * each with its own key. Every file is delivered, kept, or put aside.
+ * Puts arbitrary files into the spool's folder. Reading never throws. The broker gets only calls of write tools and ends of turns, each
+ * with its own key. Every file is delivered, kept, or put aside.
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

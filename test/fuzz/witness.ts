@@ -29,7 +29,7 @@ const ASK_EVERY = 500;
 const WARM_AFTER = 2_500;
 const ANSWER_MAX_MS = 20_000;
 const GROWTH_MAX_MIB = 60;
-/** With a large heap V8 collects late, which would hide a leak of the same size. */
+/** With a large heap V8 collects garbage late, which would hide a leak of the same size. */
 const SMALL_HEAP = "--max-semi-space-size=2 --max-old-space-size=128";
 
 export async function startWitnessed(): Promise<Witnessed> {

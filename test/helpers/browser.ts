@@ -11,17 +11,17 @@ const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/goog
 export async function openBrowser(): Promise<Browser> {
   const executablePath = PLACES.find((path) => existsSync(path));
   if (executablePath === undefined) throw new Error("the tests of the page need Chromium: apt-get install chromium");
-  // No name resolves and no address but the loopback is reached: the page is offline.
+  // No host name resolves and only loopback addresses can be reached, so the page is offline.
   const args = ["--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"];
   return chromium.launch({ executablePath, args });
 }
 
 export type SeenPage = Page & {
-  /** Errors, breaches of the policy and requests to other hosts. */
+  /** Errors, violations of the content security policy, and requests to other hosts. */
   complaints: string[];
 };
 
-/** Asks for a link as `palace ui` does. */
+/** Returns a link to the page, as `palace ui` prints it. */
 export async function linkTo(palace: TestPalace, role = "admin"): Promise<string> {
   const { code, stdout, stderr } = await palace.run("palace", ["ui", "--json", "--role", role]);
   if (code !== 0) throw new Error(stderr);
@@ -67,7 +67,7 @@ export async function visit(page: SeenPage, view: string, heading: string): Prom
   await page.getByRole("heading", { name: heading, level: 1 }).waitFor();
 }
 
-/** Returns serious findings of axe, and a page wider than its window. Needs a context with `bypassCSP`. */
+/** Returns serious findings of axe, and a finding if the page is wider than its window. Needs a context with `bypassCSP`. */
 export async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate(readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8"));
   const found = (await page.evaluate("axe.run().then(({ violations }) => violations)")) as Violation[];

@@ -1,6 +1,6 @@
 /**
- * Writes a palace's chroma.sqlite3 by hand as Chroma 1.5.9 leaves it, with the tables as dumped from a real one. Each record has one row in
- * the queue, and at once its row in `embeddings` and its metadata. For tests that need no server.
+ * Writes a palace's chroma.sqlite3 by hand as Chroma 1.5.9 leaves it. The definitions of the tables were dumped from a real file. Each
+ * record has one row in the queue, and at once its row in `embeddings` and its metadata. For tests that need no server.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -22,7 +22,7 @@ export type ChromaServer = AsyncDisposable & {
   createDatabase(): Promise<string>;
 };
 
-/** Returns why no Chroma can be started here, or undefined if one can. */
+/** Returns why no Chroma can be started here, or undefined if this is possible. */
 export const chromaMissing = (): string | undefined => engineMissing(process.env);
 
 export async function startChroma(): Promise<ChromaServer> {
@@ -30,7 +30,7 @@ export async function startChroma(): Promise<ChromaServer> {
   // Chooses the port itself, because a port that Docker picks changes with every start of the container.
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  // Without an init the container's process is Chroma itself. It understands the image's stop signal, and SIGKILL reaches it.
+  // Without an init the container's process is Chroma itself. Chroma understands the image's stop signal, and SIGKILL reaches Chroma.
   const options = { Init: false, PortBindings: { "8000/tcp": [{ HostIp: "127.0.0.1", HostPort: String(port) }] } };
   const started = await new NamedContainer(image, `chroma-${port}`, options).start();
   const container = await containerOf(started.getId());

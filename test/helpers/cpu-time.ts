@@ -13,7 +13,7 @@ export function cpuTimeOf(work: () => unknown): number {
 }
 
 const GROWTH_ATTEMPTS = 8;
-/** Growth for tenfold input, between that of linear work and that of quadratic work. */
+/** Maximum growth for ten times the input. It is between the growth of linear work (10) and of quadratic work (100). */
 export const GROWTH_MAX = 40;
 
 /**

@@ -15,7 +15,7 @@ const PAUSE_TRIES = 10;
 
 export type Mount = { source: string; target: string; mode?: "ro" };
 
-/** Returns the engine that `docker` uses, for requests that testcontainers does not offer. */
+/** Returns a client of the Docker daemon that `docker` uses, for requests that testcontainers does not offer. */
 export async function engine(): Promise<Dockerode> {
   const host = ["context", "inspect", "--format", "{{.Endpoints.docker.Host}}"];
   // testcontainers reads the variable, but not Docker's contexts.
@@ -29,7 +29,7 @@ export async function containerOf(name: string): Promise<Dockerode.Container> {
   return (await engine()).getContainer(name);
 }
 
-/** `title` is unique within the process, as in `dockerName`. `options` is for engine options that this class has no method for. */
+/** `title` is unique within the process, as in `dockerName`. `options` is for Docker's options for which this class has no method. */
 export class NamedContainer extends GenericContainer {
   constructor(image: string, title: string, options: Dockerode.HostConfig = {}) {
     super(image);
@@ -59,9 +59,10 @@ export function openAgent(container: string, command: readonly string[]): Promis
 export type ExecIn = { input?: string; env?: Record<string, string>; timeout?: number };
 
 /**
- * Runs a command in a container, given by name or id, and returns what it printed. An engine under load can lose the end of a short stdin
- * (containerd issue 4489), and a command that reads its stdin would then wait for ever. So a command without input has none, and another
- * one reads from `head`, which knows the number of bytes. A command that takes too long is reported with the processes of its container.
+ * Runs a command in a container, given by name or id, and returns what it printed. Docker under load can lose the end of a short stdin
+ * (containerd issue 4489), and a command that reads its stdin would then wait for ever. So a command without input has no stdin, and a
+ * command with input reads from `head`, which knows the number of bytes. A command that takes too long is reported with the processes of
+ * its container.
  */
 export async function execIn(container: string, command: readonly string[], options: ExecIn = {}): Promise<string> {
   const { input = "", env = {}, timeout } = options;
@@ -80,7 +81,7 @@ export async function execIn(container: string, command: readonly string[], opti
 }
 
 /**
- * Pauses a container. On a busy machine the engine fails if a container starts processes all the time ("unable to freeze"), so this tries
+ * Pauses a container. On a busy machine Docker fails if a container starts processes all the time ("unable to freeze"), so this tries
  * twice.
  */
 export async function pause(name: string): Promise<void> {

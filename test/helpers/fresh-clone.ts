@@ -19,10 +19,10 @@ export type Newcomer = AsyncDisposable & {
   readonly folder: string;
   readonly home: string;
   readonly clone: string;
-  /** Only socket that the network leads to, as `proxyUrl`. */
+  /** Only socket that can be reached from the network. Commands there reach it as `proxyUrl`. */
   readonly proxySocket: string;
   readonly proxyUrl: string;
-  /** Runs a command in that network with that home. */
+  /** Runs a command in this network with `home` as its home. */
   run: (command: readonly string[], more?: Variables) => Promise<Output>;
   shim: (command: readonly string[], more?: Variables) => Promise<StdioMcp>;
   /** npm's machine-wide settings for the Node on its PATH, which are empty. */
@@ -38,7 +38,7 @@ const OLD_NPM = 10;
 const OLD_NODE_PACKAGE = `node_modules/node-linux-${process.arch}`;
 const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
-/** Returns why there cannot be such a network here, or undefined. */
+/** Returns why such a network is impossible here, or undefined if it is possible. */
 export function networkMissing(): string | undefined {
   const tried = spawnSync("unshare", ["--net", "ip", "link", "set", "lo", "up"], { encoding: "utf8" });
   if (tried.status === 0) return spawnSync("openssl", ["version"]).status === 0 ? undefined : "there is no openssl";
@@ -116,7 +116,7 @@ export function cloneHead(clone: string): void {
   cpSync(ROOT, clone, { recursive: true, filter: (path) => dirname(path) !== ROOT || !made.has(basename(path)) });
 }
 
-/** Returns its `bin`. The official binary is an npm package, which the machine's npm fetches. */
+/** Returns the folder `bin` of the old Node. The official binary is an npm package, which the machine's npm fetches. */
 function installOldNode(folder: string): string {
   const bin = join(folder, "bin");
   mkdirSync(bin, { recursive: true });

@@ -4,7 +4,7 @@ import { type GraphPaths, GraphSide } from "../../src/mempalace/graph/side.ts";
 
 /**
  * Describes the differences between the ledger and upstream's graph files, and returns nothing if both are equal. While the broker runs,
- * rows that wait to be sent count as differences. Errors: those of reading.
+ * rows that wait to be sent count as differences. Throws STORE_UNAVAILABLE if upstream's files cannot be read.
  */
 export function graphDifferences(paths: GraphPaths): string[] {
   const side = new GraphSide(paths);

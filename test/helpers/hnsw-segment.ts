@@ -1,13 +1,13 @@
 /**
- * Writes by hand a persisted index as Chroma's Rust core does, without a link in it. For tests that need no Chroma.
- * test/process/mempalace/adopt-python.test.ts reads one that the real core wrote.
+ * Writes by hand a persisted index as Chroma's Rust core does, but without links. For tests that need no Chroma.
+ * test/process/mempalace/adopt-python.test.ts reads an index that the real core wrote.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const VECTOR_AT = 132;
 const [LEVELS_AT, LINKS_AT] = [52, 60];
-/** Number of links on an upper level, and on the lowest. */
+/** Number of links for which an element has room on an upper level, and on the lowest level. */
 const LINKS = [16, 32] as const;
 
 export type SegmentEntry = { id: string; vector: Float32Array; deleted?: boolean };

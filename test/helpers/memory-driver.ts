@@ -1,6 +1,6 @@
 /**
- * Palace driver in memory, for tests of code that uses the port. It passes the same contract tests as chroma.ts
- * (test/contract/palace-driver.test.ts), so it refuses whatever a Chroma refuses.
+ * Palace driver in memory, for tests of code that uses the interface `PalaceDriver`. It passes the same contract tests
+ * as chroma.ts (test/contract/palace-driver.test.ts), so it refuses whatever a Chroma refuses.
  */
 import type { PlaceFilter } from "../../src/memory/port/drawer.ts";
 import type { PalaceDriver, PalaceRecord } from "../../src/memory/port/public-palace.ts";

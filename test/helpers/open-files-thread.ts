@@ -9,9 +9,9 @@ import { parentPort, workerData } from "node:worker_threads";
 export type Part = "ledger" | "palace";
 export type Seen = {
   looks: number;
-  /** Number of looks in which a process had it open. */
+  /** Number of looks in which a process had this part open. */
   held: Record<Part, number>;
-  /** Pairs of processes that had it open together. */
+  /** Pairs of processes that had the same part open at the same time. */
   together: string[];
 };
 
@@ -19,7 +19,7 @@ export type Seen = {
 const REST = 19;
 const REST_MIN_MS = 50;
 const TOGETHER_MAX = 20;
-/** Programs of the engine and of ssh. They have most of the machine's handles, and open no database. */
+/** Programs of Docker and ssh. They have most of the machine's handles, and open no database. */
 const PLUMBING = new Set([
   ...["dockerd", "containerd", "containerd-shim-runc-v2", "runc", "docker", "docker-compose", "docker-init"],
   ...["sshd", "sshd-session", "ssh"],
@@ -65,7 +65,7 @@ function list(folder: string): string[] {
   }
 }
 
-/** Looks at those processes once, and returns who has a file open at which moment. */
+/** Looks once at the processes with these ids. Returns which process has a file open, and at which moment. */
 function look(files: ReadonlyMap<string, File>, pids: readonly string[]): Map<string, number> {
   const found = new Map<string, number>();
   for (const pid of pids) {
@@ -127,8 +127,8 @@ function commandOf(pid: string): string {
 }
 
 /**
- * A look takes time, so one process may have ended before another one opened the file. Processes found together are therefore examined
- * again. They count if one of them had the file open before and after the other was found.
+ * A look takes time, so one process may have ended before another process opened the file. Processes found together are therefore
+ * examined again. They count if one of them had the file open before and after the other was found.
  */
 function lookTwice(): void {
   const files = watchedFiles();

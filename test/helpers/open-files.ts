@@ -1,8 +1,8 @@
 /**
  * Watches which processes have a palace's files open: the ledger, and the public palace in the folder `palace` beside it. It sees every
- * process of the machine, also in containers, except the programs of the engine and of ssh, so it needs root and a local engine. It reports
- * two processes that have the ledger, or the public palace, open at the same time. This process does not count, so a test may read. The
- * watch may miss a file that is open for less than the time between two looks (0.1 s, or 0.5 s on a busy machine).
+ * process of the machine, also in containers, except the programs of Docker and ssh, so it needs root and a local Docker. It reports two
+ * processes that have the ledger, or the public palace, open at the same time. This process does not count, so a test may read. The watch
+ * may miss a file that is open for less than the time between two looks (0.1 s, or 0.5 s on a busy machine).
  */
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";

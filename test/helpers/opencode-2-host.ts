@@ -8,7 +8,7 @@ type Callback = (event: never) => Promise<void>;
 type Session = { parentID?: string; messages: (StoredMessage & { text?: string })[] };
 export type Request = SessionHooks["context"];
 
-/** A message of a request has a class, which a copy must keep. */
+/** Message of a request. It is an instance of a class, and a copy of it must be one, too. */
 class ModelMessage {
   readonly id: string;
   readonly role: string;
@@ -34,7 +34,7 @@ export class SecondHost {
     this.#directory = directory;
   }
 
-  /** Loads the plugin. Errors: any other default export, as opencode 2 refuses it. */
+  /** Loads the plugin. Throws for any other default export, as opencode 2 does. */
   async load(plugin: unknown): Promise<void> {
     const { id, setup } = plugin as { id?: unknown; setup?: unknown };
     if (typeof id !== "string" || typeof setup !== "function")

@@ -56,7 +56,7 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
   const home = options.home ?? mkdtempSync(join(tmpdir(), "palace-"));
   const env: Env = {
     PATH: process.env["PATH"],
-    // This process looks paths up with it, too.
+    // This process looks paths up with this environment, too.
     TMPDIR: process.env["TMPDIR"],
     HOME: home,
     LANG: "C.UTF-8",

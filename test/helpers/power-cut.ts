@@ -1,8 +1,8 @@
 /**
  * Simulates power cuts for a folder. The files are really written, and this class tracks which bytes and names were synced. At each sync,
  * and whenever `cut` is called, it makes folders as a power cut may leave them, and passes each to `look`. Such a state always has
- * everything that was synced. Of the rest it has nothing, everything, one name, all names but one, or a random part. A file that was
- * renamed from one folder to another is in exactly one of them.
+ * everything that was synced. It also has none, all or a random part of the other changes, or one name, or all names but one. A file
+ * that was renamed from one folder to another is in exactly one of them.
  */
 import { createHash } from "node:crypto";
 import {
@@ -182,7 +182,7 @@ export class PowerCut implements Disposable {
     }
   }
 
-  /** Returns each folder's names: the synced ones, and those unsynced changes that `takes` accepts. */
+  /** Returns each folder's names: the synced names, changed by the unsynced changes that `takes` accepts. */
   #names(now: Tree, takes: (inode: number) => boolean): Map<number, Names> {
     const names = new Map<number, Names>();
     for (const tree of [now, this.#synced])

@@ -9,9 +9,9 @@ import { dirname, join } from "node:path";
 import { CI_CACHE, mempalaceEnv, type MempalaceVersion, python } from "./python-mempalace.ts";
 
 /**
- * Least share of rows that must be found by their own vectors. Chroma's index is approximate: of 1,000 rows that MemPalace 3.3.6 itself
- * filed, it finds 990. Of ours it finds between 984 and 998, differently each time the index is built. Rows that are missing from the index
- * would lower the share much more.
+ * Minimum share of rows that a search by the row's own vector must find. Chroma's index is approximate: of 1,000 rows that MemPalace 3.3.6
+ * itself filed, it finds 990. Of 1,000 rows that we filed, it finds between 984 and 998, differently each time the index is built. Rows
+ * that are missing from the index would lower the share much more.
  */
 export const FOUND_BY_OWN_VECTOR_MIN = 0.95;
 

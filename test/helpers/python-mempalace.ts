@@ -72,7 +72,8 @@ export async function mempalaceMissing(version: MempalaceVersion): Promise<strin
   const folder = join(CI_CACHE, `mempalace-${version}`);
   try {
     mkdirSync(CI_CACHE, { recursive: true });
-    // Allows one installation at a time: a second test uses the first one's result, and another version links the packages that both need.
+    // Allows one installation at a time: a second test uses the first test's result, and another version links the packages that both
+    // versions need.
     const args = [join(CI_CACHE, "mempalace.lock"), "sh", "-euc", INSTALL, "sh", folder, version];
     await run("flock", args, { timeout: INSTALL_TIMEOUT_MS });
     return undefined;
@@ -117,8 +118,8 @@ export type MempalaceOptions = {
   /** Words to put before the command, for example to start it in another namespace. */
   wrapper?: readonly string[];
   /**
-   * Limit for an answer, or for a whole command, which is then killed. Without it, two Chromas on one palace could wait for each other for
-   * ever.
+   * Time limit for an answer, or for a whole command, which is then killed. Without it, two Chromas on one palace could wait for each
+   * other for ever.
    */
   timeoutMs?: number;
 };
@@ -209,7 +210,10 @@ export async function python(
   return stdout;
 }
 
-/** Starts a process that holds the palace's lock by upstream's own function, as a long mine does. Disposing of it ends the process. */
+/**
+ * Starts a process that takes and keeps the palace's lock by upstream's own function, as a long mine does. Disposing of it ends the
+ * process.
+ */
 export async function holdMempalaceLock(
   version: MempalaceVersion,
   home: string,

@@ -1,7 +1,7 @@
 /**
  * Runs a Python that has imported Chroma and forks a process for each question and each command of MemPalace. The import costs seconds, a
- * fork milliseconds. A forked process has no open palace, so it reads everything from disk like a newly started Python. It ends by leaving
- * the interpreter like one. The other half is python-resident.py. Imported by python-mempalace.ts and python-chroma.ts.
+ * fork milliseconds. A forked process has no open palace, so it reads everything from disk like a newly started Python. It also ends like
+ * one, by leaving the interpreter. The other half is python-resident.py. Imported by python-mempalace.ts and python-chroma.ts.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Socket } from "node:net";
@@ -43,7 +43,7 @@ class Resident {
     this.#child
       .on("error", (error) => this.#fail(python, error))
       .on("exit", (...how) => this.#fail(python, new Error(`it ended: ${how.join()}`)));
-    // It ends when its input ends, which is with the tests' process, and does not keep that process alive.
+    // This Python ends when its input ends, that is, when the tests' process ends. It does not keep that process alive.
     this.#child.unref();
     this.#child.stdin.unref();
     this.#child.stdout.unref();

@@ -10,7 +10,7 @@ import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { CI_CACHE, mempalaceBin, mempalaceMissing } from "./python-mempalace.ts";
 
-/** Version that the specification describes, and the newest one. */
+/** The version that the specification describes, and the newest version. */
 export const ROAMPAL_VERSIONS = ["0.3.6.1", "0.6.0"] as const;
 export type RoampalVersion = (typeof ROAMPAL_VERSIONS)[number];
 

@@ -22,7 +22,7 @@ int bind(int fd, const struct sockaddr *address, socklen_t length) { return refu
 int listen(int fd, int backlog) { return refuse(); }
 `;
 
-/** Returns why one of the sandboxes cannot run here, or undefined if both can. With CI=true it throws that reason instead. */
+/** Returns why one of the sandboxes cannot run here, or undefined if both can run. With CI=true it throws that reason instead. */
 export function sandboxMissing(): string | undefined {
   const reason = whyNot();
   if (reason !== undefined && process.env["CI"] === "true") throw new Error(reason);

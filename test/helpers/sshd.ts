@@ -9,7 +9,7 @@ import { freePort } from "./free-port.ts";
 
 const SSHD = "/usr/sbin/sshd";
 
-/** Returns why no sshd can run here, or undefined if one can. */
+/** Returns why no sshd can run here, or undefined if sshd can run. */
 export const sshdMissing: string | undefined =
   process.getuid?.() !== 0
     ? "sshd needs root"

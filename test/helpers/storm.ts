@@ -63,7 +63,7 @@ export async function storm(palace: TestPalace, options: StormOptions): Promise<
     }
   });
   for (let round = 0; round < rounds; round++) {
-    // Each broker acknowledges a few writes, then dies somewhere in the middle of the next ones.
+    // Each broker acknowledges a few writes, and then dies in the middle of the next writes.
     target = acknowledged.size + 1 + Math.floor(random() * 12);
     const reached = new Promise<void>((resolve) => (onTarget = resolve));
     await within(Promise.race([reached, Promise.all(writers)]), ROUND_MAX_MS);
@@ -80,8 +80,8 @@ export async function storm(palace: TestPalace, options: StormOptions): Promise<
 }
 
 /**
- * Returns the drawer's id. A write that finds no broker is spooled and acknowledged without an id. It then waits until the ledger has the
- * drawer.
+ * Returns the drawer's id. A write that finds no broker is spooled and acknowledged without an id. In this case the function waits until
+ * the ledger has the drawer.
  */
 export async function fileDrawer(
   palace: TestPalace,

@@ -115,7 +115,7 @@ function describeModel(table: Float32Array, rows: number): Buffer {
   return describeFile(graph);
 }
 
-/** Sums the weights of the pieces, those of the first text times 0 and of the second times 1. */
+/** Sums the weights of the pieces. Pieces of the first text count 0 times, pieces of the second text count once. */
 function describeReranker(table: Float32Array): Buffer {
   const shape = ["batch_size", "sequence_length"];
   const tokens = (name: string): Buffer => describeValue(name, INT64, shape);

@@ -1,6 +1,6 @@
 /**
- * Writes seeded transcripts of every format that the conversation miner takes, with everything that its rules examine. A well-formed one
- * here is well-formed for upstream's Python too. The fuzz tests damage it afterwards.
+ * Writes seeded transcripts of every format that the conversation miner takes, with everything that its rules examine. A transcript that
+ * is well-formed here is well-formed for upstream's Python, too. The fuzz tests damage it afterwards.
  */
 import { Chooser } from "../fuzz/chooser.ts";
 import { seededRandom } from "./random.ts";

@@ -1,6 +1,6 @@
 /**
- * Tells how long a process has waited by its own timers, on any machine: the delays of the timers that expired. A test uses it to show that
- * a command waits for nothing.
+ * Measures how long a process has waited by its own timers, as the sum of the delays of the timers that expired. The result is the same on
+ * any machine. A test uses it to show that a command waits for nothing.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -43,7 +43,7 @@ export function watchTimers(folder: string): WaitedTimers {
   return { env: { NODE_OPTIONS: `--import=${hook}`, WAITED_TIMERS_FILE: file }, take };
 }
 
-/** Returns the sum. */
+/** Returns the sum of the delays, ms. */
 export function total(delays: readonly number[]): number {
   return delays.reduce((sum, ms) => sum + ms, 0);
 }

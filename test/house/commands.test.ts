@@ -44,7 +44,7 @@ test("each old name leads to a call that is in the table", () => {
   expect(names.length).toBe(new Set(names).size);
 });
 
-test("a synonym leads to a verb of the table, and runs only a verb that reads or adds", () => {
+test("a synonym leads to a verb of the table, and is run at once only if that verb reads or adds", () => {
   const harmless = ["add", "config", "doctor", "history", "ls", "mine", "search", "show", "status"];
   const taken = [...Object.keys(COMMANDS), ...Object.keys(OLD_NAMES), ...Object.keys(ALSO)];
   const synonyms: [string, Synonym][] = Object.entries(SYNONYMS);

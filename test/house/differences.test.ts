@@ -11,7 +11,7 @@ test("docs/lab/differences.md is what scripts/docs.ts writes", () => {
   expect(page, "run: node scripts/docs.ts").toBe(pages()["docs/lab/differences.md"]);
 });
 
-test("each difference has a unique name, a description, a reason and a version", () => {
+test("each accepted difference from MemPalace has a unique name, a description, a reason and a version", () => {
   expect(new Set(DIFFERENCES.map(({ name }) => name)).size).toBe(DIFFERENCES.length);
   for (const { what, why, versions } of DIFFERENCES) {
     expect(Math.min(what.length, why.length)).toBeGreaterThan(20);

@@ -1,4 +1,4 @@
-/** Compares what the files really import with the table of layers.ts. Imports follow the arrows and never return. */
+/** Compares the real imports of all files with the table of layers.ts. No chain of imports leads back to its start. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -88,7 +88,7 @@ test("no file imports what its folder may not import", () => {
   expect(wrong).toEqual([]);
 });
 
-test("the rooms of memory import only downwards, and memory's README says so", () => {
+test("the folders of src/memory import only from lower layers, and its README lists the same layers", () => {
   const lineOf = (path: string): number => MEMORY_ROOMS.findIndex((rooms) => rooms.includes(path.split("/")[2] ?? ""));
   const rules = files.filter(({ path }) => roomOf(path.slice("src/".length)) === "memory");
   expect(rules.filter(({ path }) => lineOf(path) < 0)).toEqual([]);
@@ -106,7 +106,7 @@ test("the rooms of memory import only downwards, and memory's README says so", (
   expect(readme).toContain(MEMORY_ROOMS.map((rooms) => rooms.join(", ")).join(" → "));
 });
 
-test("the page imports nothing of ours but types", () => {
+test("the page imports only types from our other files", () => {
   const page = files.filter(({ path }) => path.startsWith("src/ui/"));
   const wrong = page.flatMap((file) =>
     importsOf(file)
@@ -173,13 +173,14 @@ test("files that are copied into agents' folders need only Node, and export one 
     expect(reached.size).toBeGreaterThan(3);
     expect(packages).toEqual([]);
     expect([...reached].filter((path) => /^src\/(wire|broker|memory|learning)\//.test(path))).toEqual([]);
-    // Hosts look at every export of a module, or take them all for their own.
+    // An agent looks at every export of the module, and may take each of them for a plugin.
     const exports = byPath.get(entry)?.text.match(/^export (?!type )[a-z ]+/gm);
     expect(exports).toEqual([entry.includes("/pi/") ? "export default function palace" : "export default "]);
   }
 });
 
-// Leaves out imports that are loaded on demand. The table of commands loads each command, and one of these lists the table.
+// Leaves out imports that are loaded on demand. The table of commands loads each command, and one of the commands lists the
+// table.
 test("no file imports itself through other files, types included", () => {
   const targets = new Map(
     files.map((file) => [

@@ -1,15 +1,19 @@
 /**
- * One table of the imports that each room may have. Imports follow the arrows and never return. oxlint.config.ts turns the table into lint
- * rules for the editor. layers.test.ts reads the imports itself, dynamic ones included, and checks them against it.
+ * One table of the imports that each room may have. Imports go one way only: no chain of imports leads back to its start. oxlint.config.ts
+ * turns the table into lint rules for the editor. layers.test.ts reads the imports itself, dynamic ones included, and checks them against
+ * the table.
  */
 
-/** Room: a wing of src, or a folder in it with its own rules. The longest path that fits a file is its room. */
+/**
+ * Room: a part of src with its own import rules, either a top folder ("wing") or a folder in one. The longest path that fits a file is its
+ * room.
+ */
 export type Room = {
-  /** Rooms that it may import, besides itself. */
+  /** Rooms that this room may import, besides itself. */
   mayImport: readonly string[];
-  /** Files of other rooms that it may import, although the room as a whole is closed to it. */
+  /** Files that this room may import from other rooms of which it may not import the rest. */
   mayImportFiles: readonly string[];
-  /** Node modules that it may not use. */
+  /** Node modules that this room may not use. */
   closedNode: readonly string[];
 };
 
@@ -23,27 +27,27 @@ export const ROOMS: Readonly<Record<string, Room>> = {
 
   "wire/transport": room(FOUNDATION),
   "wire/client": room([...FOUNDATION, "wire/transport"]),
-  // Between machines: an SSH connection on one side of it, the client's discovery on the other.
+  // Connects two machines: it makes an SSH connection, and uses the client's discovery.
   "wire/bridge": room([...FOUNDATION, "wire/client", "wire/transport"]),
   // The shim. It needs `transport` for the line framing, because stdio is one more byte stream.
   wire: room([...FOUNDATION, "wire/client", "wire/transport"]),
 
-  // Shapes and contracts that the rules, the broker and the stores share, without behaviour.
+  // Types and interfaces that the rules, the broker and the stores share, without behaviour.
   "memory/port": room(FOUNDATION, { closedNode: NO_IO }),
-  // The one SQLite file, in which a write must be before its acknowledgement.
+  // The ledger's SQLite file. A write must be in it before the write is acknowledged.
   "memory/ledger": room([...FOUNDATION, "memory/port"], { closedNode: ["node:net"] }),
   // Words, vectors and the model: everything that a search needs.
   "memory/index": room([...FOUNDATION, "memory/port", "memory/ledger"], { closedNode: ["node:net"] }),
-  // One file with everything that cannot be made again, and the restore of a palace from it.
+  // Backup into one file with everything that cannot be made again, and restore of a palace from this file.
   "memory/backup": room([...FOUNDATION, "memory/ledger"], { closedNode: ["node:net"] }),
-  // The rules of a palace. Ports give them everything that they need from outside.
+  // The rules of a palace. They use everything outside through the interfaces of `memory/port`.
   memory: room([...FOUNDATION, "memory/port"], {
-    // A question of such words alone asks for nothing.
+    // The rules ignore a question that has only stop words.
     mayImportFiles: ["memory/index/lexical/stop-words.ts"],
     closedNode: NO_IO,
   }),
 
-  // Settings of other programs on this machine, without anything of a palace.
+  // Settings of other programs on this machine. This room does not touch a palace.
   "agents/install": room(FOUNDATION, { closedNode: ["node:net", "node:http", "node:child_process"] }),
   // Code inside or beside the agents. Files that are copied into an agent's folder read their few variables themselves.
   agents: room([...FOUNDATION, "wire/client"], {
@@ -51,7 +55,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     closedNode: ["node:net", "node:http"],
   }),
 
-  // MemPalace's coordination log, a separate file that only this wing writes. Keys and refusals are those of the ledger.
+  // MemPalace's coordination log, a separate file that only this wing writes. It treats repeated keys and refusals as
+  // the ledger does.
   "mempalace/logstream": room([...FOUNDATION, "memory/port", "memory/ledger"], { closedNode: ["node:net"] }),
   "mempalace/events": room([...FOUNDATION, "memory", "memory/port"], { closedNode: NO_IO }),
   "mempalace/aaak": room([...FOUNDATION, "memory", "memory/port"], { closedNode: NO_IO }),
@@ -59,7 +64,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   mempalace: room([...FOUNDATION, "memory/port", "memory/ledger", "memory/index", "mempalace/aaak"], {
     closedNode: ["node:net"],
   }),
-  // Text as MemPalace's Python sees it. Transcripts are cut into drawers before they are sent.
+  // The miner uses text as MemPalace's Python sees it, and cuts transcripts into drawers before it sends them.
   feeders: room([...FOUNDATION, "wire/client"], {
     // `init` takes the same words for names as the memory does.
     mayImportFiles: [
@@ -70,7 +75,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     ],
     closedNode: ["node:net", "node:http"],
   }),
-  // The compose stack from outside, through the engine's own API. A copy of its memory is read like any backup.
+  // Controls the compose stack from outside, through Docker's own API. It reads a copy of the stack's memory like any
+  // backup.
   devbox: room([...FOUNDATION, "memory/backup"], { closedNode: ["node:net", "node:http"] }),
 
   // Reads and writes a Roampal's folder on the user's own machine, beside a broker.
@@ -85,7 +91,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       // Finishes a restore that was killed, before anything is opened.
       mayImportFiles: [
         ...["memory/backup/swap.ts", "wire/client/offline-rules.ts", "mempalace/tools.ts"],
-        // The owner sees the writes that wait on this machine, and sends refused ones again.
+        // The owner sees the writes that wait on this machine, and sends refused writes again.
         ...["wire/client/send-spooled.ts", "wire/client/spool.ts"],
       ],
     },
@@ -114,7 +120,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   bin: room([...FOUNDATION, "wire", "wire/client", "config", "broker", "cli"]),
 };
 
-/** Rooms of `memory` with the rules of a palace, from the top. A room imports only rooms of later lines, and none beside it. */
+/** Rooms of `memory` with the rules of a palace, from the top. A room imports only rooms of later lines, and none of its own line. */
 export const MEMORY_ROOMS: readonly (readonly string[])[] = [
   ["tools"],
   ["hygiene", "import", "search", "source"],
@@ -123,7 +129,7 @@ export const MEMORY_ROOMS: readonly (readonly string[])[] = [
   ["text"],
 ];
 
-/** Files that connect broker, rules and stores. No other file of broker sees an implementation of a store. */
+/** Files that connect broker, rules and stores. No other file of broker imports an implementation of a store. */
 export const COMPOSITION_ROOTS: readonly string[] = [
   "broker/palace/palace.ts",
   "broker/palace/ledger.ts",

@@ -22,7 +22,7 @@ const code = (folder: string): string[] =>
   sourceFiles(folder).flatMap(({ text }) => [...comments(text), ...titles(text)]);
 const docs = sourceFiles("docs", ".md").filter(({ path }) => !/^docs\/(upstream|lab)\//.test(path));
 
-/** Greatest number of marked sentences in each place. */
+/** Maximum number of marked sentences in each place. */
 const CEILINGS: readonly (readonly [name: string, texts: () => string[], ceiling: number])[] = [
   ["README.md", () => sentences(page("README.md").text), 0],
   ["docs", () => docs.flatMap(({ text }) => sentences(text)), 1],

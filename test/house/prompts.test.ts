@@ -53,7 +53,7 @@ const KNOWN: Readonly<Record<string, readonly string[]>> = {
 };
 const known = new Set(Object.values(KNOWN).flat());
 
-/** Returns the text of each `${…}`, including nested ones. */
+/** Returns the text of each `${…}`, also of a `${…}` inside another. */
 function holes(text: string): string[] {
   const found: string[] = [];
   for (let at = text.indexOf("${"); at !== -1; at = text.indexOf("${", at + 2)) {

@@ -16,7 +16,7 @@ type Manifest = { bin: Record<string, string>; exports: Record<string, string> }
 const { bin, exports } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
 const entries = [...Object.values(bin), ...Object.values(exports)].map((file) => posix.normalize(file));
 
-/** Greatest size of the tarball, which every install downloads, bytes. */
+/** Maximum size of the tarball, bytes. Every install downloads it. */
 const SIZE_MAX = 8_000_000;
 
 /** Tarball made now. dist/ is not built again. */

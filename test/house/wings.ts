@@ -1,6 +1,6 @@
 /** Limits and faces of the wings of src. A limit may only fall. Adding a name to a face is a deliberate decision. */
 
-/** Greatest number of lines of a wing's TypeScript. src/README.md has our aims. */
+/** Maximum number of lines of TypeScript in each wing. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
   base: 2_253,
   protocol: 2_873,

@@ -1,4 +1,7 @@
-/** Packs our devcontainer Feature with the official CLI, as for others who reference it. It needs no engine; test/stack installs it. */
+/**
+ * Packs our devcontainer Feature with the official CLI, as for others who reference it. This test needs no Docker; test/stack installs the
+ * Feature.
+ */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

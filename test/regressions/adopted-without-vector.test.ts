@@ -40,7 +40,7 @@ afterEach(() => {
 const write = (id: string, text: string, more: Metadata = {}): void =>
   palace.upsert([{ id, text, metadata: { wing: "w", room: "r", ...more }, vector: new Float32Array(8) }]);
 
-/** Returns what the watch would adopt after both sides agreed at `sinceSeq`. The palace's rows come without vectors. */
+/** Returns the rows that the reconciler would adopt if both sides were equal at `sinceSeq`. The palace's rows come without vectors. */
 function look(sinceSeq: number): AdoptionBatch {
   const ledger = openForReading(join(folder, "ledger.sqlite3"));
   const database = openChroma(palaceDir, 1_000);

@@ -1,6 +1,6 @@
 /**
  * An update that makes a slice of a diary entry longer than a row cuts that slice again. The new slices name the slice first and the entry
- * second. Reading the entry left them out, and deleting it left them behind.
+ * second. Reading the entry left out the new slices, and deleting the entry left them behind.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

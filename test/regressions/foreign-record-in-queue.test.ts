@@ -1,6 +1,6 @@
 /**
- * The files driver set the metadata mark past a record that another process had queued but not applied yet. No Chroma looked at the record
- * again, so the row was only in the queue, and 3.11, which counts rows, never showed it.
+ * The files driver set the mark of applied metadata past a record that another process had queued but not applied yet. No Chroma looked at
+ * the record again, so the row was only in the queue. MemPalace 3.11, which counts rows, never showed it.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

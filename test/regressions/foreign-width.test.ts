@@ -1,6 +1,6 @@
 /**
- * A palace whose vectors have another width than our model's refused each record separately, 256 times, and then the pump reported an error
- * of the palace. Now the pump reports the width once.
+ * A palace whose vectors have another width than our model's vectors refused each record separately, 256 times, and then the outbox
+ * reported an error of the palace. Now the outbox reports the width once.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ it("our drawers wait for a palace with a different vector width, and the log rep
       lag: 300,
       detail: expect.stringMatching(/vectors of 768 numbers, our model makes 384/) as string,
     });
-    // The fast clock makes the pump try again and again.
+    // The fast clock makes the outbox try again and again.
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(lines.filter((line) => line.includes("outbox."))).toHaveLength(1);
     expect(await driver.count()).toBe(1);

@@ -1,6 +1,6 @@
 /**
- * `forget` wiped a text out of an index's files while a MemPalace had the palace. It could also have wiped rows that MemPalace's Chroma
- * added to the index meanwhile.
+ * `forget` wiped a text out of an index's files while a MemPalace had the palace open. `forget` could also have wiped rows that
+ * MemPalace's Chroma added to the index at the same time.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 /**
- * Forgetting a text wrote zeros over the vectors of other drawers in the same journal row, such as those of the same checkpoint.
- * MemPalace's own search never found them again.
+ * Forgetting a text wrote zeros over the vectors of other drawers in the same journal row, such as drawers of the same
+ * checkpoint. MemPalace's own search never found them again.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

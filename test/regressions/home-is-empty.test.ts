@@ -1,4 +1,4 @@
-/** With an empty HOME every command reported an error in XDG_STATE_HOME, which was not set at all. */
+/** If the variable HOME was empty, every command reported an error in XDG_STATE_HOME, which was not set at all. */
 import { execFileSync } from "node:child_process";
 import { userInfo } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * An older version made the ledger directly in its final place. So a file of one page without a table is either the beginning by a killed
- * broker, or a ledger whose log was removed, and the file does not show which. Beginning a new palace there hid the second case.
+ * An older version made the ledger directly in its final place. So a file of one page without a table is either a ledger that a killed
+ * broker had begun, or a ledger whose log was removed. The file does not show which. Beginning a new palace there hid the second case.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 /**
- * `palace repair migrate` tests a palace, and took any error of that test as a reason to rebuild it, even another process that was writing
- * there or a full disk.
+ * `palace repair migrate` tests a palace, and rebuilt the palace after any error of that test, even if another process was writing there
+ * or the disk was full.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 /**
- * An adopted palace may be in a folder that other users can read. Everybody could read its ledger, and a repair opened a closed palace to
- * others.
+ * An adopted palace may be in a folder that other users can read. Everybody could read its ledger, and after a repair others could read a
+ * palace that had been private.
  */
 import { chmodSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -9,7 +9,7 @@ it.each([
   ["quotes around a query", (n: number) => sanitizeQuery('"'.repeat(n))],
 ])("%s is trimmed in linear time", (_name, work) => {
   cpuTimeOf(() => work(1000));
-  // Ten times the text must take ten times the work, not a hundred times. The allowance is for a busy machine.
+  // Ten times the text must take ten times the work, not a hundred times. The limit is higher because the machine may be busy.
   const small = Math.max(
     cpuTimeOf(() => work(20_000)),
     0.5,

@@ -1,4 +1,6 @@
-/** A search looked for more hits behind copies, lost its vectors meanwhile, and dropped the good answer that it already had. */
+/**
+ * A search whose first hits were copies looked for more hits, lost its vectors meanwhile, and dropped the good answer that it already had.
+ */
 import { expect, test } from "vitest";
 import type { Clock } from "../../src/base/clock.ts";
 import { createSearchPalace } from "../helpers/search-palace.ts";
@@ -34,7 +36,7 @@ test("a search keeps its hits by meaning if a later step has no vector", async (
   expect(found).not.toHaveProperty("vector_disabled");
 });
 
-test("a search without its vector in time answers by words and says so", async () => {
+test("a search that does not get the question's vector in time answers by words and says so", async () => {
   const embed = (): Promise<Float32Array[]> => new Promise(() => {});
   await using palace = await createSearchPalace(undefined, { embed, identity, close }, OVER);
   palace.file(TEXT);

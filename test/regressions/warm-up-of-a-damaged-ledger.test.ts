@@ -1,13 +1,13 @@
 /**
- * A ledger with an unreadable page ended its broker a moment after each start, because the warm-up did not catch the error of its busy
- * check.
+ * With an unreadable page in the ledger, the broker ended a moment after each start. The warm-up checks whether the broker is busy,
+ * and it did not catch an error of this check.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { startWarmUp } from "../../src/broker/palace/warm-up.ts";
 import { createLog } from "../../src/base/log.ts";
 
-test("a failed busy check skips the warm-up without an unhandled rejection", async () => {
+test("if the check whether the broker is busy fails, the warm-up is skipped and no rejection is unhandled", async () => {
   const searches: string[] = [];
   const unhandled: unknown[] = [];
   const listen = (error: unknown): number => unhandled.push(error);

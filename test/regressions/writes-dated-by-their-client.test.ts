@@ -1,4 +1,4 @@
-/** A client cannot escape `undo` by dating its own writes. `undo` selects by their arrival, and shows the claimed dates. */
+/** A client cannot escape `undo` by dating its own writes. `undo` selects writes by their time of arrival, and shows the claimed dates. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** Broker of the simulation: the real queue and the real ledger behind linked sockets. A schedule can kill it and start another one. */
+/**
+ * Broker of the simulation: the real queue and the real ledger behind linked sockets. A schedule can kill this broker and start another
+ * broker.
+ */
 import { WriteQueue } from "../../src/broker/palace/write-queue.ts";
 import type { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import type { WriteOutcome } from "../../src/memory/port/ledger.ts";

@@ -8,7 +8,7 @@ import type { Clock, Timer } from "../../src/base/clock.ts";
 
 type Event = { atMs: number; order: number; call: () => void; isOff: boolean };
 
-/** Runs the next due event, and lets everything that follows from it settle before the one after. */
+/** Runs the next due event, and waits until all its consequences have happened before it runs the next event. */
 export class Scheduler implements Clock {
   readonly random: () => number;
   #nowMs = 0;
@@ -30,7 +30,7 @@ export class Scheduler implements Clock {
     return { clear: () => void (event.isOff = true) };
   }
 
-  /** Returns a random number between both. */
+  /** Returns a random number between `from` and `to`. */
   between(from: number, to: number): number {
     return from + this.random() * (to - from);
   }
@@ -70,7 +70,7 @@ export class Scheduler implements Clock {
   }
 }
 
-/** Waits for promises that follow from an event, and for those that follow from them. */
+/** Waits for promises that follow from an event, and for promises that follow from these. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

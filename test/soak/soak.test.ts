@@ -25,7 +25,7 @@ const STORMY_PART = 0.4;
 const WARM_PART = 0.4;
 /** Pause between waves of visitors, so that other processes get most of the machine. */
 const WAVE_REST_MS = 300;
-/** Limits for V8's heap. With more room it collects late, which would look like a leak. */
+/** Limits for V8's heap. With more memory V8 collects garbage late, which would look like a leak. */
 const ENV = { NODE_OPTIONS: "--max-semi-space-size=4 --max-old-space-size=256" };
 
 type Written = { present: Set<string>; deleted: Set<string> };

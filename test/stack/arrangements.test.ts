@@ -156,7 +156,7 @@ describe.skipIf(reason)("without Chroma's server", () => {
     );
   });
 
-  test("the engine's user counts as the owner on the host, and an agent has the role agent", async () => {
+  test("a user of Docker counts as the owner on the host, and an agent has the role agent", async () => {
     const engine = Object.fromEntries(["DOCKER_HOST", "DOCKER_CONFIG"].map((name) => [name, process.env[name]]));
     await using host = createTestPalace({ env: engine });
     const container = `${stack.project}-broker-1`;
@@ -211,7 +211,7 @@ describe.skipIf(reason)("without Chroma's server", () => {
     await expect.poll(restoring).not.toBe("");
     killed.kill("SIGKILL");
     await ended;
-    // The container finishes its work before the engine removes it.
+    // The container finishes its work before Docker removes it.
     await expect.poll(restoring).toBe("");
     const looked = JSON.parse(await palace("restore", file, "--dry-run", "--json")) as object;
     expect(looked).toMatchObject({ file, before: { drawers: expect.any(Number) }, counts: { drawers: 2 } });
@@ -221,7 +221,7 @@ describe.skipIf(reason)("without Chroma's server", () => {
       stdout: expect.stringContaining("pier nine"),
     });
 
-    // The memory that this machine had is merged into the container's.
+    // The memory that this machine had is merged into the container's memory.
     mkdirSync(host.config.paths.home, { recursive: true });
     writeDirectly(host.config.paths.ledgerFile, "host", everyKind("host", 60), Date.now());
     const joined = JSON.parse(await palace("import", host.config.paths.home, "--json")) as object;

@@ -135,7 +135,7 @@ describe.skipIf(reason)("the compose stack", () => {
     expect(await doctor()).toContain('"one memory"');
     const joined = await joinStack(host.config, `${stack.project}-broker-1`, host.env);
     expect(joined).toEqual({ state: "joined" });
-    // The environment of an agent may lack the engine's variables, but the setup has stored them.
+    // The environment of an agent may lack Docker's variables, but the setup has stored them.
     await using shim = await host.shim({ DOCKER_HOST: undefined, DOCKER_CONFIG: undefined });
     const written = await writeDrawers(shim, "host", DRAWERS_A_SHIM / 5, async () => {
       await stack.compose("up", "-d", "--wait", "--force-recreate", "--no-deps", "broker");
@@ -147,12 +147,12 @@ describe.skipIf(reason)("the compose stack", () => {
     expect(await doctor()).not.toContain('"one memory"');
     const removed = await host.run("palace", ["bridge", "remove"]);
     expect(removed.code, removed.stderr).toBe(0);
-    // Compose also recreates the devboxes, because they depend on the broker. This does it here and not during the next test.
+    // Compose also recreates the devboxes, because they depend on the broker. Here it does so before the next test begins.
     await up();
     await expectEveryDrawer();
   });
 
-  test("the engine restarts a broker that crashed", async () => {
+  test("Docker restarts a broker that crashed", async () => {
     const { StartedAt } = (await stack.inspect("broker")).State;
     await stack.exec("broker", 1, "node", "-e", KILL_EVERYTHING);
     await until(async () => {
@@ -269,8 +269,8 @@ async function writeDrawers(
 }
 
 /**
- * Runs commands in the last devbox while the broker is stopped. They report that, and a write is spooled. Returns the content of that
- * write.
+ * Runs commands in the last devbox while the broker is stopped. The commands report that no broker runs, and a write is spooled.
+ * Returns the content of that write.
  */
 async function writeInOutage(stack: DockerStack): Promise<string> {
   const palace = (...args: string[]): ReturnType<DockerStack["exec"]> =>

@@ -21,7 +21,10 @@ if (reason !== undefined) console.warn(`devcontainers left out: ${reason}`);
 
 const FEATURE = join(ROOT, ".devcontainer/palace");
 
-/** More than 3 times 30 s, the waits between them and a last look, but less than npm itself waits for one answer. */
+/**
+ * Time limit. It is longer than three tries of 30 s with the pauses between them and a last check, but shorter than npm's own wait for one
+ * answer.
+ */
 const STALLED_MAX_MS = 280_000;
 
 /** Image of the project. It has an agent, but not the embedding runtime, which would take most of the build. */
@@ -79,7 +82,7 @@ describe.skipIf(reason)("a devcontainer", () => {
       cwd: ROOT,
       stdio: "pipe",
     });
-    // The first file is the one that image builds get, wherever the engine's bootstrap found it.
+    // EXTRA_CA_CERTS names the file that image builds get.
     const certificates = process.env["EXTRA_CA_CERTS"] ?? process.env["NODE_EXTRA_CA_CERTS"];
     if (certificates !== undefined) copyFileSync(certificates, join(config, "palace/ca.crt"));
     writeFileSync(join(config, "Dockerfile"), DOCKERFILE);

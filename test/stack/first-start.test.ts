@@ -131,7 +131,7 @@ describe.skipIf(missing)("a devbox that should share the host's palace", () => {
     const shim = await agent();
     expect(await shim.call("mempalace_add_drawer", note("kept"))).toMatchObject({ spooled: true });
     expect(existsSync(join(host.home, ".mempalace/ledger.sqlite3"))).toBe(false);
-    // It continues as soon as somebody confirms the key.
+    // The devbox's setup continues as soon as somebody confirms the key.
     const vouched = await inBox("devbox-setup", "--once", "--host-key", fingerprint);
     expect(vouched, vouched.stderr).toMatchObject({ exitCode: 0 });
     expect(await shim.call("mempalace_list_drawers", { wing: "first" })).toMatchObject({ total: 1 });

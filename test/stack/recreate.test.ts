@@ -1,7 +1,7 @@
 /**
  * Tests the everyday actions on a stack in each state it may have. Afterwards every acknowledged drawer, file of the home, session and line
- * of history still exists, no step had to be done by hand, and the three real agents find what was written before. The cases run one after
- * another on one stack, so each also meets what the earlier ones left.
+ * of history still exists. No step had to be done by hand, and the three real agents find the earlier drawers. The cases run one after
+ * another on one stack, so each case also finds the state that the earlier cases left.
  */
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -56,7 +56,7 @@ describe.skipIf(reason)("a stack", () => {
     ((await shim.call("mempalace_list_drawers", { wing, limit: 1 })) as { total: number }).total;
 
   const ACTIONS: Record<string, (turn: number) => Promise<unknown>> = {
-    // A restart does not wait until the broker answers, and on a busy machine that takes longer than a miner waits for it.
+    // A restart does not wait until the broker answers, and on a busy machine the broker needs longer than a miner waits for it.
     "a restart": async () => {
       await stack.compose("restart");
       await up();

@@ -150,7 +150,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
   });
 
   test.each(["1000", "1001"])(
-    "the stack runs as root under a rootless engine that shows the files of uid %s as root's",
+    "the stack runs as root under a rootless container engine that shows the files of uid %s as root's",
     async (uid) => {
       const folder = mkdtempSync(join(tmpdir(), "palace-clone-"));
       const info = { SecurityOptions: ["name=seccomp,profile=builtin", "name=rootless", "name=cgroupns"] };

@@ -1,7 +1,7 @@
 /**
- * Tests the first minutes in a fresh clone on a machine with an engine, as a newcomer has them at work. The Node is too old, the home is
- * empty, and the only way out, for the shell and the image builds, is a proxy that inspects TLS. The tests build on each other. The last
- * one types the commands for the devbox from the README and the tutorial.
+ * Tests the first minutes in a fresh clone on a machine with Docker, under the conditions of a company network. The Node is too old, the
+ * home is empty, and the only way out, for the shell and the image builds, is a proxy that inspects TLS. The tests build on each other.
+ * The last one types the commands for the devbox from the README and the tutorial.
  */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -27,10 +27,10 @@ const BASE_IMAGE = "node:24-trixie-slim";
 const MODEL_PORT = 18_080;
 const MODEL_URL = `http://127.0.0.1:${MODEL_PORT}`;
 
-/** test/topology/devbox.test.ts types this in a pty. */
+/** test/topology/devbox.test.ts types this command in a pty. */
 const NEEDS_TERMINAL = ["palace devbox shell"];
 
-describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that inspects TLS", () => {
+describe.skipIf(missing)("a fresh clone with Docker, behind a proxy that inspects TLS", () => {
   let newcomer: Newcomer;
   let proxy: InspectingProxy;
   let relay: Server;
@@ -44,7 +44,7 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
       listen: { path: newcomer.proxySocket },
       allows: (host) => host === registry.hostname,
     });
-    // Offers the same proxy at an address that the engine's builds can reach.
+    // Offers the same proxy at an address that Docker's builds can reach.
     relay = createServer((near) => {
       const far = connect(newcomer.proxySocket);
       near.pipe(far).pipe(near);

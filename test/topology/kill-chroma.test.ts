@@ -1,8 +1,8 @@
 /**
  * Runs the kill test with the chroma driver and a real Chroma server, which is killed too. The ledger must lose nothing. At the end the
- * public palace must have exactly the ledger's drawers: ids, texts, metadata and vectors. Only the outbox may achieve that. The watch on
- * strays cannot read the server's files, so it sends nothing again. One collection is used throughout, so it is never filled from the
- * start.
+ * public palace must have exactly the ledger's drawers: ids, texts, metadata and vectors. Only the outbox may achieve that. The
+ * reconciler cannot read the server's files, so it sends nothing again. One collection is used throughout, so it is never filled from
+ * the start.
  */
 import { once } from "node:events";
 import Database from "better-sqlite3";
@@ -20,8 +20,8 @@ const OUTBOX_POINTS = ["outbox.before-send", "outbox.after-send", "outbox.after-
 const ROUNDS = 80;
 const SHIMS = 8;
 /**
- * Rounds of one cycle. One round kills Chroma while the broker sends, and then the broker. A later round starts Chroma. Two more kill only
- * the broker while it sends. All other rounds kill a broker that has mostly not sent yet.
+ * Rounds of one cycle. One round kills Chroma while the broker sends, and then kills the broker. A later round starts Chroma. Two more
+ * rounds kill only the broker while it sends. All other rounds kill a broker, which mostly has not sent anything yet.
  */
 const CYCLE = 16;
 const [KILLS_CHROMA, STARTS_CHROMA, KILLS_SENDING] = [1, 4, [8, 12]];

@@ -1,7 +1,7 @@
 /**
- * Requirements: what is required, in which topologies, and which test shows it. The grid runs each scenario in every topology it names and
- * prints the table at its end. Other requirements name the test file that shows them. A unit test checks that every requirement has a
- * proof.
+ * Requirements: what is required, in which topologies, and which test proves it. The grid runs each scenario in every topology it names
+ * and prints the table at its end. Other requirements name the test file that proves them. A unit test checks that every requirement has
+ * a proof.
  */
 export const TOPOLOGIES = [
   "native-only",
@@ -18,7 +18,7 @@ export type Requirement = {
   id: string;
   sentence: string;
   topologies: readonly TopologyName[];
-  /** Test file that shows it, if it is not a scenario of the grid. */
+  /** Test file that proves the requirement, if the requirement is not a scenario of the grid. */
   shownBy?: string;
 };
 

@@ -1,6 +1,6 @@
 /**
- * The engine kills a container while an agent in it spools a write, at two steps. The spool is on a volume, and the next container delivers
- * it. Uses only the built package, in Node's own image. The broker starts later on this machine and is reached over TCP.
+ * Docker kills a container while an agent in it spools a write, at two steps. The spool is on a volume, and the next container delivers it.
+ * Uses only the built package, in Node's own image. The broker starts later on this machine and is reached over TCP.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,11 +21,11 @@ const reason = engineMissing(process.env) ?? (existsSync(join(ROOT, "dist")) ? u
 if (reason !== undefined) console.warn(`killed spool left out: ${reason}`);
 
 const IMAGE = "node:24-trixie-slim";
-/** Steps at which the container is killed: with half a file, and with a whole file that was not acknowledged. */
+/** Steps at which the container is killed: with half a file, and with a whole file whose write was not acknowledged. */
 const STEPS = ["before-rename", "after-rename"];
 const KEPT = 4;
 
-/** Pauses before or after a file of the spool is renamed to its final name, so that the engine can kill the process there. */
+/** Pauses before or after a file of the spool is renamed to its final name, so that Docker can kill the process there. */
 const HOLD = `import fs from "node:fs";
 const [step, nth] = process.env.HOLD_AT.split(":");
 const rename = fs.renameSync;
@@ -42,7 +42,7 @@ fs.renameSync = (from, to) => {
 };
 `;
 
-/** Writes drawers and diary entries. A diary entry that is applied twice is there twice. */
+/** Writes drawers and diary entries. A diary entry that is applied twice exists twice. */
 async function write(shim: StdioMcp, name: string, index: number): Promise<string> {
   const content = `${name} writes ${index}`;
   const answer = await (index % 2 === 0

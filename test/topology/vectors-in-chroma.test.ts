@@ -14,8 +14,8 @@ import { writeTinyModel } from "../helpers/tiny-model.ts";
 const OTHERS = 250;
 const SYNC_MAX_MS = 120_000;
 /**
- * Text that has no word of the question, and is farther from it than all others by its static vector. The tiny model sees the same pairs of
- * letters in both.
+ * Text that has no word of the question. By its static vector it is farther from the question than all other texts. The tiny model sees the
+ * same pairs of letters in both.
  */
 const TEXT = "corentinla mondisvera";
 const QUESTION = "colareinnt moisrandve";
@@ -76,7 +76,7 @@ describe.skipIf(missing !== undefined)("with MEMPALACE_VECTORS=chroma and Chroma
     const [vector = []] = held.embeddings;
     await collection("update", { ids: [id], embeddings: [vector.map((value) => -value)] });
     expect(await isFound()).toBe(false);
-    // Chroma searches within the room. The drawer that is farthest of all is the nearest there.
+    // Chroma searches within the room. The drawer that is the farthest of all drawers is the nearest in its room.
     expect(await isFound({ room: "door" })).toBe(true);
     await collection("update", { ids: [id], embeddings: [vector] });
     expect(await isFound()).toBe(true);

@@ -22,7 +22,7 @@ export const CHAT_KINDS = {
 type ChatKind = keyof typeof CHAT_KINDS;
 /** A `point` opens a new matter; a `note` is said inside a follow-up. */
 type Said = { key: string; topic: string; says: string };
-/** `terms`: pieces of the point that a turn is about, of which follow-ups and answers are full. */
+/** `terms`: pieces of the point that a turn is about. Follow-ups and answers are full of them. */
 type Turn = Said & { terms: string[] };
 type Plan = {
   id: string;
@@ -34,7 +34,7 @@ type Plan = {
 
 const SEED = 350;
 const SESSIONS = 5;
-/** Follow-ups behind each point, at most. */
+/** Maximum number of follow-ups after each point. */
 const FOLLOW_UPS = 4;
 const FIRST_DAY = Date.UTC(2025, 1, 3, 18);
 const SESSION_DAYS = 23;
@@ -94,7 +94,7 @@ function makeChat({ id, topics, points, notes, questions }: Plan, chooser: Choos
   };
 }
 
-/** Gives each note a place between 0 and 1; of two that belong together, the earlier one comes first. */
+/** Gives each note a place between 0 and 1. Of two notes that belong together, the earlier note comes first. */
 function spread(notes: readonly Said[], chooser: Chooser): (Said & { place: number })[] {
   const places = notes.map(() => chooser.below(1_000) / 1_000);
   for (let at = 1; at < notes.length; at++) {
@@ -116,7 +116,7 @@ function withFollowUps(points: readonly Said[], notes: (Said & { place: number }
   });
 }
 
-/** Pairs of words that follow each other. */
+/** Returns pairs of consecutive words. */
 function piecesOf({ says }: Said): string[] {
   return says.match(/[\p{L}\d.-]{4,} [\p{L}\d.-]{5,}/gu) ?? [];
 }

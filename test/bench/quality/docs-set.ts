@@ -1,4 +1,4 @@
-/** Asks the developers' questions, both our search (with one leg) and the real MemPalace. */
+/** Asks our search (with one leg) and the real MemPalace the developers' questions. */
 import Database from "better-sqlite3";
 import type { Env } from "../../../src/config/env.ts";
 import { realModelDir } from "../../helpers/palace.ts";
@@ -26,7 +26,7 @@ import {
 import { header, rowLine } from "./table.ts";
 import { wrapped } from "./wrapped.ts";
 
-/** Number of hits asked for. A passage after these counts as not found. */
+/** Number of hits that are asked for. A passage after these hits counts as not found. */
 export const DOCS_LIMIT = 20;
 const SHOWN = 160;
 
@@ -127,7 +127,10 @@ function scored(question: DocsQuestion, hits: readonly DocsHit[], isWeak: boolea
   return { question, rank: rankOf(question, hits), isWeak, best: hits[0] };
 }
 
-/** Throws if a passage is in no drawer, because then the label is wrong, or the documentation differs from the one that was read. */
+/**
+ * Throws if a passage is in no drawer, because then the label is wrong, or the documentation differs from the version for which the label
+ * was written.
+ */
 function checkLabels(questions: readonly DocsQuestion[], ledgerFile: string): void {
   const ledger = new Database(ledgerFile, { readonly: true });
   const rows = ledger.prepare("SELECT text FROM drawer").all() as { text: string }[];
@@ -138,7 +141,7 @@ function checkLabels(questions: readonly DocsQuestion[], ledgerFile: string): vo
   if (missing.length > 0) throw new Error(`no drawer holds these passages: ${JSON.stringify(missing)}`);
 }
 
-/** Asks the real MemPalace. `way` has more arguments of its search. It never calls an answer weak. */
+/** Asks the real MemPalace. `way` has further arguments of its search. MemPalace never calls an answer weak. */
 async function askMempalace(questions: readonly DocsQuestion[], folder: string, way: object): Promise<Asked[]> {
   await using mempalace = await openMempalaceOn(await docsPalace(folder, realModelDir));
   const asked: Asked[] = [];

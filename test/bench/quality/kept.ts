@@ -1,6 +1,6 @@
 /**
  * Folders and palaces that the quality bench makes once per machine, below the CI cache. A palace is copied before it is opened, so no run
- * and no other checkout's search changes the kept one.
+ * and no other checkout's search changes the kept palace.
  */
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
@@ -13,7 +13,7 @@ import { allQuiet } from "../settled.ts";
 
 const KEPT = join(CI_CACHE, "quality");
 
-/** Returns the folder for that name and content. `make` fills a missing one. */
+/** Returns the folder for that name and content. If the folder is missing, `make` fills it. */
 export async function keptFolder(
   name: string,
   content: string,
@@ -37,7 +37,7 @@ export async function keptFolder(
 
 /**
  * Returns the home of the palace that `fill` makes, by words or with the model in `model`. Every drawer and closet then has its vector, and
- * MemPalace's own files have all of them.
+ * MemPalace's own files have all drawers and closets.
  */
 export function keptPalace(
   { name, content, model }: { name: string; content: string; model: string | undefined },

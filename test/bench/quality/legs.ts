@@ -3,8 +3,8 @@ import type { Env } from "../../../src/config/env.ts";
 import { realModelDir } from "../../helpers/palace.ts";
 
 /**
- * `mode`: the search's mode. `env`: the leg's settings. It is undefined if the leg cannot be measured here, and `why` then says the reason.
- * A leg whose env names a model gets a palace in which everything is embedded.
+ * `mode`: the search's mode. `env`: the leg's settings. `env` is undefined if the leg cannot be measured here, and `why` then gives the
+ * reason. A leg whose env names a model gets a palace in which everything is embedded.
  */
 export type Leg = { name: string; mode: "lexical" | "auto"; env: Env | undefined; why?: string };
 

@@ -32,7 +32,7 @@ type Answer = { results: ScoredHit[]; weak_match?: true; nothing_found?: true };
 type Measured = { scores: Score[]; own: boolean[]; foreign: boolean[] };
 
 const LIMIT = 100;
-/** Asks every fourth of the questions about another conversation. */
+/** Number n: every n-th question about another conversation is asked. */
 const FOREIGN_STEP = 4;
 /** Bars for the product by column, from docs/lab/search-recipe.md. */
 const BARS: Readonly<Record<string, Figures>> = {
@@ -111,7 +111,7 @@ function joined(measured: readonly Measured[]): Measured {
   };
 }
 
-/** Asks the questions of `group`, which are in one palace, and some of the others. */
+/** Asks the questions about the conversations of `group`, which are in one palace, and some of the other questions. */
 async function askOurs(
   group: readonly Conversation[],
   all: readonly Conversation[],
@@ -159,7 +159,7 @@ async function mine(palace: TestPalace, { id, sessions }: Conversation): Promise
   if (code !== 0) throw new Error(stderr);
 }
 
-/** Each conversation has its own palace. It calls no answer weak. */
+/** Each conversation has its own palace. MemPalace calls no answer weak. */
 async function askMempalace(conversations: readonly Conversation[], way: object): Promise<Measured> {
   const scores: Score[] = [];
   for (const conversation of conversations) {

@@ -9,7 +9,7 @@ import { mempalaceMissing, type MempalaceVersion, openMempalace } from "../../he
 import { pythonHome } from "../python-side.ts";
 
 const MEMPALACE: MempalaceVersion = "3.11.0";
-/** Ways to call its search: as it ships, and with the option that also takes candidates by words. */
+/** Ways to call MemPalace's search: as it ships, and with the option that also takes candidates by words. */
 export const MEMPALACE_WAYS: Readonly<Record<string, Record<string, string>>> = {
   [`MemPalace ${MEMPALACE}`]: {},
   "its union": { candidate_strategy: "union" },
@@ -18,7 +18,7 @@ export const MEMPALACE_WAYS: Readonly<Record<string, Record<string, string>>> = 
 export type MempalaceHit = { text: string; wing: string; source_file: string };
 type MempalaceSide = AsyncDisposable & { search(query: string, limit: number, way: object): Promise<MempalaceHit[]> };
 
-/** Returns why MemPalace cannot be asked here, or undefined. */
+/** Returns why MemPalace cannot be asked here, or undefined if it can. */
 export function mempalaceUnavailable(): Promise<string | undefined> {
   return realModelDir === undefined ? Promise.resolve("there is no model for it") : mempalaceMissing(MEMPALACE);
 }

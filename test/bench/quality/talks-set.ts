@@ -13,7 +13,7 @@ import { header, rowLine } from "./table.ts";
 import { KINDS, makeTalks, type Talk, type TalkQuestion } from "./talks.ts";
 
 type Hit = { authored_at: string; text: string };
-/** `recall`: share of the answering exchanges among the first 5 and 10 hits. `isFirst`: true if the first hit is one of them. */
+/** `recall`: share of the answering exchanges among the first 5 and 10 hits. `isFirst`: true if the first hit is one of these exchanges. */
 type Score = { question: TalkQuestion; recall5: number; recall10: number; isFirst: boolean; hits: Hit[] };
 
 const LIMIT = 10;

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { Chooser } from "../../fuzz/chooser.ts";
 import { seededRandom } from "../../helpers/random.ts";
 
-/** Kinds of questions: about one fact, about its newest, first or last value, or about everything that was said of it. */
+/** Kinds of questions: about one fact, about a fact's newest, first or last value, or about everything that was said about a fact. */
 export const KINDS = {
   fact: "a fact",
   latest: "the latest value",
@@ -102,7 +102,7 @@ function makeTalk({ id, topics, facts }: Plan, chooser: Chooser): Talk {
   return { id, sessions, questions };
 }
 
-/** Sessions are nine days apart, exchanges seven minutes. */
+/** Two sessions are nine days apart, two exchanges are seven minutes apart. */
 function timeOf(slot: number): string {
   const ms = FIRST_DAY + Math.floor(slot / EXCHANGES) * 9 * DAY_MS + (slot % EXCHANGES) * 7 * MINUTE_MS;
   return new Date(ms).toISOString();

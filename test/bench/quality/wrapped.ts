@@ -4,7 +4,7 @@
  */
 import type { DocsQuestion, Kind } from "./score.ts";
 
-/** Kinds that are wrapped, and the kind of the prompts that come of them. */
+/** Kinds of questions that are wrapped, and the kind of the resulting prompts. */
 const WRAPPED: Partial<Record<Kind, Kind>> = {
   natural: "wrapped",
   paraphrase: "wrapped",

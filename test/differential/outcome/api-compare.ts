@@ -13,7 +13,7 @@ export type Told = { tools: unknown[] } | { status: number; body: unknown } | { 
 const ID = /\b(working|history|patterns|memory_bank|books?)_[0-9a-f]{8}((?:_chunk_\d+)?)\b/g;
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)?$/;
 const JSON_TEXT = /^[[{].*[\]}]$/s;
-/** Keys whose text each server words differently, or whose parts are compared elsewhere. */
+/** Keys whose texts have a different wording on each server, or whose parts are compared elsewhere. */
 const WORDED = [
   "formatted_injection",
   "context_only",

@@ -46,7 +46,7 @@ const without =
   (theirs, ours, step) =>
     is(step) ? [withoutKeys(theirs, theirKeys), withoutKeys(ours, ourKeys)] : undefined;
 
-/** Keys of a memory and of its metadata, wherever an answer has one. */
+/** Keys of a memory and of its metadata, wherever an answer contains a memory. */
 const STANDING = [
   ...["content", "text", "score", "uses", "success_count", "last_outcome", "last_used", "outcome_history"],
   "original_id",

@@ -99,7 +99,7 @@ function keepTakeaway(script: Script, via = script.pick(["http", "tool"])): numb
   return at;
 }
 
-/** Adds two turns. Each scores two memories made for it, and the exchange before it. */
+/** Adds two turns. Each turn scores two memories that are made for this turn, and the exchange before this turn. */
 function turns(script: Script): void {
   const made = [0, 1].map(() => keepTakeaway(script, "http"));
   turn(script, Object.fromEntries(made.map((at) => [`@${at}@`, script.pick(OUTCOMES)])));

@@ -57,7 +57,7 @@ class NoLoop:
 
 
 def mcp_server(client):
-    """Makes its MCP server, without starting the HTTP server (which runs already) and without serving stdio."""
+    """Makes Roampal's MCP server, without starting the HTTP server (which runs already) and without serving stdio."""
 
     async def call(method, path, payload=None, timeout=15.0):
         response = await client.request(method, path, json=payload or {})

@@ -46,7 +46,7 @@ async def do(memory, step):
 
 
 def graphs_of(kg):
-    """Returns the graphs of 0.3.6.1 as it holds them in memory; newer versions have none."""
+    """Returns the graphs of 0.3.6.1 from the process's memory. Newer versions have no graphs."""
     if kg is None:
         return None
     documents = {id: sorted(names) for id, names in kg.content_graph._doc_entities.items()}
@@ -65,7 +65,7 @@ async def main():
         made.append(await do(memory, [made[int(one[1:])] if isinstance(one, str) and one[:1] == "$" else one for one in step]))
     kg = getattr(memory, "_kg_service", None)
     if kg is not None:
-        # Without this, it would save seconds after the last change.
+        # Without this, Roampal would save the graphs seconds after the last change.
         kg._save_kg_sync()
         kg._save_relationships_sync()
     held = {}

@@ -1,6 +1,6 @@
 /**
- * Imports data folders of the real Roampal 0.3.6.1 and of the newest version field by field, and exports them again unchanged, with the
- * older one's graphs. Roampal then searches and scores in the exported folder. Only its model is a stand-in (folder.py).
+ * Imports data folders of the real Roampal 0.3.6.1 and of the newest version field by field, and exports them again unchanged,
+ * including the graphs of 0.3.6.1. Roampal then searches and scores in the exported folder. Only its model is a stand-in (folder.py).
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,7 +34,7 @@ type Folder = {
 const score = (id: string, outcome: string, times: number, reason: string | null = null): Step[] =>
   Array.from({ length: times }, () => ["score", id, outcome, reason]);
 
-/** Steps that make one of each thing that a Roampal keeps. */
+/** Steps that make one thing of each kind that a Roampal keeps. */
 const LIFE: Step[] = [
   ["store", "the flaky deploy wants a longer timeout", "working", { query: "why does the deploy fail", project: "a" }],
   ["store", "rebase before merging", "history", {}],

@@ -1,5 +1,5 @@
-"""Asks the real Roampal what it reads out of questions and learns from them. Reads the cases as JSON from stdin and writes the answers to stdout.
-0.6.0 has no knowledge graphs and is asked the rest."""
+"""Asks the real Roampal what it reads from questions and learns from them. Reads the cases as JSON from stdin and writes the answers to stdout.
+0.6.0 has no knowledge graphs, so it gets only the other cases."""
 import asyncio
 import json
 import sys
@@ -13,7 +13,7 @@ from roampal.backend.modules.memory import routing_service, unified_memory_syste
 
 
 def spelled():
-    """Returns its result for texts with each known acronym, in lower case and in capitals."""
+    """Returns Roampal's result for texts with each known acronym, in lower case and in capitals."""
     service = routing_service.RoutingService.__new__(routing_service.RoutingService)
     forms = ("how does {} work", "({}), and  then?", "{} or {}")
     words = [form for key in service.ACRONYM_DICT for form in (key, key.upper())]
@@ -22,7 +22,7 @@ def spelled():
 
 
 def aged(seconds):
-    """Returns its words for an age. The time has a zone; 0.6.0 drops it and compares with local time."""
+    """Returns Roampal's words for an age. The time has a zone; 0.6.0 drops the zone and compares with local time."""
     return system._humanize_age((datetime.now().astimezone() - timedelta(seconds=seconds)).isoformat())
 
 

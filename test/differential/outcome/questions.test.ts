@@ -1,7 +1,7 @@
 /**
  * Compares what we read from a question, and learn from it, with the real Roampal's own functions on the same seeded cases: concepts, kinds
- * of talk, acronyms, ages, routes, known solutions. 0.6.0 has no knowledge graphs and is asked the rest. Every accepted difference is an
- * entry below, and the run must meet each entry.
+ * of talk, acronyms, ages, routes, known solutions. 0.6.0 has no knowledge graphs, so it gets only the other cases. Every accepted
+ * difference is an entry below, and the run must meet each entry.
  */
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
@@ -19,7 +19,7 @@ import { seededRandom } from "../../helpers/random.ts";
 
 vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 1_800_000 });
 
-/** Accepted differences: the name and the reason. The first ones need the graphs. */
+/** Accepted differences: the name and the reason. The first entries need the graphs. */
 const GRAPH_DIFFERENCES = {
   "own-words-whole":
     "the original drops every word that contains one of its own words, `networking` for `working` (defect D9)",
@@ -56,7 +56,7 @@ const WORDS =
   understanding concept write rewrite essay blogs draft networking Working history-book document documents search_memory memory_bank
   add_to_memory_bank result results validated query the how does it an ox C++ node.js git-rebase snake_case Größe café 日本語 42 2024 user's
   docker compose flaky timeout deploy "quoted" (paren) – e-mail`.split(/\s+/);
-/** Words that are not about the memory itself, because we and Roampal drop those differently. */
+/** Words that are not about the memory itself, because we and Roampal drop words about the memory differently. */
 const PLAIN = "docker compose flaky timeout deploy pipeline cache login token rust linker schema".split(" ");
 
 type Told = [text: string, of: string, outcome: Telling][];
@@ -183,7 +183,7 @@ function expectRoutes({ told, query }: Case, theirs: Routed | undefined, note: N
   if (Math.abs(without.total - ours.total) > NEAR) note("partials-are-uses");
   const { total_score: total = 0, top_collections: top } = recommended;
   expect(without.total).toBeCloseTo(total, 9);
-  // The last digits of a sum depend on its order, so a score at a threshold may be on either side of it.
+  // The last digits of a sum depend on its order, so a score near a threshold may be above or below the threshold.
   const isOn = (edge: number, score: number): boolean => Math.abs(score - edge) < NEAR;
   if (isOn(0.5, total) || isOn(2, total)) return;
   if (Object.values(scores).some((score) => [0.1, 0.5].some((edge) => score !== edge && isOn(edge, score)))) return;

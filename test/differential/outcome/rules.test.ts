@@ -129,7 +129,7 @@ function live({ collection, score, uses, successes, days, outcomes }: Life): Ste
   });
 }
 
-/** Says why two steps differ, or returns undefined if they are the same. */
+/** Returns why two steps differ, or undefined if they are the same. */
 function difference(ours: Step, theirs: Step, before: Step, version: RoampalVersion): string | undefined {
   const near = (a: number, b: number): boolean => Math.abs(a - b) < TOLERANCES[version];
   const same =

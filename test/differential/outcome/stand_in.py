@@ -1,5 +1,5 @@
-"""Is imported before a real Roampal. Replaces its model of 400 MB, which no test needs, and collects the errors that it only logs. Its prints go to
-stderr, so that stdout has only the answers."""
+"""Is imported before a real Roampal. Replaces Roampal's model of 400 MB, which no test needs, and collects the errors that
+Roampal only logs. Roampal's prints go to stderr, so that stdout has only the answers."""
 import hashlib
 import json
 import logging

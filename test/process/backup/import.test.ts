@@ -28,7 +28,7 @@ const AT_MS = Date.UTC(2026, 2, 1);
 
 type Answer = { rows: Record<string, { added: number; updated: number; here: number }> } & Record<string, unknown>;
 
-/** Limit that keeps the journal as long as the tests' writes are old. */
+/** Age limit of the journal that is longer than the age of the tests' writes. */
 function createPalace(env: Env = {}): TestPalace {
   return createTestPalace({ env: { MEMPALACE_AUDIT_DAYS: "36500", ...env } });
 }
@@ -200,7 +200,7 @@ test("import takes the changed version of a drawer, and keeps both versions if b
   const state = contentsOf(stack.config.paths.ledgerFile);
   expect(state.source).toMatch(/^1 /);
 
-  // An import in the other direction adds no row again that came from here, and keeps both texts.
+  // An import in the other direction does not add rows that came from here, and keeps both texts.
   const back = await bring(host, stack.config.paths.home);
   expect(back).toMatchObject({ beside: [{ id: idOf("edited on both sides") }], rows: { standing: { updated: 1 } } });
   expect([sum(await bring(stack, host.config.paths.home), "added"), contentsOf(stack.config.paths.ledgerFile)]).toEqual(
@@ -248,8 +248,8 @@ test("an admin's token may import an encrypted backup over TCP, and an agent's t
   const secret = { MEMPALACE_BACKUP_PASSPHRASE: "a b c" };
   const [plain, file] = [join(host.home, "b.tar"), join(host.home, "b.tar.age")];
   expect(await host.run("palace", ["backup", plain])).toMatchObject({ code: 0 });
-  // Uses a weak key, because each of the four readers below would take seconds for a key of the usual strength. restore.test.ts uses the
-  // usual one.
+  // Uses a weak key, because each of the four readers below would take seconds for a key of the usual strength. restore.test.ts uses a
+  // key of the usual strength.
   await writeFile(file, await encrypted(createReadStream(plain), secret.MEMPALACE_BACKUP_PASSPHRASE, 10));
   await stack.startBroker();
   const elsewhere = async (role: string): Promise<Env> => {
@@ -334,7 +334,7 @@ test("import reads a consistent snapshot while agents write, and Ctrl-C ends it 
   const cut = spawn(process.execPath, [stack.executable("palace"), "import", host.config.paths.home], {
     ...{ env: stack.env, stdio: "ignore" },
   });
-  // It has begun to write, or has finished on a fast machine.
+  // The import has begun to write, or has finished on a fast machine.
   await expect.poll(() => cut.exitCode !== null || drawersIn(ledgerFile) > 0, WAIT).toBe(true);
   cut.kill("SIGINT");
   expect([0, 130]).toContain((await exitOf(cut))[0]);

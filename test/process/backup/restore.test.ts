@@ -190,7 +190,7 @@ it.each(["backup.after-ledger", "backup.in-archive", "backup.before-rename"])(
   },
 );
 
-it("a restore killed at any step leaves the old palace or the new one, and the next broker finishes it", async () => {
+it("a restore killed at any step leaves the old or the new palace, and the next broker finishes the restore", async () => {
   await using palace = createTestPalace();
   await fill(palace, 3);
   const file = join(palace.home, "b.tar");
@@ -201,7 +201,7 @@ it("a restore killed at any step leaves the old palace or the new one, and the n
     await fill(palace, 5);
     const killed = await palace.run("palace", ["restore", file, "--yes"], { env: { MEMPALACE_FAULT: point } });
     expect(killed.code, point).toBeNull();
-    // The restore kept the broker from starting.
+    // During the restore no broker could start.
     expect((await palace.run("palace", ["start"])).code, point).toBe(0);
     expect(rowsOf(palace).drawers, point).toHaveLength(after.includes(point) ? 3 : 5);
     expect(existsSync(join(palace.config.paths.home, "restore.json")), point).toBe(false);
@@ -226,7 +226,7 @@ it("an encrypted backup is restored with its passphrase, also from a pipe", asyn
   const done = await palace.run("palace", ["restore", file, "--yes", "--passphrase-file", secret]);
   expect(done).toMatchObject({ code: 0 });
   expect(rowsOf(palace).drawers).toHaveLength(2);
-  // From a pipe, restore reads the whole archive first.
+  // If the archive comes from a pipe, restore reads the whole archive first.
   const piped = await palace.run("palace", ["backup", "-"]);
   expect(piped.code).toBe(0);
   expect(piped.stdout).toContain("manifest.json");

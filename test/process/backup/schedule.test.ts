@@ -52,7 +52,7 @@ it("forget names the backups with a forgotten text, and rewrites them with --rew
   mkdirSync(folder);
   const file = join(folder, "b.tar");
   await palace.run("palace", ["backup", file]);
-  // A user put another file in the place of one backup.
+  // Another file is in the place of one backup.
   const taken = join(folder, "c.tar");
   await palace.run("palace", ["backup", taken]);
   writeFileSync(taken, "notes on a plum that is to go");

@@ -1,4 +1,6 @@
-/** Tests commands whose broker is on another machine and down. They say so at once, and spool a write as an agent's shim does. */
+/**
+ * Tests commands whose broker is on another machine and down. The commands report this at once, and spool a write as an agent's shim does.
+ */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempDisposableSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +10,7 @@ import { writeSettings } from "../../../src/wire/bridge/settings.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { total, watchTimers } from "../../helpers/waited-timers.ts";
 
-/** Longest time that a command without a broker waits by its own timers, ms. */
+/** Maximum time that a command without a broker may wait by its own timers, ms. */
 const AT_ONCE_MS = 1_000;
 const drawer = { wing: "away", room: "r", content: "written while the broker was away" };
 
@@ -67,7 +69,7 @@ test.runIf(isRoot)("a command reports at once that a read-only palace has no bro
   expect(readdirSync(palace.config.paths.spoolDir)).toHaveLength(1);
 });
 
-// `palace devbox down` removes the containers. This `docker` is a script that fails as `docker inspect` then fails.
+// `palace devbox down` removes the containers. This `docker` is a script that fails as `docker inspect` fails after that.
 test.each(["start", "restart", "stop"])("palace %s names the command that starts a stopped stack", async (verb) => {
   await using palace = createTestPalace();
   const bin = join(palace.home, "bin");

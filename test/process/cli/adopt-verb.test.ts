@@ -52,7 +52,7 @@ it("adopt previews a palace, adopts it in its folder and says how agents reach i
       code: 0,
       said: { palace: palaceDir, drawers: ROWS - 1, adoption: { state: "verified", rows: ROWS - 1 } },
     });
-    // A second adoption is quick and harmless. Its text output says what to do next.
+    // A second adoption changes nothing. Its text output says what to do next.
     const { code, stdout } = await palace.run("palace", ["adopt", palaceDir]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/all 119 rows of the public palace are in this memory/);

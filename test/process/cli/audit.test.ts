@@ -96,7 +96,7 @@ test("history shows a spooled write's arrival and its client's time", async () =
   const shim = await palace.shim();
   await shim.call("mempalace_add_drawer", { wing: "w", room: "r", content: "made in an outage" });
   await shim.close();
-  // Dates the spooled write two days back.
+  // Sets the date of the spooled write two days back.
   const { spoolDir } = palace.config.paths;
   const file = join(spoolDir, readdirSync(spoolDir).find((name) => name.endsWith(".json")) ?? "");
   const madeAtMs = Date.now() - 2 * 86_400_000;

@@ -276,7 +276,7 @@ test("logs shows the end of the log, and with -f also new lines", async () => {
   });
   let followed = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (followed += text));
-  // The follower does not report when it is ready. The test writes to the log until the follower shows a line.
+  // `logs -f` does not report when it is ready. The test writes to the log until the command shows a line.
   for (let tries = 0; followed === "" && tries < 60; tries += 1) {
     await palace.run("palace", ["call", "no_such_tool"]);
     await sleep(300);

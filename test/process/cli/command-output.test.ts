@@ -36,7 +36,7 @@ test("every executable prints its help and version even if stdin stays open", as
 });
 
 test("a fresh clone can run MemPalace's command line through the same launcher as `palace`", () => {
-  // Reads the launchers without running them, because one would first install the dependencies.
+  // Reads the launchers without running them, because a launcher would first install the dependencies.
   const [ours, theirs] = ["palace", "mempalace"].map((name) => readFileSync(join(ROOT, "scripts", name), "utf8"));
   // Compares all lines except the fast path for agents (shim and hooks), because `mempalace` has no such verbs.
   const commands = (text = ""): string => text.replaceAll(/^#.*\n|^if .*; fi\n|^if [^]*?^fi\n/gm, "");
@@ -62,7 +62,7 @@ test("a search shows ids for reveal and forget, and reports a missing model", as
   await palace.run("palace", ["call", "add_drawer", JSON.stringify({ ...NOTE, room: "again" })]);
   const plain = await palace.run("palace", ["search", "heron", "--room", "r"]);
   const id = plain.stdout.trimEnd().split("\t").at(-1) ?? "";
-  // It says why it searched without the model.
+  // The search says why it did not use the model.
   expect(plain.stderr).toMatch(/^searched without the model: no model on this machine/);
   expect(plain.stdout.split("\t").slice(3, 5)).toEqual([NOTE.content, "by words"]);
   expect([plain.stderr, (await palace.run("palace", ["reveal", id])).stdout]).toEqual([
@@ -78,7 +78,7 @@ test("a search shows ids for reveal and forget, and reports a missing model", as
   ]);
   const wrong = await palace.run("palace", ["search", "heron", "--wing", "../x"]);
   expect([wrong.code, wrong.stderr]).toEqual([4, expect.not.stringContaining("spec.ts")]);
-  // The other drawer has the same text and stays. forget must not count it as a leftover of the forgotten one.
+  // The other drawer has the same text and stays. `forget` must not count it as a rest of the forgotten drawer.
   const forgotten = await palace.run("palace", ["forget", id, "--yes", "--json"]);
   const { pending, left, notes } = JSON.parse(forgotten.stdout) as {
     pending: number;

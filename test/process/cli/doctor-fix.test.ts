@@ -134,7 +134,7 @@ test("--fix makes an overdue backup, but not while the backup folder is missing"
   const dir = join(palace.home, "backups");
   const env = { MEMPALACE_BACKUP_DIR: dir };
   const clock = makeSteppedClock(palace.home);
-  // The broker takes its last backup for a new one. Every other reader sees that it is days old.
+  // The broker still believes that its last backup is new. Every other reader sees that the backup is days old.
   clock.step(-5 * DAY_MS);
   await palace.startBroker({ ...env, ...clock.env });
   const made = (): string[] => (existsSync(dir) ? readdirSync(dir).filter((name) => name.endsWith(".tar")) : []);

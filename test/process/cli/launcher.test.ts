@@ -64,7 +64,7 @@ const folders = readdirSync(join(ROOT, "src"), { recursive: true, withFileTypes:
   .filter((entry) => entry.isDirectory())
   .map(({ parentPath, name }) => relative(ROOT, join(parentPath, name)));
 
-/** Clone whose sources and build each print which of the two runs. */
+/** Clone whose sources and whose build print which of the two runs. */
 function makeClone(): string {
   const clone = mkdtempSync(join(folder, "it's a clone-"));
   for (const name of ["scripts", "dist/bin", "node_modules", ...folders])
@@ -104,7 +104,7 @@ const builtBy = (node: string): Partial<Start> => ({ stdout: expect.stringContai
 
 test("scripts/palace shim runs the build, or the sources if the build is unusable", async () => {
   const changes: ((clone: string) => void)[] = [
-    // git replaces a file by another one; it does not write into it.
+    // git replaces a file by a new file; it does not write into the old file.
     (clone) => {
       rmSync(join(clone, "src/bin/palace.ts"));
       writeFileSync(join(clone, "src/bin/palace.ts"), "console.log(`sources ${process.argv[2]}`);");
@@ -203,7 +203,7 @@ test("a hook in a clone runs the build, and fetches missing dependencies without
   setAge(join(clone, "package-lock.json"), -120);
   expect(await start(path, "hook", "claude-code")).toMatchObject({ exitCode: 0, stdout: "" });
   expect(existsSync(join(clone, "npm-called"))).toBe(false);
-  // Any other verb fetches them.
+  // Any other verb fetches the missing dependencies.
   expect((await start(path, "status")).exitCode).not.toBe(0);
   expect(existsSync(join(clone, "npm-called"))).toBe(true);
 });

@@ -60,7 +60,7 @@ test("up, status, search and doctor report no fault without the models' runtime"
       state: "ok",
       detail: expect.stringContaining("palace model get") as string,
     });
-  // The tests of this machine have no network.
+  // The tests run without a network.
   const refused = await palace.run("palace", ["model", "get"], { env: { ...env, MEMPALACE_OFFLINE: "1" } });
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("offline") as string });
 });

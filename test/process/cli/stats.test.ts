@@ -41,7 +41,7 @@ async function json<T>(palace: TestPalace, ...args: string[]): Promise<T> {
   return JSON.parse(stdout) as T;
 }
 
-/** Writes two notes, one of them late, searches well and in vain, begins a session and a turn. */
+/** Writes two notes (one is delivered late), makes a search with hits and a search without, and begins a session and a turn. */
 async function use(palace: TestPalace): Promise<void> {
   const client = await palace.client();
   const note = { wing: "notes", room: "keys", content: "The spare key hangs behind the cellar door." };
@@ -171,7 +171,7 @@ test("each query of the Grafana dashboard names metrics that /metrics has", asyn
     }
 });
 
-/** A recording rule, by which promtool parses the query. */
+/** Writes the query as a recording rule, so that promtool parses it. */
 function rule(expr: string): string {
   const query = expr.replaceAll("$__rate_interval", "5m");
   return `groups: [{name: g, rules: [{record: "g:r", expr: ${JSON.stringify(query)}}]}]\n`;

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.ts";
 import { hasTerminal } from "../../helpers/terminal.ts";
 
-/** Runs the verb until the end of `read`, which gets its lines, then ends it with Ctrl-C. Returns how it ended. */
+/** Runs the verb until `read`, which gets the verb's lines, has returned. Then ends the verb with Ctrl-C and returns how it ended. */
 async function watched(
   palace: TestPalace,
   options: string[],

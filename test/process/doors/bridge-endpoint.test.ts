@@ -12,7 +12,7 @@ if (sshdMissing !== undefined) console.log(`left out: MEMPALACE_BROKER=ssh:// ($
 const note = (index: number): Record<string, string> => ({ wing: "bridge", room: "box", content: `note ${index}` });
 
 describe("MEMPALACE_BROKER=ssh://", () => {
-  test("without a bridge, writes are spooled, reads are refused with the command that sets one up, and no memory begins here", async () => {
+  test("without a bridge, writes are spooled, reads are refused with the command that sets it up, and no memory begins here", async () => {
     await using box = createTestPalace({ env: { MEMPALACE_BROKER: "ssh://me@far.example:2222" } });
     const shim = await box.shim();
     expect(await shim.call("mempalace_add_drawer", note(1))).toMatchObject({ spooled: true });
@@ -109,7 +109,7 @@ describe.skipIf(sshdMissing)("MEMPALACE_BROKER=ssh:// with a bridge", () => {
     sshd.renewHostKey();
     await sshd.start();
     expect(await shim.call("mempalace_add_drawer", note(2))).toMatchObject({ spooled: true });
-    // While sshd restarts the error is a different one. Waits for the refused host key.
+    // While sshd restarts, the error is a different error. The test waits until the host key is refused.
     const refusal = (): Promise<string> =>
       shim.call("mempalace_search", { query: "note" }).then(String, (error: Error) => error.message);
     await expect.poll(refusal, { timeout: 30_000 }).toContain("not the pinned one");

@@ -1,6 +1,6 @@
 /**
- * Tests the SSH bridge through a real sshd. Another home on this machine plays the container, so that the tests can watch each step.
- * test/topology has real containers.
+ * Tests the SSH bridge through a real sshd. Another home on this machine takes the place of the container, so that the tests can
+ * watch each step. test/topology has real containers.
  */
 import { execFile } from "node:child_process";
 import {
@@ -74,7 +74,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     expect(await shim.call("mempalace_add_drawer", note(1))).toHaveProperty("drawer_id");
     const near = await host.shim();
     expect(await near.call("mempalace_list_drawers", { wing: "bridge" })).toMatchObject({ total: 1 });
-    // An agent may not stop the host's broker, and the attempt leaves no mark that outlives the bridge.
+    // An agent may not stop the host's broker, and the attempt leaves no stop mark after the bridge is removed.
     expect((await box.run("palace", ["stop"])).code).not.toBe(0);
     expect(isStopped(box.config.paths)).toBe(false);
     expect(await shim.call("mempalace_add_drawer", note(2))).toHaveProperty("drawer_id");
@@ -158,7 +158,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     }
   });
 
-  test("makes a separate connection if the shared one hangs", async () => {
+  test("makes a separate connection if the shared connection hangs", async () => {
     const shared = ["ControlMaster auto", "ControlPath /tmp/palace-test-%C", "ControlPersist 30"];
     await using all = await pair(shared);
     const { box, host, setup, sshd } = all;
@@ -181,7 +181,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     const control = /^controlpath (.*)$/m.exec(await ssh("-G", "testhost"))?.[1] ?? "";
     process.kill(master, "SIGSTOP");
     try {
-      // The hanging connection still has the forwarding and cannot release it.
+      // The hanging connection still has the forwarding and cannot release the forwarding.
       renameSync(control, `${control}.away`);
       const write = ["call", "add_drawer", JSON.stringify(note(1)), "--json"];
       // On a machine under load the first write may be spooled. The next call then delivers it.
@@ -194,9 +194,9 @@ describe.skipIf(sshdMissing)("a bridge", () => {
       const isListed = async (): Promise<boolean> =>
         (await box.run("palace", ["call", "list_drawers", '{"wing":"bridge"}'])).stdout.includes("note 1");
       expect(await isListed()).toBe(true);
-      // Its own connection may end while the shared one still hangs. The bridge then makes a new one beside it.
+      // The bridge's own connection may end while the shared connection still hangs. The bridge then makes another connection of its own.
       const forwarding = (): number[] => processesWith(`${box.config.paths.bridgeDir}/forward.sock:`);
-      // There may be two: `ssh` may have begun another shared connection while the first one's socket was away.
+      // There may be two shared connections: `ssh` may have begun another one while the first one's socket did not exist.
       await expect.poll(async () => (await isListed()) && forwarding().length > 0).toBe(true);
       const ended = forwarding();
       await promisify(execFile)("kill", ["-KILL", ...ended.map(String)]).catch(() => {});
@@ -207,7 +207,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     }
   });
 
-  test("is removed with its entry, key and process, and other entries stay", async () => {
+  test("is removed with its entry in authorized_keys, its key and its process, and other entries stay", async () => {
     await using all = await pair();
     const { box, sshd, setup, remote } = all;
     const before = readFileSync(sshd.authorizedKeys, "utf8");

@@ -52,7 +52,7 @@ function requests(count: number, method: string, params: object): string {
   );
 }
 
-/** Returns how many requests of a kind were answered so far. */
+/** Returns how many requests of a kind have been answered. */
 async function answered(label: string): Promise<number> {
   const asked = request({ socketPath: palace.config.paths.socketPath, path: "/metrics", agent: false }).end();
   const [response] = (await once(asked, "response")) as [IncomingMessage];

@@ -39,10 +39,10 @@ describe("hostile input on a stream", () => {
   afterAll(() => shared[Symbol.asyncDispose]());
 
   it.each([
-    ["text that is no JSON", "garbage\n", -32700],
+    ["text that is not JSON", "garbage\n", -32700],
     ["10,000 nested brackets", `${"[".repeat(10_000)}${"]".repeat(10_000)}\n`, -32700],
     ["invalid UTF-8", Buffer.from([0x22, 0xff, 0xfe, 0x22, 0x0a]), -32700],
-    ["a value that is no request", "42\n", -32600],
+    ["a value that is not a request", "42\n", -32600],
     ["a batch", "[]\n", -32600],
     ["an unknown method", `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "palace.explode" })}\n`, -32601],
     [
@@ -56,7 +56,7 @@ describe("hostile input on a stream", () => {
       -32602,
     ],
     [
-      "an idempotency key that is no string",
+      "an idempotency key that is not a string",
       `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "mempalace_add_drawer", arguments: { wing: "a", room: "b", content: "c" }, _meta: { "palace/idempotencyKey": 7 } } })}\n`,
       -32000,
     ],
@@ -117,7 +117,7 @@ describe("hostile input on a stream", () => {
     deaf.pause();
     const before = residentMiB(broker.pid ?? 0);
     const request = `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" })}\n`.repeat(200);
-    // Each answer has about 14 KB, so 40,000 unread ones would be 560 MB.
+    // Each answer has about 14 KB, so 40,000 unread answers would be 560 MB.
     for (let sent = 0; sent < 200 && deaf.writableLength < 1024 * 1024; sent++) {
       deaf.write(request);
       await delay(2);
@@ -145,7 +145,7 @@ describe("hostile input on a stream", () => {
     expect(broker.exitCode).toBeNull();
   });
 
-  it("survives a broken HTTP head and one that never ends", async () => {
+  it("survives a broken HTTP head and a head that never ends", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     for (const head of [

@@ -116,7 +116,7 @@ describe.each(Object.keys(CLIENTS) as (keyof typeof CLIENTS)[])("%s", (generatio
 });
 
 describe("the same idempotency key", () => {
-  it("files once for HTTP's header and the stream alike, and says so", async () => {
+  it("files once over HTTP (header) and over the stream, and the answer says so", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     await using port = await relay(palace);
@@ -178,7 +178,7 @@ describe("the inspector's command line", () => {
   });
 });
 
-/** Uses its own cache folder, because a clone should not carry 110 MB for one test. */
+/** Uses its own cache folder, because a clone should not contain 110 MB for one test. */
 async function installInspector(): Promise<string> {
   const folder = join(tmpdir(), `palace-inspector-${INSPECTOR_VERSION}`);
   const entry = join(folder, "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js");

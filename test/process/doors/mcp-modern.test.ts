@@ -101,7 +101,7 @@ describe.each(DOOR_NAMES)("over %s", (name) => {
       {
         uri: `palace://drawer/${id}`,
         mimeType: "text/plain",
-        // It is masked like the tools' answers.
+        // A drawer as a resource is masked like the tools' answers.
         text: expect.stringMatching(/^a drawer read over \w+: key \[redacted: aws access key/) as string,
       },
     ]);
@@ -182,7 +182,7 @@ test("a client's name in its requests becomes the author of its writes", async (
   expect(entries.map(({ agent }) => agent)).toContain("modern");
 });
 
-describe("another server of an older revision as the broker's child", () => {
+describe("another MCP server with an older revision, as the broker's child", () => {
   test.each(["stream", "HTTP"] as const)("answers a client of 2026-07-28 over %s", async (name) => {
     await using palace = createSmallPalace();
     await palace.startBroker();

@@ -1,6 +1,6 @@
 /**
- * Clients of the four older MCP revisions get the same bytes as ever at every door. `test/fixtures/mcp-older-*` was recorded before the
- * broker spoke 2026-07-28. Only the list of tools has more, and only for revisions that know the fields.
+ * Clients of the four older MCP revisions get unchanged bytes at every door. `test/fixtures/mcp-older-*` was recorded before the broker
+ * spoke 2026-07-28. Only the list of tools has more fields, and only for revisions that know the fields.
  */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

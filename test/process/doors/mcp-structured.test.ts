@@ -14,13 +14,13 @@ import { createTestPalace } from "../../helpers/palace.ts";
 type Values = Record<string, unknown>;
 type Schema = { type: unknown; properties?: Values };
 
-/** Fields that any tool may answer with: a refusal, a notice, a spooled write. */
+/** Fields that the answer of any tool may have: a refusal, a notice, a spooled write. */
 const ANY = ["error", "hint", "notice", "success", "spooled", "message"];
 const FACT = { subject: "Alice", predicate: "works at", object: "Acme" };
 const TASK = { project: "p", from_agent: "a", to_agent: "b", goal: "g", branch: "main", base_commit: "abcdef1" };
 const EVENT = { type: "task.request", stream: "project/p", room: "delegation", from_agent: "a" };
 
-/** Calls, in order. `$NAME` is a value from an earlier answer. Each tool gets a right call and, if it can refuse, a wrong one. */
+/** Calls, in order. `$NAME` is a value from an earlier answer. Each tool gets a right call and, if it can refuse, a wrong call. */
 const CALLS: readonly (readonly [tool: string, values?: Values, kept?: Readonly<Record<string, string>>])[] = [
   ["status"],
   ["search", { query: "hello" }],

@@ -1,4 +1,7 @@
-/** Tests agents' sandboxes that refuse sockets. A command and a shim name the cause, and start no broker to wait for. */
+/**
+ * Tests agents' sandboxes that refuse sockets. A command and a shim name the cause. They do not start a broker, because they could not
+ * reach it.
+ */
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";

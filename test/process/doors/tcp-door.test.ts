@@ -164,7 +164,7 @@ test("each of our own methods refuses every role below its own before it reads i
   );
 });
 
-test("revoking a token cuts its connections; afterwards it is refused like an invented one", async () => {
+test("revoking a token cuts its connections; afterwards the token is refused like an invented token", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "short");
   const env = { HOME: `${palace.home}/elsewhere`, MEMPALACE_BROKER: palace.url, MEMPALACE_TOKEN: token };
@@ -179,7 +179,7 @@ test("revoking a token cuts its connections; afterwards it is refused like an in
   await expect(elsewhere(palace, undefined)).rejects.toMatchObject({ code: "BROKER_DENIED" });
 });
 
-test("an expired token's connections are cut and it is refused like a revoked one, and the log names each refusal", async () => {
+test("an expired token's connections are cut, the token is refused like a revoked token, and the log names each refusal", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "guest", "--days", "1");
   const env = { HOME: `${palace.home}/elsewhere`, MEMPALACE_BROKER: palace.url, MEMPALACE_TOKEN: token };
@@ -232,7 +232,7 @@ test("wrong proofs and wrong tokens under an owner's id, from the owner's addres
     expect(await client.callTool("mempalace_status", {})).toBeDefined();
     client.close();
   };
-  // Our own clients prove a token without sending it. These are wrong proofs under the owner's id.
+  // Our own clients prove a token without sending it. These clients send wrong proofs under the owner's id.
   const refusals: unknown[] = [];
   for (let round = 0; round < 12; round++)
     refusals.push(await elsewhere(palace, forged).catch(({ code }: PalaceError) => code));

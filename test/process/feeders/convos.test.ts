@@ -46,7 +46,7 @@ function rowsOf(palace: TestPalace): Row[] {
   }));
 }
 
-/** Returns ids, texts and the metadata without times. */
+/** Returns the drawers' ids, texts and metadata, without times. */
 function content(palace: TestPalace): unknown[] {
   return rowsOf(palace).map(({ id, text, metadata }) => {
     const {
@@ -158,7 +158,7 @@ test("a partly filed source counts as not filed, and the next run completes it",
   const path = put(root, "long.jsonl", exchanges(0, 2500));
   await palace.run("palace", ["start"]);
   const client = await palace.client();
-  // First part of an import that was never finished.
+  // Sends the first part of an import that was never finished.
   await client.call("conversation.replace", {
     ...{ wing: "talks", room: "technical", sourceFile: path, mtime: 1, sha256: "x", addedBy: "test" },
     ...{ texts: ["> of an older transcript\nthat is longer than thirty characters"], from: 0, total: 2 },

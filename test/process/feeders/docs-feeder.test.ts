@@ -29,7 +29,7 @@ async function feed(palace: TestPalace, args: string[], env = {}): Promise<Repor
   return { code, ...(JSON.parse(stdout) as Report) };
 }
 
-/** Maps each `source_file` to its number of drawers in the palace. */
+/** Returns the number of drawers in the palace for each `source_file`. */
 async function drawersOf(palace: TestPalace, wing: string): Promise<Map<string, number>> {
   const client = await palace.client();
   const { sources } = await client.call("source.list", { wing });
@@ -145,7 +145,7 @@ test("two projects that share a wing do not touch each other's documents", async
   expect((await drawersOf(palace, "shared")).size).toBe(3);
 });
 
-test("a document stays with the folder that filed it first when the folder around it is mined", async () => {
+test("a document stays with the folder from which it was filed first, also when the parent folder is mined", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "shop", ["README.md", "docs/guide.md", "docs/more.md"]);
   expect(await feed(palace, [join(root, "docs")])).toMatchObject({ wing: "docs", filed: 2 });
@@ -162,7 +162,7 @@ test("a document stays with the folder that filed it first when the folder aroun
     /changed since: palace mine docs .*docs --wing docs$/,
   );
   expect(await feed(palace, [join(root, "docs")])).toMatchObject({ filed: 1, unchanged: 1 });
-  // A document that left the palace is filed from here.
+  // A document whose drawers were removed is filed from this folder.
   const client = await palace.client();
   await client.call("source.remove", { wing: "docs", sourceFile: stagedIn(palace, "docs/more.md") });
   client.close();
@@ -224,7 +224,7 @@ test("the next run continues after a kill and files no document twice", async ()
   const root = createProject(palace, "killed", MANY);
   const { lines } = await interrupt(palace, root, "SIGKILL");
   expect(lines).toBeLessThan(MANY.length);
-  // The killed run filed this document, and then somebody deleted it. The next run must know that it was ours.
+  // The killed run filed this document, and then the file was deleted. The next run must know that we had filed it.
   rmSync(join(root, "docs/part-0.md"));
   const rest = await feed(palace, [root]);
   expect([rest.removed, rest.filed + rest.unchanged]).toEqual([1, MANY.length - 1]);

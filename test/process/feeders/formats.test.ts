@@ -1,6 +1,6 @@
 /**
- * Tests format mode. Office documents become the drawers that the real MemPalace makes of the same texts, with either command. A document
- * that cannot be converted is named, does not stop the run, and is not tried again until it changes.
+ * Tests format mode. Office documents become the drawers that the real MemPalace makes from the same texts. Both commands make the same
+ * drawers. A document that cannot be converted is named, does not stop the run, and is not tried again until it changes.
  */
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
@@ -89,7 +89,7 @@ for (const version of MEMPALACE_VERSIONS) {
         const ours = await palace.run("palace", argv);
         expect(ours.code, ours.stderr).toBe(0);
 
-        // Upstream files a sentinel row for a file without text. We note it in our own notes.
+        // Upstream files a special row for a file without text. We record such a file in our own notes.
         const theirs = [...(await upstreamRows(version, home, upstream))].filter(([id]) => !id.startsWith("sentinel_"));
         const [left, right] = isNew
           ? [ourRows(palace), new Map(theirs)]
@@ -108,7 +108,7 @@ for (const version of MEMPALACE_VERSIONS) {
 type Report = { filed: number; unchanged: number; drawers: number; skipped: { file: string; outcome?: string }[] };
 
 test(
-  "a second run sends nothing, a changed document is replaced, and an unreadable one is named without stopping the run",
+  "a second run sends nothing, a changed document is replaced, and an unreadable document is named without stopping the run",
   {
     timeout: 300_000,
   },
@@ -190,7 +190,7 @@ test("the mempalace command and the tool mine file the same drawers", { timeout:
 });
 
 test(
-  "a document that takes too long or too much memory is given up, and the next one is read",
+  "a document that takes too long or too much memory is given up, and the next document is read",
   { timeout: 300_000 },
   async () => {
     const root = mkdtempSync(join(tmpdir(), "formats-"));

@@ -36,7 +36,7 @@ function repositoryOf(palace: TestPalace, name: string) {
   return { root, git, commit };
 }
 
-/** Runs the feeder once in this process. The verb runs where it matters. */
+/** Runs the feeder once in this process. Only tests that need the verb run `palace mine git`. */
 async function mine(
   palace: TestPalace,
   client: Client,

@@ -26,7 +26,7 @@ function createProject(palace: TestPalace, files: number, lines = 40): string {
 
 type Answer = Record<string, unknown> & { output: string };
 
-/** Number of drawers, roughly, of eight files of 400 lines each. */
+/** Approximate number of drawers of eight files with 400 lines each. */
 const MINED_AHEAD_MAX = 200;
 
 /** Lists a broker's miner processes, as the kernel knows them. */
@@ -96,7 +96,7 @@ test(
           await writer.callTool("mempalace_add_drawer", { wing: "w", room: "r", content: `beside ${at}` }),
         ).toMatchObject({ success: true });
       }
-      // All of them are answered, and the mine continues.
+      // All writes are answered, and the mine continues.
       expect(minersOf(pid)).toEqual([child]);
       expectNotHeldUp(palace, before);
       broker.kill(signal);
@@ -106,7 +106,7 @@ test(
         await delay(100);
       }
       const answer = await mining;
-      // The call is repeated to the next broker, which continues where the first one was killed.
+      // The client repeats the call to the next broker, which continues where the first broker was killed.
       if (signal === "SIGKILL") expect(answer).toMatchObject({ success: true, status: "done", files: 200 });
       for (const client of [miner, writer]) client.close();
     }
@@ -152,7 +152,9 @@ function minedIn(palace: TestPalace, before = Number.MAX_SAFE_INTEGER): number {
   return count ?? 0;
 }
 
-/** `before`: number of mined drawers when each of the other writes was sent. Counts are used because times depend on the machine. */
+/**
+ * `before`: number of mined drawers when each of the other writes was sent. The test compares counts, because times depend on the machine.
+ */
 function expectNotHeldUp(palace: TestPalace, before: readonly number[]): void {
   const ledger = new Database(palace.config.paths.ledgerFile, { readonly: true });
   const rows = ledger.prepare<[], number>("SELECT row FROM drawer WHERE wing = 'w' ORDER BY row").pluck().all();
@@ -165,7 +167,7 @@ function expectNotHeldUp(palace: TestPalace, before: readonly number[]): void {
     .pluck()
     .all();
   ledger.close();
-  // The broker applies drawers that arrive after a write after that write, except one whose turn it already was.
+  // The broker applies a write before the miner's calls that arrive after it, except for one call whose turn it already was.
   expect(overtaken).toHaveLength(before.length);
   expect(overtaken.filter((count) => count > 1)).toEqual([]);
   // Few drawers have arrived by then: half of the writes wait for at most a few of the two hundred files.

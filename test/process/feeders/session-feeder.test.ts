@@ -117,7 +117,7 @@ test("a session becomes a transcript with a header turn, tool pairs and reasonin
   expect(hits[0]?.text).toContain("The lock was stale.");
 });
 
-test("sessions of opencode 2 are filed beside those of 1.x, once, and the report counts each kind", async () => {
+test("sessions of opencode 2 and of 1.x are filed once, and the report counts each kind", async () => {
   await using palace = createTestPalace();
   const first = databaseOf(palace);
   first.addSession({ id: "ses_old" });
@@ -139,7 +139,7 @@ test("sessions of opencode 2 are filed beside those of 1.x, once, and the report
     ).toHaveLength(1);
 });
 
-test("an unchanged database is not read again, and of a continued session only the new part is sent", async () => {
+test("an unchanged database is not read again, and only the new part of a continued session is sent", async () => {
   await using palace = createTestPalace();
   const database = databaseOf(palace);
   fillOpencode(database, { sessions: 6, messages: 60, seed: 3 });
@@ -161,7 +161,7 @@ test("an unchanged database is not read again, and of a continued session only t
   const grown = await feed(palace, ["--wing", "talks"]);
   expect(grown).toMatchObject({ filed: 1, unchanged: 5 });
   expect(grown.drawers).toBeLessThanOrEqual(2);
-  // Only the part has changed. The session's own time is still the old one.
+  // Only the part has changed. The session's own time is unchanged.
   database.endTool(message, { status: "completed", input: { command: "sleep 1" }, output: "slept well" });
   expect(await feed(palace, ["--wing", "talks"])).toMatchObject({ filed: 1, unchanged: 5 });
   expect(rowsOf(palace).filter(({ text }) => text.includes("→ slept well"))).toHaveLength(1);
@@ -255,9 +255,9 @@ test("a database in a folder without write permission is read from a copy", asyn
 });
 
 test.each([
-  ["there is none", undefined, /there is no opencode database at/],
-  ["it is another program's", "other", /has no table session, message, part/],
-  ["it is no database", "noise", /cannot be read: file is not a database/],
+  ["there is no database", undefined, /there is no opencode database at/],
+  ["the database belongs to another program", "other", /has no table session, message, part/],
+  ["the file is not a database", "noise", /cannot be read: file is not a database/],
 ])("if %s, an error says so and what to do", async (_title, kind, message) => {
   await using palace = createTestPalace();
   const file = join(palace.home, "some.db");

@@ -88,7 +88,7 @@ test("when the original session is deleted, its fork is filed again with the sha
   database.close();
 });
 
-test("a fork is filed with shared messages that its original session was filed without", async () => {
+test("a fork is filed with the shared messages if its original session was filed without them", async () => {
   await using palace = createTestPalace();
   const { database, talk } = openTalks(palace);
   database.addSession({ id: "ses_first", createdMs: dayMs });
@@ -104,7 +104,7 @@ test("a fork is filed with shared messages that its original session was filed w
   database.close();
 });
 
-test("sessions of Claude Code that begin like another are filed without the shared part, also when they continue in turn", async () => {
+test("Claude Code sessions with the same beginning file it once, also when they continue alternately", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, ".claude/projects/-home-u-app");
   const folder = join(palace.home, "app");
@@ -121,7 +121,7 @@ test("sessions of Claude Code that begin like another are filed without the shar
   const shared = ["ferns", "mosses", "lichens"];
   write("second", ...shared);
   await run();
-  // Its name comes first, and it is newer.
+  // The name of this session sorts first, although the session is newer.
   write("first", ...shared, "horsetails");
   write("third", ...shared, "horsetails", "bracken");
   utimesSync(join(root, "third.jsonl"), Date.now() / 1000 + 60, Date.now() / 1000 + 60);
@@ -130,7 +130,7 @@ test("sessions of Claude Code that begin like another are filed without the shar
   expect(await run()).toMatchObject({ filed: 1 });
   for (const word of [...shared, "horsetails", "bracken", "quillworts"]) expect(times(palace, word), word).toBe(1);
 
-  // Its project has another wing now, but the session stays where it was filed.
+  // The session's project has another wing now, but the session stays in the wing where it was filed.
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "mempalace.yaml"), "wing: renamed\n");
   write("second", ...shared, "quillworts", "whisk");
@@ -138,12 +138,12 @@ test("sessions of Claude Code that begin like another are filed without the shar
   expect(["ferns", "whisk"].map((word) => times(palace, word))).toEqual([1, 1]);
 });
 
-test("a fork in pi is filed without its session's messages, until that session gives up their branch", async () => {
+test("a fork in pi is filed without the original session's messages, until that session leaves their branch", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, ".pi/agent/sessions/--home-u-app--");
   mkdirSync(root, { recursive: true });
   let written = 0;
-  /** Each word is an entry below the one before it; the last is where the session is. */
+  /** Each word is an entry below the entry before it. The last entry is the session's present position. */
   const write = (session: string, ...said: string[]): void => {
     const head = {
       type: "session",
@@ -175,13 +175,13 @@ test("a fork in pi is filed without its session's messages, until that session g
   expect(await run()).toMatchObject({ filed: 1, unchanged: 1 });
   expect(counts("ferns", "lichens", "horsetails", "bracken")).toEqual([1, 1, 1, 1]);
 
-  // The first session goes on from its first message: of the fork's past, it keeps that one alone.
+  // The first session continues from its first message. Of the messages that it shares with the fork, it keeps only this message.
   write("one", "ferns", "mosses", "lichens", "bracken", "quillworts < e-ferns");
   await run();
   expect(counts("ferns", "mosses", "lichens", "horsetails", "quillworts")).toEqual([1, 1, 1, 1, 1]);
 });
 
-test("a transcript is filed without the exchanges that it shares with another, until that one leaves the palace", async () => {
+test("a transcript is filed without the exchanges that it shares with another, until the other transcript leaves the palace", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, "talks");
   mkdirSync(root, { recursive: true });
@@ -213,7 +213,7 @@ test("a transcript is filed without the exchanges that it shares with another, u
   expect(await run()).toMatchObject({ filed: 0 });
   write("a", "ferns", "mosses", "lichens", "bracken");
   write("b", "ferns", "mosses", "lichens", "horsetails", "quillworts");
-  // Equal words at another time are filed.
+  // Equal words with another time are filed.
   write("d", "sundews", "ferns");
   expect(await run()).toMatchObject({ filed: 3 });
   expect(counts("ferns", "lichens", "horsetails", "bracken", "quillworts")).toEqual([2, 1, 1, 1, 1]);

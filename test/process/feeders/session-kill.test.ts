@@ -1,6 +1,6 @@
 /**
- * Kills the session feeder and the broker again and again, at moments all over a run, while the sessions grow. At the end transcripts and
- * drawers are the same as after an undisturbed run, each once.
+ * Kills the session feeder and the broker again and again, at any moment of a run, while the sessions grow. At the end transcripts and
+ * drawers are the same as after an undisturbed run, and each exists once.
  */
 import { spawn } from "node:child_process";
 import { hash } from "node:crypto";
@@ -66,7 +66,7 @@ function talk(database: OpencodeDatabase, session: string, about: string, exchan
   }
 }
 
-/** Agents that keep a session in a file with one message a line. */
+/** Agents that keep a session in a file with one message per line. */
 function files(folder: string, from: string, head: (id: string) => object[], line: Line): Sessions {
   const dir = join(folder, "sessions");
   const place = join(dir, "--home-u-web--");
@@ -121,7 +121,7 @@ const AGENTS: readonly Agent[] = [
   { name: "pi", open: (folder) => files(folder, "pi", piHead, pi) },
 ];
 
-/** Returns the filed drawers without times, with paths relative to the home. A place that was filed twice is listed twice. */
+/** Returns the filed drawers without times, with paths relative to the home. A passage that was filed twice is listed twice. */
 function drawersOf(palace: TestPalace): unknown[] {
   const rows = [...ourRows(palace).values()].map(({ text, metadata }) => {
     const { filed_at: _filed, last_modified: _modified, source_dir_ino: _inode, ...rest } = metadata;

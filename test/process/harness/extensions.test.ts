@@ -1,6 +1,6 @@
 /**
- * Tests the pi extension and the opencode plugin as shipped, each one file, in the simplest possible host with a real broker and a real
- * shim.
+ * Tests the pi extension and the opencode plugin as shipped (one file each), in the simplest possible host with a real broker and a
+ * real shim.
  */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -149,7 +149,7 @@ describe.skipIf(missing)("the pi extension", () => {
     writeFileSync(join(palace.config.paths.home, "settings.json"), JSON.stringify(limits));
     useEnv(palace, {
       MEMPALACE_MCP_COMMAND: JSON.stringify([process.execPath, server]),
-      // The settings file has the others. The environment wins over it.
+      // The other settings are in the settings file. A variable of the environment wins over the file.
       MEMPALACE_MCP_TIMEOUT_MS: "100",
       MEMPALACE_HOOK_COMMAND: join(palace.home, "none"),
     });
@@ -227,7 +227,7 @@ describe.skipIf(missing)("the opencode plugin", () => {
     useEnv(palace);
     const database = openOpencode2Database(palace.config.sessions.opencodeDatabase);
     const { default: plugin } = (await import(join(EXTENSIONS, "opencode/palace.js"))) as { default: Plugin };
-    // The half for 1.x ran in this process. opencode 2 uses its own half.
+    // The plugin's part for 1.x ran in this process. opencode 2 uses the other part.
     delete (globalThis as { [MARK]?: boolean })[MARK];
     const host = new SecondHost("/home/u/project");
     await host.load(plugin);

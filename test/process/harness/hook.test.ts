@@ -1,5 +1,5 @@
 /**
- * Tests `palace hook` as agents run it: its text at the beginning of a session, and that no agent fails or waits because of it when the
+ * Tests `palace hook` as agents run it: its text at the beginning of a session, and that the hook makes no agent fail or wait if the
  * memory is away or the input is odd.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -108,11 +108,11 @@ describe("at the beginning of a session", () => {
     const elsewhere = await wakeUp("--cwd", "/");
     expect(elsewhere).toContain("number 19");
     expect(elsewhere).not.toMatch(/this project|manual/);
-    // MemPalace's own command prints upstream's story, including mined text.
+    // `mempalace wake-up` prints the text that upstream prints, including mined text.
     expect((await palace.run("mempalace", ["wake-up"])).stdout).toContain("The manual of the engine");
   });
 
-  test("drawers beside a prompt and notes at the beginning come from the agent's project first, in any spelling of its wing", async () => {
+  test("drawers beside a prompt and notes at the beginning come first from the agent's project, in any spelling of its wing", async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_RECALL: "on" } });
     await palace.startBroker();
     const client = await palace.client();
@@ -277,7 +277,7 @@ test("a session that pauses and ends at once is filed whole and once", async () 
   client.close();
 });
 
-test("opencode's diary gets one entry for every fifteen messages of the user, not counting those that a fork copies", async () => {
+test("opencode's diary gets one entry for every fifteen messages of the user, not counting messages that a fork copies", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const database = createOpencodeDatabase(join(palace.home, ".local/share/opencode/opencode.db"));

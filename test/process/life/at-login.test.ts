@@ -10,7 +10,8 @@ import { findBroker } from "../../../src/wire/client/discover.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
 /**
- * A systemctl that notes its arguments and starts the unit. `exec`, because a waiting shell would keep our pipe open. A unit's quotes are also the shell's if no value has special characters. */
+ * A systemctl that notes its arguments and starts the unit. It uses `exec`, because a waiting shell would keep our pipe open. The shell
+ * reads a unit's quotes as systemd does if no value has special characters. */
 const SYSTEMCTL = `#!/bin/sh
 [ "$1" = --version ] && exit 0
 printf '%s\\n' "$*" >>"$HOME/systemctl.log"
@@ -36,7 +37,7 @@ function withSystemctl(): TestPalace & { unit: string; asked: () => string[] } {
 
 const isServed = async ({ config }: TestPalace): Promise<boolean> => (await findBroker(config)) !== undefined;
 
-/** Returns true if the palace's broker is the service's, and not one that a client started on demand. */
+/** Returns true if the palace's broker is the service's broker, and not a broker that a client started on demand. */
 const isServiceHolding = ({ config }: TestPalace): boolean =>
   /^broker \d+\n$/.test(readFileSync(config.paths.lockFile, "utf8"));
 
@@ -87,7 +88,7 @@ test("after palace stop a login starts no broker, and palace start starts the se
   expect(isServiceHolding(palace)).toBe(true);
 });
 
-test("a restart with other settings starts a broker with these, and says that the service's file is stale", async () => {
+test("a restart with other settings starts a broker with these settings, and says that the service's file is out of date", async () => {
   await using palace = withSystemctl();
   await palace.run("palace", ["start", "--at-login"]);
   const before = palace.asked().length;
@@ -105,7 +106,7 @@ test("a service that would not encrypt the scheduled backups is refused", async 
   expect([existsSync(palace.unit), palace.asked(), await isServed(palace)]).toEqual([false, [], false]);
 });
 
-test("a user manager that does not answer: the file is there, the broker runs, and the commands to type are printed", async () => {
+test("if the user manager does not answer, the unit file exists, the broker runs, and the commands to type are printed", async () => {
   await using palace = withSystemctl();
   writeFileSync(join(palace.home, "unreachable"), "");
   const { code, stderr } = await palace.run("palace", ["start", "--at-login"]);
@@ -118,7 +119,7 @@ test("a user manager that does not answer: the file is there, the broker runs, a
   expect([existsSync(palace.unit), await isServed(palace)]).toEqual([true, true]);
 });
 
-test("a file of somebody else is refused, stays as it is, and nothing starts", async () => {
+test("a unit file that is not ours is refused and stays unchanged, and no broker starts", async () => {
   await using palace = withSystemctl();
   mkdirSync(join(palace.home, ".config/systemd/user"), { recursive: true });
   writeFileSync(palace.unit, "[Service]\nExecStart=/bin/true\n");

@@ -1,5 +1,6 @@
 /**
- * Tests the broker's life as a user meets it: one process, started on demand, stopped for good, drained, and no new palace without request.
+ * Tests the broker's life as a user sees it: one process, started on demand, stopped by hand, with no lost call at its end, and no new
+ * palace without a request.
  */
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
@@ -43,7 +44,7 @@ describe("the broker's life", () => {
     expect(first.exitCode).toBeNull();
   });
 
-  it("--ensure prints one JSON line with the endpoint, and the same again", async () => {
+  it("--ensure prints one JSON line with the endpoint, and the same line at the next call", async () => {
     await using palace = createTestPalace();
     const first = await palace.run("mempalace-broker", ["--ensure"]);
     const again = await palace.run("mempalace-broker", ["--ensure"]);
@@ -80,7 +81,7 @@ describe("the broker's life", () => {
     broker.kill("SIGTERM");
     const [code] = await once(broker, "exit");
     expect(code).toBe(0);
-    // Writes that the ending broker did not take go to the next broker, which the shim starts.
+    // Writes that the ending broker did not accept go to the next broker, which the shim starts.
     expect((await writes).every((result) => result["success"] === true)).toBe(true);
     const { total } = (await shim.call("mempalace_list_drawers", { wing: "life" })) as { total: number };
     expect(total).toBe(201);
@@ -118,7 +119,7 @@ describe("the broker's life", () => {
     }
   });
 
-  it("starts despite a dead broker's leftovers: socket, broker.json of another boot with a living pid, lock file, marks from the future", async () => {
+  it("starts despite a dead broker's leftovers: socket, broker.json of another boot with a running process's pid, lock file, marks from the future", async () => {
     await using palace = createTestPalace();
     const { socketPath, brokerFile, lockFile, home, stateDir, tag, wantedFile } = palace.config.paths;
     mkdirSync(dirname(socketPath), { recursive: true });
@@ -149,7 +150,7 @@ describe("the broker's life", () => {
     dead.close();
   });
 
-  it("refuses writes and ends when the palace vanishes, and does not begin an empty one in its place", async () => {
+  it("refuses writes and ends when the palace vanishes, and does not begin an empty palace in its place", async () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     const shim = await palace.shim();

@@ -1,4 +1,4 @@
-/** A new palace begins only in an empty place. The rest of a lost or damaged ledger makes a place not empty. */
+/** A new palace begins only in an empty folder. A folder with remains of a lost or damaged ledger does not count as empty. */
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 test.each([
   ["of 0 bytes", (ledger: string) => writeFileSync(ledger, "")],
   ["of other bytes", (ledger: string) => writeFileSync(ledger, "x".repeat(8192))],
-  ["that is gone, with its log still there", (ledger: string) => renameSync(ledger, `${ledger}-wal`)],
+  ["that is missing although its log exists", (ledger: string) => renameSync(ledger, `${ledger}-wal`)],
 ])("with a ledger %s start and add end with an error, and restore repairs the palace", async (_what, damage) => {
   await using palace = createTestPalace();
   const note = JSON.stringify({ wing: "w", room: "r", content: "The heron stands in the reeds." });
@@ -17,7 +17,7 @@ test.each([
   await palace.run("palace", ["stop"]);
   const { ledgerFile, stateDir } = palace.config.paths;
   damage(ledgerFile);
-  // A new container has no state folder, so only the files in the palace's folder can tell.
+  // A new container has no state folder, so only the files in the palace's folder show that there was a ledger.
   rmSync(stateDir, { recursive: true });
   const content = (): string[] =>
     [ledgerFile, `${ledgerFile}-wal`].map((file) => (existsSync(file) ? readFileSync(file, "hex") : "none"));

@@ -1,6 +1,6 @@
 /**
- * Tests a palace named by --palace. A verb that only reads finds it or reports that it is missing, and creates no file. A verb that writes
- * may begin it, and says so. Hints repeat the --palace option.
+ * Tests a palace named by --palace. A verb that only reads finds the palace or reports that it is missing, and creates no file. A verb
+ * that writes may begin the palace, and says so. Hints repeat the --palace option.
  */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -46,7 +46,7 @@ test("a verb that only reads does not create a palace for a mistyped --palace, a
   expect(processesWith(palace.home)).toEqual([]);
 });
 
-test("a search in a folder without a palace fails and offers a palace with a similar name beside it", async () => {
+test("a search in a folder without a palace fails and suggests a palace with a similar name in the same parent folder", async () => {
   await using palace = createTestPalace();
   const [right, typo] = [join(palace.home, "memories"), join(palace.home, "memoris")];
   mkdirSync(typo);

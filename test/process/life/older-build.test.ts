@@ -69,7 +69,7 @@ describe.skipIf(openFilesMissing)("with an older build", () => {
     await expect
       .poll(() => readBrokerFile(palace.config.paths.brokerFile)?.pid, { timeout: WRITES_MAX_MS, interval: 5 })
       .toBe(service.pid);
-    // Connects old shims to the new broker, beside new ones.
+    // Connects old and new shims to the new broker.
     const fresh = writing(palace, [await palace.shim()], "new agent");
     await old.more();
     await fresh.more();
@@ -82,7 +82,7 @@ describe.skipIf(openFilesMissing)("with an older build", () => {
     await assertWhole(palace, new Set([...old.ids, ...fresh.ids]));
   });
 
-  test("a new shim works with an older broker and upgrades the palace after it ended; an older broker then leaves the palace alone", async () => {
+  test("a new shim works with an older broker, and upgrades the palace after that broker has ended; an older broker then leaves the palace alone", async () => {
     await using palace = createTestPalace();
     withModel(palace);
     const older = installOlderBuild(palace);

@@ -80,7 +80,7 @@ test("a bad value stops the broker's start with an error that names file and key
     },
   });
   expect((await palace.run("palace", ["config", "unset", "audit-days"])).code).toBe(0);
-  // Without a token that door stays shut, but agents still reach their memory.
+  // Without a token the TCP door stays shut, but agents still reach their memory.
   const shut = await palace.run("palace", ["config", "set", "listen", "tcp://0.0.0.0:0"]);
   expect(shut).toMatchObject({ code: 0, stderr: expect.stringContaining("token add") });
   expect((await palace.run("palace", ["start"])).code).toBe(0);
@@ -157,7 +157,7 @@ test("commands that set keys at the same time lose no key, and comments stay", a
   expect(JSON.parse(text.replace(/\/\/.*/, ""))).toEqual({ redact: "strict", ...sets });
 });
 
-test("a set killed at any step leaves the old file or the new one, and the next set works", async () => {
+test("a `set` killed at any step leaves the old or the new file, and the next `set` works", async () => {
   await using palace = createTestPalace();
   const file = settingsFile(palace, `{ "audit-days": 60 }\n`);
   for (const step of ["before-write", "before-sync", "before-rename", "after-rename"]) {

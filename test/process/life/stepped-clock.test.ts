@@ -1,4 +1,7 @@
-/** The machine's clock is set while agents write. No agent waits for it, and each write is made once, whichever way the clock goes. */
+/**
+ * The machine's clock is set while agents write. No agent waits because of this, and each write is made once, whether the clock goes
+ * forward or back.
+ */
 import Database from "better-sqlite3";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -14,7 +17,7 @@ const NEXT_WRITES = 5;
 /** Longer than any write takes, unless the broker hangs. */
 const STANDSTILL_MS = 60_000;
 
-/** Writes diary entries one after another until `end` is called. An entry that is delivered twice would show up twice. */
+/** Writes diary entries one after another until `end` is called. An entry that is delivered twice would exist twice. */
 function writing(shim: StdioMcp, name: string): { acknowledged: string[]; end(): Promise<void> } {
   const acknowledged: string[] = [];
   let goesOn = true;
@@ -73,7 +76,7 @@ test("every write is answered soon and made once while the clock jumps and the b
     await Promise.allSettled(agents.map((agent) => agent.end()));
     await Promise.all(shims.map((shim) => shim.close()));
   }
-  // All clients have left, but the last one less than two minutes of true time ago.
+  // All clients have left, the last client less than two minutes of true time ago.
   clock.step(20 * DAY_MS);
   await delay(4_000);
   expect(broker.exitCode).toBeNull();

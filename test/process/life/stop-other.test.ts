@@ -1,4 +1,4 @@
-/** `stop` also ends a broker whose protocol we do not speak, but only if it is certain which process that is. */
+/** `stop` also ends a broker whose protocol we do not speak, but only if it is certain which process the broker is. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -29,7 +29,7 @@ async function future(palace: TestPalace, claims: { pid?: number; instanceId?: s
   return child;
 }
 
-test("stop drains the process that listens and answers as broker.json says", async () => {
+test("stop ends the process that listens and answers as broker.json says", async () => {
   await using palace = createTestPalace();
   const child = await future(palace, {});
   const ended = once(child, "exit");

@@ -1,6 +1,6 @@
 /**
- * A broker opens a palace that the real MemPalace made. It takes all drawers into the memory, including vectors, and changes no byte of the
- * palace. It also adopts later changes by MemPalace. A kill at any step leads to the same result.
+ * A broker opens a palace that the real MemPalace made. The broker takes all drawers into the memory, including vectors, and changes no
+ * byte of the palace. It also adopts later changes by MemPalace. A kill at any step leads to the same result.
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
@@ -125,7 +125,7 @@ describe.skipIf((await mempalaceMissing(version)) !== undefined)("a palace of 5,
       expect(await exitOf(broker), point).toEqual([null, "SIGKILL"]);
       const database = new Database(ledgerFile, { readonly: true });
       const left = database.prepare("SELECT count(*) FROM drawer").pluck().get() as number;
-      // Whole batches only: each drawer has its vector, its words and its place.
+      // The broker adopts whole batches only: each adopted drawer has its vector, its words, its wing and its room.
       expect(left % 200).toBe(0);
       expect(database.prepare("SELECT count(*) FROM vector").pluck().get()).toBe(left);
       expect(database.prepare("SELECT coalesce(sum(drawers), 0) FROM place").pluck().get()).toBe(left);
@@ -152,11 +152,11 @@ describe.skipIf((await mempalaceMissing(version)) !== undefined)("a palace of 5,
     expectSame(ledgerRows(palace), theirs);
   });
 
-  it("with vectors of another model is embedded again with ours", async () => {
+  it("with vectors of another model is embedded again with our model", async () => {
     await using palace = createTestPalace();
     const { palaceDir } = palace.config.paths;
     await fillChroma(version, palace.home, palaceDir, { rows: 50, syncThreshold: 1000 });
-    // Foreign vectors: the same width, but unrelated to the texts.
+    // Vectors of another model: they have the same width, but are unrelated to the texts.
     const database = new Database(join(palaceDir, "chroma.sqlite3"));
     for (const seq of database.prepare("SELECT seq_id FROM embeddings_queue WHERE vector IS NOT NULL").pluck().all()) {
       const vector = Float32Array.from({ length: 384 }, (_, at) => Math.sin(at * (Number(seq) + 1)));

@@ -1,4 +1,7 @@
-/** Files that would become too many drawers, compared with the real MemPalace. Both leave them out and keep drawers filed before. */
+/**
+ * Files that would become too many drawers, compared with the real MemPalace. Both programs leave such files out and keep the drawers that
+ * were filed before.
+ */
 import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -45,7 +48,7 @@ test.skipIf(missing !== undefined)(
       const few = { MEMPALACE_MAX_CHUNKS_PER_FILE: "8" };
       expect(await mine([], few)).toMatchObject({ filed: 0, unchanged: 1, skipped: [left] });
       expect(await mine(["--max-chunks-per-file", "9"], few)).toMatchObject({ filed: 1, skipped: [] });
-      // A filed file that grows beyond the bound keeps its drawers.
+      // A filed file that grows beyond the limit keeps its drawers.
       put("long.md", "words ".repeat(2_000));
       expect(await mine([], few)).toMatchObject({ filed: 0, drawers: 0 });
       expect(await mine(["--max-chunks-per-file", "0"], few)).toMatchObject({ filed: 1 });

@@ -1,6 +1,7 @@
 /**
- * Compares our closet builder with the real one. Both versions' own functions and ours get the same sources, and every closet has the same
- * id, text and metadata. A seed draws the texts: languages, model output, typos. Also compares the names that tag a drawer.
+ * Compares our closet builder with MemPalace's. The functions of both MemPalace versions and our functions get the same sources, and every
+ * closet has the same id, text and metadata. A seed draws the texts: languages, model output, typos. Also compares the names that tag a
+ * drawer.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -79,10 +80,11 @@ const CASES: readonly Source[] = [
   ),
   source("nothing here", { sourceFile: "/p/notes-file.md" }, {}),
   ...["", " ", "x", "\n\n\n", '"', '""', "\u0000", "🙂".repeat(5_100)].map((text) => source(text)),
-  // The window's end, in code points.
+  // Text at the end of the window that is searched, counted in code points.
   source(`${"🙂".repeat(4_990)} fixed the thing beyond`),
   source(`${"a ".repeat(2_490)}\n# A heading across the end of it`),
-  // Quotes at both bounds, over lines, unpaired and curly, and the lines of a quote longer than a closet.
+  // Quotes at both limits of length, quotes over several lines, unpaired and curly quotes, and the lines of a quote that is longer than a
+  // closet.
   ...[14, 15, 150, 151].map((length) => source(`"${"q".repeat(length)}" and "${"🙂".repeat(length)}"`)),
   source('"over several\nlines of text" "and a second quote" "and a third quote" "and a fourth quote"'),
   source('an odd " number of marks " in this text, "the last is never closed'),
@@ -103,7 +105,7 @@ const CASES: readonly Source[] = [
   source(
     "FooBArx FooBArx FooB FooB AaBBB AaBBB AaBBBc AaBBBc AaBcDDDe AaBcDDDe AaBBcc AaBBcc AaBbCC AaBbCC AaBBBB1 AaBBBB1",
   ),
-  // Products, and strings longer than a name.
+  // Names of products, and strings that are longer than a name.
   source(
     "Claude Code is Claude Code; claude  code, CLAUDE CODE 2 and Claude-Code. Claude Claude, claude opus 4.5 Claude Opus",
   ),

@@ -160,7 +160,7 @@ for (const version of MEMPALACE_VERSIONS) {
       expectSame(ledgerClosets(palace), await dumpChroma(version, palace.home, palaceDir, CLOSETS));
     });
 
-    it("has its closets adopted, including those of other tools and changes made while no broker runs", async () => {
+    it("has its closets adopted, including closets of other tools and changes made while no broker runs", async () => {
       await using palace = createScene();
       const { palaceDir } = palace.config.paths;
       const root = join(palace.home, "project");
@@ -195,7 +195,7 @@ for (const version of MEMPALACE_VERSIONS) {
 }
 
 describe.skipIf((await mempalaceMissing("3.11.0")) !== undefined)("closets", () => {
-  it("go to a Chroma server as well", async () => {
+  it("are sent to a Chroma server, too", async () => {
     const home = createTestPalace();
     await using _home = home;
     mempalaceEnv(home.home);

@@ -1,5 +1,5 @@
 /**
- * Compares our conversation miner with the real one. The same files go to MemPalace 3.11 and to us, and every drawer has the same id, text
+ * Compares our conversation miner with MemPalace's. The same files go to MemPalace 3.11 and to us, and every drawer has the same id, text
  * and metadata. With 3.3.6 only the wings, rooms and transcripts are the same, because it cuts exchanges in another way.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -32,7 +32,7 @@ function timeless([id, { text, metadata }]: [string, Row]): unknown {
 function write(root: string): void {
   const seed = Number(process.env["FUZZ_SEED"] ?? 1);
   for (const { name, text } of transcriptFiles(seed, 5)) {
-    // We read Slack's days in another way: with names, without markup, and without upstream's last line.
+    // We read days of Slack differently: with names, without markup, and without the last line that upstream adds.
     if (name.endsWith("slack.json")) continue;
     mkdirSync(dirname(join(root, name)), { recursive: true });
     writeFileSync(join(root, name), text);
@@ -82,7 +82,7 @@ const MEMORABLE = [
 
 for (const mode of ["exchange", "general"] as const)
   test.skipIf(missing !== undefined)(
-    `the same transcripts become the same drawers as with MemPalace 3.11, taken apart by ${mode}`,
+    `the same transcripts become the same drawers as with MemPalace 3.11, cut by ${mode}`,
     { timeout: 600_000 },
     async () => {
       await using palace = createTestPalace();
@@ -102,7 +102,7 @@ for (const mode of ["exchange", "general"] as const)
         expect(ours.code, ours.stderr).toBe(0);
 
         const theirs = await upstreamRows(VERSION, home, upstream);
-        // Upstream's row that only records that a file was read. We record that in the source's own mark.
+        // Upstream files a row that only records that a file was read. We record this in our filing record of the source.
         for (const [id, { metadata }] of theirs) if (metadata["room"] === "_registry") theirs.delete(id);
         const mine = ourRows(palace);
         expect([...mine.keys()].sort()).toEqual([...theirs.keys()].sort());

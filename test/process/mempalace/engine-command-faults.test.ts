@@ -143,7 +143,7 @@ test("a second broker of another home starts no child on the same palace directo
   });
   expect(starts(palace.calls())).toHaveLength(1);
   await palace.run("palace", ["stop"]);
-  // It tries again by itself.
+  // The second broker tries again by itself.
   await expect.poll(async () => (await reportOf(other)).state, { timeout: 60_000, interval: 200 }).toBe("ready");
 });
 

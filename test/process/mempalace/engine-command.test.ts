@@ -161,7 +161,7 @@ test("a reader may call tools marked as read-only; unknown and unmarked tools co
   for (const name of ["add", "nobody_knows"])
     await expect(reader.callTool(name, {})).rejects.toMatchObject({ code: "BROKER_DENIED" });
   expect(palace.calls().filter((line) => /^(add|nobody)/.test(line))).toEqual([]);
-  // A standard client of POST /mcp reaches the same child.
+  // A standard MCP client that uses POST /mcp reaches the same child.
   const answer = await fetch(`http://127.0.0.1:${port}/mcp`, {
     method: "POST",
     headers: {
@@ -201,7 +201,7 @@ test("status, doctor and the readiness page name the child engine; commands that
   expect(readdirSync(palace.config.paths.home)).not.toContain("ledger.sqlite3");
 });
 
-test("stop ends the child too; the next broker keeps that engine without the setting until it is set to builtin", async () => {
+test("stop also ends the child; the next broker keeps the child engine without the setting until it is set to builtin", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const first = (await palace.report()).pid ?? 0;

@@ -1,6 +1,6 @@
 /**
- * Tests engine `command` with the real MemPalace behind it, in the version of our contract and the newest: many agents, one writer. The
- * test kills, stops and orphans it, and its palace has each acknowledged write once.
+ * Tests engine `command` with the real MemPalace as the child, in the version of our contract and in the newest version: many agents,
+ * one writer. The test kills, stops and orphans MemPalace, and its palace has each acknowledged write once.
  */
 import { once } from "node:events";
 import { join } from "node:path";
@@ -93,7 +93,7 @@ describe.each(MEMPALACE_VERSIONS)("MemPalace %s as engine", (version) => {
     await shim.close();
   });
 
-  // Our code restarts an engine in the same way for both versions, and both bring the same Chroma.
+  // Our code restarts an engine in the same way for both versions, and both versions bring the same Chroma.
   const isNewest = version === MEMPALACE_VERSIONS.at(-1);
   if (!isNewest) return;
 
@@ -131,7 +131,7 @@ describe.each(MEMPALACE_VERSIONS)("MemPalace %s as engine", (version) => {
       }
       for (const client of clients) client.close();
       const codes = new Set(failures.map((error) => (error as { code?: string }).code));
-      // A kill between two calls fails none, but a stop always hits one.
+      // A kill between two calls makes no call fail, but a stop (SIGSTOP) always hits a call.
       expect([...codes].filter((code) => code !== "ENGINE_CALL_LOST" && code !== "ENGINE_TIMEOUT")).toEqual([]);
       expect(codes).toContain("ENGINE_TIMEOUT");
       expect(failures.length).toBeLessThanOrEqual(3);
@@ -170,7 +170,7 @@ function connect(palace: TestPalace): Promise<Client> {
   return connectClient({ config: palace.config, agent: "test", start: "never" });
 }
 
-/** Reads the documents of their palace from its database file. */
+/** Reads the documents of MemPalace's palace from the database file. */
 function documents(folder: string): string[] {
   const database = new Database(join(folder, "chroma.sqlite3"), { readonly: true });
   try {

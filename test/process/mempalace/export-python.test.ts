@@ -111,7 +111,7 @@ async function expectOpens(
   expect(added).toMatchObject({ success: true });
 }
 
-/** Two file times of the nine in a hundred that Chroma's server reads as the neighbouring double. */
+/** Two file times that Chroma's server reads as the neighbouring double. This happens to nine times in a hundred. */
 const TIMES_S = [1795417799.9044359, 1795417812.7709341];
 
 const AFTER_RENAME = "export.after-rename";
@@ -175,7 +175,7 @@ describe.skipIf(missing !== undefined)("an export", () => {
     expectSame(ledgerRows(palace), await dumpChroma(version, palace.home, dir));
   });
 
-  it("that is interrupted leaves neither file nor process, and the next one is whole", async () => {
+  it("that is interrupted leaves neither file nor process, and the next export is whole", async () => {
     await using palace = createScene();
     const broker = await palace.startBroker();
     await fill(palace, 600);
@@ -197,11 +197,11 @@ describe.skipIf(missing !== undefined)("an export", () => {
     expect((await dumpChroma(version, palace.home, dir)).size).toBe(ledgerRows(palace).size);
   });
 
-  it("killed at any step is missing or whole, no Chroma outlives it, and the next one is whole", async () => {
+  it("killed at any step is missing or whole, no Chroma outlives it, and the next export is whole", async () => {
     await using palace = createScene();
     const dir = join(palace.home, "exported");
     const args = ["export", dir, "--chroma", mempalaceBin(version, "chroma")];
-    // Each export finds the leftovers of the one before it, and gets further.
+    // Each export finds the files that the export before it left, and gets further.
     for (const [at, fault] of STEPS.entries()) {
       if (at > 0) await palace.run("palace", ["stop"]);
       const broker = await palace.startBroker({ MEMPALACE_FAULT: fault });
@@ -214,7 +214,7 @@ describe.skipIf(missing !== undefined)("an export", () => {
       if (fault !== AFTER_RENAME) expect(left(palace.home), fault).not.toContain("exported");
     }
     expectSame(ledgerRows(palace), await dumpChroma(version, palace.home, dir));
-    // The last export has removed what the kill before it left.
+    // The last export has removed the files that the killed export before it left.
     expect(left(palace.home)).toEqual(["exported"]);
   });
 });

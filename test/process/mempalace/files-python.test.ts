@@ -1,6 +1,7 @@
 /**
- * The files driver writes drawers, and the real MemPalace opens, finds, counts, lists, changes and deletes them. The memory adopts its
- * changes. Tested back and forth, on palaces of either side, through kills at every step of a write, and with a damaged index.
+ * The files driver writes drawers, and the real MemPalace opens, finds, counts, lists, changes and deletes them. The memory adopts
+ * MemPalace's changes. Both sides write in turns, on palaces that either side made, through kills at every step of a write, and with a
+ * damaged index.
  */
 import { once } from "node:events";
 import { readdirSync, truncateSync } from "node:fs";
@@ -73,7 +74,7 @@ for (const version of MEMPALACE_VERSIONS) {
 
       {
         await using theirs = await openMempalace(version, { home: palace.home, palace: palaceDir });
-        // First call, before anything opened the index.
+        // This is the first call, before any process opened the index.
         expect(await theirs.call("status")).toMatchObject({ total_drawers: rows.size });
         expect(await theirs.call("list_wings")).toMatchObject({ wings: { ours: rows.size - 1 } });
         expect(JSON.stringify(await theirs.call("list_rooms", { wing: "ours" }))).toContain("moved");
@@ -94,7 +95,7 @@ for (const version of MEMPALACE_VERSIONS) {
       const after = await dumpChroma(version, palace.home, palaceDir);
       expect([...after.keys()].filter((id) => !rows.has(id))).toHaveLength(1);
       expect([...rows.keys()].filter((id) => !after.has(id))).toEqual([ids[5]]);
-      // Except for their changes, text, metadata and vectors are the same as in the memory.
+      // Except for MemPalace's changes, text, metadata and vectors are the same as in the memory.
       const [ours, theirs] = [new Map(rows), new Map(after)];
       for (const id of [ids[4] ?? "", ids[5] ?? "", ...after.keys()].filter(
         (id) => id === ids[4] || !rows.has(id) || id === ids[5],
@@ -124,7 +125,7 @@ for (const version of MEMPALACE_VERSIONS) {
       expect(JSON.stringify(refused)).toMatch(/palace-devbox broker|Peer MCP writer active/);
       expect(await theirs.call("status")).toMatchObject({ total_drawers: 2 });
       expect(JSON.stringify(await theirs.call("search", { query: "two", limit: 1 }))).toContain("two");
-      // It keeps the palace open, and we continue writing.
+      // MemPalace keeps the palace open, and we continue writing.
       await add(shim, ["three"]);
       await inStep(palace);
       expect((await dumpChroma(version, palace.home, palaceDir)).size).toBe(3);
@@ -225,7 +226,7 @@ c.delete(ids=[f"drawer_{i}" for i in range(60, 80)])`;
 });
 
 describe.skipIf((await mempalaceMissing(NEW)) !== undefined)("a write of the palace's files", () => {
-  it.each(POINTS)("that is killed at %s leaves a whole palace, and is done again", async (point) => {
+  it.each(POINTS)("that is killed at %s leaves a whole palace, and is then repeated", async (point) => {
     await using palace = createScene();
     const { palaceDir } = palace.config.paths;
     const broker = await palace.startBroker({ MEMPALACE_FAULT: `files.${point}` });

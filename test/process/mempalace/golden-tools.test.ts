@@ -126,7 +126,7 @@ describe("the tools against MemPalace 3.3.6", () => {
   });
 });
 
-/** Keys of replies that 3.11 added and we have too, but 3.3.6 does not. */
+/** Keys of replies that 3.11 and we have, but 3.3.6 does not have. */
 const ADDED: readonly string[] = [
   // Notices that our search adds to its answer.
   ...["nothing_found", "weak_match", "weak", "notice", "phrases", "outdated", "near_duplicates", "same_exchange"],
@@ -136,7 +136,7 @@ const ADDED: readonly string[] = [
   ...["total_room_instances", "passive_tunnel_rooms", "explicit_tunnels", "total_connections"],
 ];
 
-/** Removes what may differ: the wording of teaching texts, times, and keys that 3.11 added and we have too. */
+/** Removes the parts that may differ: the wording of texts that explain a tool, times, and keys that 3.11 and we have. */
 function ours(reply: Record<string, unknown>): unknown {
   const { total: _total, limit: _limit, offset: _offset, ...unpaged } = reply;
   const masked = JSON.stringify("timeline" in reply ? unpaged : reply, (key, value: unknown) => {

@@ -1,6 +1,6 @@
 /**
- * Tests the knowledge graph in both directions, against both versions of the real MemPalace. It reads the file that we wrote and answers as
- * we do. We see its writes, with or without a running broker, and adopt a file that it made.
+ * Tests the knowledge graph in both directions, against both versions of the real MemPalace. MemPalace reads the file that we wrote and
+ * answers as we do. We see MemPalace's writes, with or without a running broker, and adopt a file that MemPalace made.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ const shown = (reply: Reply): string[] =>
 
 describe.each(MEMPALACE_VERSIONS)("the knowledge graph and MemPalace %s", (version) => {
   it.skipIf(missing.get(version) !== undefined)(
-    "read each other's facts, and neither overwrites the other's",
+    "read each other's facts, and neither overwrites the other's facts",
     async () => {
       await using palace = createTestPalace();
       await palace.startBroker();
@@ -110,7 +110,7 @@ describe.each(MEMPALACE_VERSIONS)("the knowledge graph and MemPalace %s", (versi
   );
 
   it.skipIf(missing.get(version) !== undefined)(
-    "share a graph that it made before our ledger existed",
+    "share a graph that MemPalace made before our ledger existed",
     async () => {
       await using palace = createTestPalace();
       {

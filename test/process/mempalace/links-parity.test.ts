@@ -1,6 +1,6 @@
 /**
- * Compares hallways and tunnels after a mine with the real ones. The same projects go to `mempalace mine` of 3.11 and to `palace mine
- * projects`, and its hallways.json and tunnels.json have the same records as ours.
+ * Compares hallways and tunnels after a mine with the real MemPalace's. The same projects go to `mempalace mine` of 3.11 and to
+ * `palace mine projects`. The files hallways.json and tunnels.json of both have the same records.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -94,7 +94,7 @@ test.skipIf(missing !== undefined)(
         writeFileSync(join(place, ".mempalace/known_entities.json"), JSON.stringify(REGISTRY));
       }
       for (const wing of ["first", "sec-ond", "third", "first"]) {
-        // For the second mine some files have changed. It removes links of names that no file mentions now.
+        // For the second mine some files have changed. The mine removes links of names that no file mentions now.
         writeProject(join(home, wing), chooser, wing);
         const mined = await runMempalace("3.11.0", ["--palace", upstream, "mine", join(home, wing)], { home });
         expect(mined.code, mined.output).toBe(0);
@@ -108,7 +108,7 @@ test.skipIf(missing !== undefined)(
       expect(byId(hallways)).toEqual(byId(theirs));
       const theirTunnels = file("tunnels.json") as Link[];
       expect(new Set(theirTunnels.map(({ kind }) => kind))).toEqual(new Set(["topic", "entity"]));
-      // Every mine rewrites their files, but ours only after a change.
+      // Every mine of MemPalace rewrites its files, but our mine only after a change.
       const untouched = (links: Link[]): Link[] => links.map(({ updated_at: _, ...link }) => link);
       expect(byId(untouched(tunnels))).toEqual(byId(untouched(theirTunnels)));
     } finally {

@@ -33,7 +33,7 @@ it.skipIf(missing !== undefined)(
     const event = (from_agent: string, at: number): JsonObject => ({
       ...{ type: "status", stream: "shared", room: "status", from_agent, body: `${from_agent} ${at}` },
     });
-    // Theirs comes first: it makes the file and the copy's name.
+    // MemPalace comes first: it makes the file and the name of the copy.
     await python.call("event_append", event("theirs", 0));
     expect(existsSync(join(palaceDir, "logstream.sqlite3"))).toBe(true);
     const waiting = call(client, "event_wait", { writer: "theirs", correlation_id: "last", timeout_ms: 60_000 });
@@ -55,7 +55,7 @@ it.skipIf(missing !== undefined)(
     expect(events.filter((one) => one.from_agent === "ours")).toHaveLength(EACH);
     expect(new Set(events.map((one) => one.origin_replica)).size).toBe(1);
 
-    // Theirs gets the bytes of our patch unchanged and answers, and the other way round.
+    // MemPalace gets the bytes of our patch unchanged and answers. Our side gets and answers MemPalace's patch in the same way.
     const patch = {
       content: "--- a\n+++ b\n\u00e9 sk-abcdefghijklmnopqrstuvwxyz123456\n",
       from_agent: "ours",

@@ -1,6 +1,6 @@
 /**
- * Tests `mempalace`, upstream's command line through the broker. Specified texts equal the real 3.11's on an equal palace, exit codes are
- * upstream's three, and a verb that we do not have names the command to type instead.
+ * Tests `mempalace`, upstream's command line through the broker. On an equal palace the specified texts equal the texts of the real 3.11.
+ * The exit codes are upstream's three exit codes. A verb that we do not have names the command to type instead.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

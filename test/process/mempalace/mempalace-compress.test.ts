@@ -1,6 +1,6 @@
 /**
  * `mempalace compress` prints the same summaries, figures and totals as both real versions on an equal palace, and stores the same rows
- * where they find them. Deleting a drawer deletes its summary.
+ * where MemPalace finds them. Deleting a drawer deletes its summary.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -143,7 +143,7 @@ test("a summary is deleted with its drawer, and masks secrets", async () => {
   };
   expect(summaries().size).toBe(stored);
   expect([...summaries().values()].join("\n")).not.toContain(secret.slice(0, 20));
-  // Drawers without a source. Only their own deletion can remove the summaries.
+  // Drawers without a source. Only the deletion of these drawers can remove their summaries.
   const [deleted = "", changed = ""] = [ids[3], ids[6]];
   expect([summaries().has(deleted), summaries().has(changed)]).toEqual([true, true]);
   await shim.call("mempalace_delete_drawer", { drawer_id: deleted });

@@ -13,7 +13,7 @@ import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { mempalaceBin, mempalaceEnv, mempalaceMissing } from "../../helpers/python-mempalace.ts";
 
 const VERSION = "3.11.0";
-/** Process id above the greatest that Linux gives. */
+/** Process id that is larger than any that Linux gives. */
 const PID_NEVER = 4_194_305;
 const TIMEOUT_MS = 120_000;
 const missing = await mempalaceMissing(VERSION);
@@ -63,7 +63,7 @@ function diary(file: string): Row[] {
 }
 
 describe.skipIf(missing !== undefined)(`beside MemPalace ${VERSION}`, () => {
-  it("stop gives the same answer, and writes the same diary and the same notes", { timeout: TIMEOUT_MS }, async () => {
+  it("`stop` gives the same answer, and writes the same diary and notes", { timeout: TIMEOUT_MS }, async () => {
     await using palace = createTestPalace();
     await using other = createTestPalace();
     const env = mempalaceEnv(other.home);
@@ -113,17 +113,17 @@ describe.skipIf(missing !== undefined)(`beside MemPalace ${VERSION}`, () => {
   });
 });
 
-test("stop starts the mining of the transcript, and writes its checkpoint once", { timeout: TIMEOUT_MS }, async () => {
+test("`stop` starts mining the transcript, and writes its checkpoint once", { timeout: TIMEOUT_MS }, async () => {
   await using palace = createTestPalace();
   const state = beginHome(palace);
   const transcript = writeTranscript(palace.home, 20);
-  // A hook was killed after it made its slot and before it wrote its pid there.
+  // A hook was killed after it had made its slot file and before it wrote its pid there.
   const args = ["convos", transcript, "--wing", "my_app"].join("\0");
   const slot = join(state, `mine_pids/mine_${createHash("sha256").update(args).digest("hex").slice(0, 16)}.pid`);
   mkdirSync(dirname(slot), { recursive: true });
   writeFileSync(slot, "");
   utimesSync(slot, new Date(0), new Date(0));
-  // Old sessions left a count and a slot each, which the hook removes. A running mine's slot and other files must stay.
+  // Old sessions left a file with a count and a slot file each. The hook removes both. A running mine's slot file and other files stay.
   const old = [
     ["long-ago_last_save", "1"],
     ["mine_pids/mine_0123456789abcdef.pid", `${PID_NEVER} 1`],

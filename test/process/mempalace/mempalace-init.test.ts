@@ -171,7 +171,7 @@ for root in json.load(sys.stdin):
 json.dump(out, sys.stdout)`;
 
 it.skipIf(missing !== undefined)(
-  "finds the same entities as the real one, with the same signals",
+  "finds the same entities as the real MemPalace, with the same signals",
   { timeout: 900_000 },
   () => {
     const home = mkdtempSync(join(tmpdir(), "init-"));
@@ -248,7 +248,7 @@ it.skipIf(missing !== undefined)("writes the same files and prints the same text
         object
       > | null;
       const config = JSON.parse(read(join(home, ".mempalace/config.json")) ?? "null") as Record<string, unknown>;
-      // They list folders in the file system's order, and we sort them by name. Their output also has their question.
+      // MemPalace lists folders in the file system's order, and we sort them by name. MemPalace's output also has its question.
       const lines = output.replace("  Mine this directory now? [Y/n] ", "").split("\n").sort();
       return {
         ...{ code, lines, entities: read(join(root, "entities.json")), known: read(known) },

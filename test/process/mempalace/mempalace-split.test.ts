@@ -114,7 +114,7 @@ test("the next run finishes a run that was killed at any point", async () => {
   await using palace = createTestPalace();
   const { chats, whole, names } = pair(palace);
   const [first = "", second = ""] = names;
-  // One session is written, the next is half written, and the original of another run has both of its names.
+  // One session is written, the next session is half written, and the original of another run exists under both of its names.
   writeFileSync(join(chats, `${first}.txt`), session("the very first question"));
   writeFileSync(join(chats, ".split-4194300.tmp"), "Claude Co");
   linkSync(join(chats, "two.txt"), join(chats, "two.mega_backup"));

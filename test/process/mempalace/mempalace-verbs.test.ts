@@ -1,6 +1,6 @@
 /**
- * Tests the rows of palace.md 9. Every verb and flag of the real 3.11 is accepted and works, or says why not, with the same exit code. The
- * output is compared where both programs accept the same call.
+ * Tests the rows of palace.md 9. Every verb and flag of the real 3.11 is accepted and works, or the output says why not, with the same
+ * exit code. The output is compared where both programs accept the same call.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ async function mineTwo(palace: TestPalace): Promise<string[]> {
 }
 
 it.skipIf(missing !== undefined)(
-  "sync of several folders and hallways print the same as the real one",
+  "sync of several folders and hallways print the same as the real MemPalace",
   { timeout: 900_000 },
   async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
@@ -82,7 +82,7 @@ test("sync prunes several folders at once, hallways --rebuild makes them again, 
 });
 
 it.skipIf(missing !== undefined)(
-  "wrong usage and verbs without a question have the same exit codes as the real one",
+  "wrong usage and verbs without a question have the same exit codes as the real MemPalace",
   { timeout: 900_000 },
   async () => {
     await using palace = createTestPalace();

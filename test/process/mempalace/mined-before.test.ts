@@ -1,6 +1,6 @@
 /**
  * A broker adopts a palace that the real MemPalace mined. Our miners then leave the drawers of unchanged files and their dates unchanged.
- * They file only changed files again, or with --force all files.
+ * They file only changed files again, or all files with --force.
  */
 import { appendFileSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -63,7 +63,7 @@ async function mine(palace: TestPalace, args: string[]): Promise<Record<string, 
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
-/** Returns the closets except those of the file `but`. */
+/** Returns the closets except the closets of the file `but`. */
 function closetsOf({ config }: TestPalace, but: string): unknown[] {
   const ledger = new Database(config.paths.ledgerFile, { readonly: true });
   const rows = ledger
@@ -106,7 +106,7 @@ for (const version of MEMPALACE_VERSIONS) {
         expect(theirs.size).toBeGreaterThan(0);
         const [name = "", ...options] = mining.ours;
         const count = Object.keys(mining.files).length;
-        // The mine starts the broker, so it has to wait for the adoption.
+        // The mine starts the broker, so the mine has to wait for the adoption.
         const first = await mine(palace, [name, root, ...options]);
         expect(first).toMatchObject({ files: count, filed: 0, unchanged: count, drawers: 0 });
         expect(ourRows(palace)).toEqual(theirs);

@@ -1,5 +1,5 @@
 /**
- * Compares our projects miner with the real one: `mempalace mine` of either version and `palace mine projects` get the same project. With
+ * Compares our projects miner with MemPalace's: `mempalace mine` of either version and `palace mine projects` get the same project. With
  * 3.11 every drawer has the same id, text and metadata. With 3.3.6, whose ids and metadata differ, the same files become the same drawers
  * in the same rooms and halls, with the same lines, dates and names.
  */

@@ -1,4 +1,4 @@
-/** The disk answers the tests' questions to the real Chroma. No question sees state that an earlier one opened. */
+/** The real Chroma answers each question of a test from the disk. No question uses state that an earlier question opened. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ describe.skipIf((await mempalaceMissing(VERSION)) !== undefined)("a question to 
       database.exec("UPDATE embedding_metadata SET string_value = 'ours' WHERE string_value = 'text number 1 of many'");
       database.close();
       expect((await dumpChroma(VERSION, home, palace)).get("drawer_1")?.text).toBe("ours");
-      // Another palace in the same place.
+      // Puts another palace in the same place.
       rmSync(palace, { recursive: true });
       await fillChroma(VERSION, home, palace, { rows: 12, syncThreshold: 1_000 });
       expect((await dumpChroma(VERSION, home, palace)).size).toBe(before.size + 2);
@@ -43,9 +43,9 @@ describe.skipIf((await mempalaceMissing(VERSION)) !== undefined)("a question to 
     }
   });
 
-  it("runs beside another one, in a process without MemPalace's modules, other threads or input", async () => {
+  it("runs beside another question, in a process without MemPalace's modules, other threads or input", async () => {
     const home = mkdtempSync(join(tmpdir(), "palace-"));
-    // Each process waits until the other one has started.
+    // Each process waits until the other process has started.
     const meet = `
 import os, sys, time
 open(sys.argv[1], "w").close()

@@ -1,8 +1,8 @@
 /**
  * Both versions of the real MemPalace mine a palace of more than 2,000 drawers. Its rows are still in its queue, as a mine leaves them. Our
- * broker adopts and writes it through kills. Both versions find it whole and change it by a mine and by their tools, and our broker adopts
- * it again. torn-index.test.ts damages its index; adopt-python.test.ts adopts 5,000 rows. Each machine mines the palace once
- * (python-chroma.ts).
+ * broker adopts and writes the palace through kills. Both versions find the palace whole and change it by a mine and by their tools, and
+ * our broker adopts it again. torn-index.test.ts damages an index; adopt-python.test.ts adopts 5,000 rows. Each machine mines the palace
+ * once (python-chroma.ts).
  */
 import { once } from "node:events";
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -28,7 +28,7 @@ import { seededRandom } from "../../helpers/random.ts";
 const MINED = { files: 18, paragraphs: 60 };
 const DRAWERS_MIN = 2_000;
 const OURS = 600;
-/** Least number of drawers that a later mine of each version files. */
+/** Minimum number of drawers that a later mine of each version files. */
 const THEIRS_MIN = 100;
 const TIMEOUT_MS = 900_000;
 
@@ -73,7 +73,7 @@ async function dumpCopy(version: MempalaceVersion, { home, config }: TestPalace)
   }
 }
 
-/** Makes a unique word. The tiny model ignores the order of letters, and an index loses more rows that share one vector. */
+/** Makes a unique word. The tiny model ignores the order of letters, and an index loses more rows if several rows have the same vector. */
 function proseOf(seed: number, words: number): string {
   const random = seededRandom(seed);
   const letter = (): string => String.fromCharCode(97 + Math.floor(random() * 26));
@@ -99,7 +99,10 @@ function tailOf(palaceDir: string): number {
   return count ?? 0;
 }
 
-/** Counts our drawers, those that a search for their unique word finds, and those among the ten nearest neighbours of their own vector. */
+/**
+ * Counts our drawers, the drawers that a search for their unique word finds, and the drawers that are among the ten nearest neighbours of
+ * their own vector.
+ */
 const FIND = `
 import chromadb, json, sys
 c = chromadb.PersistentClient(sys.argv[1]).get_collection("mempalace_drawers", embedding_function=None)
@@ -176,7 +179,7 @@ describe.skipIf(missing !== undefined)("a palace of 2,000 mined drawers", () => 
         cpSync(palaceDir, copy, { recursive: true });
         {
           await using theirs = await openMempalace(version, { home: palace.home, palace: copy });
-          // First call, before anything opened the index.
+          // This is the first call, before any process opened the index.
           expect(await theirs.call("status"), version).toMatchObject({ total_drawers: rows.size });
         }
         rmSync(copy, { recursive: true });

@@ -54,7 +54,7 @@ const CASES: readonly [what: string, settings: Settings, isNewOnly?: boolean][] 
   ["none", { chunk_size: null, hall_keywords: { "": ["a"] } }],
 ];
 
-/** `both` are the homes of upstream and of ours. */
+/** `both` are upstream's home and our home. */
 function configure(both: readonly string[], settings: unknown): void {
   for (const home of both) {
     mkdirSync(join(home, ".mempalace"), { recursive: true });
@@ -151,9 +151,9 @@ for (const extract of ["exchange", "general"])
         const home = mkdtempSync(join(tmpdir(), "upstream-"));
         try {
           const root = join(home, "talks");
-          // Drawers of 25 characters are many, so a part of the files is enough.
+          // With 25 characters per drawer there are many drawers, so a part of the files is enough.
           const isTiny = settings.chunk_size === 25;
-          // We read Slack's days in another way: see convos-parity.test.ts.
+          // We read days of Slack differently: see convos-parity.test.ts.
           const files = transcriptFiles(SEED, 1).filter(({ name }) => !name.endsWith("slack.json"));
           for (const { name, text } of isTiny ? files.slice(0, TINY_FILES) : files) put(root, name, text);
           const chooser = chooserOf(SEED);
@@ -211,7 +211,7 @@ for (const [what, settings, env] of [
         for (const place of [home, palace.home])
           writeFileSync(join(place, ".mempalace/known_entities.json"), JSON.stringify({ topics_by_wing: topics }));
         const upstream = join(home, ".mempalace/palace");
-        // The broker's environment has no settings. Those of the mine count.
+        // The broker's environment has no settings. The settings of the mine's environment count.
         await palace.startBroker();
         const chooser = chooserOf(SEED);
         const names = ["Alice", "Bob", "Zed", "ChatStore", "WebFetch", "Yara"];

@@ -45,7 +45,7 @@ test("a clock wrong by 100 days deletes no memory of today through four broker s
   clock.step(100 * DAY_MS);
   for (let start = 1; start <= STARTS; start++) {
     await restart();
-    // This start's ageing is done when it has deleted the memory that really is overdue.
+    // The ageing of this start is done when the broker has deleted the memory that really is overdue.
     await expect.poll(() => count(palace, "Takeaway overdue"), PATIENCE).toBe(0);
     expect(count(palace, "Takeaway of today")).toBe(TODAY);
     if (start < STARTS) await record(agent, "Takeaway overdue", Date.now() + 100 * DAY_MS - 25 * HOUR_MS);

@@ -62,7 +62,7 @@ test("after a compaction the last four exchanges of the conversation are shown o
     await begin(`${nth} question`);
     helped = (await end(`${nth} question`, `${nth} answer`)).id ?? expect.fail();
   }
-  // It is therefore no longer in the collection `working`.
+  // The memory is therefore no longer in the collection `working`.
   for (let times = 0; times < 2; times++) await palace.run("palace", ["outcome", "score", helped, "worked"]);
   expect(await ask(agent, "search_memory", { id: helped })).toContain("[history]");
   await begin("fifth?");
@@ -94,7 +94,7 @@ test("after a compaction the last four exchanges of the conversation are shown o
   const next = await begin("and now?");
   expect(next.context).not.toContain("RECENT");
   expect([...next.scoring.matchAll(/^• \[(\w+)\]/gm)].map(([, one]) => one).sort()).toEqual(idsIn(context).sort());
-  // Context that lost the shown memories, but none of the conversation.
+  // Context that lost the shown memories, but not the conversation.
   expect((await begin("and now?", { isFresh: true })).context).not.toContain("RECENT");
   client.close();
 });

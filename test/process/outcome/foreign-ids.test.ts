@@ -1,5 +1,5 @@
 /**
- * An imported memory whose id does not have Roampal's form gets an id of ours. Its own id never enters a prompt (outcome-memory.md 2.2).
+ * An imported memory whose id does not have Roampal's form gets a new id from us. Its own id never enters a prompt (outcome-memory.md 2.2).
  */
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -27,7 +27,7 @@ async function json(palace: TestPalace, ...args: string[]): Promise<Answer> {
   return JSON.parse(stdout) as Answer;
 }
 
-/** Takes a turn that shows both memories, and one that asks about them. Returns the id under which the hostile memory is shown. */
+/** Makes a turn that shows both memories, and a turn that asks about them. Returns the id under which the hostile memory is shown. */
 async function shownId(client: Client, conversation: string): Promise<string> {
   const first = await client.call("turn.begin", { conversation, prompt: "how do I deploy the lantern service?" });
   await client.call("turn.end", { conversation, user: "how do I deploy it?", assistant: "To the harbour cluster." });
@@ -40,7 +40,7 @@ async function shownId(client: Client, conversation: string): Promise<string> {
   return id;
 }
 
-test("a memory with a foreign id is imported once under an id of ours, and exported with its own id", async () => {
+test("a memory with a foreign id is imported once under a new id, and exported with its own id", async () => {
   await using palace = await palaceWithModel();
   using data = createRoampalData();
   data.file("roampal_history", MEMORIES);
@@ -66,7 +66,7 @@ test("a memory with a foreign id is imported once under an id of ours, and expor
   expect(await json(palace, "outcome", "import", data.dir)).toMatchObject({ added: 0, gone: [HOSTILE] });
 });
 
-test("a foreign id that an older import filed is shown as an id of ours, and the next import recognises it", async () => {
+test("a memory that an older import filed with a foreign id is shown with a new id, and the next import recognises it", async () => {
   await using palace = await palaceWithModel();
   using data = createRoampalData();
   data.file("roampal_history", MEMORIES);

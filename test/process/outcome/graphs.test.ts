@@ -1,4 +1,7 @@
-/** An import takes the graphs of a Roampal data folder with its memories, and an export writes them (outcome-memory.md 8.1, 8.6, 8.7). */
+/**
+ * An import takes the graphs of a Roampal data folder together with the memories, and an export writes the graphs (outcome-memory.md 8.1,
+ * 8.6, 8.7).
+ */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -191,7 +194,7 @@ test("a broker killed before it answers loses no entry, and an export killed bet
   expect(await back(palace)).toEqual({ [KNOWLEDGE_FILE]: { relationships } });
 });
 
-test("a backup carries graphs to another palace", async () => {
+test("a backup brings graphs to another palace", async () => {
   await using palace = createTestPalace();
   await using other = createTestPalace();
   using data = createRoampalData();
@@ -217,7 +220,7 @@ test("an agent's token may not import or export a graph", async () => {
   agent.close();
 });
 
-test("undo removes imported entries and restores updated ones, and a new import brings them again", async () => {
+test("undo removes imported entries and restores updated entries, and a new import adds the removed entries again", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);
@@ -232,7 +235,7 @@ test("undo removes imported entries and restores updated ones, and a new import 
   expect(await back(palace)).toEqual(FILES);
 });
 
-test("forget removes entries that name a forgotten memory or contain its text, also from undo's images and from every file", async () => {
+test("forget removes entries that name a forgotten memory or contain its text, also from before-images and from every file", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);

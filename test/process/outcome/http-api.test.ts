@@ -260,7 +260,7 @@ test("two conversations keep their own state, and a score counts for the convers
   expect([await scored("a"), await scored("b"), await scored("nobody")]).toEqual(
     [true, false, false].map((one) => ({ scored: one })),
   );
-  // A client with its own name and without a conversation scores the exchange that still needs a score.
+  // `mcp_1` names a client and no conversation. Its score is for the exchange that still needs a score.
   const summary = { outcome: "failed", exchange_summary: "b was asked for" };
   expect(await told(ask, "/api/record-outcome", { conversation_id: "mcp_1", ...summary })).toMatchObject({
     summary_stored: true,
@@ -276,7 +276,7 @@ test("two conversations keep their own state, and a score counts for the convers
   expect(await scored("a")).toEqual({ scored: true });
   expect(await context("a")).toMatchObject({ scoring_required: true });
   expect(await scored("a")).toEqual({ scored: false });
-  // Roampal's hooks send this with every turn.
+  // Roampal's hooks send such an end (`lifecycle_only`) with every turn.
   expect(await usesOf(await stop("b", { lifecycle_only: true }))).toBe(0);
   expect(await context("b")).toMatchObject({ scoring_required: true });
 });

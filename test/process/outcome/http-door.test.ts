@@ -1,4 +1,6 @@
-/** Tests the door at Roampal's port: whom it admits, and what happens if another program has the port (outcome-memory.md 4.1, 6.6). */
+/**
+ * Tests the door at Roampal's port: which clients it admits, and what happens if another program has the port (outcome-memory.md 4.1, 6.6).
+ */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { createServer as createTcpServer } from "node:net";
@@ -39,7 +41,7 @@ test("the port serves requests with a token and this machine's name as Host, but
     ["/api/memory/update-content", { doc_id: "x", collection: "working", new_content: "y" }],
   ] as const)
     expect((await post(reader, write, body)).status, write).toBe(403);
-  // Our own clients do not see this door, and it ends with the broker.
+  // Our own clients do not see this door, and the door closes when the broker ends.
   const client = await palace.client();
   expect((await client.call("palace.status", {})).doors).toMatchObject([{ kind: "unix" }]);
   await client.call("broker.stop", {});
@@ -95,7 +97,7 @@ test("the door stays shut until a token exists, and then opens", async () => {
   await told({ at: port, headers: { authorization: `Bearer ${token}` } }, "/api/health");
 });
 
-test("a second palace on the same port reports the first one's broker, and both keep serving", async () => {
+test("a second palace on the same port reports the first palace's broker, and both keep serving", async () => {
   await using first = await withDoors(false);
   await using second = createTestPalace({ env: { MEMPALACE_OUTCOME_PORT: `${first.port}` } });
   await addToken(second, "program");

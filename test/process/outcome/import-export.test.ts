@@ -137,7 +137,7 @@ test("every memory in the folder is imported once, with its outcomes, and the fo
   expect(stateOf(data.dir)).toBe(before);
 });
 
-test("a second import keeps memories scored here, updates those changed only in the folder, and skips those removed here", async () => {
+test("a second import keeps memories scored here, updates memories changed only in the folder, and skips removed memories", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);
@@ -192,7 +192,7 @@ test("an import that is killed half-way is complete after a second run, and leav
 });
 
 test.each(["commit.before-commit:2", "commit.after-sync:2", "acknowledge.before-reply:2"])(
-  "a broker that is killed at %s during an import loses no memory, and files none twice",
+  "a broker that is killed at %s during an import loses no memory, and files no memory twice",
   async (fault) => {
     await using palace = createTestPalace();
     using data = createRoampalData();

@@ -11,12 +11,12 @@ import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { writeTinyModel } from "../../helpers/tiny-model.ts";
 
 const SESSION = "pi/1";
-/** Text in the form of a GitHub token, but not a real one. */
+/** Text in the form of a GitHub token, but not a real token. */
 const TOKEN = `ghp_${"a1B2".repeat(9)}`;
 const KNOWN = "The flaky deployment was fixed by a longer timeout";
 
 type Asked = { url: string; headers: IncomingHttpHeaders; body: { model: string; messages: { content: string }[] } };
-/** Answer to the nth request. A number is an HTTP status. */
+/** Returns the answer to the nth request. A number is an HTTP status. */
 type Reply = (asked: Asked, count: number) => string | number | Promise<string>;
 type Endpoint = AsyncDisposable & { url: string; asked: Asked[] };
 
@@ -125,7 +125,7 @@ test("an exchange that the agent scored is not sent to the model", async () => {
   const score = { outcome: "worked", memory_scores: { [shown]: "partial" }, conversation: SESSION };
   await client.call("outcome.score", score);
   await answer("thanks");
-  // The next turn gets judged. The turn before would have been sent by then.
+  // The next turn is judged. If the turn before were sent at all, it would have been sent by then.
   await say("and why?");
   await answer("and why?");
   await vi.waitFor(() => expect(endpoint.asked).toHaveLength(1), 30_000);
@@ -134,8 +134,8 @@ test("an exchange that the agent scored is not sent to the model", async () => {
 });
 
 test.each([
-  ["a reply that is no judgment", "worked", "No."],
-  ["a status", "worked", 429],
+  ["a reply that is not a judgment", "worked", "No."],
+  ["an HTTP error", "worked", 429],
 ] as const)(
   "after %s the model is asked once more, without the parameters that some models refuse",
   async (_what, outcome, first) => {
@@ -203,7 +203,7 @@ test("the log names an endpoint that fails, and the turn continues without it", 
   await vi.waitFor(() => expect(log()).toContain(`${endpoint.url}: status 500`), 30_000);
   expect(endpoint.asked).toHaveLength(2);
   expect(await outcomesOf(scene, exchange)).toEqual([]);
-  // The agent is then asked about its newest exchange, not about the judged one again.
+  // The agent is then asked about its newest exchange, and not again about the judged exchange.
   expect(await say("and why?")).toContain("thanks");
 });
 

@@ -112,7 +112,7 @@ test("a late turn becomes a memory and does not affect the current turn", async 
   await stop(palace, "late?", "late");
   await palace.startBroker();
   const conversation = CONVERSATION;
-  // This client acts as one of another machine, so it has no spool to deliver.
+  // This client acts like a client on another machine, so it has no spool to deliver.
   const client = await connectClient({ config: palace.config, agent: AGENT, start: "never" });
   await client.call("turn.begin", { conversation, prompt: "new?" });
   await client.call("turn.end", { conversation, user: "new?", assistant: "new" });
@@ -198,7 +198,7 @@ test("a slow broker stores a spooled turn once and leaves the spool empty", asyn
   expect(await kept(palace)).toHaveLength(1);
 });
 
-test("a memory shown for one question is not asked about with the answer to a later question whose beginning the broker missed", async () => {
+test("if the broker missed the beginning of a later turn, the scoring of that turn does not ask about a memory shown for an earlier question", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await clientOf(palace);

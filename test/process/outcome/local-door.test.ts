@@ -104,7 +104,7 @@ test("bytes pass unchanged through the process at the port", async () => {
 test("a client reads why its request is too large, and not only that the connection was reset", async () => {
   await using palace = await withDoors(false, LOCAL);
   const large = Buffer.alloc(24 * 1024 * 1024, 0x20);
-  // An answer that is lost only now and then is lost in one of these.
+  // With this many tries, an answer that is only sometimes lost is lost at least once.
   for (let round = 0; round < 10; round++) {
     const both = [1, 2].map(() => send({ at: palace.port }, "/api/memory-bank/add", large));
     expect((await Promise.all(both)).map(({ status }) => status)).toEqual([413, 413]);
@@ -119,7 +119,7 @@ test("`palace outcome door` opens the port for the owner's programs until --off 
   expect(await door()).toMatchObject({ code: 0, stdout: expect.stringContaining("palace outcome door --local") });
   expect(await palace.run("palace", ["config", "set", "outcome-port", `${port}`])).toMatchObject({ code: 0 });
   expect(await door("--local")).toMatchObject({ code: 0, stdout: expect.stringContaining(`:${port} is open`) });
-  // The next broker opens it as well.
+  // The next broker opens the port, too.
   expect(await palace.run("palace", ["restart"])).toMatchObject({ code: 0 });
   await opened(palace, port);
   expect(await told({ at: port }, "/api/stats")).toMatchObject({ initialized: true });

@@ -19,11 +19,11 @@ async function ask(agent: StdioMcp, name: string, args: Record<string, unknown>)
 const score = (agent: StdioMcp, id: string, outcome: string): Promise<string> =>
   ask(agent, "score_memories", { outcome, memory_scores: { [id]: outcome } });
 
-/** Returns the last word of each memory in an answer, in its order. The tests' memories differ only in that word. */
+/** Returns the last word of each memory in an answer, in the answer's order. The tests' memories differ only in that word. */
 const wordsIn = (text: string): string[] =>
   [...text.matchAll(/\[id:[^\]]+\] .*?(\w+)$/gm)].map(([, word]) => word ?? "");
 
-test("a useful drawer ranks before an equal one, a misleading one after it, and the search explains why", async () => {
+test("a useful drawer ranks before an equal drawer, a misleading drawer ranks after it, and the search explains why", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using agent = await palace.shim();
@@ -64,7 +64,7 @@ test("a fact without a score keeps its rank, and a misleading fact ranks lower",
   expect((await search())?.score).toBeLessThan(before?.score ?? 0);
 });
 
-test("a memory that states an ended fact ranks after a valid one, and `outcome why` shows the ended fact", async () => {
+test("a memory that states an ended fact ranks after a memory with a valid fact, and `outcome why` shows the ended fact", async () => {
   await using palace = createTestPalace();
   await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) });
   await using agent = await palace.shim();

@@ -27,7 +27,7 @@ async function ask(agent: StdioMcp, name: string, args: Asked, key?: string): Pr
   return `${result.isError === true ? "! " : ""}${result.content[0].text}`;
 }
 
-/** Returns the ids in an answer, in its order. */
+/** Returns the ids in an answer, in the answer's order. */
 const idsIn = (text: string): string[] => [...text.matchAll(/\[id:([^\]]+)\]/g)].map(([, id]) => id ?? "");
 
 async function keep(agent: StdioMcp, takeaway: string): Promise<string> {
@@ -272,7 +272,7 @@ test("a memory forgotten under any of its ids leaves no trace, and no undo bring
   expect(bytesOf(palace)).not.toMatch(/SECRET(?:ONE|TWO|THREE)/);
 });
 
-test("an undo never leaves a memory twice: it has its former state, or the state that another agent left", async () => {
+test("after an undo each memory exists once: in its former state, or in the state that another agent left", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const agentOf = (name: string) => palace.shim({ ...OUTCOME, MEMPALACE_AGENT_NAME: name });
@@ -315,7 +315,7 @@ test("a call that names a memory twice scores it once, and a plain drawer in the
   expect(await other.call("mempalace_get_drawer", { drawer_id: drawer })).toMatchObject({ room: "working" });
 });
 
-test("a search with a filter finds the matching memory, however many others are more similar", async () => {
+test("a search with a filter finds the matching memory, however many other memories are more similar", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using agent = await palace.shim(OUTCOME);

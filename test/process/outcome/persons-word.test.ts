@@ -59,7 +59,7 @@ test("a person's score replaces the agents' scores, never lowers a score it agre
   client.close();
 });
 
-test("the command reports a deletion, and the printed command reverts that write alone", async () => {
+test("the command reports a deletion, and the printed command reverts only this write", async () => {
   await using palace = createTestPalace();
   const { client, run, keep, scored, why } = await opened(palace);
   const [bad, other] = [await keep("Restart the router at noon"), await keep("Tea is in the second drawer")];

@@ -65,7 +65,7 @@ test("a profile never searches, shows, scores, counts or deletes another profile
   await using palace = await withDoors();
   const settings = join(palace.home, ".config/roampal");
   mkdirSync(settings, { recursive: true });
-  // Roampal gives the last two the same folder.
+  // Roampal gives the last two profiles the same folder.
   const names = ["default", "work", "My home", "my-home"] as const;
   writeFileSync(
     join(settings, "profiles.json"),
@@ -97,7 +97,7 @@ test("a profile never searches, shows, scores, counts or deletes another profile
   const [mine, theirs] = [made.get("default")!, made.get("work")!];
   expect(new Set([...made.values()].flatMap((one) => Object.values(one))).size, "no id is given twice").toBe(12);
 
-  // Only work's turn is asked about, so only work's scores are accepted.
+  // The broker asks only about the turn of the profile `work`, so it accepts only scores of that profile.
   const asked = await told(as("work"), "/api/hooks/get-context", { conversation_id: "c1", query: "It works now" });
   expect(asked).toMatchObject({
     scoring_required: true,
@@ -172,7 +172,7 @@ test("a profile never searches, shows, scores, counts or deletes another profile
   expect(await told(keyed("work"), "/api/memory-bank/add", once)).toMatchObject({ doc_id: kept });
   expect((await post(keyed("my-home"), "/api/memory-bank/add", once)).status).toBe(422);
 
-  // Each profile has its own book with that title.
+  // Each profile has its own book with the same title.
   expect(await told(as("work"), "/api/remove-book", { title: TITLE })).toMatchObject({ removed: 1 });
   expect(await told(as("work"), "/api/books")).toMatchObject({ books: [] });
   for (const name of ["default", "My home", "my-home"])

@@ -1,6 +1,6 @@
 /**
- * Tests repeated questions. A memory that solved one is shown as a known solution when somebody asks it again, also in other words
- * (outcome-memory.md 8).
+ * Tests repeated questions. A memory that solved a question is shown as a known solution when the question is asked again, also in
+ * other words (outcome-memory.md 8).
  */
 import { expect, test } from "vitest";
 import type { MemoryFields } from "../../../src/protocol/outcome.ts";
@@ -9,7 +9,7 @@ import { clientOf, palaceWithModel } from "../../helpers/outcome-agent.ts";
 const ASKED = "Why does the zeppelin pipeline time out?";
 const AGAIN = "Does the zeppelin pipeline time out?";
 
-test("a memory found useful for a question three times is a known solution, a partly useful one is not", async () => {
+test("a memory found useful for a question three times is a known solution, a partly useful memory is not", async () => {
   await using palace = await palaceWithModel();
   const client = await clientOf(palace, "ada");
   const { id: good } = await client.call("outcome.record", {

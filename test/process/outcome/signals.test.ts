@@ -26,7 +26,7 @@ const saidOf = ({ outcomes }: MemoryTold): unknown[] =>
 
 type Scene = { palace: TestPalace; agent: StdioMcp; client: Client; shown: string };
 
-/** Makes a turn that was shown one memory and has no answer yet. */
+/** Makes a turn for which one memory was shown and which has no answer yet. */
 async function begun(): Promise<Scene & AsyncDisposable> {
   const palace = createTestPalace();
   await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) });
@@ -184,7 +184,7 @@ test("signals of a turn whose beginning was missed count neither for it nor for 
   expect(saidOf(await why(client, id ?? ""))).toEqual([]);
 });
 
-test("a turn that another agent than the conversation's own ends stores its exchange, but its signals do not count", async () => {
+test("a turn that another agent ends in the conversation stores its exchange, but its signals do not count", async () => {
   await using scene = await begun();
   const { palace, client, shown } = scene;
   const exchange = await answer(client);
@@ -216,7 +216,7 @@ test("signals alone never delete or promote a memory, however many there are", a
   expect((await palace.run("palace", ["outcome", "why", shown])).stdout).toMatch(/^uses\s+none$/m);
 });
 
-test("the end of a turn that is sent again after a kill counts once", async () => {
+test("the end of a turn counts once if it is sent again after a kill", async () => {
   await using scene = await begun();
   const { palace, client, shown } = scene;
   const said = { conversation: CONVERSATION, user: QUESTION, assistant: "So." };
@@ -282,7 +282,7 @@ test("the hook of the extension and the plugin sends their signals, and stores t
   expect(saidOf(await why(client, shown))).toEqual([["failed", "command-failed", 0.25]]);
 });
 
-test("undo reverts a signal and its effect, and forget leaves no row of it", async () => {
+test("undo reverts a signal and its effect, and forget leaves no row of the signal", async () => {
   await using scene = await begun();
   const { palace, client, agent, shown } = scene;
   const before = await why(client, shown);

@@ -1,6 +1,6 @@
 /**
- * Tests the loop of outcome memory: a memory is shown, the agent answers, and the next user message judges both (outcome-memory.md 4.4,
- * 4.5, 4.9).
+ * Tests the loop of outcome memory: a memory is shown, the agent answers, and the next user message judges the memory and the answer
+ * (outcome-memory.md 4.4, 4.5, 4.9).
  */
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
@@ -40,7 +40,7 @@ test("a shown memory and its exchange gain a use when the agent scores the answe
   );
   expect(second.scoring).toContain(`score_memories(outcome="…", memory_scores={ "${shown}": "___" })`);
   expect(second.plainScoring).not.toContain("<");
-  // The agent has already seen that memory, and its own words are in the scoring text.
+  // The agent has already seen that memory, and the agent's own words are in the text that asks for scores.
   expect(second.context).toBe("");
   await ask(agent, "score_memories", { outcome: "worked", memory_scores: { [shown]: "worked" } });
   expect(await ask(agent, "search_memory", { id: exchange })).toContain("[working] (now, s:0.7, w:0.21, 1 uses, [Y])");
@@ -72,7 +72,7 @@ test("only a completed answer is judged, once and in its conversation", async ()
   expect(await say("a")).toBe(true);
   for (let times = 0; times < 2; times++) await ask(agent, "score_memories", { outcome: "worked", memory_scores: {} });
   expect(await usesOf(second)).toBe("1");
-  // Two conversations wait for a score, so it is unclear which one is meant.
+  // Two conversations wait for a score, so it is unclear which conversation is meant.
   const [third, other] = [await answer("a"), await answer("b")];
   expect([await say("a"), await say("b")]).toEqual([true, false]);
   await answer("b");
@@ -315,7 +315,7 @@ test("secrets are masked before texts are cut, and the text for a prompt stays s
   client.close();
 });
 
-test("a memory is shown again in a fresh context, and an answer after `withinMs` shows no memory", async () => {
+test("a memory is shown again after the agent lost its context; a turn that is answered later than `withinMs` shows none", async () => {
   await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
@@ -329,7 +329,7 @@ test("a memory is shown again in a fresh context, and an answer after `withinMs`
   client.close();
 });
 
-test("an answer that grows without a new prompt stays one exchange, and a different answer makes a new one", async () => {
+test("an answer that grows without a new prompt stays one exchange, and a different answer makes a new exchange", async () => {
   await using palace = await palaceWithModel();
   const client = await clientOf(palace);
   const conversation = "d";

@@ -1,4 +1,6 @@
-/** Tests a cross-encoder in its folder through a real broker: it orders the hits, and doctor and explain report it. */
+/**
+ * Tests a cross-encoder that is in its folder, through a real broker: the cross-encoder orders the hits, and doctor and explain report it.
+ */
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +24,7 @@ async function ready(client: Client): Promise<unknown> {
   return (await client.call("palace.status", {})).search.reranker;
 }
 
-test("a cross-encoder orders the hits, and a missing or broken one leaves their order unchanged", async () => {
+test("a cross-encoder orders the hits, and a missing or broken cross-encoder leaves their order unchanged", async () => {
   await using palace = createTestPalace();
   const model = writeTinyModel(join(palace.home, "model"));
   const orders: string[][] = [];

@@ -32,7 +32,7 @@ test.skipIf(!hasTerminal)(
     expect(passage.length).toBeGreaterThan(1);
     expect(passage.filter((line) => line.length > 70)).toEqual([]);
     expect(passage.flatMap((line) => line.trim().split(" ")).filter((word) => !words.has(word))).toEqual([]);
-    // In a pipe a hit is one line with all of its text.
+    // In a pipe a hit is one line with the drawer's whole text.
     const { stdout } = await palace.run("palace", ["search", "roll back a server", "--limit", "1"]);
     expect(stdout.split("\t").slice(0, 4)).toEqual(["1", "w", expect.any(String), "guide/deploy.md"]);
     expect(stdout.trimEnd().split("\n")).toHaveLength(1);

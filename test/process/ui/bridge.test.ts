@@ -1,4 +1,4 @@
-/** The page over an SSH bridge: `palace ui` on one machine shows the memory of another one. */
+/** The page over an SSH bridge: `palace ui` on one machine shows the memory of another machine. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { pair } from "../../helpers/bridge-pair.ts";
 import { openBrowser } from "../../helpers/browser.ts";
 
-test("over a bridge the page is passed on, with the bridge's role, until the command ends", async () => {
+test("the page is served over a bridge, with the bridge's role, until the command ends", async () => {
   await using all = await pair();
   expect((await all.setup()).code).toBe(0);
   await all.host.run("palace", ["add", "a note of the host"]);

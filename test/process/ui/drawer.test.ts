@@ -32,7 +32,7 @@ async function filled(...more: string[]): Promise<TestPalace & { ids: string[] }
 const press = (page: SeenPage, name: string): Promise<void> =>
   page.getByRole("dialog").getByRole("button", { name, exact: true }).click();
 
-test("a search has the hits of its command, in their order, with marked words and the reason", async () => {
+test("a search shows the same hits in the same order as `palace search`, with marked words and the reason", async () => {
   await using palace = await filled("Nothing here is about ships.", "The shop is closed on Sundays.");
   const page = await openPage(browser, palace);
   await page.getByRole("link", { name: "Search" }).click();
@@ -73,7 +73,7 @@ test("a hit shows its file, and links to the statement that replaces it", async 
   expect(page.complaints).toEqual([]);
 });
 
-test("an owner edits, moves, deletes and takes back by clicks, and the ledger has it", async () => {
+test("an owner edits, moves, deletes and undoes by clicks, and the ledger has each change", async () => {
   await using palace = await filled();
   const [id = ""] = palace.ids;
   const page = await openPage(browser, palace);
@@ -112,7 +112,7 @@ test("an owner edits, moves, deletes and takes back by clicks, and the ledger ha
   expect(page.complaints).toEqual([]);
 });
 
-test("erasing for good says what else holds the text, and erases this drawer alone", async () => {
+test("erasing for good says which other places contain the text, and erases only this drawer", async () => {
   await using palace = await filled("Copied: The spare key hangs behind the door. Keep it there.");
   const [, id = "", copy = ""] = palace.ids;
   const page = await openPage(browser, palace);
@@ -126,7 +126,7 @@ test("erasing for good says what else holds the text, and erases this drawer alo
   expect(page.complaints).toEqual([]);
 });
 
-test("the history takes back one write of another client, after a preview", async () => {
+test("the history undoes one write of another client, after a preview", async () => {
   await using palace = await filled();
   const page = await openPage(browser, palace);
   await visit(page, "#/history", "History");
@@ -141,7 +141,7 @@ test("the history takes back one write of another client, after a preview", asyn
   expect(page.complaints).toEqual([]);
 });
 
-test("a hostile note stays text, a secret is masked, and an edit keeps it", async () => {
+test("a hostile note stays text, a secret is masked, and an edit keeps the secret", async () => {
   await using palace = await filled(HOSTILE, `the token of the bot is ${SECRET}`);
   const [, , hostile = "", secret = ""] = palace.ids;
   const page = await openPage(browser, palace);
@@ -166,7 +166,7 @@ test("a hostile note stays text, a secret is masked, and an edit keeps it", asyn
   expect(page.complaints).toEqual([]);
 });
 
-test("the longest note is shown in part first, and whole when asked", async () => {
+test("the longest note is first shown in part, and whole after a click", async () => {
   await using palace = await filled();
   const client = await palace.client();
   const content = "a long line of the log\n".repeat(DRAWER_SIZE_MAX / 23);
@@ -182,7 +182,7 @@ test("the longest note is shown in part first, and whole when asked", async () =
   expect(page.complaints).toEqual([]);
 });
 
-test("an agent's page adds and does not change, a reader's page only shows", async () => {
+test("a page with the role agent can add but not change, and a page with the role reader only shows", async () => {
   await using palace = await filled();
   const [id = ""] = palace.ids;
   const page = await openPage(browser, palace, { role: "agent" });
@@ -201,7 +201,7 @@ test("an agent's page adds and does not change, a reader's page only shows", asy
   expect([...page.complaints, ...reader.complaints]).toEqual([]);
 });
 
-test("the owner's word on a memory replaces an agent's, by a click, and is taken back by another", async () => {
+test("the owner's score of a memory replaces an agent's score by a click, and another click undoes it", async () => {
   await using palace = await filled();
   const client = await palace.client();
   await client.callTool("record_response" as never, { key_takeaway: "The boiler wants two bar" } as never);

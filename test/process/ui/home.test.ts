@@ -1,4 +1,4 @@
-/** The page of `palace ui`: who gets in, what is served, and whether its numbers are those of the commands. */
+/** The page of `palace ui`: who may open it, which files are served, and whether its numbers are the numbers of the commands. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -40,7 +40,7 @@ async function number(page: SeenPage, name: string): Promise<number> {
   return Number(/[\d,]+/.exec(text)?.[0].replaceAll(",", "") ?? NaN);
 }
 
-test("each number of the first view is the one that its command prints, and stays so while others write", async () => {
+test("each number of the first view is the number that its command prints, also while others write", async () => {
   await using palace = await filled();
   const page = await openPage(browser, palace);
   const same = async (): Promise<void> => {
@@ -72,7 +72,7 @@ test("each number of the first view is the one that its command prints, and stay
 test("a view shows new drawers while others write and answers are slow", async () => {
   await using palace = await filled();
   const page = await openPage(browser, palace);
-  // Slower than the interval at which the view loads again.
+  // Delay of an answer, ms. It is longer than the interval at which the view loads again.
   await page.route("**/ui/rpc", async (route) => {
     await delay(3_000);
     await route.continue();
@@ -98,7 +98,7 @@ test("a view shows new drawers while others write and answers are slow", async (
   await page.unrouteAll({ behavior: "ignoreErrors" });
 });
 
-test("a link opens the page once, and nobody reads the memory without one", async () => {
+test("a link opens the page once, and nobody reads the memory without a link", async () => {
   await using palace = await filled();
   const url = await linkTo(palace);
   const { origin, hash } = new URL(url);
@@ -121,7 +121,7 @@ test("a link opens the page once, and nobody reads the memory without one", asyn
   expect((await ask("/ui/session", { method: "POST", body, headers: foreign })).status).toBe(403);
 });
 
-test("a name that was rebound to this machine is refused", async () => {
+test("a request with a host name that was rebound to this machine is refused", async () => {
   await using palace = await filled();
   const { port } = new URL(await linkTo(palace));
   const { request } = await import("node:http");
@@ -133,7 +133,7 @@ test("a name that was rebound to this machine is refused", async () => {
   expect(status).toBe(421);
 });
 
-test("a reader's page is told who may do more", async () => {
+test("a page with the role reader can read, and its other calls are refused", async () => {
   await using palace = await filled();
   const { origin, hash } = new URL(await linkTo(palace, "reader"));
   const headers = { "content-type": "application/json" };
@@ -152,7 +152,7 @@ test("a reader's page is told who may do more", async () => {
   expect(await call("tools/call", note)).toMatchObject({ error: { data: { code: "BROKER_DENIED" } } });
 });
 
-test("an admin's token opens a page of an agent, which writes no files on this machine", async () => {
+test("an admin's token opens a page with the role agent, which writes no files on this machine", async () => {
   const port = await freePort();
   await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
   await palace.startBroker();

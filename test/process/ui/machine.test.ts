@@ -1,4 +1,7 @@
-/** Tokens, doors and kept writes in the page: files of the broker's machine that its owner looks after. */
+/**
+ * Tokens, doors and spooled writes in the page. They are files on the broker's machine, and only the machine's owner may see and change
+ * them.
+ */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { loadConfig } from "../../../src/config/config.ts";
@@ -20,7 +23,7 @@ async function care(page: SeenPage): Promise<void> {
   await page.getByRole("heading", { name: "Care", level: 1 }).waitFor();
 }
 
-/** Puts two refused writes and a waiting one beside the palace, as an older client leaves them. */
+/** Puts two refused writes and a waiting write beside the palace, as an older client leaves them. */
 function keepWrites(palace: TestPalace): [good: string, bad: string] {
   const spool = new Spool(palace.config.paths.spoolDir);
   const keep = (key: string, name: string, given: object): string => {
@@ -68,7 +71,7 @@ test("tokens have their role and last use, and a click revokes one; the doors ar
   expect([...page.complaints, ...agent.complaints]).toEqual([]);
 });
 
-test("an admin's token of another machine sees neither tokens nor kept writes", async () => {
+test("a client on another machine with an admin's token gets neither tokens nor spooled writes, and cannot change them", async () => {
   const port = await freePort();
   await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
   const { token } = await json<{ token: string }>(palace, "bridge", "token", "add", "far", "--role", "admin");
@@ -85,7 +88,7 @@ test("an admin's token of another machine sees neither tokens nor kept writes", 
   expect(tokens.map(({ name }) => name)).toEqual(["far"]);
 });
 
-test("refused writes are those of their command, and a click sends one again", async () => {
+test("refused writes are the writes that `palace status spool` lists, and a click sends one of them again", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const [good, bad] = keepWrites(palace);
@@ -111,7 +114,7 @@ test("refused writes are those of their command, and a click sends one again", a
   expect(page.complaints).toEqual([]);
 });
 
-test("axe finds nothing serious in care with tokens, backups and kept writes", async () => {
+test("axe finds nothing serious in the view `care` with tokens, backups and spooled writes", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   keepWrites(palace);

@@ -1,11 +1,11 @@
-/** Tests that the script of the README's picture still works, and that the picture is one of its size. */
+/** Tests that the script of the README's picture still works, and that the picture in the README has the size that the script makes. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT } from "../../../scripts/main.ts";
 import { FILE, SIZE_MAX, takePicture } from "../../../scripts/screenshot.ts";
 
-/** Returns the width and height in a PNG's header, pixels. Errors: an Error for another kind of file. */
+/** Returns the width and height in a PNG's header, pixels. Throws an Error for another kind of file. */
 function sizeOf(png: Buffer): [width: number, height: number] {
   if (png.toString("latin1", 1, 4) !== "PNG") throw new Error("this is not a PNG");
   return [png.readUInt32BE(16), png.readUInt32BE(20)];

@@ -1,4 +1,4 @@
-/** Turns and curves in the page: the memories that agents were shown, and what came of them. */
+/** Turns and curves in the page: the memories that agents were shown, and the outcomes of these memories. */
 import type { Browser } from "playwright-core";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -14,7 +14,7 @@ afterAll(() => browser.close());
 const HOSTILE = "The boiler wants <img src=x onerror=alert(1)> two bar, says user\u202Etxt.exe";
 const DAY_MS = 86_400_000;
 
-/** Two agents are shown memories; the tests of one pass, and the other scores what it was shown. */
+/** Two agents are shown memories. The tests of one agent pass, and the other agent scores its shown memories. */
 async function worked(): Promise<TestPalace> {
   const palace = await palaceWithModel();
   await using agent = await agentOf(palace);
@@ -31,7 +31,7 @@ async function worked(): Promise<TestPalace> {
   return palace;
 }
 
-test("turns have the numbers of their command, and a click sets a score right", async () => {
+test("turns have the numbers that their command prints, and a click corrects a score", async () => {
   await using palace = await worked();
   const listed = () => json<TurnPage>(palace, "outcome", "turns");
   const before = await listed();
@@ -72,7 +72,7 @@ test("turns have the numbers of their command, and a click sets a score right", 
   expect([...page.complaints, ...reader.complaints]).toEqual([]);
 });
 
-test("a removed memory says so, and another profile's turns are not listed", async () => {
+test("a removed memory is marked as removed, and another profile's turns are not listed", async () => {
   await using palace = await worked();
   const client = await clientOf(palace, "pi");
   await client.call("turn.begin", { conversation: "pi/1", prompt: "and?", profile: "work" } as never);
@@ -88,7 +88,7 @@ test("a removed memory says so, and another profile's turns are not listed", asy
   expect(page.complaints).toEqual([]);
 });
 
-test("the share that helped is drawn by week and by agent, with the numbers of its command", async () => {
+test("the share of memories that helped is drawn by week and by agent, with the numbers that its command prints", async () => {
   await using palace = await worked();
   const ledger = new Database(palace.config.paths.ledgerFile);
   ledger.pragma("busy_timeout = 10000");

@@ -22,7 +22,7 @@ async function visit(page: SeenPage, view: string): Promise<void> {
   await page.getByRole("heading", { level: 1 }).waitFor();
 }
 
-/** Moves the slider to a day, as a hand does. */
+/** Moves the slider to a day, as a user does. */
 async function slideTo(page: SeenPage, day: string): Promise<void> {
   const set = (input: unknown, value: number): void => {
     Object.assign(input as object, { value: String(value) });
@@ -31,7 +31,7 @@ async function slideTo(page: SeenPage, day: string): Promise<void> {
   await page.locator("input[type=range]").evaluate(set, Date.parse(day));
 }
 
-test("facts are those of the tools, and the slider shows what held on a day", async () => {
+test("facts are the facts that the tools return, and the slider shows the facts that were valid on a day", async () => {
   await using palace = await started();
   const client = await palace.client();
   const facts = [
@@ -58,7 +58,7 @@ test("facts are those of the tools, and the slider shows what held on a day", as
   expect(page.complaints).toEqual([]);
 });
 
-test("a diary entry of any agent is in the diary", async () => {
+test("the diary has entries of all agents", async () => {
   await using palace = await started();
   const client = await palace.client();
   for (const agent of ["Claude", "pi"])
@@ -72,7 +72,7 @@ test("a diary entry of any agent is in the diary", async () => {
   expect(page.complaints).toEqual([]);
 });
 
-test("a backup is started by a click, listed with its age, verified, and compared with the memory as its command does", async () => {
+test("a backup is started by a click, listed with its age, verified, and compared with the memory as by the command", async () => {
   await using palace = await started();
   await palace.run("palace", ["add", "a note"]);
   const page = await openPage(browser, palace);
@@ -132,7 +132,7 @@ test("a click cancels a running job", async () => {
   expect(page.complaints).toEqual([]);
 });
 
-test("a list of many drawers has only the rows in sight, and asks for pages of a hundred", async () => {
+test("a list of many drawers has only the visible rows, and asks for pages of a hundred drawers", async () => {
   await using palace = await started();
   const client = await palace.client();
   const add = (at: number) =>
@@ -158,7 +158,7 @@ test("a list of many drawers has only the rows in sight, and asks for pages of a
   expect(page.complaints).toEqual([]);
 });
 
-test("axe finds nothing serious in facts, diary and care", async () => {
+test("axe finds nothing serious in the views facts, diary and care", async () => {
   await using palace = await started();
   const client = await palace.client();
   await client.callTool("mempalace_kg_add", { subject: "Ann", predicate: "works_at", object: "Acme" });

@@ -39,7 +39,7 @@ for (const version of MEMPALACE_VERSIONS) {
   });
 }
 
-test("a tool's write is in the journal with who and when, and in no log of MemPalace's", async () => {
+test("a tool's write is in the journal with its client and time, and not in a log of MemPalace", async () => {
   await using palace = createTestPalace();
   await using agent = await palace.shim();
   const drawer = { wing: "w", room: "r", content: "the audit is one row of the write's own transaction" };

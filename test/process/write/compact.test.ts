@@ -6,7 +6,7 @@ import { openForWriting } from "../../../src/memory/ledger/open.ts";
 import { createTestPalace, exitOf } from "../../helpers/palace.ts";
 
 const DRAWERS = 40;
-/** Several times the size of the drawers, because new drawers use free pages first. */
+/** Size of the free space, bytes. It is several times the size of the drawers, because new drawers use free pages first. */
 const FREE_BYTES = 20 * 1024 * 1024;
 
 /** Makes a ledger as older versions did, with free pages that only a full rewrite returns to the disk. */

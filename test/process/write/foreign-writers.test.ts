@@ -1,6 +1,7 @@
 /**
  * A real MemPalace that our lock cannot reach, under another HOME or at another mount point, writes the same palace as our driver, itself
- * or through a real Chroma server. The broker finds it by the palace's own row numbers, doctor names it, and our drawers stay.
+ * or through a real Chroma server. The broker notices the MemPalace by the palace's own row numbers, doctor names it, and our drawers
+ * stay.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,7 +28,7 @@ const OURS = 30;
 const FOUND_MAX_MS = 60_000;
 /** Time limit. The foreign Chroma and the palace's own may wait for each other for ever. */
 const FOREIGN_MAX_MS = 40_000;
-/** The pause between two comparisons of a palace is nine times as long as one takes, and a busy machine takes long. */
+/** The pause between two comparisons of a palace is nine times as long as a comparison, and on a busy machine a comparison takes long. */
 const SETTLED_MAX_MS = 400_000;
 
 let otherHome: string;
@@ -45,7 +46,7 @@ type ChromaScene = Scene & { chroma: PythonChroma };
 
 /** Chroma on a palace folder, a broker that writes it, and OURS drawers in both. */
 async function setChromaScene(version: MempalaceVersion): Promise<ChromaScene> {
-  // The stack also ends what was started if a later step fails, the broker before its Chroma.
+  // If a later step fails, the stack still ends the started processes, the broker before its Chroma.
   await using begun = new AsyncDisposableStack();
   const palace = createTestPalace();
   const { palaceDir } = palace.config.paths;
@@ -63,7 +64,7 @@ async function setFilesScene(): Promise<Scene> {
   return await fill(palace, env, begun);
 }
 
-/** Starts the broker and files OURS. The scene's end also ends them. */
+/** Starts the broker and files the drawers OURS. The end of the scene also ends the broker. */
 async function fill(palace: TestPalace, env: Record<string, string>, begun: AsyncDisposableStack): Promise<Scene> {
   await palace.startBroker(env);
   await file(palace, env, 0, OURS);
@@ -130,15 +131,15 @@ for (const version of MEMPALACE_VERSIONS) {
       const check = await doctor(scene);
       expect(check).toMatchObject({ state: "warn", detail: expect.stringContaining("another mount point") as string });
       expect(check?.detail).toContain(`${written.length} rows of others were adopted`);
-      // All our drawers and all theirs are on both sides.
+      // All drawers of ours and of MemPalace are on both sides.
       await expect.poll(async () => (await status(palace)).driver.lag, { timeout: FOUND_MAX_MS }).toBe(0);
       expect(ledgerIds(scene)).toHaveLength(OURS + written.length);
       expect(ledgerIds(scene)).toEqual(expect.arrayContaining(written));
       expect(palaceIds(scene)).toEqual(ledgerIds(scene));
     };
 
-    // Our driver decides how a writer is noticed, and its version how it writes. Each has one scene. The third pair, 3.11.0 beside a
-    // Chroma, is the storm below.
+    // Our driver decides how a foreign writer is noticed, and the writer's version decides how it writes. Each driver and each
+    // version has one scene. The third pair, 3.11.0 beside a Chroma, is the storm below.
     const driver = version === "3.3.6" ? "chroma" : "files";
     it(`of another HOME and at another mount point, beside the driver ${driver}, is reported, its rows are adopted, and our drawers that it deleted are sent again`, async () => {
       await using scene = await (driver === "chroma" ? setChromaScene(version) : setFilesScene());
@@ -211,7 +212,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
       );
       await miners;
       for (const agent of agents) await agent.close();
-      // Every drawer of ours is in the public palace as well, and every row of theirs in the memory.
+      // Every drawer of ours is also in the public palace, and every row of MemPalace is in the memory.
       const wings = (): { ours: number; others: number } => ({
         ours: idsIn(palace.config.paths.ledgerFile, "SELECT id FROM drawer WHERE wing = 'ours'").length,
         others: idsIn(palace.config.paths.ledgerFile, "SELECT id FROM drawer WHERE wing <> 'ours'").length,
@@ -234,7 +235,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
           throw new Error(`not adopted: ${JSON.stringify({ adoption, strays, driver })}`, { cause });
         });
       expect(wings().others).toBeGreaterThanOrEqual(10);
-      // It is reported after a second comparison has confirmed it.
+      // The broker reports the foreign writer after a second comparison has confirmed it.
       await expect
         .poll(async () => (await status(palace)).strays, { timeout: SETTLED_MAX_MS })
         .toMatchObject({ state: "found", rows: 0 });
@@ -245,7 +246,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
 
 /** Number of drawers beyond Chroma's sync threshold of 1,000, so that an index on disk can be torn. */
 const INDEXED = 1_150;
-/** Two of the first thousand records are not in the index: a deletion and the record that it deleted. */
+/** Two of the first thousand records are not in the index: a deletion and the deleted record. */
 const INDEXED_MIN = 998;
 const OLD = "3.3.6";
 

@@ -1,4 +1,4 @@
-/** Kills the broker at every step of `palace forget`. The command still ends, it runs once, and no byte of the text is left. */
+/** Kills the broker at every step of `palace forget`. The command still ends, its work is done once, and no byte of the text is left. */
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
@@ -29,7 +29,7 @@ it(
   TIMEOUT,
   async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
-    // The model's folder is in the home, which is only known here.
+    // The model's folder is in the home, whose path is known only at this point.
     const env = { MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`) };
     Object.assign(palace.env, env);
     const kept = ["nothing to hide", "nor here"];
@@ -42,7 +42,7 @@ it(
       const done = await palace.run("palace", ["forget", "--match", SECRET, "--yes", "--json"]);
       expect([point, (await died)[1]]).toEqual([point, "SIGKILL"]);
       expect(JSON.parse(done.stdout), point).toMatchObject({ drawers: 3, facts: 1, left: [] });
-      // Either the command saw the end, or the next broker finishes by itself.
+      // Either the command saw the end of its work, or the next broker finishes the work by itself.
       const next = await palace.client();
       for (let pending = 1; pending > 0;) ({ pending } = await next.call("memory.erasure", { waitMs: 5_000 }));
       next.close();

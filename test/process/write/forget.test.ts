@@ -1,6 +1,6 @@
 /**
- * Tests that a forgotten text is gone everywhere. The tests file a unique text through a real broker in every possible way, forget it
- * through the command line, and search every byte under the home, with the broker running and stopped.
+ * Tests that a forgotten text is gone everywhere. The tests file a unique text through a real broker in every possible way and forget
+ * it through the command line. Then they search every byte under the home, with the broker running and stopped.
  */
 import { once } from "node:events";
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
@@ -77,7 +77,7 @@ for (const driver of ["none", "files"] as const) {
 
       const look = await forget(palace, "--match", SECRET, "--dry-run");
       const preview = JSON.parse(look.stdout) as { total: number; facts: number; links: number };
-      // One drawer alone, two of three slices and the third, a diary entry, a chunk of a document.
+      // The text is in a single drawer, in two of three slices and in the third slice, in a diary entry, and in a chunk of a document.
       expect(preview).toMatchObject({ facts: 1, links: 1 });
       expect(preview.total).toBeGreaterThanOrEqual(5);
       expect(look.stdout).not.toContain(SECRET);
@@ -110,7 +110,7 @@ for (const driver of ["none", "files"] as const) {
       broker.kill("SIGTERM");
       await ended;
       expect(filesHolding(palace.home, SECRET)).toEqual([]);
-      // The next broker opens the palace as the last one left it.
+      // The next broker opens the palace as the last broker left it.
       await palace.startBroker(env);
       await settled(palace);
       expect(filesHolding(palace.home, SECRET)).toEqual([]);
@@ -119,7 +119,7 @@ for (const driver of ["none", "files"] as const) {
 }
 
 describe("forgetting", () => {
-  it("by ids and by source removes only those drawers, with every earlier state of them", async () => {
+  it("by ids and by source removes only the given drawers and all their earlier states", async () => {
     const { palace, env } = scene("files");
     await using _owned = palace;
     await palace.startBroker(env);
@@ -135,7 +135,7 @@ describe("forgetting", () => {
     await settled(palace);
     const done = await forget(palace, id, "drawer_that_is_none", "--yes");
     expect(JSON.parse(done.stdout)).toMatchObject({ drawers: 1, missing: ["drawer_that_is_none"], pending: 0 });
-    // The drawer of the source stays whole: its word has one more letter.
+    // The drawer of the source stays whole, because its word has one more letter than the forgotten word.
     expect(filesHolding(palace.home, `first ${SECRET}`)).toEqual([]);
     expect(filesHolding(palace.home, "second state of it")).toEqual([]);
     expect(filesHolding(palace.home, `${SECRET}b`).length).toBeGreaterThan(0);

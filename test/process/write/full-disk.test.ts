@@ -47,7 +47,7 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     const client = await palace.client();
     const acknowledged: string[] = [];
     let failure: unknown;
-    // The ballast plays another program's files that filled the disk.
+    // The ballast simulates another program's files that filled the disk.
     const ballast = join(palace.config.paths.home, "ballast");
     writeFileSync(ballast, Buffer.alloc(1024 * 1024));
     for (let index = 0; index < 2000 && failure === undefined; index++) {
@@ -183,11 +183,11 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     expect(await shim.call("mempalace_list_drawers", {})).toMatchObject({ total: 1 });
   });
 
-  it("under the spool is a typed error; earlier writes stay, and are delivered with later ones when there is space", async () => {
+  it("under the spool is a typed error; earlier writes stay, and are delivered with later writes when there is space", async () => {
     await using palace = createTestPalace();
     await palace.run("palace", ["stop"]);
     const { stateDir } = palace.config.paths;
-    // The mark of the stop is there too.
+    // The folder also contains the stop mark.
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=256k", "tmpfs", stateDir]);
     try {
       await palace.run("palace", ["stop"]);
@@ -205,7 +205,7 @@ describe.skipIf(why !== undefined)("a full disk", () => {
         waiting: { length: kept },
         refused: [],
       });
-      // The log is on the full disk as well: a broker starts and works without one.
+      // The log is also on the full disk. A broker starts and works without a log.
       expect((await palace.run("palace", ["start"])).code).toBe(0);
       expect(JSON.parse((await palace.run("palace", ["spool", "replay", "--json"])).stdout)).toMatchObject({
         waiting: 0,

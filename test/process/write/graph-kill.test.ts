@@ -13,14 +13,14 @@ const FAULTS = [
   ...["commit.after-apply:6", "commit.before-commit:5", "commit.after-sync:5"],
   ...["graph.after-send:3", "graph.after-done:3"],
 ];
-/** Least number of writes. The test keeps writing until a broker has died. */
+/** Minimum number of writes. The test keeps writing until a broker has died. */
 const FACTS_PER_FAULT = 6;
 
 test("facts and tunnels survive a kill at every step, each once, and are in upstream's files", async () => {
   await using palace = createTestPalace();
   const made = { facts: 0, ended: 0, tunnels: 0 };
   for (const fault of FAULTS) {
-    // Every broker that this shim starts dies at that place.
+    // Every broker that this shim starts dies at that step.
     const shim = await palace.shim({ MEMPALACE_FAULT: fault });
     const pids = new Set<number | undefined>();
     for (let index = 0; index < FACTS_PER_FAULT || pids.size < 2; index++) {
@@ -46,7 +46,7 @@ test("facts and tunnels survive a kill at every step, each once, and are in upst
   expect(await shim.call("mempalace_kg_stats", {})).toMatchObject({ triples: made.facts, expired_facts: made.ended });
   const tunnels = (await shim.call("mempalace_list_tunnels", {})) as unknown as { updated_at?: string }[];
   expect(tunnels).toHaveLength(made.tunnels);
-  // A second creation would add a time.
+  // If a tunnel were created twice, it would have `updated_at`.
   expect(tunnels.filter(({ updated_at }) => updated_at !== undefined)).toEqual([]);
   await expect.poll(() => graphDifferences(palace.config.paths), { timeout: 20_000 }).toEqual([]);
   await shim.close();

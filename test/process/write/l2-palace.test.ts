@@ -1,6 +1,6 @@
 /**
- * A palace of an old MemPalace has an index that measures by l2 instead of the cosine. Our search uses its vectors with the cosine, so it
- * is right at once. `repair-status` reports the l2 index, and a repair gives MemPalace a cosine index.
+ * A palace of an old MemPalace has an index that measures by l2 instead of the cosine. Our search uses the palace's vectors with the
+ * cosine, so the results are right at once. `repair-status` reports the l2 index, and a repair gives MemPalace a cosine index.
  */
 import { expect, it } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
@@ -36,7 +36,7 @@ it.skipIf(missing !== undefined)(
       results: { text: string; distance: number }[];
     };
     expect(results[0]?.text).toBe("bread is baked on mondays");
-    // The distance is a cosine distance, whatever measure their index uses.
+    // The distance is a cosine distance, whatever measure MemPalace's index uses.
     expect(results[0]?.distance).toBeGreaterThanOrEqual(0);
     expect(results[0]?.distance).toBeLessThanOrEqual(2);
 

@@ -1,6 +1,6 @@
 /**
- * A MemPalace 3.11 that wrote keeps its lease on the palace until it ends. Meanwhile this memory reads its changes, including deletions,
- * and does not send it what our agents file. After it has ended both sides are equal.
+ * A MemPalace 3.11 that wrote keeps its lease on the palace until it ends. Meanwhile our memory reads MemPalace's changes, including
+ * deletions, and does not send our agents' drawers to the palace. After it has ended both sides are equal.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";
@@ -44,7 +44,7 @@ it.skipIf(missing !== undefined)(
     const texts = (): string[] => [...ledgerRows(palace).values()].map(({ text }) => text).sort();
     await expect.poll(texts, { timeout: SEEN_MAX_MS }).toEqual(["later", "ours", "stays", "was changed"]);
 
-    // Deleted between our last look and its end.
+    // This drawer was deleted between our last comparison and the end of MemPalace.
     expect(await theirs.call("delete_drawer", { drawer_id: later })).toMatchObject({ success: true });
     await theirs[Symbol.asyncDispose]();
     await expect.poll(texts, { timeout: SEEN_MAX_MS }).toEqual(["ours", "stays", "was changed"]);

@@ -66,7 +66,7 @@ test("a wait ends with the event it waits for, whoever appends it, and does not 
   const [waiting, other] = [await palace.client(), await palace.client()];
   const first = await call(other, "event_append", REQUEST);
   const cursor = { since_event_id: first.event.id, timeout_ms: 60_000 };
-  // This peer opens all the waits that it may have. Other peers' calls continue.
+  // This peer opens as many waits as it may have. Other peers' calls continue.
   const waits = Array.from({ length: 60 }, (_, at) =>
     call(waiting, "event_wait", { ...cursor, correlation_id: at < 30 ? "ours" : "theirs" }),
   );
@@ -78,7 +78,7 @@ test("a wait ends with the event it waits for, whoever appends it, and does not 
   await call(other, "event_append", { ...REQUEST, correlation_id: "ours" });
   for (const answer of await Promise.all(waits.slice(0, 30)))
     expect(answer).toMatchObject({ timed_out: false, events: [{ correlation_id: "ours" }] });
-  // A MemPalace of the same machine writes to the file, not to us.
+  // A MemPalace on the same machine writes to the file directly, and not through the broker.
   const database = new Database(logFile(palace));
   database
     .prepare(
@@ -139,7 +139,7 @@ const STEPS = [
 ];
 
 test.each(STEPS)(
-  "a broker killed at log.%s leaves the write whole or not at all, and it is done once",
+  "a broker killed at log.%s leaves the write whole or not at all, and the write is done once",
   async (step) => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker({ MEMPALACE_FAULT: `log.${step}` });

@@ -1,6 +1,6 @@
 /**
- * Project files that are too long for one message become the drawers that MemPalace makes of them. If the miner or the broker is killed
- * while they are sent, the palace has the old document or the new one, whole and once.
+ * Project files that are too long for one message become the drawers that MemPalace makes from them. If the miner or the broker is
+ * killed while a file is sent, the palace has the old or the new document, whole and once.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -25,10 +25,10 @@ const NAME = "big.txt";
 
 const lines = (about: string, length: number): string =>
   `${about} says the broker writes it down for everybody\n`.repeat(Math.ceil(length / 50));
-/** Mostly blank: as many parts as any text of that length, and a tenth of the drawers. */
+/** Text that is mostly blank. It has as many parts as any text of that length, but only a tenth of the drawers. */
 const sparse = (about: string, length: number): string =>
   (lines(about, 800) + " ".repeat(8_000)).repeat(Math.ceil(length / 8_800));
-/** Few parts, with three bytes a character, so that the kill at each of them is quick. */
+/** Text with three bytes per character. It has few parts, so that a kill at each part is quick. */
 const WIDE_LINE = "日本語の長い文書。\n";
 const WIDEST_LINE = "𠀋𠀌𠀍𠀎𠀏🦊𠀐𠀑。\n";
 const wide = (about: string): string => `${about} ${(WIDE_LINE.repeat(80) + "\u3000".repeat(8_000)).repeat(205)}`;
@@ -49,7 +49,7 @@ function read<T>(palace: TestPalace, sql: string): T[] {
   return rows;
 }
 const partsOf = (palace: TestPalace): number => read(palace, "SELECT 1 FROM source_part").length;
-/** Returns texts, counts and closets of the source, without times and without ids (an id contains the path). */
+/** Returns the texts, counts and closets of a source, without times and without ids (an id contains the path). */
 const content = (palace: TestPalace): unknown => ({
   texts: read(palace, "SELECT text, json_extract(metadata, '$.chunk_index') FROM drawer ORDER BY 2, 1"),
   places: read(palace, "SELECT drawers FROM place"),
@@ -96,8 +96,8 @@ test.skipIf(missing !== undefined)(
     try {
       const chooser = chooserOf(Number(process.env["FUZZ_SEED"] ?? 1));
       let text = "# Plan of Alice\n\nAlice and Bob decided to keep it. Bob agreed.\n";
-      // Most characters have four bytes. Drawers are cut by characters, MemPalace files each of them slowly, and its cutting takes the
-      // square of their number.
+      // Most characters have four bytes. Drawers are cut by characters. MemPalace files each drawer slowly, and the time of its
+      // cutting grows with the square of their number.
       for (let bytes = 0; bytes <= SOURCE_CALL_MAX_BYTES;) {
         const more = `${prose(chooser, 24)}${chooser.pick(["\n", "\n\n", "\r\n"])}${WIDEST_LINE.repeat(600)}`;
         text += more;
@@ -130,7 +130,7 @@ test.skipIf(missing !== undefined)(
   },
 );
 
-/** Kill points and the number of the write. Writes 1 and 2 are the parts, write 3 files them. */
+/** Kill points and the number of the write. Writes 1 and 2 send the parts, write 3 files them. */
 const BLOWS = [
   ["admit.before-queue", 1],
   ["commit.after-apply", 2],
@@ -146,7 +146,7 @@ const WIDE = wide("the new one");
 let calm: Promise<unknown[]> | undefined;
 
 test.each(BLOWS)(
-  "the broker is killed at %s of write %i: the run continues, and the new document is there once",
+  "the broker is killed at %s of write %i: the run continues, and the new document exists once",
   { timeout: 300_000 },
   async (point, nth) => {
     expect(Buffer.byteLength(WIDE)).toBeGreaterThan(SOURCE_CALL_MAX_BYTES);
@@ -170,7 +170,7 @@ test.each(BLOWS)(
   },
 );
 
-test("the miner is killed after each part: the old document stays, and the next run files the new one", async () => {
+test("the miner is killed after each part: the old document stays, and the next run files the new document", async () => {
   const long = sparse("the new one", 6 * MEBIBYTE);
   const [before, expected] = await undisturbed(OLD, long);
   await using palace = createTestPalace();
@@ -204,12 +204,12 @@ test("the miner is killed after each part: the old document stays, and the next 
   expect(between).toBeGreaterThan(1);
 }, 300_000);
 
-/** Kills the broker. The next client starts another one. */
+/** Kills the broker. The next client starts another broker. */
 function killBroker(palace: TestPalace): void {
   process.kill(readBrokerFile(palace.config.paths.brokerFile)?.pid ?? 0, "SIGKILL");
 }
 
-test("while a document arrives in parts, the old one is found and counted, and no part of the new one is", async () => {
+test("while a document arrives in parts, only the old document is found and counted", async () => {
   await using palace = createTestPalace();
   put(rootOf(palace), lines("the zebra", 4_000), 0);
   expect(await mine(palace)).toMatchObject({ code: 0 });
@@ -245,7 +245,7 @@ test("miners that send the same file at the same time leave it whole and once", 
 test("a miner reports that a broker without `source.part` is too old", async () => {
   await using palace = createTestPalace();
   const client = await palace.client();
-  // Stands in for an older broker: a real broker answers a method that it does not have.
+  // Acts as an older broker: a real broker answers a method that it does not have.
   const older: Pick<Client, "call"> = {
     call: (method, ...rest) =>
       client.call(method === "source.part" ? ("source.unheard" as typeof method) : method, ...rest),

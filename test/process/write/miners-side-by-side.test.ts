@@ -28,9 +28,12 @@ const FILES = 12;
 const DRAWERS_A_FILE = 48;
 /** Time limit. Two MemPalaces that wait for each other do so for ever. */
 const MINE_MAX_MS = 90_000;
-/** Longest time of both mines. A MemPalace that is refused again and again succeeds once the other is done. */
+/** Maximum time of both mines. A MemPalace that is refused again and again succeeds when the other MemPalace is done. */
 const MINES_MAX_MS = 200_000;
-/** Number of tries. If one refused the other until it was done, they did not mine side by side and try again. */
+/**
+ * Maximum number of tries. If one MemPalace refused the other until it was done, the two did not mine side by side, and the test tries
+ * again.
+ */
 const ROUNDS_MAX = 3;
 const SETTLED_MAX_MS = 180_000;
 
@@ -72,7 +75,7 @@ function palaceIds(palace: TestPalace): Set<string> {
 
 type Range = { from: number; to: number };
 
-/** Returns the first and the last number that Chroma gave a wing's rows. It counts all writes of a palace, whoever makes them. */
+/** Returns the first and the last number that Chroma gave to a wing's rows. Chroma numbers all writes of a palace, whoever makes them. */
 function rangeOf(palace: TestPalace, wing: string): Range {
   const database = new Database(join(palace.config.paths.palaceDir, "chroma.sqlite3"), { readonly: true });
   const range = database
@@ -120,7 +123,7 @@ const missing = await installed();
 if (missing !== undefined) console.log(`left out: miners side by side (${missing})`);
 
 describe.skipIf(missing !== undefined)("with the files driver", () => {
-  it("two MemPalaces mine side by side while our agents write: all our drawers stay, theirs are all adopted, and doctor names them", async () => {
+  it("two MemPalaces mine side by side while our agents write: all our drawers stay, all their drawers are adopted, and doctor names the two", async () => {
     await using palace = createTestPalace();
     const otherHome = mkdtempSync(join(tmpdir(), "palace-other-"));
     try {
@@ -164,7 +167,7 @@ describe.skipIf(missing !== undefined)("with the files driver", () => {
         acknowledged.filter((id) => !ours.has(id)),
         "acknowledged and lost",
       ).toEqual([]);
-      // All drawers that each of them mined are in the memory.
+      // The memory has all drawers that each MemPalace mined.
       for (const wing of wings)
         await expect
           .poll(() => drawersOf(palace, wing).length, { timeout: SETTLED_MAX_MS })
@@ -175,7 +178,7 @@ describe.skipIf(missing !== undefined)("with the files driver", () => {
       await expect
         .poll(async () => (await status(palace)).driver, { timeout: SETTLED_MAX_MS })
         .toMatchObject({ lag: 0 });
-      // A look at the palace is older than its answer: rows that came in since are adopted by the next one.
+      // A comparison reads the palace before it reports. The next comparison adopts rows that arrived in between.
       const different = (): { onlyInPalace: string[]; onlyInMemory: string[] } => {
         const filed = new Set(["ours", ...wings].flatMap((wing) => drawersOf(palace, wing)));
         const inPalace = palaceIds(palace);

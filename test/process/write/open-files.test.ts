@@ -1,4 +1,7 @@
-/** The test watches a palace's files and sees a second process that opens one, by any path. Our own brokers never open one twice. */
+/**
+ * The test watches a palace's files and sees if a second process opens one of them, by any path. Two of our own brokers never have the same
+ * file open.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { linkSync, mkdtempSync, rmSync } from "node:fs";

@@ -14,7 +14,7 @@ const note = (index: number, who = "one"): Record<string, string> => ({
   content: `${who} writes ${index}`,
 });
 
-/** Diary entry. One that is delivered twice would be there twice. */
+/** Diary entry. An entry that is delivered twice would exist twice. */
 async function entries(palace: TestPalace, agent: string): Promise<string[]> {
   const client = await palace.client();
   const found = (await client.callTool("mempalace_diary_read", { agent_name: agent, last_n: 100 })) as {
@@ -38,7 +38,7 @@ async function contents(palace: TestPalace): Promise<string[]> {
   return found;
 }
 
-/** Spool files, without those that a killed process left half written. */
+/** Spool files, without the files that a killed process left half written. */
 const files = (palace: TestPalace): string[] =>
   existsSync(palace.config.paths.spoolDir)
     ? readdirSync(palace.config.paths.spoolDir).filter((name) => !name.endsWith(".tmp"))
@@ -98,7 +98,7 @@ test("a spooled drawer's answer has its later id, also for an agent that never s
   expect(diary.message).toContain("ids of what it makes are known then");
   await palace.run("palace", ["start"]);
   await expect.poll(() => files(palace), { timeout: 20_000 }).toEqual([]);
-  // An agent whose shim does not reach the new broker within a second gets an error, and asks again.
+  // If its shim does not reach the new broker within a second, the agent gets an error and asks again.
   for (const [index, { drawer }] of kept.entries())
     await expect
       .poll(() => later.call("mempalace_get_drawer", { drawer_id: ids[index] }).catch(() => undefined), {
@@ -133,7 +133,7 @@ test("the shim without a broker refuses wrong arguments in the broker's words an
   expect(await shim.call("mempalace_add_drawer", note(0))).toMatchObject({ spooled: true });
 });
 
-test("writes for a newer ledger wait and are delivered once the matching version is back", async () => {
+test("writes for a newer ledger wait, and are delivered when the matching version runs again", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["start"]);
   const shim = await palace.shim();
@@ -167,7 +167,7 @@ test("palace status spool shows a refused write and sends it again, with other a
   await using palace = createTestPalace();
   await palace.run("palace", ["start"]);
   await palace.run("palace", ["stop"]);
-  // Today's client checks arguments before it spools a write, so these files stand for an older client's.
+  // Today's client checks arguments before it spools a write, so the test writes these files as an older client did.
   const params = { name: "mempalace_delete_drawer", arguments: { drawer_id: "nowhere" } };
   const line = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
   const { spoolDir } = palace.config.paths;
@@ -267,7 +267,7 @@ test("agents are killed while they spool writes, and brokers while they get them
   await palace.run("palace", ["stop"]);
   const acknowledged = new Set<string>();
   const noted = new Set<string>();
-  /** Rooms by text: where each drawer was moved to. */
+  /** Map from text to the room into which the drawer was moved. */
   const moved = new Map<string, string>();
   for (let round = 0; round < 4; round++) {
     const shim = await palace.shim();

@@ -1,6 +1,6 @@
 /**
  * Whichever part of an index a crash or a disk damages, the palace gets every vector back from the ledger's copy. The real Chroma fails on
- * most damages and crashes on some (measured with 1.5.9: half a header is a SIGSEGV). It reads the palace after our repair.
+ * most damages and crashes on some (measured with 1.5.9: half a header is a SIGSEGV). Chroma reads the palace after our repair.
  * test/unit/mempalace/files/read.test.ts has more damages, without Chroma.
  */
 import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
@@ -24,7 +24,10 @@ const MENDED_MAX_MS = 60_000;
 
 const cut = (file: string): void => truncateSync(file, Math.floor(readFileSync(file).length / 2));
 const empty = (file: string): void => truncateSync(file, 0);
-/** Restores the file of the flush before, as if a kill came after the vectors and before this file, which is written last. */
+/**
+ * Restores this file as it was after the previous flush. Chroma writes the file last, so this simulates a kill between the vectors and the
+ * file.
+ */
 const older = (file: string): void =>
   writeFileSync(file, pickleOf([...labelsOf(readFileSync(file))].slice(0, -OLDER_BY)));
 const TEARS: [name: string, file: string, tear: (file: string) => void][] = [

@@ -1,7 +1,7 @@
 /**
  * `palace import adopt` of a folder that only looks like a palace left a ledger and a broker beside it, waited for ever, or reported an
- * empty palace although its tables were missing. Now it is a typed error that changes no file. An odd but real palace is adopted: one in
- * WAL mode with an unused log, or one beside another database's collections of the same name.
+ * empty palace although its tables were missing. Now this is a typed error, and no file is changed. An odd but real palace is adopted:
+ * one in WAL mode with an unused log, or one beside another database's collections of the same name.
  */
 import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
  * A search answered with the path of our staged copy in the cache folder, so an agent opened or edited the wrong file. In a pipe `palace
- * search` showed only a base name, which is ambiguous for two README.md.
+ * search` showed only a file's base name, which is ambiguous for two files README.md.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -48,7 +48,7 @@ test("search, filters and deletions use the path of the user's file", async () =
 
   const deletion = { source_file: boats, dry_run: false };
   expect(await client.callTool("mempalace_delete_by_source", deletion)).toMatchObject({ success: true, deleted: 1 });
-  // A deleted file only has the path of its copy.
+  // For a deleted file only the path of its copy is known.
   rmSync(first, { recursive: true });
   const left = (await search("heron reeds")).flatMap((hit) => [hit, ...(hit.also_in ?? [])]);
   expect(left.map((hit) => hit.source_path).sort()).toEqual([

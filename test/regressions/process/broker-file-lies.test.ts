@@ -1,6 +1,7 @@
 /**
- * A client trusted an invalid `broker.json`. It dialled a number in place of a socket path, and a door of an unknown kind, as a TCP port.
- * It waited for each of a thousand doors, and for ever for a pipe in place of the file. Found by the fuzzing of broker.json.
+ * A client trusted an invalid `broker.json`. It connected to a TCP port if there was a number in place of a socket path, or a door of an
+ * unknown kind. It waited for each of a thousand doors, and waited for ever if a pipe was in place of the file. Found by the fuzzing of
+ * broker.json.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { once } from "node:events";

@@ -1,6 +1,6 @@
 /**
- * A copy of a memory's folder made while its broker runs contains broker.json as well. Clients of the copy trusted it: they filed into the
- * original and deleted from it, and `palace stop` stopped its broker.
+ * A copy of a memory's folder made while its broker runs contains broker.json as well. Clients of the copy trusted that file: they filed
+ * into the original and deleted from it, and `palace stop` stopped the original's broker.
  */
 import { cpSync, linkSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ test("a copy of a palace in use is a separate memory", { timeout: TIMEOUT_MS }, 
   } finally {
     await palace.run("palace", ["stop"], { env });
   }
-  // A mount point shows the file at another path.
+  // Through a mount point the same file has another path.
   const mounted = join(palace.home, "mounted");
   mkdirSync(mounted);
   linkSync(brokerFile, join(mounted, "broker.json"));

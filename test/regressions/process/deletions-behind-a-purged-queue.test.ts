@@ -14,7 +14,7 @@ import { expectSame, inStep, ledgerRows } from "../../helpers/python-rows.ts";
 const VERSION = "3.11.0";
 const TIMEOUT_MS = 180_000;
 
-/** Deletes drawers, then files so many that the queue is purged. */
+/** Deletes drawers, then files so many new drawers that the queue is purged. */
 const WORK = `
 import chromadb, sys
 from chromadb.utils.embedding_functions import DefaultEmbeddingFunction

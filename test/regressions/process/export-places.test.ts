@@ -1,6 +1,6 @@
 /**
- * An export went through a symbolic link into the memory's own home. A folder in /proc kept a thread of the broker busy for ever, so the
- * thread could not even be ended. A folder with a slash at its end was reported as full.
+ * An export went through a symbolic link into the memory's own home. An export to a folder in /proc kept a thread of the broker busy for
+ * ever, and the thread could not be ended. A folder whose path ended with a slash was reported as full.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";

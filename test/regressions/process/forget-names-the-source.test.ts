@@ -1,6 +1,7 @@
 /**
  * `palace forget` did not name sources that the next mining would file again: originals of staged copies, office documents (their text is
- * compressed), and opencode's database (its newest pages are in its log). It called a repair's kept copy in the palace live.
+ * compressed), and opencode's database (its newest pages are in its log). It did not say that the copy which a repair keeps in the palace
+ * is a backup.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +14,7 @@ const TIMEOUT_MS = 60_000;
 const SECRET = "zq7xk9unforgettable4w2v";
 const TEXT = `The wombat keeps the code ${SECRET} in the second drawer of the desk.`;
 
-/** Returns the paths below the home that `forget` reports as left. */
+/** Returns the paths below the home in which, as `forget` reports, the text is left. */
 async function left(palace: TestPalace, ...selector: string[]): Promise<string[]> {
   const done = await palace.run("palace", ["forget", ...selector, "--yes", "--json"]);
   expect(done, done.stderr).toMatchObject({ code: 0 });
@@ -49,7 +50,7 @@ test("forget names documents, including office documents, by the user's paths", 
 });
 
 test(
-  "forget names opencode's database, and calls the copy that a repair kept a backup",
+  "forget names opencode's database, and names the copy that a repair kept as a backup",
   { timeout: TIMEOUT_MS },
   async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });

@@ -1,6 +1,6 @@
 /**
- * `palace forget --source FILE` did not find the drawers that the docs feeder had filed from FILE, because they have the path of a staged
- * copy. It said "Forgotten: 0 drawer rows". A relative path did not work either.
+ * `palace forget --source FILE` did not find the drawers that the docs feeder had filed from FILE, because these drawers have the path of
+ * a staged copy. It said "Forgotten: 0 drawer rows". A relative path as FILE did not work either.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * docs/how-to/forget.md said that the next mining files a forgotten text again, but a transcript with remaining drawers was "unchanged".
- * This test checks the page's present text for every feeder.
+ * docs/how-to/forget.md said that the next mining files a forgotten text again, but mining skipped a transcript of which some drawers
+ * remained as "unchanged". This test checks the page's present text for every feeder.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Forgetting by an id or by a source left text behind. The journal has a short document whole, without a drawer's id. Drawers of a source
- * that were deleted earlier were still in the journal and in the queue of the public palace.
+ * Forgetting by an id or by a source left text behind. The journal contains the whole text of a short document, without a drawer's id.
+ * Drawers of a source that were deleted earlier were still in the journal and in the queue of the public palace.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * `mempalace-mcp --palace ~/.mempalace/palace`, found in configs, makes MemPalace keep its facts in the palace's folder. We do not read
- * that place, and did not report those facts.
+ * Some configurations have `mempalace-mcp --palace ~/.mempalace/palace`. MemPalace then keeps its facts in the palace's folder. We do
+ * not read facts from there, and did not report them.
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * MemPalace has its graph in ~/.mempalace wherever its palace is. Only `--palace` puts it into the palace's folder. We also used that
- * folder for MEMPALACE_PALACE_PATH: facts were not adopted, and MemPalace did not see ours.
+ * MemPalace has its graph in ~/.mempalace wherever its palace is. Only `--palace` puts the graph into the palace's folder. We also
+ * used that folder for MEMPALACE_PALACE_PATH: facts were not adopted, and MemPalace did not see our facts.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

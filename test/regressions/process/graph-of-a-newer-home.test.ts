@@ -1,6 +1,6 @@
 /**
  * Since 3.10 a new install of MemPalace has its palace in ~/.config/mempalace, but its graph still in ~/.mempalace. We looked for the graph
- * beside the palace: such a user's facts were not adopted, and MemPalace did not see ours.
+ * beside the palace: such a user's facts were not adopted, and MemPalace did not see our facts.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";

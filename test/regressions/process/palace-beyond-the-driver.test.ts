@@ -1,6 +1,6 @@
 /**
- * For a palace file that SQLite reads but the driver cannot use, the watch waited for the driver for ever, status and doctor reported no
- * rows to adopt, and a repair was refused although the ledger had every row.
+ * SQLite can read some palace files that the driver cannot use. With such a file the reconciler waited for the driver for ever, status
+ * and doctor reported no rows to adopt, and a repair was refused although the ledger had every row.
  */
 import { join } from "node:path";
 import Database from "better-sqlite3";

@@ -1,6 +1,6 @@
 /**
- * `--palace ~/.mempalace/palace`, as MemPalace's users type it, opened a second memory inside the first one's public palace. Other clients
- * did not find the drawers in it.
+ * `--palace ~/.mempalace/palace`, as MemPalace's users type it, opened a second memory inside the first memory's public palace. Other
+ * clients did not find the drawers of the second memory.
  */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

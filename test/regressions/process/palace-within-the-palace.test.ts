@@ -1,6 +1,6 @@
 /**
  * With a second memory in the folder of the home's public palace, the home's memory could not be opened any more: its broker was started
- * with that folder's name. A command that starts another one also dropped the --palace option.
+ * with that folder's name. A command that starts another command also dropped the --palace option.
  */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

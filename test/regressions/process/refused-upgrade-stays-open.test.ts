@@ -1,6 +1,7 @@
 /**
- * The broker never read again from the connection of a refused upgrade, so it did not notice its end. Each one used a descriptor for the
- * broker's life, and a client without a token could use up all of a door's. Found by the fuzzing of upgrades.
+ * The broker never read again from the connection of a refused upgrade, so it did not notice when the connection ended. Each such
+ * connection used a descriptor until the broker ended, and a client without a token could use up all descriptors of a door. Found by the
+ * fuzzing of upgrades.
  */
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
@@ -12,7 +13,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 const REFUSED = "GET /elsewhere HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: mcp\r\n\r\n";
 
 test.each([
-  ["says more and ends it", false],
+  ["sends more and then closes it", false],
   ["keeps its side open", true],
 ])(
   "the broker closes a connection after a refused upgrade when the peer %s",

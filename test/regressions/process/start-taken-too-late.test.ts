@@ -1,6 +1,6 @@
 /**
- * A client that looked for a broker just before one was up, and took the start mark just after it was released, started a second broker.
- * The second one ended at the lock, but with twenty clients at once there were two processes for a moment.
+ * A client that looked for a broker just before one was up, and took the start mark just after the mark was released, started a second
+ * broker. The second broker ended because of the lock, but with twenty clients at once there were two processes for a moment.
  */
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";

@@ -1,5 +1,6 @@
 /**
- * An agent of another machine can name any file of the broker's machine as its source. `sync` must not tell it whether that file exists.
+ * An agent of another machine can name any file of the broker's machine as its source. `sync` must not reveal to that agent whether the
+ * file exists.
  */
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +10,7 @@ import { loadConfig } from "../../../src/config/config.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
-/** Both doors of other machines. */
+/** The two doors through which other machines reach the broker. */
 const DOORS = ["TCP", "a bridge's gate"];
 
 test.each(DOORS)(
@@ -23,7 +24,7 @@ test.each(DOORS)(
       writeFileSync(place(folder, "here.md"), "");
     }
     writeFileSync(place("opened", ".gitignore"), "");
-    // Other machines must not learn of these ignore rules, because they would show that a file exists.
+    // Answers to other machines must not depend on these ignore rules, because they would show that a file exists.
     for (const folder of ["closed", "."]) writeFileSync(place(folder, ".gitignore"), "*.md\n");
     symlinkSync(place("closed"), place("opened", "way-out"));
     await palace.startBroker({ MEMPALACE_MINE_ROOTS: `${place("opened")}:${place("bare")}` });
@@ -32,13 +33,13 @@ test.each(DOORS)(
       const sources = [["opened"], ["bare"], ["closed"], ["opened", "way-out"]].flatMap((folders) =>
         ["here.md", "gone.md"].map((name) => place(...folders, name)),
       );
-      // Behind a link ".." is another folder than its spelling says. That folder's files must not be revealed.
+      // After a link, ".." is another folder than the path's spelling says. That folder's files must not be revealed.
       for (const name of ["here.md", "there.md"]) writeFileSync(place(name), "");
       for (const name of ["here.md", "there.md", "gone.md"]) sources.push(`${place("opened", "way-out")}/../${name}`);
       for (const [at, source_file] of [...sources, "/etc/passwd", "/etc/not-there"].entries())
         await client.callTool("mempalace_add_drawer", { wing: "w", room: "r", content: `note ${at}`, source_file });
       const all = await client.callTool("mempalace_sync", {});
-      // `bare` belongs to no project as long as the rules above it are not read.
+      // `bare` belongs to no project as long as `sync` does not read the rules above it.
       expect(all).toMatchObject({ scanned: 13, kept: 1, missing: 1, unresolved: 9, out_of_scope: 2, gitignored: 0 });
       for (const folder of [place("closed"), place("opened", "way-out"), place(".")]) {
         const scoped = await client.callTool("mempalace_sync", { project_dir: folder });

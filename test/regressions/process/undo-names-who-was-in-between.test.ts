@@ -1,4 +1,4 @@
-/** When two agents had changed a drawer in turns, an undo of one agent named that same agent as the last one to change it. */
+/** When two agents had changed a drawer in turns, an undo of one agent named that same agent as the last agent that changed the drawer. */
 import { expect, test } from "vitest";
 import { connectClient } from "../../../src/wire/client/client.ts";
 import { createTestPalace } from "../../helpers/palace.ts";

@@ -1,6 +1,6 @@
 /**
- * Arguments of the wrong type reached code that trusted them. The answer was an untyped "Internal tool error" with a library's message, or
- * missing. Found by the fuzzing of JSON-RPC.
+ * Arguments of the wrong type reached code that trusted them. The agent got an untyped "Internal tool error" with a library's message, or
+ * got no answer. Found by the fuzzing of JSON-RPC.
  */
 import { once } from "node:events";
 import type { Socket } from "node:net";

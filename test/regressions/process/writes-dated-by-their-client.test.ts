@@ -1,6 +1,6 @@
 /**
- * A client may say when it spooled a write. The broker accepts a time as far back as a spool keeps writes, and the log shows it beside the
- * arrival time. It ignores an older time, a future time and an invalid one.
+ * A client may say when it spooled a write. The broker accepts a time as far back as a spool keeps writes, and the log shows this time
+ * beside the arrival time. The broker ignores an older time, a future time and an invalid time.
  */
 import { expect, test } from "vitest";
 import { SPOOL_AGE_MAX_MS } from "../../../src/protocol/limits.ts";

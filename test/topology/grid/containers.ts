@@ -127,11 +127,11 @@ async function volumeFolder(name: string): Promise<string> {
   return (await (await engine()).getVolume(name).inspect()).Mountpoint;
 }
 
-/** Starts the broker as a user of this machine with the palace in that folder would. */
+/** Starts a broker for the palace in that folder, as a user of this machine would. */
 async function startHostBroker(home: string, folder: string): Promise<AsyncDisposable> {
   const env = { PATH: process.env["PATH"], HOME: folder, MEMPALACE_PATH: home, MEMPALACE_OFFLINE: "1" };
   const file = join(ROOT, "dist/bin/mempalace-broker.js");
-  // A broker that drains may take longer than execa would give it.
+  // A broker that finishes its work may take longer than execa would wait.
   const ends = { reject: false, all: true, forceKillAfterDelay: false } as const;
   const child = execa(process.execPath, [file, "--foreground"], { env, extendEnv: false, ...ends });
   await expect

@@ -1,8 +1,8 @@
-/** Copies a palace, so that its files are read on this machine without opening the palace's own. */
+/** Copies a palace, so that a test on this machine can read the copies and does not open the palace's own files. */
 import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
-/** Files that are copied in addition to the ledger, if they exist. */
+/** Files that are copied if they exist. */
 const KEPT_FILES = ["ledger.sqlite3", "knowledge_graph.sqlite3", "tunnels.json"].flatMap((name) =>
   name.endsWith(".sqlite3") ? [name, `${name}-wal`] : [name],
 );

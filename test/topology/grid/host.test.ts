@@ -1,4 +1,4 @@
-/** Runs the grid with agents on the broker's own machine, and with a container for each of the SSH bridge's two ways. */
+/** Runs the grid with agents on the broker's own machine, and with one container for each of the two ways to make an SSH bridge. */
 import { testGrid } from "./grid.ts";
 
 testGrid(["native-only", "mixed-gate", "mixed-streamlocal"]);

@@ -1,5 +1,6 @@
 /**
- * Scenarios of the grid, by the id of their requirement. Each leaves the world whole. The accounts of all writes are kept across scenarios.
+ * Scenarios of the grid, by the id of their requirement. After each scenario the world works as before. The accounts of all writes are kept
+ * across scenarios.
  */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -24,7 +25,10 @@ const SPOOLED_MIN = 12;
 const PAUSE_MS = 20_000;
 const SETTLE_MAX_MS = 90_000;
 const WAIT_MAX_MS = 180_000;
-/** Writes a broker.json of another boot, with a living pid and file times an hour ahead. Socket and lock file are there anyway. */
+/**
+ * Writes a broker.json of another boot, with the pid of a running process and file times an hour ahead. The socket and the lock file exist
+ * anyway.
+ */
 const MAKE_STALE = `
 const home = process.env.MEMPALACE_PATH, file = home + "/broker.json";
 const broker = JSON.parse(fs.readFileSync(file, "utf8"));
@@ -36,7 +40,8 @@ fs.mkdirSync(state, { recursive: true });
 fs.writeFileSync(state + "/" + tag + ".starting", "");
 for (const one of [state + "/" + tag + ".starting", file, home + "/broker.lock"]) fs.utimesSync(one, ahead / 1000, ahead / 1000);`;
 /**
- * The crew continues from one of these scenarios to the next. In any other, its sessions could start a broker, so they are closed first.
+ * The crew continues from one of these scenarios to the next. Before any other scenario the crew's sessions are closed, because they could
+ * start a broker.
  */
 const STORMS = new Set(["storm", "broker-killed", "restarted", "sshd-killed", "network-gone", "paused"]);
 let storms = 0;
@@ -100,7 +105,7 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
     const account = newAccount(`recreated-${++storms}`);
     accounts.push(account);
     await writeMany(agent, account, 50);
-    // Some writes are made without a broker. The spooled ones must outlive the container too.
+    // Some writes are made without a broker. The spooled writes must outlive the container, too.
     const hasOwnBroker = world.name === "container-only-alone";
     await world.stopBroker();
     await writeMany(agent, account, 20, 50);
@@ -204,7 +209,7 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
 };
 
 type Meanwhile = {
-  /** Resolves when this share more of the writes is acknowledged and an agent waits for the answer to another one. */
+  /** Resolves when a further `share` of the writes is acknowledged and an agent waits for the answer to another write. */
   progress(share: number): Promise<void>;
   /** Resolves when SPOOLED_MIN more writes are spooled. */
   spooled(): Promise<void>;
@@ -264,7 +269,7 @@ async function storm(
   await settle(run);
 }
 
-/** Closes the crew's sessions. The next storm begins with new ones. */
+/** Closes the crew's sessions. The next storm begins with new sessions. */
 export async function dismiss({ crew }: Run): Promise<void> {
   await Promise.all(crew.splice(0).map((agent) => agent.close()));
 }

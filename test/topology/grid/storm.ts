@@ -9,12 +9,12 @@ import { appliedTwice } from "../../helpers/journal-rows.ts";
 /** One agent's own account of its writes. Contents are unique. Ids are known only if a broker answered. */
 export type Account = {
   room: string;
-  /** Map from content to its room: the last move's, or else the first. */
+  /** Map from a drawer's content to its room: the room of the last move, or else the first room. */
   present: Map<string, string>;
   deleted: Set<string>;
   /** Objects of the facts that this agent added. */
   facts: Set<string>;
-  /** Its diary entries. An entry that is applied twice is there twice. */
+  /** Its diary entries. An entry that is applied twice exists twice. */
   entries: Set<string>;
   /** Writes that were never answered. Each may exist or not. */
   unknown: Set<string>;
@@ -36,8 +36,8 @@ export function newAccount(room: string): Account {
 }
 
 /**
- * Makes `count` writes. Every eighth moves and every tenth deletes a drawer of its own, and every twelfth adds a fact. Two in eleven are
- * diary entries, which would be there twice if they were applied twice. Ends early if the agent has died.
+ * Makes `count` writes. Every eighth write moves a drawer of this agent, every tenth deletes one, and every twelfth adds a fact. Two in
+ * eleven writes are diary entries, which would exist twice if they were applied twice. Ends early if the agent has died.
  */
 export async function writeMany(agent: StdioMcp, account: Account, count: number, from = 0): Promise<void> {
   const { room, present, deleted, facts, entries, unknown } = account;

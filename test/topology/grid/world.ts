@@ -10,11 +10,11 @@ export const MCP_CONFIG = `{ "mcpServers": { "palace": { "command": "mp-shim" } 
 
 export type World = AsyncDisposable & {
   readonly name: TopologyName;
-  /** Folder of the palace, as a path of this machine. Volumes of the engine are folders here. */
+  /** Folder of the palace, as a path of this machine. Docker's volumes are folders of this machine, too. */
   readonly home: string;
   /** Places where agents run: the host, or containers by number. */
   readonly places: readonly Place[];
-  /** Starts a shim as the configuration at that place does. */
+  /** Starts a shim with the command line of the configuration at that place. */
   agent(place: Place): Promise<StdioMcp>;
   /**
    * Sends SIGKILL. Afterwards the next client starts a broker if clients may, and otherwise the broker's supervisor does. Before that,
@@ -23,7 +23,7 @@ export type World = AsyncDisposable & {
   killBroker(script?: string): Promise<void>;
   /** Counts the brokers that run for this palace. */
   brokers(): Promise<number>;
-  /** Stops the broker as its user would. In some topologies the next client starts a new one. */
+  /** Stops the broker as its user would. In some topologies the next client starts a new broker. */
   stopBroker(): Promise<void>;
   startBroker(): Promise<void>;
   /** Stops the broker and, if there is one, its Chroma, so that no process has the palace open. */
@@ -38,7 +38,9 @@ export type World = AsyncDisposable & {
   sshWithBridgeKey?: (args: readonly string[], ...command: string[]) => Promise<{ exitCode: number; stdout: string }>;
   /** Starts a permanent broker that takes the palace over. Exists only where clients start a broker themselves. */
   startService?: () => Promise<void>;
-  /** Starts such a broker on this machine, through the volume's own folder. Resolves once it has the palace. Disposing of it stops it. */
+  /**
+   * Starts a permanent broker on this machine, through the volume's own folder. Resolves once it has the palace. Disposing of it stops it.
+   */
   startHostService?: () => Promise<AsyncDisposable>;
   /** Faults of the last container. */
   container?: {

@@ -1,4 +1,4 @@
-/** Tests that read the last question and answer from a transcript of Claude Code (outcome-memory.md 6.3). */
+/** Tests how the last question and answer are read from a transcript of Claude Code (outcome-memory.md 6.3). */
 import { expect, test } from "vitest";
 import { GROWTH_MAX, growthOf } from "../../helpers/cpu-time.ts";
 import { lastExchange as read, saidByUser } from "../../../src/agents/claude/exchange.ts";

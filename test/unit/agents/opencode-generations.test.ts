@@ -105,7 +105,7 @@ test("opencode 2: when the agent ends, the plugin stores the turn with its signa
   expect(kept?.input).toMatchObject({ user: "how?", assistant: "I look.\nThere.", cwd: "/projects/ferns" });
   expect(kept?.input).toMatchObject({ signals: expect.arrayContaining(["tests-failed"]) });
   expect((await called("file", 1))[0]?.args).toEqual(["file", "--from", "opencode", "--session", "ses_a"]);
-  // The project sees every session of the service. Nobody prompted this one here.
+  // The project sees every session of the service. Nobody prompted this session in this project.
   host.emit("session.execution.succeeded", { sessionID: "ses_elsewhere" });
   await host.prompt("ses_a", "and this?");
   host.answer("ses_a", [{ type: "text", text: "half" }], "interrupted");
@@ -166,7 +166,7 @@ test("opencode 2: the plugin survives a missing palace command and a refused hoo
 const FIRST_CONTEXT = { options: {}, agent: {}, aisdk: {}, catalog: {}, command: {}, plugin: { add: () => {} } };
 
 test("opencode 1.18.33 accepts the default export, and only the function `server` acts", async () => {
-  // Its 1.x loader wants a record with `server`, a string `id` for a file, and no `tui`.
+  // The loader for 1.x requires a record with `server`, a string `id` for a file, and no `tui`.
   expect(plugin).toMatchObject({ id: expect.stringMatching(/\S/), server: expect.any(Function) });
   expect(plugin).not.toHaveProperty("tui");
   for (const isSetupFirst of [true, false]) {

@@ -1,6 +1,6 @@
 /**
- * Tests that read a command line and its exit code: whether it ran tests, whose exit code it is, what failed, and whether work was
- * reverted.
+ * Tests how a command line and its exit code are read: whether the line ran tests, which command the exit code is from, what
+ * failed, and whether work was reverted.
  */
 import { expect, test } from "vitest";
 import { GROWTH_MAX, growthOf } from "../../helpers/cpu-time.ts";
@@ -75,7 +75,7 @@ const TESTS = [
 test.each(TESTS)("%j runs tests and exits with the exit code of the tests", (line) => {
   expect(toldBy(line, 0)).toEqual({ tests: "passed", hasFailed: false, hasReverted: false });
   expect(toldBy(line, 1)).toEqual({ tests: "failed", hasFailed: false, hasReverted: false });
-  // Not found, killed, timed out: such an exit code says nothing about the tests.
+  // The exit code of a command that was not found, was killed or timed out says nothing about the tests.
   for (const exit of [124, 127, 137]) expect(toldBy(line, exit).tests).toBe("unclear");
 });
 

@@ -330,7 +330,7 @@ test.each([
   ["git push", 1],
   ["cd app && npm run lint", 1],
   ["docker build .", 1],
-  // Programs of the project, which need not be tests.
+  // Programs of the project, which may be something else than tests.
   ["./test.js", 1],
   ["python test.py", 1],
   ["node test.js", 1],
@@ -338,7 +338,7 @@ test.each([
   expect(toldBy(line, exit)).toMatchObject({ tests: undefined, hasFailed: true });
 });
 
-test("reads long lines of any text within half a second", () => {
+test("reads long lines of any text within half a second of processor time", () => {
   for (const part of [
     "-A",
     " -a-B.c_d",

@@ -1,4 +1,4 @@
-/** Tests with files and messages of wrong or invalid JSON. Each is refused with a typed error or counts as empty. */
+/** Tests with files and messages of wrong or invalid JSON. Each of them is refused with a typed error or counts as empty. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

@@ -161,10 +161,10 @@ test("a pattern longer than any path matches no path", () => {
     }
 });
 
-// Ten times the file must take ten times the work, not a hundred times. The allowance is for a busy machine.
+// Ten times the file must take ten times the work, not a hundred times. The limit is higher because the machine may be busy.
 test.each([
-  ["brackets that nothing closes", (n: number) => "[".repeat(n)],
-  ["class names that nothing closes", (n: number) => "[[:".repeat(n)],
+  ["unclosed brackets", (n: number) => "[".repeat(n)],
+  ["unclosed class names", (n: number) => "[[:".repeat(n)],
   ["class names in a class", (n: number) => `[${"[:".repeat(n)}]`],
   ["backslashes before spaces", (n: number) => `a${"\\ ".repeat(n)}`],
   ["names", (n: number) => "a/".repeat(n)],

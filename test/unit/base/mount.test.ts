@@ -1,4 +1,4 @@
-/** Finds the mount that contains a folder, in tables of real machines. */
+/** Tests which mount contains a folder, with mount tables of real machines. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { hasCoherentLocks, mountOf, parseMountInfo } from "../../../src/base/mou
 
 const line = (point: string, type: string): string => `36 35 98:0 / ${point} rw,noatime shared:1 - ${type} source rw`;
 
-test("a path belongs to its longest mount point, and to the later of two equal ones", () => {
+test("a path belongs to its longest mount point, and to the later of two equal mount points", () => {
   const folder = mkdtempSync(join(tmpdir(), "mount-"));
   try {
     mkdirSync(join(folder, "a b/c"), { recursive: true });

@@ -80,7 +80,7 @@ test("a project is named after origin, or else after its first remote", () => {
   }
 });
 
-test("a submodule has a name of its own", () => {
+test("a submodule has its own name", () => {
   const inner = makeRepository("rope");
   const outer = makeRepository("ship");
   git(outer, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", inner, "parts/rope-part");

@@ -1,4 +1,4 @@
-/** After its start a broker deletes expired memories in a write of its own. */
+/** After its start a broker deletes expired memories in a separate write. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

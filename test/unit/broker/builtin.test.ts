@@ -28,7 +28,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Starts the engine. The promise resolves with the error that ends the broker. */
+/** Starts the engine. The returned promise resolves with the error that ends the broker. */
 function start(): Promise<PalaceError> {
   const fatal = Promise.withResolvers<PalaceError>();
   engine = startBuiltinEngine({

@@ -1,4 +1,4 @@
-/** The broker answers the handshake itself, not MemPalace's own server behind it. */
+/** The broker itself answers the handshake, and not MemPalace's own server, which is the broker's child. */
 import { expect, test } from "vitest";
 import { ChildDispatch } from "../../../src/broker/child/dispatch.ts";
 import { RequestQueue } from "../../../src/broker/child/request-queue.ts";

@@ -11,7 +11,7 @@ import { PEER_CONNECTIONS_MAX, PEERS_KEPT, PEERS_MAX, UNPROVEN_MAX } from "../..
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Returns a connection that knows whether it is open. */
+/** Returns a connection that records whether it is open. */
 function open(): Socket & { isOpen: boolean } {
   const socket = Object.assign(new EventEmitter(), { isOpen: true, destroy: () => {} });
   socket.destroy = () => {
@@ -114,7 +114,7 @@ test("a connection's waiting time starts at its last progress", async () => {
   bytes.set(b, 45, false);
   bytes.set(a, 40, true);
   await vi.advanceTimersByTimeAsync(200);
-  // The last progress of `a` was 200 ms ago, that of `b` 1,100 ms ago: a growing buffer is not progress.
+  // The last progress of `a` was 200 ms ago, and the last progress of `b` was 1,100 ms ago: a growing buffer is not progress.
   bytes.set(c, 40, true);
   expect(cut).toEqual([{ name: "b", bytes: 45, waitedMs: 1_100 }]);
   expect(bytes.isOver).toBe(false);

@@ -1,4 +1,4 @@
-/** The broker numbers its connections. The queue and the journal tell peers apart by the number. */
+/** The broker numbers its connections. The queue and the journal distinguish peers by this number. */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { Agent, get, type IncomingMessage } from "node:http";

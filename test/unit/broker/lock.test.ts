@@ -24,7 +24,7 @@ test("a second broker gets the holder's name, and after the release gets the loc
   second.release();
 });
 
-test("the lock file says whether its broker was started on demand and gives way", () => {
+test("the lock file says whether its broker was started on demand and so makes way for a service's broker", () => {
   (takeLock(file, true) as LifetimeLock).release();
   expect(isHeldOnDemand(file)).toBe(true);
   (takeLock(file, false) as LifetimeLock).release();

@@ -1,4 +1,4 @@
-/** The HTTP status of a failed call says whose fault the failure is (outcome-memory.md 4.3). */
+/** The HTTP status of a failed call says whether the client or the server caused the failure (outcome-memory.md 4.3). */
 import { expect, test } from "vitest";
 import { refusalOf } from "../../../src/broker/outcome-api/refused.ts";
 import { BAD_PARAMS_HINT, type ErrorCode, PalaceError } from "../../../src/base/errors.ts";

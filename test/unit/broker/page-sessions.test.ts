@@ -1,4 +1,4 @@
-/** Links and sessions of the page: what each admits, and for how long. */
+/** Links and sessions of the page: which requests each of them allows, and for how long. */
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { expect, test } from "vitest";
@@ -10,7 +10,7 @@ function request(headers: Record<string, string>): IncomingMessage {
   return Object.assign(new IncomingMessage(new Socket()), { headers: { host: HOST, ...headers } });
 }
 
-test("a link is good once, and for a minute", () => {
+test("a link can be used once, and is valid for a minute", () => {
   let nowMs = 0;
   const sessions = new Sessions(() => nowMs);
   const { token, expiresAtMs } = sessions.addLink("reader");
@@ -23,7 +23,7 @@ test("a link is good once, and for a minute", () => {
   expect(sessions.exchange(late.token)).toBeUndefined();
 });
 
-test("a session has the role of its link, until all are cleared", () => {
+test("a session has the role of its link, until all sessions are cleared", () => {
   const sessions = new Sessions();
   const { bearer = "" } = sessions.exchange(sessions.addLink("agent").token) ?? {};
   const own = request({ authorization: `Bearer ${bearer}` });
@@ -44,7 +44,7 @@ test.each([
   expect(new Sessions().admit(request(headers), "/ui/rpc")).toMatchObject({ ok: false, status });
 });
 
-test("the oldest links make way for new ones", () => {
+test("new links replace the oldest links", () => {
   const sessions = new Sessions();
   const first = sessions.addLink("admin");
   for (let count = 0; count < 100; count++) sessions.addLink("reader");

@@ -1,4 +1,4 @@
-/** Requests wait here for MemPalace's own server. They run one at a time in fair turns, also when the server dies. */
+/** Requests to MemPalace's own server wait in a queue. They run one at a time and peers take turns, also when the server dies. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type Call, RequestQueue } from "../../../src/broker/child/request-queue.ts";
 import type { Supervisor } from "../../../src/broker/child/supervisor.ts";
@@ -116,7 +116,7 @@ test("cancels a call, or all calls of a peer that leaves, except a running write
   expect(await other).toBe("read");
 });
 
-test("a draining queue refuses waiting requests and finishes the running request", async () => {
+test("a queue that is ending refuses waiting requests and finishes the running request", async () => {
   const [running, waiting] = [submit("running"), submit("waiting")];
   let isOver = false;
   const drained = queue.drain().then(() => (isOver = true));

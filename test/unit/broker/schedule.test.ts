@@ -1,4 +1,4 @@
-/** The broker makes the next scheduled backup one interval after the newest one, whatever older ones there are. */
+/** The broker makes the next scheduled backup one interval after the newest backup, however many older backups exist. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Puts a file where a backup belongs, as the backup's thread does at its end. */
+/** Puts a file into the place of a backup, as the backup's thread does when it ends. */
 function make(file: string, atMs: number): void {
   writeFileSync(file, "tar");
   noteBackup(config.paths.home, { file, madeAtMs: atMs, journalSeq: 1, bytes: 3, encrypted: false, scheduled: true });

@@ -19,7 +19,7 @@ test("reads the owner from the client's row of an established connection", () =>
     row("0100007F:C351", "0100007F:6A2E", "06", 0) +
     row("0100007F:C350", "0100007F:6A2E", "01", 1000);
   expect(ownerIn(table, pair(50_000), true)).toBe(1000);
-  // Its process closed the connection: the row has no owner any more and names root.
+  // The client's process closed the connection. The row then has no owner and names root.
   expect(ownerIn(table, pair(50_001), true)).toBeUndefined();
   expect(ownerIn(table, pair(50_002), true)).toBeUndefined();
 });

@@ -1,4 +1,6 @@
-/** Tests MemPalace's lock: which file it is and when the broker takes it. Without a MemPalace the broker makes no file. */
+/**
+ * Tests MemPalace's lock: which file the lock is, and when the broker takes the lock. Without a MemPalace the broker makes no lock file.
+ */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

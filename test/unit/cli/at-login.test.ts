@@ -51,7 +51,7 @@ test.skipIf(without("systemd-analyze"))("systemd accepts the unit, also with awk
   const awkward = { MEMPALACE_PATH: join(home, AWKWARD), MEMPALACE_CHROMA_URL: "http://127.0.0.1:1/%20" };
   expect(verify(unit("systemd", awkward))).toEqual({ status: 0, said: "" });
   expect(verify(unit("systemd", {}, join(home, AWKWARD, "palace")))).toEqual({ status: 0, said: "" });
-  // The check finds a fault.
+  // The check finds a fault in a wrong unit.
   const { file, content } = unit("systemd");
   const { status, said } = verify({
     ...unit("systemd"),
@@ -61,7 +61,7 @@ test.skipIf(without("systemd-analyze"))("systemd accepts the unit, also with awk
   expect([status === 0, said]).toEqual([false, expect.stringContaining("no/")]);
 });
 
-test.skipIf(without("python3"))("the launchd agent is a property list with every path and value as it is", () => {
+test.skipIf(without("python3"))("the launchd agent is a property list with every path and value unchanged", () => {
   const palace = join(home, AWKWARD, "palace");
   const { file, content, name } = unit("launchd", { MEMPALACE_LOG_LEVEL: "debug", NO_PROXY: AWKWARD }, palace);
   const script = "import json, plistlib, sys; print(json.dumps(plistlib.loads(sys.stdin.buffer.read())))";
@@ -79,7 +79,7 @@ test.skipIf(without("python3"))("the launchd agent is a property list with every
   expect(isOurs(content)).toBe(true);
 });
 
-test("each palace has a unit of its own, and the usual palace has the short name", () => {
+test("each palace has its own unit, and the unit of the default palace has the short name", () => {
   expect(unit("systemd").file).toBe(join(home, ".config/systemd/user/palace-broker.service"));
   expect(unit("systemd", { XDG_CONFIG_HOME: join(home, "x") }).file).toBe(
     join(home, "x/systemd/user/palace-broker.service"),
@@ -109,7 +109,7 @@ test("the unit has the broker's variables and settings that are set, but no secr
   expect(unit("systemd").content.match(/^Environment=/gm)).toHaveLength(1);
 });
 
-test("a broker elsewhere and an unknown system are refused with the next command", () => {
+test("a broker on another machine and an unknown system are refused with the next command", () => {
   const config = loadConfig({ HOME: home, MEMPALACE_BROKER: "http://elsewhere:7780" });
   expect(() => planStart(config)).toThrow(/does not run on this machine.*http:\/\/elsewhere:7780/);
   expect(planStop(loadConfig({ HOME: home }), "freebsd")).toBeUndefined();

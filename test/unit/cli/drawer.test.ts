@@ -1,4 +1,4 @@
-/** Tests how much of an id one must type before its drawer is erased. */
+/** Tests how much of an id the user must type before the drawer with this id is erased. */
 import { expect, test } from "vitest";
 import { isEnoughToErase } from "../../../src/cli/terminal/drawer.ts";
 
@@ -11,11 +11,11 @@ test.each([
   ["012", ID, false],
   ["drawer_cafe_notes_0123", ID, true],
   ["drawer_cafe_notes_012", ID, false],
-  // Has only the wing, without a digit of the hash.
+  // This text has only the wing, without a digit of the hash.
   ["cafe", ID, false],
   ["x1", "x1", true],
   ["patterns_0000", "patterns_0000000b", true],
   ["patterns", "patterns_0000000b", false],
-])("whether the user typed enough with %s to erase drawer %s: %s", (given, id, isEnough) => {
+])("the text %s is enough to erase drawer %s: %s", (given, id, isEnough) => {
   expect(isEnoughToErase(given, id)).toBe(isEnough);
 });

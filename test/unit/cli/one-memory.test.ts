@@ -13,7 +13,7 @@ let home: string;
 beforeEach(() => void (home = mkdtempSync(join(tmpdir(), "palace-join-"))));
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-/** A PATH without `docker`, with which setting up a bridge would fail. */
+/** A PATH without `docker`. With this PATH, setting up a bridge would fail. */
 const config = (more: Record<string, string> = {}): Config => loadConfig({ HOME: home, PATH: home, ...more });
 
 test.each([
@@ -51,7 +51,7 @@ test("a bridge into the stack's own container counts as joined", async () => {
   expect(await joinStack(config(), "other-broker-1", {})).toMatchObject({ state: "apart" });
 });
 
-test("docker uses the engine that the environment names", () => {
+test("docker uses the Docker daemon that the environment names", () => {
   expect(dockerOptions({ DOCKER_HOST: "unix:///run/it.sock", DOCKER_CONTEXT: "other" })).toEqual([
     "--host",
     "unix:///run/it.sock",

@@ -1,4 +1,4 @@
-/** Tests the sentence about how search works here, made from the status of the command that serves the palace. */
+/** Tests the sentence that says how search works in this palace. It is made from the broker's status. */
 import { expect, test } from "vitest";
 import { askSearch, describeSearch } from "../../../src/cli/proof/search-here.ts";
 

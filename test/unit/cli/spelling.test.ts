@@ -1,4 +1,4 @@
-/** Tests that hints spell commands as the user must type them here. Names and English words stay unchanged. */
+/** Tests that hints show commands as the user must type them on this machine. Names and English words stay unchanged. */
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { PACKAGE_ROOT } from "../../../src/cli/executable.ts";

@@ -1,4 +1,4 @@
-/** Tests MEMPALACE_ENGINE: the accepted values, and the errors for others, which show the accepted form. */
+/** Tests MEMPALACE_ENGINE: the accepted values, and the errors for other values, which show the accepted form. */
 import { expect, test } from "vitest";
 import { loadConfig } from "../../../src/config/config.ts";
 

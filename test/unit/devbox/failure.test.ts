@@ -1,4 +1,4 @@
-/** The hint after a failed compose depends on its last error. The outputs are those of compose 2.26, shortened. */
+/** The hint after a failed compose depends on the last error in compose's output. The outputs are shortened outputs of compose 2.26. */
 import { expect, test } from "vitest";
 import { refusedSettings } from "../../../src/devbox/compose.ts";
 import { composeFailed, lastError } from "../../../src/devbox/failure.ts";
@@ -61,7 +61,7 @@ test.each([
   expect(`${error.message} ${error.hint}`).not.toMatch(/inspects TLS|npm ci/);
 });
 
-test("without a captured error the message points to the lines above", () => {
+test("without a captured error the message refers to the lines above", () => {
   expect(lastError("")).toEqual([]);
   expect(composeFailed("the stack did not end", "", place).message).toBe(
     "the stack did not end; the lines above say why",

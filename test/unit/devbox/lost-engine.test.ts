@@ -1,4 +1,4 @@
-/** Tests a Docker engine that disappears during work: a real HTTP server on a socket answers a little and hangs up. */
+/** Tests a Docker daemon that disappears during work: a real HTTP server on a socket sends a part of an answer and hangs up. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
@@ -29,7 +29,7 @@ const json =
   (_, response) =>
     response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(value));
 
-/** Answers like an engine, by the last word of the path. The words in `odd` get another answer. */
+/** Answers like a Docker daemon, by the last word of the path. The words in `odd` get another answer. */
 async function serve(odd: Record<string, Answer>): Promise<void> {
   const usual: Record<string, Answer> = {
     create: json({ Id: "abc" }, 201),
@@ -69,7 +69,7 @@ test.each([
   ["while it starts a container", { start: hangUp }],
   ["in the middle of its answer", { wait: cutOff }],
   ["before the first request", undefined],
-])("if the engine ends %s, the hint says how to finish the work", async (_, odd) => {
+])("if Docker ends %s, the hint says how to finish the work", async (_, odd) => {
   await serve(odd ?? {});
   if (odd === undefined) await new Promise((resolve) => server.close(resolve));
   const out = { notice: () => {}, spelled: (text: string) => text } as never;
@@ -84,7 +84,7 @@ test.each([
   });
 });
 
-test("a query with an incomplete answer fails with the same error as a lost engine", async () => {
+test("a query with an incomplete answer fails with the same error as a lost connection to Docker", async () => {
   await serve({ volume: cutOff });
   const work = watched({ out: {} } as never, "next", async () => {
     await hasVolume(await connectEngine(`unix://${socket()}`), "volume");
@@ -93,7 +93,7 @@ test("a query with an incomplete answer fails with the same error as a lost engi
   await expect(work).rejects.toMatchObject({ code: "TRANSPORT_CLOSED" });
 });
 
-test("a refusal by the engine does not count as its loss", async () => {
+test("a refusal by Docker does not count as a lost connection", async () => {
   await serve({ create: json({ message: "no such image" }, 404) });
   const work = watched({ out: {} } as never, "next", async () => {
     await look();
@@ -102,7 +102,7 @@ test("a refusal by the engine does not count as its loss", async () => {
   await expect(work).rejects.toMatchObject({ statusCode: 404 });
 });
 
-test("after compose lost the engine the hint says to start Docker", async () => {
+test("after compose lost the connection to Docker the hint says to start Docker", async () => {
   await serve({});
   const said = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?";
   expect(composeFailed("the stack did not start", said, { root: "/stack", env: {} }).hint).toContain("start Docker");

@@ -1,4 +1,4 @@
-/** Tests the loop that all miners file with: how many sources at a time, and when it stops. */
+/** Tests the loop with which all miners file: how many sources it files at a time, and when it stops. */
 import { expect, test } from "vitest";
 import { fileEach } from "../../../src/feeders/run.ts";
 

@@ -34,7 +34,7 @@ test.each([
   expect(wilson(successes, uses)).toBeCloseTo(bound, 6);
 });
 
-test("each trust level needs its number of uses without failure", () => {
+test("each trust level needs a certain number of uses without failure", () => {
   const smallest = [0.5, 0.7, 0.8, 0.9].map((bound) => {
     let uses = 1;
     while (wilson(uses, uses) < bound) uses++;
@@ -82,14 +82,14 @@ test.each([
   expect(timeWeight(NOW_MS - days * DAY_MS, NOW_MS)).toBeCloseTo(weight, 6);
 });
 
-test("after 30 days worked adds 0.1 and failed takes 0.15", () => {
+test("after 30 days the outcome `worked` adds 0.1 and the outcome `failed` subtracts 0.15", () => {
   const standing = { ...newStanding(0.5), lastUsedMs: NOW_MS - 30 * DAY_MS };
   const score = (outcome: Telling): number =>
     afterOutcome(standing, { outcome, atMs: NOW_MS, reason: null, weight: 1 }).score;
   expect([score("worked"), score("failed")]).toEqual([0.6, 0.35]);
 });
 
-/** Returns each step of a life: score and uses after an outcome, and the collection. */
+/** Returns each step of a memory's life: score, uses and collection after an outcome. */
 function life(collection: Collection, standing: Standing, outcomes: readonly Telling[]): string[] {
   let [place, now]: [Collection | "deleted", Standing] = [collection, standing];
   return outcomes.map((outcome) => {

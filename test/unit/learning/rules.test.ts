@@ -191,7 +191,7 @@ test("a question with known concepts searches only the collections that answered
   });
 });
 
-test("a route learns from outcomes, and its best collection is the one with the highest rate", () => {
+test("a route learns from outcomes, and its best collection is the collection with the highest rate of success", () => {
   let now = afterRouted(undefined, "history", "failed");
   expect(now).toMatchObject({ best: "history", rate: 0.5 });
   now = afterRouted(now, "patterns", "worked");
@@ -214,7 +214,7 @@ test("a filter compares values, days and bounds", () => {
   expect(matches(held, { created_at: { $lt: "2026-05-01" } })).toBe(false);
   expect(matches(held, { uses: { $gte: 3 }, kind: { $in: ["note", "word"] } })).toBe(true);
   expect(matches(held, { uses: { $gt: "2" } })).toBe(false);
-  // Filters name the fields of outcomes as the original does.
+  // Filters use Roampal's names for the fields of outcomes.
   expect(matches(held, { score: 0.7, uses: 3, success_count: { $gte: 2.5 }, last_outcome: "worked" })).toBe(true);
   expect(matches(held, { last_outcome: "failed" })).toBe(false);
   const used = { ...held, standing: { ...standing, lastUsedMs: Date.UTC(2026, 4, 2) } };
@@ -301,7 +301,7 @@ test("asks for an exchange's score once, after the user replied to a completed a
   expect(second).toMatchObject({ turn: 2, isAsked: true, isScored: false });
   // The answer was interrupted, so nobody can judge it.
   expect(onPrompt(second, true, NOW_MS)).toMatchObject({ isAsked: false });
-  // The answer was not stored, and the next message does not judge an older one.
+  // The answer was not stored, and the next message does not judge an older answer.
   const unkept = onStop(second, undefined, NOW_MS);
   expect(unkept).toMatchObject({ isCompleted: true, exchange: null, isAsked: false });
   expect(onPrompt(unkept, false, NOW_MS)).toMatchObject({ isCompleted: false, isAsked: false });

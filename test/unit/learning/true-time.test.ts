@@ -33,7 +33,7 @@ class Machine {
     return this.#trueMs + this.aheadMs;
   }
 
-  /** Notes the time. `row`: the newest existing row. */
+  /** Notes the time, as a broker does. `row`: the newest existing row. */
   tick(row: number): void {
     this.time = tick(this.time, this.now, row);
   }
@@ -110,7 +110,7 @@ test("memories also age on a laptop that is off at night", () => {
     machine.off(16 * HOUR_MS);
     machine.tick(1);
   }
-  // Six of the sixteen hours off count.
+  // The machine was off for sixteen hours, and six of them count.
   expect(machine.age(1, madeMs)).toBe(28 * HOUR_MS);
   machine.off(60 * DAY_MS);
   machine.tick(1);

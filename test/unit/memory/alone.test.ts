@@ -1,4 +1,7 @@
-/** Tests that the heart works alone: it files, finds and knows with only `base`, `protocol`, `config` and `memory` loaded. */
+/**
+ * Tests that the memory works without the other wings: it files and finds drawers and answers questions about facts with only `base`,
+ * `protocol`, `config` and `memory` loaded.
+ */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +10,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { ROOT } from "../../../scripts/main.ts";
 
-/** Refuses to load a module of any other wing, in each thread. */
+/** Makes each thread refuse to load a module of any other wing. */
 const CLOSED = `import { registerHooks } from "node:module";
 const isOpen = /\\/src\\/(base|protocol|config|memory)\\//;
 registerHooks({
@@ -52,7 +55,7 @@ console.log(JSON.stringify({ found: hits.map(({ text }) => text), facts }));
 await Promise.all([lexical.close(), vectors.close()]);
 `;
 
-test("base, protocol, config and memory file, find and know without another wing", async () => {
+test("base, protocol, config and memory file and find drawers and facts without another wing", async () => {
   const folder = mkdtempSync(join(tmpdir(), "alone-"));
   const [closed, program] = [join(folder, "closed.mjs"), join(folder, "program.ts")];
   writeFileSync(closed, CLOSED);

@@ -78,7 +78,7 @@ test("a second closet of a source uses up a rank but gives no second boost", () 
   expect(found[0]?.["closet_preview"]).toBe("the best");
 });
 
-test("a closet that is too far away or of another model is ignored", () => {
+test("a closet is ignored if it is too far from the question or has a vector of another model", () => {
   const far = reader([["/a", -0.6]]);
   expect(labelClosets(far, [hit("/a")], ASKED)).toEqual([hit("/a")]);
   expect(labelClosets(reader([["/a", 0.9]]), [hit("/a")], { ...ASKED, vector: new Float32Array(3) })).toEqual([

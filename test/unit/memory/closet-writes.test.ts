@@ -100,7 +100,7 @@ test("a document that is mined again has only the closets of its new text", () =
   expect(closets()).toEqual(before);
 });
 
-test("the palace gets a closet with its vector, and gets its removal only after it got the closet", () => {
+test("the palace gets a closet with its vector, and gets the closet's removal only after it got the closet", () => {
   mine("/p/a.md", TEXT);
   expect(reader.closets.outbox.lag().awaitingVector).toBe(1);
   expect(sent()).toEqual([]);
@@ -151,7 +151,7 @@ test("delete_by_source previews how many closets it deletes, and then deletes th
 });
 
 test("sync deletes the closets of a deleted file, and returns their number", async () => {
-  // This existing file proves that the folder can be read.
+  // Because this file exists, sync knows that the folder can be read.
   mine(file, TEXT);
   mine(join(folder, "away.md"), TEXT);
   const params = { project_dir: folder, apply: true };

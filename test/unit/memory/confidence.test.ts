@@ -7,7 +7,7 @@ const candidate = (cosine: number, coverage: number, meaning = Number.NaN) => ({
   words: { ...{ drawer: 0, pairs: 0, source: 0, coverage }, ...{ identifiers: 0, names: 0, file: 0, meaning } },
 });
 
-test("a short drawer near in meaning is not weak, even without matching words; a long or distant one is weak", () => {
+test("a short drawer with a similar meaning is not weak, even without matching words; a long or less similar drawer is weak", () => {
   expect(isWeakMatch(candidate(0.486, 0), 24)).toBe(false);
   expect(isWeakMatch(candidate(0.387, 0.25), 800)).toBe(true);
   expect(isWeakMatch(candidate(0.3, 0), 24)).toBe(true);

@@ -39,7 +39,7 @@ test("cutting stops when there are more drawers than one write accepts", () => {
   expect(chunks).toHaveLength(SOURCE_DRAWERS_MAX + 1);
 });
 
-test("with custom halls the hall with the most keywords wins, a tie goes to the first, and keywords are case-sensitive", () => {
+test("with custom halls the hall with the most keywords wins, the first of equal halls wins, and keywords are case-sensitive", () => {
   const find = hallFinder([
     ["first", ["Bug", "naïve"]],
     ["second", ["bug", "naïve"]],

@@ -17,13 +17,13 @@ afterEach(() => graph[Symbol.dispose]());
 const query = (values: Record<string, unknown>): Shown => queryFacts(graph.reader.graph, values, NOW) as Shown;
 const objects = (list: unknown): unknown[] => (list as { object: unknown }[]).map(({ object }) => object);
 
-describe("names in either form of Unicode", () => {
+describe("names in NFC and NFD", () => {
   const [composed, decomposed] = ["Zoë Müller".normalize("NFC"), "Zoë Müller".normalize("NFD")];
 
   it.each([
     [composed, decomposed],
     [decomposed, composed],
-  ])("names in either form of Unicode are one entity, with the id of the first name", (first, other) => {
+  ])("a name in NFC and in NFD is one entity, with the id of the first spelling", (first, other) => {
     graph.write("kg_add", { subject: first, predicate: "likes", object: "tea" });
     graph.write("kg_add", { subject: other, predicate: "likes", object: "soup" });
     for (const entity of [first, other]) {
@@ -53,7 +53,7 @@ describe("kg_add", () => {
     expect(factStats(graph.reader.graph)).toMatchObject({ entities: 2, triples: 1 });
   });
 
-  it("returns the open fact if there is one, and opens a new one after the old one has ended", () => {
+  it("returns the open fact if it exists, and opens a new fact after the old fact has ended", () => {
     const first = graph.write("kg_add", { ...JOB, valid_from: "2025-01-01" }) as { triple_id: string };
     expect(graph.write("kg_add", { ...JOB, valid_from: "2024-01-01", valid_to: "2024-02-01" })).toMatchObject(first);
     graph.write("kg_invalidate", { ...JOB, ended: "2025-06-01" });
@@ -107,7 +107,7 @@ describe("kg_add", () => {
 });
 
 describe("kg_invalidate and kg_supersede", () => {
-  it("end every open fact with this subject, predicate and object, and succeed without any", () => {
+  it("end every open fact with this subject, predicate and object, and succeed if there is none", () => {
     graph.write("kg_add", { ...JOB, valid_from: "2025-01-01" });
     expect(graph.write("kg_invalidate", { ...JOB, object: "Nobody", ended: "2025-06-01" })).toMatchObject({
       success: true,
@@ -140,7 +140,7 @@ describe("kg_invalidate and kg_supersede", () => {
     expect(factStats(graph.reader.graph)).toMatchObject({ entities: 2, triples: 1, current_facts: 1 });
   });
 
-  it("at the moment of a change only the new fact holds", () => {
+  it("at the moment of a change only the new fact is valid", () => {
     graph.write("kg_add", JOB);
     const change = { subject: "Alice", predicate: "works at", old_object: "acme", new_object: "Globex" };
     expect(graph.write("kg_supersede", { ...change, at: "2025-06-01" })).toMatchObject({
@@ -154,7 +154,7 @@ describe("kg_invalidate and kg_supersede", () => {
     expect(query({ entity: "Initech" }).facts[0]).toMatchObject({ valid_from: "2026-01-01T00:00:00Z" });
   });
 
-  it("a supersede without an old fact opens the new one, and makes no entity of the old object", () => {
+  it("a supersede without an old fact opens the new fact, and makes no entity for the old object", () => {
     graph.write("kg_supersede", { subject: "Alice", predicate: "likes", old_object: "tea", new_object: "coffee" });
     expect(factStats(graph.reader.graph)).toMatchObject({ entities: 2, triples: 1, current_facts: 1 });
   });
@@ -174,7 +174,7 @@ describe("kg_query", () => {
     expect([then["historical_facts"], then["active_facts"]].map(objects)).toEqual([[], ["Past", "Present"]]);
   });
 
-  it("shows a fact about oneself in both directions, or in the one that was asked for", () => {
+  it("shows a fact whose subject is also its object in both directions, or in the requested direction", () => {
     graph.write("kg_add", { subject: "Narcissus", predicate: "loves", object: "Narcissus" });
     expect(query({ entity: "Narcissus" }).facts.map(({ direction }) => direction)).toEqual(["outgoing", "incoming"]);
     expect(query({ entity: "Narcissus", direction: "incoming" }).facts).toHaveLength(1);
@@ -209,7 +209,7 @@ describe("kg_query", () => {
   });
 });
 
-it("kg_timeline pages through facts by start, unknown starts last", () => {
+it("kg_timeline lists facts page by page in the order of their start, with unknown starts last", () => {
   const starts = ["2025-03-01", undefined, "2025-01-01", "2025-02-01"];
   starts.forEach((valid_from, index) => graph.write("kg_add", { ...JOB, object: `o${index}`, valid_from }));
   const page = (values: Record<string, unknown>) => factTimeline(graph.reader.graph, values) as Record<string, unknown>;

@@ -1,4 +1,7 @@
-/** Filters by wing, room and source use an exact name first. Another spelling works if only one name fits, and the answer then says so. */
+/**
+ * Filters by wing, room and source use an exact name first. A different spelling works if it fits only one name, and the answer then says
+ * so.
+ */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createSearchPalace, type SearchPalace } from "../../helpers/search-palace.ts";
 import { findRoom, findWing } from "../../../src/memory/search/filter-names.ts";
@@ -51,7 +54,7 @@ test("the hint for an ambiguous or unknown name lists the nearest names", () => 
   expect(findRoom("alice", ["wing_alice"])).not.toHaveProperty("name");
 });
 
-test("a search in another spelling of the place says where it searched", async () => {
+test("a search with another spelling of a wing or room says where it searched", async () => {
   const found = await palace.search("ferry", { wing: "One Project", room: "R" });
   expect(found).toMatchObject({ filters: { wing: "one_project", room: "r" }, results: [{ wing: "one_project" }] });
   expect(found["hint"]).toBe(

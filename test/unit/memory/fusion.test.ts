@@ -22,14 +22,14 @@ test("the score is the weighted sum of cosine, static cosine and share of the be
   expect(scores(fuse(candidates, "static"))).toEqual([0.71, 0.58, 0.268]);
 });
 
-test("a drawer without a vector ranks nearly where it ranks with one", () => {
+test("a drawer without a vector ranks nearly where it ranks with a vector", () => {
   const drawers = [1, 2, 3].map((row) => ({ row, words: words(6 - row, 0.5), cosine: 0.3 + 0.12 / row }));
   const waiting = drawers.map((one) => ({ ...one, cosine: one.row === 2 ? Number.NaN : one.cosine }));
   expect(rows(fuse(waiting, "hybrid"))).toEqual(rows(fuse(drawers, "hybrid")));
   expect(Math.abs((fuse(waiting, "hybrid")[1]?.near.cosine ?? 0) - 0.36)).toBeLessThan(0.15);
 });
 
-test("a drawer with the question's identifiers ranks above one with more of its other words", () => {
+test("a drawer with the question's identifiers ranks above a drawer with more of the question's other words", () => {
   const candidates = [
     { row: 1, words: words(10, 0.4), cosine: 0.4 },
     { row: 2, words: words(7, 0.4, 1), cosine: 0.4 },

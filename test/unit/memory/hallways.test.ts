@@ -23,7 +23,7 @@ const hallways = (wing = "w"): Link[] =>
   (listHallways(graph.reader.graph, { wing, limit: 500 }) as { hallways: Link[] }).hallways;
 const labels = (wing = "w"): unknown[] => hallways(wing).map(({ label }) => label);
 
-test("names that share two drawers get a hallway, and lose it when they no longer share two", () => {
+test("names that share two drawers get a hallway, and lose the hallway when they no longer share two drawers", () => {
   file("a.md", ["Alice", "Bob", "Carla"]);
   file("b.md", ["Bob", "Alice"]);
   expect(rebuild()).toEqual({ hallways: 1, tunnels: 0, left: 0 });

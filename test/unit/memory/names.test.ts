@@ -1,4 +1,4 @@
-/** A search also finds a drawer by its names: its source's file and folders, its wing and its room. */
+/** A search also finds a drawer by its names: the file and folders of its source, its wing and its room. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -64,7 +64,7 @@ test("matches in names do not outweigh matches in the text", async () => {
   expect((await palace.texts("what is wrong in boiler.md"))[1]).toContain("broke in June");
 });
 
-test("a name is found from its first write on, under its new name after a move, and never after it was forgotten", async () => {
+test("a drawer is found by its names from its first write on, by its new names after a move, and never after forgetting", async () => {
   await using palace = await createSearchPalace();
   for (const text of NOISE) palace.file(text);
   const asked = (words: string): Promise<string[]> => palace.texts(words, { mode: "lexical" });
@@ -79,7 +79,7 @@ test("a name is found from its first write on, under its new name after a move, 
   for (const gone of ["zanzibar", "zanzibar.md", "harbours"]) expect(await asked(gone)).toEqual([]);
 });
 
-test("a file is found by its name in either form of Unicode", async () => {
+test("a file is found by its name in NFC and in NFD", async () => {
   await using palace = await createSearchPalace();
   for (const text of NOISE) palace.file(text);
   palace.file(STEPS, { source_file: `/p/${"größe.md".normalize("NFD")}` });
@@ -88,7 +88,7 @@ test("a file is found by its name in either form of Unicode", async () => {
   expect(await palace.texts("groesse", { mode: "lexical" })).toEqual([STEPS]);
 });
 
-test("an open index has exactly the ledger's names, and none of a removed source", () => {
+test("an open index has exactly the ledger's names, and no name of a removed source", () => {
   const folder = mkdtempSync(join(tmpdir(), "names-"));
   const ledger = createLedger(join(folder, "ledger.sqlite3"));
   const reader = new Database(join(folder, "ledger.sqlite3"), { readonly: true });

@@ -1,4 +1,4 @@
-/** Tests which texts a prompt is searched with. Their size is bounded, whatever an agent sends. */
+/** Tests which texts of a prompt are searched for. Their size is limited, whatever an agent sends. */
 import { expect, test } from "vitest";
 import { identifiersOf } from "../../../src/memory/index/lexical/identifiers.ts";
 import { partsOf, sanitizeQuery } from "../../../src/memory/search/query-sanitizer.ts";
@@ -12,12 +12,12 @@ test("a short prompt is one text", () => {
   expect(parts(LAST)).toEqual([LAST]);
 });
 
-test("a long prompt is searched with as a whole and by sentence, without its greeting", () => {
+test("a long prompt is searched for as a whole and by sentence, without its greeting", () => {
   const prompt = `Hi there! ${FIRST} ${"It was set up by a colleague last year. ".repeat(5)}${LAST} Thanks!`;
   expect(parts(prompt)).toEqual([prompt, FIRST, "It was set up by a colleague last year.", LAST]);
 });
 
-test("a huge prompt is searched with by its beginning and its end, in few texts with few identifiers", () => {
+test("only the beginning and the end of a huge prompt are searched for, in few texts with few identifiers", () => {
   const log = Array.from({ length: 40_000 }, (_, at) => `at step_${at} of the build something_${at} failed.`).join(
     "\n",
   );
@@ -29,7 +29,7 @@ test("a huge prompt is searched with by its beginning and its end, in few texts 
   expect(identifiersOf(found[0] ?? "").length).toBeLessThan(20);
 });
 
-test("of two notes, the one that answers the question comes first, although the other one fits more of the prompt", async () => {
+test("of two notes, the note that answers the question comes first, although the other note has more words of the prompt", async () => {
   await using palace = await createSearchPalace();
   const wanted = "Loader results are remembered. With cache: false a loader asks the database on every call.";
   palace.file(wanted);

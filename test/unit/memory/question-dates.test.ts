@@ -26,7 +26,7 @@ test.each([
   "the 45 May",
   "what happened last week",
   "error 2023 in the log",
-])("%s means no certain day", (query) => {
+])("%s means no particular day", (query) => {
   expect(agreeing(query)).toEqual([]);
 });
 
@@ -39,7 +39,7 @@ test("a relative date needs the current day", () => {
   expect(agreeing("last year", now)).toEqual(["2023-05-08", "2023-05-20", "2023-03-01"]);
 });
 
-test("a quoted text is a phrase; inches, apostrophes and single quotation marks make none", () => {
+test("a quoted text is a phrase; inches, apostrophes and single quotation marks make no phrase", () => {
   expect(quotedPhrases('who said "blue cabinet" and “tide tables”?')).toEqual(["blue cabinet", "tide tables"]);
   expect(quotedPhrases('"one", "one" ("two")')).toEqual(["one", "two"]);
   expect(quotedPhrases('a 5" pipe and a 6" pipe, the crew\'s "mess')).toEqual([]);

@@ -151,7 +151,7 @@ test("a large answer is masked in parts, and other requests run between them", a
   expect(turns).toBeGreaterThanOrEqual(4);
 });
 
-/** Texts that take quadratic time with a pattern that can start anywhere or repeats without limit. */
+/** Texts that take quadratic time with a pattern that can start at any character or repeats without limit. */
 const HOSTILE: readonly (readonly [what: string, text: (n: number) => string])[] = [
   ["beginnings of tokens", (n) => "eyJ-".repeat(n / 4)],
   ["halves of web tokens", (n) => "eyJhbGciOiJ.".repeat(n / 12)],

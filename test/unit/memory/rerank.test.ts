@@ -1,4 +1,4 @@
-/** Tests that the search tool puts its first hits in a cross-encoder's order, on a real ledger searched by words. */
+/** Tests that the search tool puts its first hits into a cross-encoder's order, on a real ledger that is searched by words. */
 import { expect, test } from "vitest";
 import { RERANKED_MAX } from "../../../src/memory/search/rerank.ts";
 import type { Reranker } from "../../../src/memory/port/search.ts";
@@ -25,7 +25,7 @@ async function search(
   return { order, scores: answer.results.map(({ score }) => score), answer };
 }
 
-test("the first hits get the model's order and keep the list of scores; the others stay behind them", async () => {
+test("the first hits get the model's order and keep the list of scores; the other hits stay behind them", async () => {
   const before = await search(undefined);
   const after = await search(byNumber);
   expect(after.order).toEqual([

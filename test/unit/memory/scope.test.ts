@@ -1,4 +1,7 @@
-/** A search that knows the searcher's project prefers its wings, is limited to them, or looks everywhere. The tests use a real ledger. */
+/**
+ * A search that knows the client's project prefers the project's wings, searches only these wings, or searches all wings. The tests use a
+ * real ledger.
+ */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createSearchPalace, type SearchPalace } from "../../helpers/search-palace.ts";
 import { wingsNamed } from "../../../src/memory/search/filter-names.ts";
@@ -43,7 +46,7 @@ test.each([
   expect(wingsNamed(["__", ""], wings)).toEqual([]);
 });
 
-test("of two equally good notes the project's own comes first, and the answer says so", async () => {
+test("of two equally good notes the project's own note comes first, and the answer says so", async () => {
   const query = "what does the deploy script need";
   expect((await wingsOf(query, {})).slice(0, 2)).toEqual(["other", "My Shop"]);
   const { scope, results } = await palace.search(query, { project, explain: true });
@@ -55,7 +58,7 @@ test("of two equally good notes the project's own comes first, and the answer sa
   expect(await wingsOf(query, { project: ["gone", "my_shop"] })).toEqual(await wingsOf(query, { project }));
 });
 
-test("a clearly better note from elsewhere stays first", async () => {
+test("a clearly better note from another project stays first", async () => {
   expect((await wingsOf("where do kingfishers nest", { project }))[0]).toBe("other");
 });
 

@@ -6,7 +6,7 @@ let palace: SearchPalace;
 beforeAll(async () => void (palace = await createSearchPalace()));
 afterAll(() => palace[Symbol.asyncDispose]());
 
-test("quoted words must follow each other exactly, and the answer says if no drawer has them so", async () => {
+test("quoted words must follow each other exactly, and the answer says if no drawer contains them in this way", async () => {
   const place = { wing: "phrases" };
   const near = palace.file("The red boats lay at the shore.", place);
   palace.file("A boat, red as rust: red boat of the harbour.", place);
@@ -80,7 +80,7 @@ test("neighbours of a hit come from its own source, in order, up to the requeste
   expect((await palace.search("charlie", { wing: "logs" })).results[0]).not.toHaveProperty("neighbors");
 });
 
-test("the slices of one long drawer are neighbours too", async () => {
+test("the slices of one long drawer also count as neighbours", async () => {
   const text = Array.from({ length: 4 }, (_, at) => `slice${at} `.repeat(110)).join("");
   const id = palace.file(text, { wing: "long" });
   const [hit] = (await palace.search("slice0", { wing: "long", limit: 1, neighbors: 1 })).results;
@@ -125,7 +125,7 @@ test("a drawer that states an ended fact is labelled and moves down, unless it m
     false,
   );
 
-  // Stating the fact again makes it hold again.
+  // Stating the fact again makes it valid again.
   palace.write("kg_add", { ...fact, valid_from: "2025-07-01" });
   expect((await palace.search(query, wing)).results.some((hit) => "outdated" in hit)).toBe(false);
 });
@@ -146,7 +146,7 @@ test("a fact that kg_invalidate ends today is outdated at once, but not in a sea
   expect(await labels()).toEqual([undefined, undefined]);
 });
 
-test("near-duplicates are folded into the best of them, and other drawers take their places", async () => {
+test("near-duplicates are folded into the best of them, and other drawers get the free places", async () => {
   const wing = { wing: "copies" };
   const body =
     "the nightly backup of the ledger goes to the second disk since the first one was full every time we looked at it";

@@ -1,4 +1,7 @@
-/** Changelogs, licences and the like weigh less, unless the question is about them. Names, and a search on a real ledger. */
+/**
+ * Changelogs, licences and similar files rank lower, unless the question is about them. Tests the names of such files, and a search on a
+ * real ledger.
+ */
 import { expect, test } from "vitest";
 import { asksForSideFiles, isSideFile } from "../../../src/memory/index/lexical/side-files.ts";
 import { createSearchPalace } from "../../helpers/search-palace.ts";
@@ -32,7 +35,7 @@ test.each([
     "/p/docs/licensing-server.md",
     "/p/docs/changes-feed.md",
   ],
-])("%j is no side file", (path) => expect(isSideFile(path)).toBe(false));
+])("%j is not a side file", (path) => expect(isSideFile(path)).toBe(false));
 
 test.each([
   ["when was the fs.cp function added?", true],

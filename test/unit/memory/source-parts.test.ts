@@ -81,7 +81,7 @@ test("a part repeated with its key counts once", () => {
   expect(waiting()).toEqual([60, 60]);
 });
 
-test("if two clients send one document, the later sending is filed and the earlier one refused", () => {
+test("if two clients send one document, the document of the later client is filed, and the earlier client's document is refused", () => {
   part("one", 0, "a".repeat(60));
   part("two", 0, "b".repeat(70));
   expect(part("one", 60, "a".repeat(60))).toMatch(OUT_OF_ORDER);
@@ -101,7 +101,7 @@ test("older parts do not overwrite a document that was filed or removed meanwhil
   expect(texts()).toEqual([]);
 });
 
-test("a removal that finds only parts is journaled, one that finds no source is not", () => {
+test("a removal that finds only parts is journaled, a removal that finds no source is not", () => {
   const remove = (key: string): unknown =>
     write("source.remove", { wing: "w", sourceFile: "/f" }, { key, isRepeatable: false });
   remove("finds nothing");
@@ -151,7 +151,7 @@ test("parts of a document that was never filed are deleted after a day, and when
   expect(waiting()).toEqual([]);
 });
 
-test("a ledger of version 6 accepts parts once it was opened", () => {
+test("a ledger of version 6 accepts parts after it was opened", () => {
   writer.close();
   const old = new Database(file);
   old.exec("DROP TABLE source_part");

@@ -1,4 +1,4 @@
-/** Tests of sync on real files. It distinguishes deleted sources from unreadable ones, and removes only the deleted ones. */
+/** Tests of sync on real files. Sync distinguishes deleted sources from unreadable sources, and removes only the deleted sources. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -68,7 +68,7 @@ test("a report counts kept, ignored, missing, unseen, foreign and sourceless dra
   expect(reader.drawerCount()).toBe(9);
 });
 
-test("with apply it removes the missing and ignored sources of the given wing only, and it refuses without a wing or project", async () => {
+test("with apply sync removes only missing and ignored sources of the given wing, and it needs a wing or project", async () => {
   for (const wing of ["w", "v"]) for (const name of ["kept.md", "x.log", "gone.md"]) file(join(project, name), wing);
   expect(await sync({ apply: true })).toMatchObject({
     success: false,
@@ -118,7 +118,7 @@ test("a source that sync removed is filed again by its feeder, even with the sam
   expect(reader.sources("w")).toEqual([]);
 });
 
-/** Returns the real files, and a list of the folders that were looked up. */
+/** Returns the real files, and a list that records the folders that were looked up. */
 function counting(): { files: typeof sourceFiles; asked: string[] } {
   const asked: string[] = [];
   return {

@@ -63,11 +63,11 @@ describe("a fact with a start and an end", () => {
     ["2025", null, "2025-01-01", true],
     ["2026", null, "2025-01-01", false],
     ["last spring", null, "2025-01-01", false],
-  ])("%j to %j: at %j it holds: %j", (from, to, moment, holds) => {
+  ])("%j to %j: at %j it is valid: %j", (from, to, moment, holds) => {
     expect(holdsAt(fact(from, to), moment)).toBe(holds);
   });
 
-  it("and its successor: at each moment exactly one of the two holds", () => {
+  it("and its successor: at each moment exactly one of the two is valid", () => {
     const boundary = "2025-06-01T00:00:00Z";
     for (const moment of ["2025-05-31T23:59:59Z", boundary, "2025-06-01", "2025-06-01T00:00:01Z"]) {
       const holding = [fact(null, boundary), fact(boundary, null)].filter((one) => holdsAt(one, moment));

@@ -1,6 +1,6 @@
 /**
- * The test vectors of palace.md 12, computed with upstream's own functions: ids, chunks, closet lines, the sanitiser,
- * names, dates.
+ * Tests the test vectors of palace.md 12, which were computed with upstream's own functions: ids, chunks, closet lines,
+ * the sanitiser, names, dates.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

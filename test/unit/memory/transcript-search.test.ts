@@ -26,7 +26,7 @@ test("a search shows one slice of an exchange, and the hit names the others", as
   expect(sails).not.toHaveProperty("same_exchange");
 });
 
-test("an answer that fills the first candidates leaves room for the exchanges after it", async () => {
+test("an answer that fills the first candidates leaves places for the exchanges after it", async () => {
   await using palace = await createSearchPalace();
   const long = Array.from({ length: 20 }, (_, at) => `Step ${at}: paint the boat, plank by plank, number${at}.`);
   fileTalk(palace, "long.jsonl", ["> How to paint the boat?", ...long, "> Thanks for the boat advice, it is dry now."]);
@@ -69,7 +69,7 @@ test("the user's own words weigh more than the assistant's, and explain says so"
 const HOURS = ["2025-01-02T10:00:00Z", "2025-02-02T10:00:00Z", "2025-03-02T10:00:00Z", "2025-04-02T10:00:00Z"];
 const FILLING = "Write it down, look at it once a week, and change one thing after the other.";
 
-test("a question about an order gets each talk before a second part of one, and the answer says where the order is", async () => {
+test("a question about an order gets one part of each talk before a second part, and the answer says where the order is", async () => {
   await using palace = await createSearchPalace();
   HOURS.forEach((hour, at) => {
     const parts = ["mast", "hull", "keel", "helm"].slice(0, at === 0 ? 4 : 1);
@@ -87,7 +87,7 @@ test("a question about an order gets each talk before a second part of one, and 
   expect(await palace.search("sails")).not.toHaveProperty("spread");
 });
 
-test("a standing wish of the user rises where advice is asked, and nowhere else", async () => {
+test("a standing wish of the user ranks higher if the question asks for advice, and only then", async () => {
   await using palace = await createSearchPalace();
   const wish = `> Always draw a plan with colours when I ask about wires.\n${FILLING}`;
   const parts = ["bolts", "screws", "nuts", "rubber", "belts", "hoses", "filters", "pumps"];
@@ -100,7 +100,7 @@ test("a standing wish of the user rises where advice is asked, and nowhere else"
   expect(await placeOf("engine mounted, wire")).toBe(-1);
 });
 
-test("the newest and the first of equal notes come first where the question asks for them", async () => {
+test("the newest or the first of equal notes comes first if the question asks for it", async () => {
   await using palace = await createSearchPalace();
   const dates = ["2025-03-01", "2025-01-01", "2025-04-01", "2025-02-01"];
   fileTalk(
@@ -114,7 +114,7 @@ test("the newest and the first of equal notes come first where the question asks
   expect(await first("what was the first deployment of the shop?")).toMatch(/^2025-01/);
 });
 
-test("a replaced statement names the newer one and follows it, but not if the question is about the past", async () => {
+test("a replaced statement names the newer statement and ranks after it, but not if the question is about the past", async () => {
   await using palace = await createSearchPalace();
   const old = "> We deploy the shop on Fridays.\nGood.";
   const texts = [

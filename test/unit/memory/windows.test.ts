@@ -1,4 +1,7 @@
-/** Time windows of search and lists: `since` and `before` ask when a drawer was said, and else when it was filed. On a real ledger. */
+/**
+ * Time windows of search and lists. `since` and `before` select by the time when a drawer's text was said, or by the filing time if that is
+ * unknown. The tests use a real ledger.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,13 +16,13 @@ type Write = (method: string, params: Record<string, unknown>) => unknown;
 
 const TALK = { wing: "talk", room: "r", sourceFile: "/talks/a.jsonl", mtime: 1, sha256: "s", addedBy: "m", from: 0 };
 
-/** Files an exchange for each time, null where it is unknown; each is about a harbour. */
+/** Files an exchange about a harbour for each time. `null` is an unknown time. */
 function fileTalk(write: Write, times: readonly (string | null)[]): void {
   const texts = times.map((_, at) => `> What of harbour number${at}?\nThe harbour number${at} is deep.`);
   write("conversation.replace", { ...TALK, total: texts.length, texts, authoredAts: times });
 }
 
-test("a search in a window finds what was said then, however late it was filed, and a note by its filing", async () => {
+test("a search in a window finds texts that were said then, however late they were filed, and notes by their filing time", async () => {
   await using palace = await createSearchPalace();
   fileTalk((...call) => palace.write(...call), ["2024-05-01T09:00:00.000Z", "2024-05-09T09:00:00Z", null]);
   const message = { sessionId: "s", uuid: "u", timestamp: "2024-05-03T10:00:00Z", role: "user", content: "harbour" };
@@ -39,7 +42,7 @@ test("a search in a window finds what was said then, however late it was filed, 
 });
 
 test.each(["UTC", "America/New_York", "Asia/Tokyo"])(
-  "a list in %s takes bounds as local time, and authored times with any offset as their moment",
+  "a list in %s reads bounds as local time, and reads authored times with any offset as exact moments",
   (zone) => {
     vi.stubEnv("TZ", zone);
     const folder = mkdtempSync(join(tmpdir(), "ledger-"));

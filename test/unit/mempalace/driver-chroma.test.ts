@@ -1,6 +1,6 @@
 /**
- * Tests the Chroma driver against servers that misbehave: silent, late, damaged, somebody else's, or the Cloud with its quotas.
- * test/contract/palace-driver.test.ts tests it with a real server.
+ * Tests the Chroma driver against special servers: silent, late or damaged servers, a server of another program, and Chroma
+ * Cloud with its quotas. test/contract/palace-driver.test.ts tests it with a real server.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,4 +1,4 @@
-/** Tests the outbox's pump from ledger to palace, on an in-memory driver and an in-memory copy of the ledger's list. */
+/** Tests how the outbox sends rows from the ledger to the palace, on an in-memory driver and an in-memory copy of the ledger's list. */
 import { expect, test, vi } from "vitest";
 import { SILENT_LOG } from "../../../src/base/log.ts";
 import type { PalaceDriver, PalaceRecord } from "../../../src/memory/port/public-palace.ts";
@@ -92,7 +92,8 @@ test("sends writes and removals in order in batches of one kind", async () => {
   await source.retarget("memory");
   await using outbox = start(source, driver);
   await reaches(outbox, "synced");
-  // Retargeting listed the drawers again, after the removals. The clock is fast here, so an idle palace is opened now and then.
+  // The change of the target listed the drawers again, after the removals. The clock is fast here, so an idle palace is opened from time to
+  // time.
   expect(driver.calls[0]).toEqual({ op: "open", ids: [] });
   expect(driver.calls.filter(({ op }) => op !== "open")).toEqual([
     { op: "remove", ids: ["x", "y"] },
@@ -219,7 +220,7 @@ test("offers a refused record to the next palace", async () => {
   const driver = flaky(inner, ({ op }) => target === "strict" && op === "upsert", REFUSED);
   vi.spyOn(driver, "open").mockImplementation(() => (down ? Promise.reject(UNAVAILABLE) : inner.open()));
   Object.defineProperty(driver, "target", { get: () => target });
-  // The list stays the same, so only the pump's own memory of the refusal matters.
+  // The list stays the same, so only the outbox's own record of the refusal matters.
   vi.spyOn(source, "retarget").mockResolvedValue();
   source.write(record("a"));
   await using outbox = start(source, driver);
@@ -345,7 +346,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
       if (random() < 0.5) outbox.wake();
       if (random() < 0.4) await new Promise((resolve) => setImmediate(resolve));
       if (random() < 0.05) {
-        // Simulates a kill: the old pump is abandoned, and the new one starts with the list as it is.
+        // Simulates a kill: the test abandons the old outbox, and a new outbox starts with the list as it is.
         const old = outbox.stop(0);
         outbox = start(source, driver);
         await old;

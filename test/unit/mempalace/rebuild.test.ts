@@ -1,4 +1,4 @@
-/** Tests exporting and verifying a palace without Chroma: what verification finds, and what stays after an early end. */
+/** Tests exporting and verifying a palace without Chroma: which damage verification finds, and which files stay after an early end. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -167,7 +167,7 @@ test.each([
   });
 });
 
-test("tidying up removes only a started export", () => {
+test("the cleanup removes only an export that was started", () => {
   const writer = new PalaceWriter(folder);
   writer.upsert(records);
   writer.close();

@@ -1,5 +1,6 @@
 /**
- * Finds foreign rows in a palace file in Chroma's own form by comparing it with a real ledger. The driver writes as Chroma's server does.
+ * Tests how foreign rows are found in a palace file in Chroma's own form, by comparing the file with a real ledger. The driver writes as
+ * Chroma's server does.
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -237,7 +238,7 @@ describe("the watch", () => {
     appear();
     await lookLater();
     expect(watch.status()).toMatchObject({ state: "found", rows: 1 });
-    // It stops when nobody has written for a while.
+    // The watch stops comparing when nobody has written for a while.
     for (let looks = 0; looks < 5; looks++) await lookLater();
     const before = compared;
     await lookLater();

@@ -11,7 +11,7 @@ test.each([
   expect(namesInLine(line)).toEqual(names);
 });
 
-test("drops names that are too many, too long or odd", () => {
+test("drops names that are too long or odd, and names beyond the maximum number", () => {
   expect(namesInLine(projectLine(Array.from({ length: 20 }, (_, at) => `n${at}`)))).toHaveLength(8);
   expect(namesInLine(projectLine(["x".repeat(129), "", "\uD800", "ok"]))).toEqual(["ok"]);
   const long = Array.from({ length: 8 }, () => "語".repeat(128));
@@ -19,10 +19,13 @@ test("drops names that are too many, too long or odd", () => {
   expect(namesInLine(projectLine(long))).toEqual(long.slice(0, 3));
 });
 
-test.each([[undefined, ["a"], "x".repeat(5_000), "%", "%00", ",,", "%E0%A4%A"]].flat())("%j names nothing", (line) => {
-  expect(namesInLine(line === "a" ? ["a"] : line)).toEqual([]);
-});
+test.each([[undefined, ["a"], "x".repeat(5_000), "%", "%00", ",,", "%E0%A4%A"]].flat())(
+  "%j names no project",
+  (line) => {
+    expect(namesInLine(line === "a" ? ["a"] : line)).toEqual([]);
+  },
+);
 
-test("reads a name as a person writes it", () => {
+test("reads names in the form in which a person writes them", () => {
   expect(namesInLine("My Shop, my-shop")).toEqual(["My Shop", "my-shop"]);
 });

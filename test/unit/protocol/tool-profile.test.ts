@@ -1,6 +1,6 @@
 /**
  * Tests the light profile's size. The estimate is above the count of any common tokenizer: one token for every four letters of a run, and
- * one for every digit and punctuation mark. Real counts are about half of it (bytes / 4).
+ * one for every digit and punctuation mark. Real counts are about half of the estimate (bytes / 4).
  */
 import { expect, test } from "vitest";
 import { checkArguments } from "../../../src/protocol/tools/arguments.ts";
@@ -43,7 +43,7 @@ test("every tool is in the full profile or in the outcome profile", () => {
   expect(toolsOf("full").every(({ name }) => name.startsWith("mempalace_"))).toBe(true);
 });
 
-test("each tool of the light profile has the place that its row names", () => {
+test("each tool of the light profile is at the position that its row names", () => {
   const places = TOOLS.flatMap(({ fullName, light }) => (light === undefined ? [] : [[fullName, light.place]]));
   const shown = toolsOf("light").map(({ name }, index) => [name, index + 1]);
   expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(places));

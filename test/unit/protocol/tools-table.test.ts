@@ -1,6 +1,7 @@
 /**
- * Checks that the table of tools decides. The tests ask the real dispatcher, and the real client without a broker, for every row, and
- * compare the behaviour with its columns. A call that needs an open palace ends at the palace's door, which shows how far it came.
+ * Checks that tools behave as the table of tools says. For every row the tests ask the real dispatcher, and the real client without a
+ * broker, and compare the behaviour with the row's columns. A call that needs an open palace ends with an error when it opens the
+ * palace, which shows how far the call got.
  */
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -23,7 +24,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 const SHUT = new PalaceError("STORE_UNAVAILABLE", "the palace is shut", "");
 const ROWS = TOOLS.map((tool): [string, Tool] => [tool.name, tool]);
 
-/** Pairs of kind and keeper with a table of functions. A pair without one does not compile here. */
+/** Pairs of kind and keeper with a table of functions. A pair without a table does not compile here. */
 type Answered =
   | ToolsWith<{ kind: "write"; keeper: "palace" | "log" }>
   | ToolsWith<{ kind: "read"; keeper: "palace" | "log" | "broker" }>;
@@ -107,7 +108,7 @@ test.each(ROWS)("without a broker %s is spooled if it is a write that can wait",
     const response = JSON.parse(
       answerInstead(line, { agent: "a", config, rules: OFFLINE_RULES, spool, away: SHUT }),
     ) as RpcResponse;
-    // A write that is refused only for its arguments counts as one that may be spooled.
+    // A write that is refused only for its arguments counts as a write that may be spooled.
     return codeOf(response) === "answered";
   };
   expect(kept({})).toBe(tool.spool === "always");

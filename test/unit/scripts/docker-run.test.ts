@@ -1,4 +1,4 @@
-/** Tests the names that tests use in Docker. The cleanup removes only those of ended processes. */
+/** Tests the names that tests use in Docker. The cleanup removes only things with the name of an ended process. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";

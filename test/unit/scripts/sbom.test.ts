@@ -1,4 +1,4 @@
-/** Tests the bill of materials against the lockfile, which says what an install brings. */
+/** Tests the bill of materials against the lockfile, which lists the packages that an install brings. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Checks that every requirement has a proof, and every scenario of the grid a requirement. */
+/** Checks that every requirement has a proof, and that every scenario of the grid has a requirement. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -26,6 +26,6 @@ test("each topology is in exactly one file of the grid", () => {
   expect(listed.sort()).toEqual([...TOPOLOGIES].sort());
 });
 
-test("each file in the list of first files exists", () => {
+test("each file in the list of test files that run first exists", () => {
   expect([...LONGEST, ...QUICK_PROCESS].filter((name) => !existsSync(join(ROOT, "test", name)))).toEqual([]);
 });

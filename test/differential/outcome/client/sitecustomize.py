@@ -19,7 +19,7 @@ def at_port(self, path):
 importlib.machinery.SourceFileLoader.get_data = at_port
 signal.alarm(LIFE_S)
 
-# 0.3.6.1 imports it at once, but only its server uses it: 400 MB of a model that no test needs.
+# 0.3.6.1 imports this at once, but only its server uses it. It would load a model of 400 MB, which no test needs.
 for name, part in {"sentence_transformers": "SentenceTransformer", "scipy": "stats", "scipy.stats": "norm"}.items():
     stand_in = types.ModuleType(name)
     setattr(stand_in, part, object)

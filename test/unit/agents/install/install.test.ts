@@ -21,7 +21,7 @@ import { partsIn } from "./parts.ts";
 
 let home = "";
 let parts: Parts;
-/** First line of a copied extension: the command that starts us. */
+/** First line of a copied extension. It has the command that starts palace-devbox. */
 const LAUNCH = 'const PALACE_LAUNCH = {"hook":["palace","hook"],"shim":["mempalace-mcp"]};\n';
 
 beforeEach(() => {
@@ -102,7 +102,7 @@ test("uninstall keeps a user's rule that is identical to our rule", () => {
   const rule = '{ "permissions": { "allow": ["mcp__mempalace"] } }';
   put(".claude/settings.json", rule);
   install("claude-code", parts, false);
-  // Older versions wrote such a record.
+  // Older versions wrote a record like this.
   const record = json("state/install/claude-code.json") as { files: { want?: { allow?: unknown }; kept: unknown[] }[] };
   for (const file of record.files) {
     delete file.want?.allow;

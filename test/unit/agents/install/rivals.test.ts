@@ -1,4 +1,4 @@
-/** Tests each row of the tables of rivals on real files: the finding, its place, and the command that removes it. */
+/** Tests each row of the tables of rivals on real files: the finding, the rival's place, and the command that removes the rival. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

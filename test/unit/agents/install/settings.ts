@@ -1,5 +1,6 @@
 /**
- * Returns settings as people and programs write them, from a seed: comments, odd indentation, BOM, CRLF, trailing commas, repeated keys.
+ * Makes settings from a seed as people and programs write them, with comments, odd indentation, BOM, CRLF, trailing commas and repeated
+ * keys.
  */
 import { seededRandom } from "../../../helpers/random.ts";
 

@@ -1,4 +1,4 @@
-/** Reads exports: small files in the shapes that the services write. */
+/** Tests how exports are read, with small files in the forms that the services write. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -135,7 +135,7 @@ test("skips an export's account files and files other JSON", () => {
   expect(read({ theme: "dark" }, "notes.json")).toMatchObject({ conversations: [{ text: '{"theme":"dark"}' }] });
 });
 
-/** Returns when each drawer of the file was said. */
+/** Returns the time at which the text of each drawer was said. */
 function dated(document: unknown): [string, string | null | undefined][] {
   const reading = read(document);
   if (typeof reading === "string") throw new Error(reading);

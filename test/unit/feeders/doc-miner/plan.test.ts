@@ -1,4 +1,4 @@
-/** Tests the plan of a run, made from the folder, the notes and the palace. */
+/** Tests the plan of a run. The plan is made from the folder, the notes and the palace. */
 import { expect, test } from "vitest";
 import {
   isFiled,
@@ -29,7 +29,7 @@ function manifest(files: Manifest["files"]): Manifest {
   return { schema: 1, root: "/p", wing: "w", rules: "r", files };
 }
 
-test("skips a file with the size and time that notes and palace have", () => {
+test("skips a file whose size and time are the same as in the notes and the palace", () => {
   expect(plan()).toEqual({ read: [], unchanged: [found], gone: [] });
 });
 

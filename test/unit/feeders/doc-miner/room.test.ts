@@ -1,4 +1,4 @@
-/** Tests the choice of a room, by the project's rooms, or by folder names if it has none (palace.md 5.2, 5.8). */
+/** Tests the choice of a room, by the project's rooms, or by folder names if the project has no rooms (palace.md 5.2, 5.8). */
 import { expect, test } from "vitest";
 import { placeDocument, stemOf } from "../../../../src/feeders/doc-miner/room.ts";
 

@@ -172,7 +172,7 @@ test("drops the rules that showed a folder inside that folder in linear time", (
     return cpuTimeOf(() => expect(found()).toEqual(["a/x.md"]));
   };
   took(200);
-  // Ten times the rules must take ten times the work, not a hundred times. The allowance is for a busy machine.
+  // Ten times the rules must take ten times the work, not a hundred times. The limit is higher because the machine may be busy.
   const small = Math.max(took(200), 2);
   expect(took(2_000) / small).toBeLessThan(40);
 });

@@ -1,4 +1,4 @@
-/** Tests the text of each kind of office document, and the errors of broken or hostile ones. */
+/** Tests the text of each kind of office document, and the errors of broken or hostile documents. */
 import { expect, test } from "vitest";
 import { convert } from "../../../../src/feeders/format-miner/convert.ts";
 import { Unconverted } from "../../../../src/feeders/format-miner/outcome.ts";

@@ -1,4 +1,4 @@
-/** Reads commits from `git log` and files them. Tests the answers for a folder without commits. */
+/** Tests how commits are read from `git log` and filed, and the answers for a folder without commits. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Reads sessions of opencode 2 from databases with its published schema, new ones and upgraded ones. */
+/** Tests how sessions of opencode 2 are read from new and upgraded databases with opencode's published schema. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -106,7 +106,7 @@ test("reads texts, reasoning, tools and shell of an opencode 2 session, without 
   ]);
 });
 
-test("reads each message of an upgraded database once, and live tables before frozen tables", async () => {
+test("reads each message of an upgraded database once, and prefers the tables in use to the old tables", async () => {
   const first = createOpencodeDatabase(file());
   const at = Date.UTC(2026, 0, 1);
   for (const id of ["ses_old", "ses_taken_over", "ses_gone_on"]) {

@@ -81,7 +81,7 @@ test("a flipped bit is found in each part: headers, manifest, files, padding, se
   expect(unnoticed).toEqual([]);
 });
 
-test("a byte after the end of the archive is refused, whether it arrives in the last chunk or in its own", async () => {
+test("a byte after the end of the archive is refused, whether it arrives in the last chunk or in a separate chunk", async () => {
   const more = Buffer.from("x");
   for (const given of [[Buffer.concat([archive, more])], [archive, more]]) {
     const into = join(folder, "into");

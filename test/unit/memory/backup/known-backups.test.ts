@@ -27,7 +27,7 @@ test("another machine's backups in a shared folder do not belong to this palace,
   expect(ownBackups({ home, tag }, dir, NOW_MS).made.map(({ file }) => file)).toEqual([own]);
 });
 
-test("a backup dated in the future does not count as the last one, and an empty file does not count as a backup", () => {
+test("a backup dated in the future does not count as the last backup, and an empty file does not count as a backup", () => {
   const own = make(-2 * HOUR_MS);
   const future = make(9 * HOUR_MS);
   make(-HOUR_MS, { content: "" });
@@ -35,7 +35,7 @@ test("a backup dated in the future does not count as the last one, and an empty 
   expect([made, ahead].map((found) => found.map(({ file }) => file))).toEqual([[own], [future]]);
 });
 
-test("the list keeps a backup on an unmounted disk and drops a removed one", () => {
+test("the list keeps a backup on an unmounted disk and drops a removed backup", () => {
   const file = make(-2 * HOUR_MS);
   rmSync(join(root, "disk"), { recursive: true });
   note(join(root, "b.tar"));

@@ -1,4 +1,4 @@
-/** Tests that a backup checks the file of agents' events before it copies it. */
+/** Tests that a backup checks the file of agents' events before it copies the file. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

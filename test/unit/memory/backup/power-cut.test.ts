@@ -31,7 +31,7 @@ let root: string;
 beforeEach(() => (root = realpathSync(mkdtempSync(join(tmpdir(), "backup-power-")))));
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-test("after a power cut in a restore, the next start finishes with the old palace or the new one and keeps the old files", () => {
+test("after a power cut in a restore, the next start finishes with the old or the new palace and keeps the old files", () => {
   const paths = at(root);
   mkdirSync(paths.palaceDir, { recursive: true });
   writeFileSync(paths.ledgerFile, "old ledger");

@@ -102,8 +102,8 @@ test.each<[string, (list: PendingRestore) => unknown]>([
   ["a path in place of a name", (one) => ({ ...one, out: [{ place: "home", name: "../victim" }] })],
   ["a file of the home that is not the palace's", (one) => ({ ...one, out: [{ place: "home", name: "id_rsa" }] })],
   ["an entry without a name", (one) => ({ ...one, out: [{ place: "home" }] })],
-  ["an entry of an unknown place", (one) => ({ ...one, out: [{ place: "attic", name: LEDGER }] })],
-  ["a path that a backup has not", (one) => ({ ...one, come: ["../../victim"] })],
+  ["an entry with an unknown place", (one) => ({ ...one, out: [{ place: "attic", name: LEDGER }] })],
+  ["a path that no backup has", (one) => ({ ...one, come: ["../../victim"] })],
   ["a door's address", (one) => ({ ...one, come: ["listen.json"] })],
   ["another staged folder", (one) => ({ ...one, staged: "../elsewhere" })],
   ["another folder for the old state", (one) => ({ ...one, stamp: "x/../../../elsewhere" })],
@@ -128,7 +128,7 @@ test("a staged folder that is a link to another place is refused", () => {
   expect(readdirSync(elsewhere)).toContain(LEDGER);
 });
 
-test("a staged folder is removed only after its process has ended", () => {
+test("a staged folder is removed only after the process that made it has ended", () => {
   removeDrafts(paths.home, STAGED);
   expect(existsSync(staged.folder)).toBe(true);
   staged.release();
@@ -136,7 +136,7 @@ test("a staged folder is removed only after its process has ended", () => {
   expect(existsSync(staged.folder)).toBe(false);
 });
 
-test("without the staged ledger the restore fails and creates no empty one", () => {
+test("without the staged ledger the restore fails and creates no empty ledger", () => {
   rmSync(join(staged.folder, LEDGER));
   expect(() => listAllAgain(staged.folder)).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
   expect(readdirSync(staged.folder)).not.toContain(LEDGER);

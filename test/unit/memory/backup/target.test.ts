@@ -35,7 +35,7 @@ test.each([
   ["the ledger", "home/ledger.sqlite3", "SQLite format 3\0"],
   ["a file of the home that is not there yet", "home/ledger.sqlite3-wal", undefined],
   ["the public palace", "home/palace/chroma.sqlite3", undefined],
-  ["somebody's file", "thesis.odt", "PK"],
+  ["a file of another program", "thesis.odt", "PK"],
   ["another tar", "photos.tar", tarHeader("a.jpg", 3)],
 ])("a backup is not written over %s, not even with --force", (_what, name, content) => {
   const file = join(root, name);

@@ -1,5 +1,6 @@
 /**
- * Entries of Roampal's graphs in the ledger. They are written once, and undone and forgotten like other rows, together with undo's copies.
+ * Entries of Roampal's graphs in the ledger. They are written once. They are undone and forgotten like other rows, together with their
+ * before-images.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -94,7 +95,7 @@ test.each([
   ["x", { ids: ["history_00000001"] }, { reason: "as (working_00000001), it says." }],
   ["book_0000000f_chunk_1", { ids: ["book_0000000f_chunk_1"] }],
   ["x", { ids: ["mem 001"] }, [{ doc_id: "mem 001" }]],
-])("%s is forgotten with %j, also in undo's copies", (name, selector, value: unknown = 1) => {
+])("%s is forgotten with %j, also in before-images", (name, selector, value: unknown = 1) => {
   bring([entry("problem_categories", name, value), entry("problem_categories", "other", 1)]);
   bring([entry("problem_categories", name, value), entry("problem_categories", "other", 2)]);
   bring([entry("problem_categories", "later", value)]);
@@ -121,7 +122,7 @@ test.each([
   expect(held()).toEqual([name]);
 });
 
-test("deletes a name if one of its words occurs only in forgotten drawers, and keeps the others", () => {
+test("deletes a name if one of its words occurs only in forgotten drawers, and keeps the other names", () => {
   const add = (content: string): string => String(write("add_drawer", { wing: "w", room: "r", content })["drawer_id"]);
   const secret = add("The general zanzibar launch is working, and that makes history.");
   add("A launch is a launch, as zero-day says.");
@@ -184,7 +185,7 @@ test("a ledger of version 13 gets the table, and earlier writes can still be und
 test.each([
   ["a value that is not JSON", JSON.stringify([KNOWLEDGE, "s", "a"]), "nope"],
   ["a name that is not JSON", "nope", "1"],
-  ["a name that is no list of texts", JSON.stringify([KNOWLEDGE, 1]), "1"],
+  ["a name that is not a list of texts", JSON.stringify([KNOWLEDGE, 1]), "1"],
   ["an unknown file", JSON.stringify(["other.json", "s", "a"]), "1"],
 ])("an import refuses an entry of another memory with %s and imports the others", (_what, id, body) => {
   const items = [

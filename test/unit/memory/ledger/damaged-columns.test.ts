@@ -1,4 +1,4 @@
-/** A JSON column that somebody damaged causes an error that names the column. The ledger stays unchanged. */
+/** A damaged JSON column causes an error that names the column. The ledger stays unchanged. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Other forms of words have their own index, which follows every change of a drawer. Drawers of an older ledger get their rows in quiet
- * moments. Searches find them all the while, and a kill loses none.
+ * Other forms of words have their own index, which follows every change of a drawer. Drawers of an older ledger get their rows in this
+ * index in quiet moments. Searches find these drawers all the time, and a kill loses none of them.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -85,13 +85,13 @@ test("an older ledger opens at once; searches find its drawers from the start, a
       expect(await found("以后连接池稳定了")).toEqual(rows().includes(452) ? [452] : []);
       expect((await found("harbour")).length).toBe(10);
       if (steps === 1) {
-        // A drawer that is filed meanwhile does not wait behind the older ones.
+        // A drawer that is filed meanwhile does not wait behind the older drawers.
         add(writer, ["备份完成"]);
         expect(await found("备份")).toEqual([453]);
       }
       isMore = writer.maintain(RETENTION, MOMENT);
       if (steps === 2) {
-        // The next process continues where the last one stopped.
+        // The next process continues where the last process stopped.
         const before = reached();
         writer.close();
         writer = new LedgerWriter(file, applyWrite, { formsOf });

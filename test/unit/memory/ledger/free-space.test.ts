@@ -8,7 +8,7 @@ import { applyWrite } from "../../../../src/broker/tools/writes.ts";
 import { LedgerWriter } from "../../../../src/memory/ledger/write/group-commit.ts";
 import { moment } from "../../../../src/base/uptime.ts";
 
-/** Limits without history: the ledger deletes before-images at once. */
+/** Limits that keep no history: the ledger deletes before-images at once. */
 const NOTHING_KEPT = { journalRetentionMs: 1, undoMs: 1, imagesBytes: 0 };
 const SOURCES = ["/a", "/b", "/c", "/d"];
 const SLICES = 50;
@@ -50,7 +50,7 @@ function fill(): void {
     );
 }
 
-/** Deletes all sources but one. The ledger deletes their undo copies later. */
+/** Deletes all sources but one. The ledger deletes their before-images later. */
 function empty(): void {
   write(
     "delete_by_source",

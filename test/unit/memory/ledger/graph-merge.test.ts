@@ -1,6 +1,6 @@
 /**
- * Tests the counts of changes when rows of other programs are merged into the ledger's graph. The tests in public-palace/graph cover whose
- * row wins.
+ * Tests the counts of changes when rows of other programs are merged into the ledger's graph. test/unit/mempalace/graph tests whose row
+ * wins.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -29,7 +29,7 @@ afterEach(() => {
 
 const adopt = (finding: Partial<Finding>) => merge.adopt({ rows: [], missing: [], deleted: [], ...finding });
 
-test("a row that the ledger lacks counts as taken once, and not again", () => {
+test("a row that the ledger lacks counts as taken the first time, and not again", () => {
   expect(adopt({ rows: [BOB] })).toEqual({ taken: 1, relisted: 0, removed: 0 });
   expect(adopt({ rows: [BOB] })).toEqual({ taken: 0, relisted: 0, removed: 0 });
 });

@@ -98,7 +98,7 @@ const held = (memory: Memory, text: string): unknown[] =>
   memory.rows(`SELECT key FROM imported_journal WHERE instr(source || arguments || result, '${text}')
     UNION ALL SELECT id FROM change WHERE instr(before, '${text}')`);
 
-test("rows are added once, even through a third memory; they keep agent, time and origin, and can be paged", () => {
+test("rows are added once, even through a third memory; they keep agent, time and origin, and can be listed page by page", () => {
   const texts = Array.from({ length: 5 }, (_, at) => `note ${at}`);
   const times = texts.map((text) => {
     host.write("add_drawer", note(text));
@@ -149,7 +149,7 @@ test("undo of an import removes its rows, and undo of the undo restores them", (
   expect(stack.history()).toMatchObject([{ agent: "ada", arguments: { content: "one" } }]);
 });
 
-test("forgetting removes texts, drawers and names of memories from rows and from undo's copies", () => {
+test("forgetting removes texts, drawers and names of memories from rows and from before-images", () => {
   const { drawer_id: id } = host.write("add_drawer", note("zeppelin secret"), { key: "k" });
   host.write("add_drawer", note("other"));
   const memory = { id: "working_0123abcd", collection: "working", text: "airship", metadata: {} };

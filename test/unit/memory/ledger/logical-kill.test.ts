@@ -1,6 +1,6 @@
 /**
- * A change of a long drawer touches many rows. A kill at any of them leaves the whole old drawer, and the same call sent again is done
- * completely and once.
+ * A change of a long drawer touches many rows. A kill at any of these rows leaves the whole old drawer. If the same call is sent
+ * again, it is done completely and once.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -33,7 +33,7 @@ function commit(call: WriteCall): Record<string, unknown> {
   return done.outcome.value as Record<string, unknown>;
 }
 
-/** Runs a write that kills its process at the change with this number. The highest number comes after all changes. */
+/** Runs a write that kills its process at the change with this number. With the highest number, the process is killed after all changes. */
 const KILLED = `
 import { applyWrite } from ${JSON.stringify(import.meta.resolve("../../../../src/broker/tools/writes.ts"))};
 import { LedgerWriter } from ${JSON.stringify(import.meta.resolve("../../../../src/memory/ledger/write/group-commit.ts"))};
@@ -102,7 +102,7 @@ const CHANGES: Readonly<Record<string, () => [method: string, params: Record<str
 };
 
 test.each(Object.keys(CHANGES))(
-  "%s: a kill at any step changes no row, and the same call sent again is done completely and once",
+  "%s: a kill at any step changes no row, and if the same call is sent again, it is done completely and once",
   async (name) => {
     const [method, params, listed] = CHANGES[name]?.() ?? ["", {}, []];
     const call = callOf("change", method, params);

@@ -1,6 +1,6 @@
 /**
- * Pages of whole drawers show the same as a pass over all drawers, with any filter. Opening a ledger of schema version 8 adds their index
- * and changes nothing else.
+ * Pages of whole drawers show the same as a pass over all drawers, with any filter. Opening a ledger of schema version 8 adds the index
+ * for these pages and changes nothing else.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -51,7 +51,7 @@ function makeRows(seed: number): Row[] {
     .map(({ row }) => row);
 }
 
-/** Returns 10 to 600 characters: four slices have fewer or many more than a list shows. */
+/** Returns a text of 10 to 600 characters, so that four slices have fewer or many more characters than a list shows. */
 const textOf = ({ id, day }: Row): string => `€${id}`.repeat(day);
 const momentOf = ({ day }: Row): string => `2026-01-${String(day).padStart(2, "0")}T10:00:00`;
 
@@ -73,7 +73,7 @@ function fill(rows: readonly Row[]): void {
   ledger.close();
 }
 
-/** Lists drawers as upstream does: joins the rows of a place, selects those in the window, and sorts by id. */
+/** Lists drawers as upstream does: joins the rows of a place, selects the drawers in the window, and sorts them by id. */
 function whole(
   rows: readonly Row[],
   { wing, room, since, before }: DrawerFilter,
@@ -113,7 +113,7 @@ const FILTERS: readonly DrawerFilter[] = [
   { before: "2026-01-20", room: "r0" },
 ];
 
-test("with any filter, pages and totals equal those of all joined drawers, in a ledger that just got its index", () => {
+test("with any filter, pages and totals equal the pages and totals of all joined drawers, in a ledger that just got its index", () => {
   for (const seed of [1, 2, 3]) {
     rmSync(file, { force: true });
     const rows = makeRows(seed);

@@ -47,8 +47,8 @@ const times = (rows: Fields, count: number): Fields[] => Array.from({ length: co
 
 test.each<[string, Miner, Fields[], unknown[]]>([
   ["rows of the miner", "projects", times(MINED, 2), [["/p/a", 100.5]]],
-  ["all of as many as they say", "projects", times({ ...MINED, chunk_total: 2 }, 2), [["/p/a", 100.5]]],
-  ["fewer than they say", "projects", times({ ...MINED, chunk_total: 3 }, 2), []],
+  ["as many rows as the rows say", "projects", times({ ...MINED, chunk_total: 2 }, 2), [["/p/a", 100.5]]],
+  ["fewer rows than the rows say", "projects", times({ ...MINED, chunk_total: 3 }, 2), []],
   ["rows of an older form", "projects", [{ ...MINED, normalize_version: 1 }], []],
   [
     "rows of MemPalace 3.12's form, which are left alone",
@@ -71,7 +71,7 @@ test.each<[string, Miner, Fields[], unknown[]]>([
   ["office documents", "formats", [{ ...MINED, ingest_mode: "extract", extract_mode: "format" }], [["/p/a", 100.5]]],
   ["a project's rows, for office documents", "formats", [MINED], []],
   ["exchanges", "exchange", [TALK], [["/p/a", 100.5]]],
-  ["exchanges without their way", "exchange", [{ ...TALK, extract_mode: undefined }], [["/p/a", 100.5]]],
+  ["exchanges without the way of extraction", "exchange", [{ ...TALK, extract_mode: undefined }], [["/p/a", 100.5]]],
   ["exchanges cut in an older way", "exchange", [{ ...TALK, convo_chunker_version: 1 }], []],
   ["exchanges of 3.3.6", "exchange", [OLD_TALK], [["/p/a", null]]],
   ["a file in which nothing was found", "exchange", [{ ...TALK, ingest_mode: "registry" }], [["/p/a", 100.5]]],

@@ -30,7 +30,7 @@ afterEach(() => {
 const newest = (wing: string | undefined, limit: number): string[] =>
   reader.newestDrawers(wing, limit).map(({ text }) => text);
 
-test("the newest drawers of a wing come only from it, with the newest last", () => {
+test("the newest drawers of a wing come only from this wing, with the newest last", () => {
   expect(newest("here", 9)).toEqual(["1", "3"]);
 });
 
@@ -38,7 +38,7 @@ test("the newest drawers of the palace come from any wing, up to the limit", () 
   expect(newest(undefined, 3)).toEqual(["2", "3", "4"]);
 });
 
-test("the notes that wait for a vector are those without a source file, newest first", () => {
+test("only drawers without a source file count as notes that wait for a vector, and the newest note comes first", () => {
   const ledger = new Database(join(folder, "ledger.sqlite3"));
   ledger.exec("UPDATE drawer SET source_file = '/a.md' WHERE text = '3'");
   ledger.close();

@@ -97,7 +97,8 @@ test("after a power cut a new ledger is missing or complete, and is never missin
     const database = openForWriting(file);
     isOpened = true;
     disk.cut("after it was opened");
-    // With `NORMAL`, SQLite syncs the log before it copies the log into the ledger, and the ledger before it overwrites the log.
+    // With `synchronous = NORMAL`, SQLite syncs the log before it copies the log into the ledger, and syncs the ledger before it overwrites
+    // the log.
     expect(database.pragma("synchronous", { simple: true })).toBe(1);
     expect(database.pragma("journal_mode", { simple: true })).toBe("wal");
     database.close();

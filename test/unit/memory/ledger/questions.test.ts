@@ -1,6 +1,6 @@
 /**
- * An outcome of a memory is stored with the question it was shown for, as numbers. The question is deleted, restored and forgotten with the
- * outcome. The index by concept always matches the rows.
+ * An outcome of a memory is stored with the question for which the memory was shown. The question is stored as numbers. The question is
+ * deleted, restored and forgotten with the outcome. The index by concept always matches the rows.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -110,7 +110,7 @@ test("shown memories and the answer are scored for the user's question, other me
   );
 });
 
-test("signals, a person's score and plain drawers have no question; a book's chunk has one and keeps its score", () => {
+test("signals, a person's score and plain drawers have no question; a book's chunk has a question and keeps its score", () => {
   const shown = keep("one");
   const { drawer_id: drawer } = write("add_drawer", { wing: "w", room: "r", content: "words" });
   const { id: book } = write("book.ingest", { content: "A chapter on zeppelins.", title: "Air", source: "a" });
@@ -127,7 +127,7 @@ test("signals, a person's score and plain drawers have no question; a book's chu
   );
 });
 
-test("undo removes a learned question, and restores a deleted one", () => {
+test("undo removes a learned question, and restores a deleted question", () => {
   const shown = keep("one");
   score({ [shown]: "worked" }, { findings: { [shown]: QUESTION } });
   const before = told((reader) => reader.scored(shown));
@@ -190,7 +190,7 @@ test("only a concept's newest outcomes are read, with a higher limit for concept
   expect(told((reader) => reader.toldIn(QUESTION.context, "books"))).toEqual({ worked: 0, failed: 0, partial: 0 });
 });
 
-test("a ledger of version 12 keeps its outcomes without questions, and new scores have one", () => {
+test("a ledger of version 12 keeps its outcomes without questions, and new scores have a question", () => {
   const shown = keep("one");
   score({ [shown]: "worked" });
   const sinceMs = clock + 1;

@@ -32,7 +32,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Returns a drawer's time. Some times are unknown: upstream's word for that, a number, or missing. */
+/** Returns a drawer's time. Some times are unknown: they are upstream's word for an unknown time, a number, or missing. */
 function filedAt(at: number): Metadata {
   if (at % 50 === 7) return { filed_at: "unknown" };
   if (at % 50 === 9) return { filed_at: 20_260_105 };
@@ -211,7 +211,7 @@ test("indexing the words of one source needs no scan, so thousands of new source
   expect(ofSources.filter(isDear)).toEqual([]);
 });
 
-test("a time window is read from its index alone, unless its place is small compared with the palace", () => {
+test("a time window is read only from the index of times, unless the wing or room is small compared with the palace", () => {
   const planOf = (filter: DrawerFilter): string =>
     plansOf(() => reader.listDrawers(filter, 20, 0)).find((plan) => plan.includes("json_group_array")) ?? "";
   expect(planOf({ since: "2026-01-05" })).toContain("USING COVERING INDEX drawer_said");

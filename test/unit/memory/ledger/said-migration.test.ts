@@ -88,7 +88,7 @@ test("after a kill during the indexing the next process finishes the migration",
   const before = contents();
   const script = join(folder, "half.mjs");
   const require = JSON.stringify(import.meta.resolve("better-sqlite3"));
-  // State just before the migration commits: the index is written, the version is not.
+  // State just before the migration commits: the index is written, the version is not written.
   writeFileSync(
     script,
     `import Database from ${require};

@@ -62,7 +62,7 @@ function told<T>(look: (reader: SqliteLedgerReader) => T): T {
   }
 }
 
-test("a migrated drawer keeps its outcomes without their scorer, and new scores name theirs", () => {
+test("a migrated drawer keeps its outcomes without their scorer, and new scores name their scorer", () => {
   let writer = new LedgerWriter(file, applyWrite);
   const { drawer_id: id } = write(writer, "a", "add_drawer", { wing: "w", room: "r", content: "words" }) as {
     drawer_id: string;
@@ -105,7 +105,7 @@ test("a score from before the migration can be undone after it", () => {
   writer.close();
 });
 
-test("the newest fifty outcomes of a drawer are kept; undo restores older ones, and deleting the drawer deletes all", () => {
+test("a drawer's newest fifty outcomes are kept; undo restores older outcomes, and deleting the drawer deletes all of them", () => {
   const writer = new LedgerWriter(file, applyWrite);
   const { drawer_id: id } = write(writer, "a", "add_drawer", { wing: "w", room: "r", content: "words" }) as {
     drawer_id: string;

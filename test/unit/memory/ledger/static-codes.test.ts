@@ -77,7 +77,7 @@ const codes = (): number => {
   return count;
 };
 
-test("drawers of an older ledger can be found all the while, and get their vectors in quiet moments", async () => {
+test("drawers of an older ledger can be found all the time, and get their vectors in quiet moments", async () => {
   const old = new LedgerWriter(file, applyWrite);
   const many = Array.from({ length: 450 }, (_, at) => `Note ${at} on the ${["harbour", "kitchen", "office"][at % 3]}.`);
   add(old, [...many, KEY]);
@@ -109,7 +109,7 @@ test("drawers of an older ledger can be found all the while, and get their vecto
   }
 });
 
-test("a ledger of version 17 keeps its vectors, and a later change of one is found", async () => {
+test("a ledger of version 17 keeps its vectors, and a later change of a vector is found", async () => {
   const derived = { staticCode: staticTable().codeOf, formsOf };
   const old = new LedgerWriter(file, applyWrite, derived);
   add(old, [...OTHERS, KEY]);

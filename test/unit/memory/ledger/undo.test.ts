@@ -140,7 +140,7 @@ test("undo keeps somebody else's change between two writes of the agent", () => 
   expect(text(kept)).toBe("by b again");
 });
 
-test("a foreign writer's change counts as somebody else's", () => {
+test("a foreign writer's change counts as a change by somebody else", () => {
   const { kept } = scene();
   const metadata = reader.findDrawer(kept)?.metadata ?? {};
   writer.storeVectors([{ row: 1, textVersion: 1, vector: new Float32Array([1, 0]) }], "m");
@@ -213,7 +213,7 @@ test("forgetting finds a text that was cut at the end of a drawer in both parts"
   );
 });
 
-test("a match in one slice, or one slice's id, forgets all slices of that drawer and of no other", () => {
+test("a match in one slice, or one slice's id, forgets all slices of that drawer and no slice of another drawer", () => {
   const long = (secret: string): string => `${"before ".repeat(200)}${secret} ${"after ".repeat(200)}`;
   const rows = (): number => Number(all("SELECT count(*) FROM drawer").flat()[0]);
   const other = add("a", long("harmless"));
@@ -229,7 +229,7 @@ test("a match in one slice, or one slice's id, forgets all slices of that drawer
   expect(reader.slicesOf(other)).toHaveLength(slices);
 });
 
-test("undo restores a source's filing record, and the next run files a source again that was new", () => {
+test("undo restores a source's filing record, and the next run files a source again that had been new", () => {
   const fileSource = (agent: string, mtime: number, sha256: string): Answer =>
     write(agent, "source.replace", {
       ...{ wing: "w", room: "r", sourceFile: "/x.md", mtime, sha256, addedBy: "t" },

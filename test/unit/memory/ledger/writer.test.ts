@@ -72,7 +72,7 @@ test("a write repeated with its key gets the same answer and is not done again, 
   expect(read("SELECT id FROM drawer")).toEqual(["a"]);
 });
 
-test("a clock that jumps ahead expires no key at once: each look advances at most one day", () => {
+test("a clock that jumps ahead expires no key at once: counted time advances at most one day at each check", () => {
   const DAY_MS = 86_400_000;
   const retention = { journalRetentionMs: 90 * DAY_MS, undoMs: 90 * DAY_MS, imagesBytes: 1e9 };
   const t0 = 1_000 * DAY_MS;
@@ -80,7 +80,8 @@ test("a clock that jumps ahead expires no key at once: each look advances at mos
   writer.prune(retention, t0);
   for (let look = 0; look < 24; look++) writer.prune(retention, t0 + 400 * DAY_MS);
   expect(read("SELECT key FROM journal")).toEqual(["key"]);
-  // After a clock is set back, time continues from there. A machine that was off for long catches up one day per look.
+  // After a clock is set back, time continues from there. On a machine that was off for a long time, counted time catches up by one day at
+  // each check.
   writer.prune(retention, t0);
   for (let look = 0; look < 90; look++) writer.prune(retention, t0 + 400 * DAY_MS);
   expect(read("SELECT key FROM journal")).toEqual(["key"]);
@@ -107,7 +108,7 @@ test("a wrong clock and a hundred broker starts expire no key, and counted time 
   expect(read("SELECT key FROM journal")).toEqual([]);
 });
 
-test("keys older than the limit are deleted, younger ones kept", () => {
+test("keys older than the limit are deleted, and younger keys are kept", () => {
   writer.commit([call("old", { ids: ["a"] }, 10), call("young", { ids: ["b"] }, 20)]);
   const older = (than: number): boolean => writer.prune({ journalRetentionMs: 0, undoMs: 0, imagesBytes: 1 }, than);
   older(20);
@@ -116,7 +117,7 @@ test("keys older than the limit are deleted, younger ones kept", () => {
   expect(read("SELECT key FROM journal")).toEqual([]);
 });
 
-test("before-images up to the size limit are kept, and a limit one byte lower deletes those of the oldest write", () => {
+test("before-images up to the size limit are kept, and a limit one byte lower deletes the before-images of the oldest write", () => {
   writer.commit([call("one", { ids: ["a"] })]);
   writer.commit([call("two", { ids: ["b"] })]);
   const [size] = read<number>("SELECT sum(octet_length(id) + 64) FROM change");

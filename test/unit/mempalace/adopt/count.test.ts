@@ -1,4 +1,4 @@
-/** The count of adopted rows covers new, changed and removed rows, but none that the ledger already has. */
+/** The count of adopted rows includes new, changed and removed rows, but no rows that the ledger already has. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -26,7 +26,7 @@ const embedder = (width: number, embed?: Embedder["embed"]): Embedder => ({
   close: () => Promise.resolve(),
 });
 
-/** Returns samples of which `odd` have another text's vector. */
+/** Returns samples. `odd` of them have another text's vector. */
 function samples(count: number, odd: number, width = 384): Sample[] {
   return Array.from({ length: count }, (_, at) => {
     const text = String(at + 1);

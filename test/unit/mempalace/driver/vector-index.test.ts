@@ -1,6 +1,6 @@
 /**
- * Searches vectors through the palace's driver. Filters that the palace cannot apply, and changes that it does not have yet, apply
- * afterwards.
+ * Tests a search for vectors through the palace's driver. The search itself then applies filters that the palace cannot apply, and
+ * changes that the palace does not have yet.
  */
 import { expect, test } from "vitest";
 import type { Drawer } from "../../../../src/memory/port/drawer.ts";

@@ -60,7 +60,7 @@ describe("a persisted index", () => {
   const vectors = Array.from({ length: 5 }, (_, n) => Float32Array.of(n, 1, 0.5));
   const entries = vectors.map((vector, n) => ({ id: `id${n}`, vector, deleted: n === 3 }));
 
-  it("returns the vector of each id, except deleted ones", () => {
+  it("returns the vector of each id that is not deleted", () => {
     writeSegment(folder, entries);
     const segment = openSegment(folder);
     if (segment.state !== "whole") throw new Error(JSON.stringify(segment));

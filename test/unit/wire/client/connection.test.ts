@@ -43,7 +43,7 @@ test("a system error counts as an outage and reaches the call", async () => {
   link.close();
 });
 
-test("a bug in the connection ends a process that only sends", () => {
+test("a bug in the connection ends a process that only calls `send`", () => {
   const program = `
     import { Link } from "./src/wire/client/link.ts";
     import { loadConfig } from "./src/config/config.ts";

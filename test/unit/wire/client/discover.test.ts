@@ -1,4 +1,4 @@
-/** A client accepts broker.json only as a small regular file of the right shape, and only valid addresses from it. */
+/** A client accepts broker.json only if it is a small regular file of the right form, and accepts only valid addresses from this file. */
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,13 +25,13 @@ function read(more: Record<string, unknown>): ReturnType<typeof readBrokerFile> 
 test.each([
   ["a relative path", { kind: "unix", path: "palace.sock" }],
   ["a path with a NUL", { kind: "unix", path: "/run/\0" }],
-  ["a path that is no text", { kind: "unix", path: 7 }],
-  ["a host that is no text", { kind: "tcp", host: 127, port: 1 }],
+  ["a path that is not a text", { kind: "unix", path: 7 }],
+  ["a host that is not a text", { kind: "tcp", host: 127, port: 1 }],
   ["a host that is an option", { kind: "tcp", host: "a b", port: 1 }],
   ["a port that is text", { kind: "tcp", host: "h", port: "1" }],
   ["port 0", { kind: "tcp", host: "h", port: 0 }],
   ["port 65,536", { kind: "tcp", host: "h", port: 65_536 }],
-  ["half a port", { kind: "tcp", host: "h", port: 1.5 }],
+  ["a port with a fraction", { kind: "tcp", host: "h", port: 1.5 }],
   ["another kind", { kind: "pipe", path: "/run/p" }],
   ["nothing", null],
 ])("drops a door with %s and keeps the other doors", (_what, door) => {

@@ -50,7 +50,7 @@ test.each([
   expect(promisedId(OFFLINE_RULES, paths, anotherDrawer)).toBeUndefined();
 });
 
-test("when the palace changes its id recipe, the client learns the new one", () => {
+test("when the palace changes its id recipe, the client learns the new id recipe", () => {
   const paths = newPaths();
   for (const recipe of ["bare", "v3"] as const) {
     learnIdRecipe(OFFLINE_RULES, paths, request, answer({ success: true, drawer_id: newDrawerId(recipe, drawer) }));

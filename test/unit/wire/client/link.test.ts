@@ -1,4 +1,4 @@
-/** Tests the link to the broker. A few lines of code on a real socket play a broker that misbehaves in rare ways. */
+/** Tests the link to the broker. A few lines of code on a real socket act as a broker that misbehaves in rare ways. */
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { OFFLINE_RULES } from "../../../../src/broker/tools/offline.ts";
-// Loads the modules now, so that loading them takes no time of the clock below.
+// Loads the modules now, because loading them later would take time that the clock below does not know.
 import "../../../../src/wire/client/send-spooled.ts";
 import "../../../../src/wire/client/answer-offline.ts";
 import { Link, type Reach } from "../../../../src/wire/client/link.ts";
@@ -162,7 +162,7 @@ test("an unanswered call goes to the next broker at the same endpoint", async ()
 test("without any broker before, a call fails at once", async () => {
   const { link, answers } = open();
   link.send(1, request(1));
-  // It comes before the 10 s that the client waits for a broker that was there before.
+  // The error comes before the 10 s for which the client waits if there was a broker before.
   await expect.poll(() => answers.length, { timeout: 5_000 }).toBe(1);
   expect(answers[0]?.error?.data.code).toBe("TRANSPORT_REFUSED");
 });
@@ -179,7 +179,7 @@ test("a call reaches a running broker in spite of an unreadable spool", async ()
   await expect.poll(() => answers, { timeout: 5_000 }).toMatchObject([{ id: 1, result: "here" }]);
 });
 
-/** Clock that jumps to its next timer whenever everybody waits for one. */
+/** Clock that jumps to its next timer whenever all code waits for a timer. */
 function leapingClock(): Clock & { until: (isTrue: () => boolean) => Promise<void> } {
   let now = 0;
   const timers = new Set<{ atMs: number; call: () => void }>();
@@ -207,7 +207,7 @@ function leapingClock(): Clock & { until: (isTrue: () => boolean) => Promise<voi
 test("waits once for a broker that starts and stops again, and then spools writes at once", async () => {
   const clock = leapingClock();
   let starts = 0;
-  // Somebody else has the palace and cannot be reached from here.
+  // Another process has the palace and cannot be reached from here.
   const reach: Reach = {
     open: () => Promise.resolve(undefined),
     async ensure(_config, { onStarting }) {
@@ -232,7 +232,7 @@ test("waits once for a broker that starts and stops again, and then spools write
     await clock.until(() => answers.length === id + 1);
     expect(answers[id]).toContain("spooled");
     waited.push(clock.now() - since);
-    // The agent thinks for a while, so the failed start that it met is over.
+    // The agent thinks for a while. After that the failed start no longer counts.
     let isLater = false;
     clock.after(6_000, () => (isLater = true));
     await clock.until(() => isLater);
@@ -243,7 +243,10 @@ test("waits once for a broker that starts and stops again, and then spools write
 });
 
 test.each([
-  ["fails the call that it answers, and the others go on", (id: number) => `{"jsonrpc":"2.0","id":${id},"result":"`],
+  [
+    "fails the call that it answers, and the other calls continue",
+    (id: number) => `{"jsonrpc":"2.0","id":${id},"result":"`,
+  ],
   ["that names no call fails every open call", () => '{"result":"'],
 ])("a too long answer %s", async (_what, head) => {
   await serve((line, socket) => {

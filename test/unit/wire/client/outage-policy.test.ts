@@ -1,4 +1,4 @@
-/** Tests, as tables, the two state machines that decide what happens to a call without a broker. */
+/** Tests with tables the two state machines that decide what happens to a call without a broker. */
 import { expect, test } from "vitest";
 import {
   dialTimeoutMs,
@@ -39,7 +39,7 @@ test("a new call is sent over the connection or waits for a connection", () => {
   expect(fates(false, false)).toEqual(["wait", "wait", "wait", "wait", "wait"]);
 });
 
-test("a call that the broker did not take waits for the next broker or is sent again", () => {
+test("a call that the broker did not accept waits for the next broker or is sent again", () => {
   expect(fateOfAnswered(undefined, 0)).toBe("pass on");
   expect(fateOfAnswered({ code: "STORE_DISK_FULL" }, 0)).toBe("pass on");
   expect(fateOfAnswered({ code: "BROKER_SHUTTING_DOWN" }, 100_000)).toBe("wait");

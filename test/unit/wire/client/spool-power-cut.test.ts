@@ -1,5 +1,5 @@
 /**
- * Cuts the power at every moment of spooling, refusing and resending writes. Each write that was reported as safe is there and complete.
+ * Cuts the power at every moment of spooling, refusing and resending writes. Each write that was reported as safe exists and is complete.
  */
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

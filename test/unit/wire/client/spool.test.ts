@@ -1,4 +1,4 @@
-/** The spool keeps writes on disk: in order, private, limited in size, and undisturbed by other files. */
+/** The spool keeps writes on disk, in order, private and limited in size. Other files in its folder do not disturb it. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -107,7 +107,7 @@ const refuse = (message: RpcRequest, code: string): RpcResponse => ({
 });
 
 test.each(["STORE_DISK_FULL", "STORE_CORRUPT", "PALACE_LOCKED", "PROTOCOL_VERSION_MISMATCH", "BROKER_BUSY"])(
-  "all writes stay in order while the palace takes no writes (%s)",
+  "all writes stay in order while the palace refuses writes (%s)",
   async (code) => {
     for (let index = 0; index < 5; index++) spool.append(write(index));
     for (let time = 0; time < 40; time++)
@@ -135,7 +135,7 @@ test("a refused write stays spooled and does not block later writes", async () =
   expect(asked).not.toContain("c2");
   expect(await deliver(spool, ask)).toBe("waiting");
   expect(spool.entries().map(({ key }) => key)).toEqual(["key-1"]);
-  // By now the broker refuses only this write, so later ones need not wait for it.
+  // By now the broker refuses only this write, so later writes need not wait for it.
   expect(await deliver(spool, ask)).toBe("waiting");
   expect(await deliver(spool, async (message) => filed(message))).toBe("delivered");
   expect(spool.isEmpty).toBe(true);
@@ -209,14 +209,14 @@ test("sending a write again resets its count of refusals", async () => {
   expect(await deliver(spool, answered("PROTOCOL_BAD_PARAMS"))).toBe("delivered");
   const name = spool.refused()[0]?.name ?? "";
   spool.sendAgain(name, spool.readRefused(name) ?? write(1));
-  // It is the only write by now, so no other write shows that the broker accepts any.
+  // It is the only write by now, so no other write shows whether the broker accepts writes.
   for (let time = 0; time < 4; time++) expect(await deliver(spool, answered("STORE_CORRUPT"))).toBe("stuck");
 });
 
 test.each([
   ["a checkpoint's part", { added: [], errors: ["item 0: room is missing"], diary: null }, /item 0: room is missing/],
   ["a checkpoint's diary", { added: ["a"], errors: [], diary: { success: false, error: "no" } }, /^no$/],
-  ["a tool that says no more than an error", { error: "No such room" }, /^No such room$/],
+  ["a tool whose answer is only an error", { error: "No such room" }, /^No such room$/],
 ])("%s is put aside with the reason of the refusal", async (_name, answer, why) => {
   spool.append(write(1));
   const result = { content: [{ type: "text", text: JSON.stringify(answer) }] };
@@ -269,7 +269,7 @@ test("a delivered write keeps its metadata and gets its time of writing", async 
 test("does not put aside a write that another process delivers meanwhile", async () => {
   mkdirSync(spool.folder, { recursive: true });
   const [first, second] = ["a.json", "b.json"].map((name) => join(spool.folder, name));
-  // Our read of the first file waits until the other process has removed the second.
+  // Our read of the first file waits until the other process has removed the second file.
   spawnSync("mkfifo", [first!]);
   writeFileSync(second!, JSON.stringify({ schema: 1, ...write(2) }));
   const script = 'exec 3>"$1"; rm "$2"; printf %s "$3" >&3';

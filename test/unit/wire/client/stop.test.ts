@@ -1,4 +1,4 @@
-/** Tests how a broker is stopped that is not running. */
+/** Tests what `stop` does if no broker runs. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Clients and brokers of different versions work together if their protocol ranges overlap. Otherwise they say what to do. */
+/** Clients and brokers of different versions work together if their protocol ranges overlap. Otherwise the error says what to do. */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:net";

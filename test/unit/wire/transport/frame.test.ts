@@ -35,7 +35,7 @@ test("reads a line of the maximum length and no longer line", () => {
   expect(splitter.push(Buffer.from("123456789\n"))).toMatchObject([{ oversize: true }]);
 });
 
-test("returns a line without an end at the second limit", () => {
+test("a line without an end is returned when it reaches the second limit", () => {
   const splitter = new FrameSplitter(8, 16);
   expect(splitter.push(Buffer.from("a".repeat(16)))).toEqual([]);
   expect(splitter.push(Buffer.from("b"))).toMatchObject([{ oversize: true }]);

@@ -41,7 +41,7 @@ test.each([1, 7, 1_000])(
     const { status, headers, rest } = await upgrade(socket, { Agent: "ada\nlovelace" });
     expect([status, headers.get("palace-version"), headers.get("upgrade")]).toEqual([101, "7", "mcp"]);
     expect('{"id":1}\n'.startsWith(rest.toString())).toBe(true);
-    // The connection is paused, so the other bytes wait for their reader.
+    // The connection is paused, so the remaining bytes wait for their reader.
     expect(socket.isPaused()).toBe(true);
     expect(asked).toBe(
       "GET /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: mcp\r\nAgent: ada?lovelace\r\n\r\n",

@@ -56,7 +56,8 @@ beforeEach(async () => {
     const cutAt = cutAfter;
     cutAfter = undefined;
     response.write(bytes.subarray(0, cutAt));
-    // The server cuts only after these bytes are on the client's disk. Otherwise the received bytes would differ between runs.
+    // The server ends the reply only after these bytes are on the client's disk. Otherwise the number of received bytes would differ
+    // between runs.
     const part = `${target(path)}.part`;
     const timer = setInterval(() => {
       if (!existsSync(part) || statSync(part).size < cutAt) return;

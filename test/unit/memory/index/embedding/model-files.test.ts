@@ -28,7 +28,7 @@ test("an empty machine has no model", async () => {
   expect(await findModel({ ...config, dir: join(home, "nowhere") })).toBeUndefined();
 });
 
-test("the configured folder comes first, then our cache, then that of Python's Chroma", async () => {
+test("the configured folder comes first, then our cache, then the cache of Python's Chroma", async () => {
   const named = writeTinyModel(join(home, "named"));
   writeTinyModel(inCache());
   const flat = writeTinyModel(inChroma());

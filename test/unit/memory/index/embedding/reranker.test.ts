@@ -29,7 +29,7 @@ async function open(weights: Record<string, number>): Promise<Reranker> {
   return embedder.openReranker(place);
 }
 
-test("each text gets the logit of its pair with the question, in the given order, whatever else is in the batch", async () => {
+test("each text gets the logit of its pair with the question, in the given order, whichever other texts are in the batch", async () => {
   const { rerank } = await open({ qq: 2, zz: -1, aa: 100 });
   const texts = Array.from(
     { length: 21 },
@@ -49,7 +49,7 @@ test("a text over 512 tokens and a question of several pages are truncated and s
   expect(await rerank("long ".repeat(20_000), ["qq"], LONG_MS)).toEqual([1]);
 });
 
-test("a call that is not finished in time is refused, and the next one is answered", async () => {
+test("a call that is not finished in time is refused, and the next call is answered", async () => {
   const { rerank } = await open({ qq: 1 });
   await expect(rerank("a", ["qq"], -1)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
   expect(await rerank("a", ["qq"], LONG_MS)).toEqual([1]);

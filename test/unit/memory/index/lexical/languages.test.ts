@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { LANGUAGE_WINGS } from "../../../../helpers/language-notes.ts";
 import { createSearchPalace } from "../../../../helpers/search-palace.ts";
 
-/** Notes found before the index cut words: 21 and 44 of 76 within a wing, 21 and 43 among all. */
+/** Before the index cut words into parts, it found 21 and 44 of 76 notes within a wing, and 21 and 43 among all notes. */
 const RIGHT_MIN = { wing: { lexical: 74, auto: 76 }, all: { lexical: 73, auto: 75 } };
 
 test("the right note comes first for nearly all questions, by words alone and with static vectors", async () => {

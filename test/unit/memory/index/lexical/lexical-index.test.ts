@@ -89,11 +89,11 @@ test("a filter by wing, room or both leaves out other drawers", async () => {
   expect(await found({ wing: "a", room: "y" })).toEqual(["a/y"]);
 });
 
-test.each(MIXED_FILTERS)("with the filter %j the hits are those of the whole palace that match it", async (filter) => {
+test.each(MIXED_FILTERS)("with the filter %j the hits are exactly the palace's matching hits", async (filter) => {
   const drawers = mixedDrawers(Array.from({ length: 900 }, () => ({ text: randomText(6) })));
   const rows = insertDrawers(ledger, drawers);
   const allowed = rows.filter((_, at) => passes(drawers[at] as FixtureDrawer, filter));
-  // With a rare word and a common one the index reads few rows and ranks many. The limit is below the matches, so all results are matches.
+  // With a rare and a common word the index reads few rows and ranks many. The limit is below the number of matches, so all hits match.
   for (const query of ["mast", "boat harbour sail wind crew mast"]) {
     const anywhere = new Set(await rowsOf(query, {}, 2_000));
     expect(anywhere.size).toBeGreaterThan(5);
@@ -128,7 +128,7 @@ test("a few drawers of a wing in a large palace are ranked as if all drawers wer
   expect(await rowsOf(query, { wing: "tiny" }, 100)).toEqual(ranked);
 });
 
-test("a small source or time window returns all its drawers, best first, even those without a matching word", async () => {
+test("a small source or time window returns all its drawers, best first, even drawers without a matching word", async () => {
   const rows = insertDrawers(ledger, [
     { text: "rope", sourceFile: "/log.md", filedAt: "2026-01-02T10:00:00" },
     { text: "boat", sourceFile: "/log.md", filedAt: "2026-01-03T10:00:00" },
@@ -152,7 +152,7 @@ test("a filtered search finds drawers correctly after they were moved, filed or 
   expect(await rowsOf("boat", { wing: "a" })).toEqual([two, three]);
 });
 
-test("words that are adjacent as in the query score higher than apart", async () => {
+test("words that are adjacent as in the query score higher than words that are apart", async () => {
   const [near, apart] = insertDrawers(ledger, [
     { text: "a red boat lay at the shore" },
     { text: "a boat lay red at the shore" },
@@ -176,7 +176,7 @@ test("a drawer scores higher if other query words are elsewhere in its source", 
   expect(higher).toBeGreaterThan(lower);
 });
 
-test("the date of a drawer, in words, is searched like its text", async () => {
+test("the words of a drawer's date are searched like its text", async () => {
   const [, dated] = insertDrawers(ledger, [
     { text: "sailing", dateWords: "7 May 2023 Sunday" },
     { text: "sailing", dateWords: "8 June 2023 Thursday" },
@@ -214,7 +214,7 @@ test("the next search sees a new commit", async () => {
   expect(await rowsOf("boat")).toEqual([]);
 });
 
-test("a large palace finds a rare word beside common ones, and common words if the query has no others", async () => {
+test("a large palace finds a rare word beside common words, and common words if the query has no other words", async () => {
   const drawers: FixtureDrawer[] = Array.from({ length: 6000 }, (_, at) => ({
     text: `boat harbour number${at}`,
     wing: `w${at % 100}`,
@@ -233,7 +233,7 @@ test("SQLite's variable-length integers are decoded", () => {
   expect(decodeVarints(new Uint8Array())).toEqual([]);
 });
 
-test("a rarer term counts more, each repetition counts more but by less, and a longer text scores lower", () => {
+test("a rarer term counts more, each further repetition of a term adds less, and a longer text scores lower", () => {
   expect(inverseFrequency(100, 1)).toBeGreaterThan(inverseFrequency(100, 50));
   expect(inverseFrequency(100, 100)).toBeGreaterThan(0);
   const [once, twice, thrice] = [1, 2, 3].map((count) => scoreTerm(1, count, 1)) as [number, number, number];

@@ -15,14 +15,14 @@ test("long words of languages other than English are cut into distinct parts; co
   expect(indexedParts("const configuration = { retries: 3, 'timeout': [1, 2] };")).toEqual([]);
 });
 
-test("a long word shares parts with a word inside it, and most parts with its other endings", () => {
+test("a long word shares parts with a word inside it, and shares most of its parts with the same word in another form", () => {
   expect(share("umzug", "Die Serverumzugsplanung")).toBeCloseTo(1);
   expect(share("очередь", "в очереди")).toBeCloseTo(3 / 4);
   expect(share("planet", "Die Serverumzugsplanung")).toBe(0);
   expect(share("umzug", "The plan for that Serverumzug")).toBe(0);
 });
 
-test("a drawer with the word itself ranks before one with a longer word that contains it, and that one before the rest", async () => {
+test("a drawer with the word itself ranks before a drawer with a longer word that contains it, and both before the rest", async () => {
   await using palace = await createSearchPalace();
   const texts = ["Die Serverumzugsplanung ist fertig.", "Der Umzug ist fertig.", "Die Rechnung ist fertig."];
   for (const text of texts) palace.file(text);

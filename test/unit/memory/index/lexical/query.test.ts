@@ -15,7 +15,7 @@ test("stop words, apostrophes and the possessive are removed, and words are stem
   });
 });
 
-test("a query of stop words alone keeps them", () => {
+test("a query that has only stop words keeps them", () => {
   expect(parseQuery("what is it").words).toEqual(["what", "is", "it"]);
 });
 

@@ -8,7 +8,7 @@ import { splitWords, termCounter } from "../../../../../src/memory/index/lexical
 import { ROOT } from "../../../../helpers/palace.ts";
 import { seededRandom } from "../../../../helpers/random.ts";
 
-/** Returns the terms that FTS5 itself makes of each text, in order. */
+/** Returns the terms that FTS5 itself makes from each text, in order. */
 function tokenizeByFts(texts: readonly string[]): string[][] {
   const database = new Database(":memory:");
   database.exec(`CREATE VIRTUAL TABLE t USING fts5(x, tokenize='porter unicode61');
@@ -85,7 +85,7 @@ test("the words and pairs of a text are counted in all their forms", () => {
   expect(termCounter([], [])("anything")).toEqual({ terms: [], pairs: [] });
 });
 
-test("a word is counted with and without accents, in either form of Unicode", () => {
+test("a word is counted with and without accents, in NFC and in NFD", () => {
   const count = termCounter([["cafe"]], []);
   expect(count("Café, cafe\u0301, CAFE, décafé").terms).toEqual([3]);
 });

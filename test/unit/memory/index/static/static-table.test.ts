@@ -1,4 +1,6 @@
-/** Tests of the static vectors: vectors against the table's golden values, tokens against the library that the model uses. */
+/**
+ * Tests of the static vectors. They compare vectors with the table's golden values, and tokens with the tokens of the model's own library.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Tokenizer } from "@huggingface/tokenizers";
@@ -27,7 +29,7 @@ const GOLDEN = {
   cosine: 0.3127,
 };
 
-test("tokens, vectors and cosines are those of the table's golden values", () => {
+test("tokens, vectors and cosines equal the table's golden values", () => {
   expect(words.encode(GOLDEN.key)).toEqual(GOLDEN.ids);
   const vector = table.vectorOf(GOLDEN.key) ?? new Float32Array();
   expect(vector).toHaveLength(STATIC_DIMENSIONS);
@@ -63,7 +65,7 @@ const HOSTILE = [
   "\ud83d lone \udc00 surrogates",
 ];
 
-test("the tokens equal those of the model's own library", ({ skip }) => {
+test("the tokens equal the tokens of the model's own library", ({ skip }) => {
   const folder = join(ROOT, "../shared/models/all-MiniLM-L6-v2");
   if (!existsSync(folder)) return skip("../shared/models is not beside this checkout");
   const read = (name: string): object => JSON.parse(readFileSync(join(folder, name), "utf8")) as object;

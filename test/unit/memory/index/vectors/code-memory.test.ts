@@ -13,7 +13,7 @@ const bytesOf = ({ code }: Code): Uint8Array => new Uint8Array(code.buffer);
 const multiply = (a: Code, b: Code): number =>
   a.code.reduce((sum, value, at) => sum + value * (b.code[at] ?? 0), 0) * a.scale * b.scale;
 
-test("after any additions, changes, moves and removals the code memory equals a plain list", () => {
+test("after any additions, changes, moves and removals the code memory has the same codes as a plain list", () => {
   const memory = new CodeMemory(DIMENSIONS);
   const list = new Map<number, { code: Code; wing: string; room: string }>();
   const filters: PlaceFilter[] = [{}, { wing: "w1" }, { room: "r0" }, { wing: "w0", room: "r2" }];

@@ -39,7 +39,7 @@ const randomVector = (): Float32Array => {
   return vector.map((value) => value / length);
 };
 const dot = (a: Float32Array, b: Float32Array): number => a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
-/** Opens the index and queries it once. Afterwards only `refresh` tells it of changes. */
+/** Opens the index and queries it once. After that, only `refresh` makes changes visible to the index. */
 const open = async (): Promise<LocalVectorIndex> => {
   index = openVectorIndex({ ledgerFile: join(home, "ledger.sqlite3") });
   await index.similarity(randomVector(), []);
