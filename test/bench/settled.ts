@@ -1,5 +1,6 @@
 /** Waits for a broker's background work, so that only the measured call runs afterwards. */
 import { setTimeout as delay } from "node:timers/promises";
+import Database from "better-sqlite3";
 import type { Client } from "../../src/wire/client/client.ts";
 
 /** Resolves when the model answers and every drawer has its vector. */
@@ -19,4 +20,12 @@ export async function allQuiet(client: Client): Promise<void> {
     if (closets.pending === 0 && closets.lag === 0 && driver.lag === 0) return;
     await delay(50);
   }
+}
+
+/** Resolves when every changed source is indexed: its words, and the headings above its drawers. */
+export async function allIndexed(ledgerFile: string): Promise<void> {
+  const ledger = new Database(ledgerFile, { readonly: true });
+  const waiting = ledger.prepare("SELECT count(*) FROM source_dirty").pluck();
+  while (waiting.get() !== 0) await delay(50);
+  ledger.close();
 }

@@ -12,6 +12,7 @@ import type { SearchMode } from "../../src/protocol/spec.ts";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { openLexicalIndex } from "../../src/memory/index/lexical/lexical-index.ts";
 import { formsOf } from "../../src/memory/index/lexical/tokens.ts";
+import { headingsAbove } from "../../src/memory/text/headings.ts";
 import { staticTable } from "../../src/memory/index/static/static-table.ts";
 import { openVectorIndex } from "../../src/memory/index/vectors/vector-index.ts";
 import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
@@ -20,6 +21,7 @@ import { type Clock, SYSTEM_CLOCK } from "../../src/base/clock.ts";
 import type { Embedder, Reranker } from "../../src/memory/port/search.ts";
 
 export type SearchAnswer = Record<string, unknown> & { results: Hit[] };
+const FOREVER = { journalRetentionMs: 1e12, undoMs: 1e12, imagesBytes: 1e12 };
 type Arguments = Record<string, unknown>;
 
 export type SearchPalace = AsyncDisposable & {
@@ -28,6 +30,8 @@ export type SearchPalace = AsyncDisposable & {
   file(content: string, more?: Arguments): string;
   /** `more.mode`: the mode that the command line asks for. `more.project`: names of the project in which the client works. */
   search(query: string, more?: Arguments): Promise<SearchAnswer>;
+  /** Runs the background work of the ledger to its end. */
+  settle(): void;
   /** Returns the texts of the hits, in order. */
   texts(query: string, more?: Arguments): Promise<string[]>;
 };
@@ -40,7 +44,7 @@ export async function createSearchPalace(
 ): Promise<SearchPalace> {
   const folder = mkdtempSync(join(tmpdir(), "search-"));
   const ledgerFile = join(folder, "ledger.sqlite3");
-  const writer = new LedgerWriter(ledgerFile, applyWrite, { staticCode: staticTable().codeOf, formsOf });
+  const writer = new LedgerWriter(ledgerFile, applyWrite, { staticCode: staticTable().codeOf, formsOf, headingsAbove });
   const reader = new SqliteLedgerReader(ledgerFile);
   const [lexical, vectors] = [openLexicalIndex({ ledgerFile }), openVectorIndex({ ledgerFile })];
   const dependencies = {
@@ -74,6 +78,9 @@ export async function createSearchPalace(
     search,
     file: (content, more = {}) =>
       write("add_drawer", { wing: "w", room: "r", content, ...more })["drawer_id"] as string,
+    settle() {
+      while (writer.maintain(FOREVER, { wallMs: Date.now(), uptimeMs: 0, bootId: "" }));
+    },
     texts: async (query, more) => (await search(query, more)).results.map(({ text }) => text),
     async [Symbol.asyncDispose]() {
       await Promise.all([lexical.close(), vectors.close()]);

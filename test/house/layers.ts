@@ -111,6 +111,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
         "learning/turn/exchange.ts",
         "memory/index/lexical/found-words.ts",
         "memory/search/filter-names.ts",
+        "memory/text/headings.ts",
       ],
     },
   ),

@@ -5,6 +5,7 @@ import { previewForget, previewUndo, readUndo } from "../../memory/hygiene/hygie
 import { previewImport } from "../../memory/import/merge.ts";
 import type { WriteSettings } from "../../memory/tools/writes.ts";
 import { applyWrite } from "../tools/writes.ts";
+import { headingsAbove } from "../../memory/text/headings.ts";
 import { formsOf } from "../../memory/index/lexical/tokens.ts";
 import { staticTable } from "../../memory/index/static/static-table.ts";
 import type { Retention } from "../../memory/ledger/history/journal.ts";
@@ -71,6 +72,7 @@ await serveThread<WriterMethods>(() => {
   const writer = new LedgerWriter(ledgerFile, (tx, call) => applyWrite(tx, call, settings), {
     staticCode: (text) => staticTable().codeOf(text),
     formsOf,
+    headingsAbove,
   });
   return {
     commit: (calls) => writer.commit(calls),

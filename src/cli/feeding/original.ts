@@ -5,13 +5,11 @@ import { basename, dirname, extname, isAbsolute, relative } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { isBelow, originalsOf, typedPath } from "../../feeders/doc-miner/filed-as.ts";
 import { readDocument } from "../../feeders/doc-miner/survey.ts";
+import { isMarkdown } from "../../memory/text/headings.ts";
 import { placeOf } from "./feeding.ts";
 
 /** `path`: as typed from the working directory. `at`: where the drawer begins in `text`. */
 export type Original = { path: string; text: string; at: number };
-
-/** Endings of files in which a # at the beginning of a line makes a heading. */
-const MARKDOWN = new Set(["", ".md", ".markdown", ".mdx", ".mkd", ".qmd", ".rmd"]);
 
 /**
  * Finds the text; undefined unless the file is here and has the text exactly once. A changed file, or a repeated text,
@@ -30,7 +28,7 @@ export function findOriginal(config: Config, source: string, drawer: string): Or
 
 /** Returns true if the source may have headings. A note has no source, and its text counts as markdown. */
 export function hasHeadings(source: string): boolean {
-  return MARKDOWN.has(extname(source).toLowerCase());
+  return extname(source) === "" || isMarkdown(source);
 }
 
 function textOf(file: string): string | undefined {

@@ -3,8 +3,8 @@
  * matches marked. Words match by their stems, as in the index. Pure. Used by `palace search` and `palace demo`.
  */
 import { type Asked, askedWords, foundWords } from "../../memory/index/lexical/found-words.ts";
-import { headingsOf } from "./headings.ts";
-import { harmless } from "./output.ts";
+import { headingsOf, overlapOf } from "../../memory/text/headings.ts";
+import { harmless, shorten } from "./output.ts";
 
 export type Piece = { text: string; isMatch: boolean };
 /**
@@ -41,9 +41,7 @@ type Row = {
 
 const CUT = "…";
 const TAB = "    ";
-/** Minimum overlap of two slices that counts as an overlap. */
-const OVERLAP_MIN = 20;
-const OVERLAP_MAX = 1_000;
+const HEADING_MAX = 120;
 /** Length of a line above which it is shown from the drawer on. */
 const LINE_MAX = 4_000;
 
@@ -62,7 +60,7 @@ export function passageOf(drawer: string, query: string, window: Window): Passag
     ? headingsOf(context.text, context.isFromStart).findLast((one) => one.at <= match)
     : undefined;
   return {
-    heading: above === undefined || above.at >= at ? undefined : above.title,
+    heading: above === undefined || above.at >= at ? undefined : shorten(above.title, HEADING_MAX),
     line: document === undefined ? undefined : lineAt(context.text, match),
     lines: drawn(shown),
   };
@@ -104,15 +102,6 @@ function joined(drawer: string, { before = [], after = [], isFromStart }: Window
     text += slice.slice(overlap);
   }
   return wholeLines({ text, from, to: from + drawer.length, isFromStart: isWhole && isFromStart !== false });
-}
-
-/** Returns the length of the longest end of `left` with which `right` begins: slices may be trimmed between them. */
-function overlapOf(left: string, right: string): number {
-  const begin = right.slice(0, OVERLAP_MIN);
-  if (begin.length < OVERLAP_MIN) return 0;
-  for (let at = left.indexOf(begin, Math.max(0, left.length - OVERLAP_MAX)); at >= 0; at = left.indexOf(begin, at + 1))
-    if (right.startsWith(left.slice(at))) return left.length - at;
-  return 0;
 }
 
 /** Completes the first and the last line, because a drawer is cut by length. */

@@ -223,8 +223,13 @@ export type StaticCode = (text: string) => Code;
 /** Makes the words that the full text of a drawer lacks (index/lexical/cut.ts), "" if it lacks none. */
 export type FormsOf = (text: string) => string;
 
-/** Functions of the index that the ledger calls for each text. If one is missing, maintenance adds the rows later. */
-export type Derived = { staticCode?: StaticCode; formsOf?: FormsOf };
+/** Returns the headings above each drawer of a document, "" for none. `slices`: the texts of its drawers in the order of the document. */
+export type HeadingsAbove = (sourceFile: string, slices: readonly string[]) => string[];
+
+/**
+ * Functions that the ledger calls for each text, and for each changed document. If one is missing, maintenance adds the rows later.
+ */
+export type Derived = { staticCode?: StaticCode; formsOf?: FormsOf; headingsAbove?: HeadingsAbove };
 
 /** Vector of a row. `textVersion`: version of the text that it was made from. The ledger drops a vector of an older version. */
 export type NewVector = { row: number; textVersion: number; vector: Float32Array };

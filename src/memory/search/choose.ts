@@ -50,6 +50,8 @@ const SPARE = 10;
 /** Least number of candidates that are examined for drawers to move up. */
 const MOVED_MIN = 60;
 const DATE_FACTOR = 1.1;
+/** Source: docs/lab/search-recipe.md, before and after a date. */
+const SPAN_FACTOR = 1.3;
 /** Source: docs/lab/search-recipe.md, the newest and the oldest. */
 const AGE_GAIN = 0.2;
 /** Source: docs/lab/figures.md, the searcher's project. */
@@ -166,14 +168,16 @@ function adjusted(
     .sort((a, b) => byScore(a.ranked, b.ranked));
 }
 
-function dateAdjustments({ metadata }: Drawer, dates: readonly AskedDate[]): Adjustment[] {
+function dateAdjustments(drawer: Drawer, dates: readonly AskedDate[]): Adjustment[] {
   if (dates.length === 0) return [];
-  const { content_date: content, date, authored_at: authored, filed_at: filed } = metadata;
+  const { content_date: content, date, authored_at: authored, filed_at: filed } = drawer.metadata;
   const own = String(content ?? date ?? authored ?? filed ?? "").slice(0, 10);
-  const agreeing = dates.find(({ agrees }) => agrees(own));
-  return agreeing === undefined
-    ? []
-    : [{ factor: DATE_FACTOR, reason: `is of ${own}, asked for as "${agreeing.label}"` }];
+  // Nobody knows whether a document was written before or after the day of its filing.
+  const known = timeOf(drawer).slice(0, 10);
+  const agreeing = dates.find(({ agrees, isSpan }) => agrees(isSpan ? known : own));
+  if (agreeing === undefined) return [];
+  const factor = agreeing.isSpan ? SPAN_FACTOR : DATE_FACTOR;
+  return [{ factor, reason: `is of ${own}, asked for as "${agreeing.label}"` }];
 }
 
 /** Returns each drawer's factor by its date: the largest for the newest (or oldest) drawer, as `end` says, and 1 for the other end. */

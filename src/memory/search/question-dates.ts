@@ -1,10 +1,10 @@
 /**
- * Dates in a question: "on 8 May 2023", "in March", and "last week" where the current day is known. Pure; used by choose.ts, which moves
- * drawers of those days up and removes no other drawer. An uncertain date is ignored.
+ * Dates in a question: "on 8 May 2023", "in March", "before March 2024", and "last week" where the current day is known. Pure; used by
+ * choose.ts, which moves drawers of those days up and removes no other drawer. An uncertain date is ignored.
  */
 
-/** `agrees` takes the date of a drawer, YYYY-MM-DD. */
-export type AskedDate = { label: string; agrees: (date: string) => boolean };
+/** `agrees` takes the date of a drawer, YYYY-MM-DD. `isSpan`: the question names one end of a span of time. */
+export type AskedDate = { label: string; agrees: (date: string) => boolean; isSpan: boolean };
 
 const MONTHS = "january february march april may june july august september october november december".split(" ");
 const MONTH = `(${MONTHS.join("|")}|${MONTHS.filter((name) => name !== "may")
@@ -14,14 +14,37 @@ const DAY = "(\\d{1,2})(?:st|nd|rd|th)?";
 const YEAR = "((?:19|20)\\d\\d)";
 const DAY_MS = 86_400_000;
 
+/** Matches a year, but not the number in "after 2000 ms". */
+const YEAR_ALONE = `${YEAR}(?= *$| *[^\\s\\w-]| (?:and|or|but|did|was|were|we|i)\\b)`;
+/** Skips a distance from a day: "the week before 3 August 2023". */
+const SIDE =
+  "(?<!\\b(?:day|night|morning|evening|week|weekend|month|year|[a-z]+day)s? )(before|until|till|prior to|earlier than|after|since|later than)(?: the)?";
+/** Sides to which the date itself belongs. */
+const CLOSED = /^(?:until|till|since)/i;
+/** Years, months and days. The parts of a pattern give the beginning of every date in it. */
+const DATED: readonly (readonly [pattern: string, start: (parts: readonly (string | undefined)[]) => string])[] = [
+  [`${YEAR}-(\\d\\d)-(\\d\\d)`, ([year, month, day]) => dayOf(year, Number(month), day)],
+  [`${DAY}(?: of)? ${MONTH},? ${YEAR}`, ([day, month, year]) => dayOf(year, monthOf(month), day)],
+  [`${MONTH} ${DAY},? ${YEAR}`, ([month, day, year]) => dayOf(year, monthOf(month), day)],
+  [`${MONTH},?(?: of)? ${YEAR}`, ([month, year]) => `${year ?? ""}-${two(monthOf(month))}`],
+];
+const SPANS = [
+  ...DATED,
+  [`${YEAR}-(0[1-9]|1[0-2])(?!-)`, ([year, month]) => `${year ?? ""}-${month ?? ""}`],
+  [YEAR_ALONE, ([year]) => year ?? ""],
+] as const satisfies typeof DATED;
+
 type Read = (parts: readonly (string | undefined)[], now: number | undefined) => AskedDate["agrees"] | undefined;
 
+type Pattern = readonly [pattern: string, read: Read, isSpan?: boolean];
+
 /** Applied in this order; later patterns do not read what an earlier one has matched. */
-const PATTERNS: readonly (readonly [pattern: string, read: Read])[] = [
-  [`${YEAR}-(\\d\\d)-(\\d\\d)`, ([year, month, day]) => onDay(Number(year), Number(month), Number(day))],
-  [`${DAY}(?: of)? ${MONTH},? ${YEAR}`, ([day, month, year]) => onDay(Number(year), monthOf(month), Number(day))],
-  [`${MONTH} ${DAY},? ${YEAR}`, ([month, day, year]) => onDay(Number(year), monthOf(month), Number(day))],
-  [`${MONTH},?(?: of)? ${YEAR}`, ([month, year]) => startingWith(`${year ?? ""}-${two(monthOf(month))}`)],
+const PATTERNS: readonly Pattern[] = [
+  ...SPANS.map(
+    ([pattern, start]) =>
+      [`${SIDE} ${pattern}`, ([side, ...parts]) => onSide(side, start(parts)), true] as const satisfies Pattern,
+  ),
+  ...DATED.map(([pattern, start]) => [pattern, (parts) => startingWith(start(parts))] as const satisfies Pattern),
   [`${DAY}(?: of)? ${MONTH}`, ([day, month]) => anyYear(monthOf(month), Number(day))],
   [`${MONTH} ${DAY}(?! ?(?:am|pm|%|:))`, ([month, day]) => anyYear(monthOf(month), Number(day))],
   // Without a preposition "may" and "march" are ordinary words.
@@ -35,26 +58,49 @@ const PATTERNS: readonly (readonly [pattern: string, read: Read])[] = [
   ["(last|this) year", ([which], now) => year(now, which === "last" ? 1 : 0)],
 ];
 
-const COMPILED = PATTERNS.map(([pattern, read]) => ({ pattern: new RegExp(`\\b${pattern}\\b`, "gi"), read }));
+const COMPILED = PATTERNS.map(([pattern, read, isSpan = false]) => ({
+  pattern: new RegExp(`\\b${pattern}\\b`, "gi"),
+  read,
+  isSpan,
+}));
 
 /** Returns the dates in a question. `now`: the asker's current day, YYYY-MM-DD…; without it, "last week" does not count as a date. */
 export function askedDates(query: string, now: string | undefined): AskedDate[] {
   const nowMs = now === undefined ? Number.NaN : Date.parse(`${now.slice(0, 10)}T00:00:00Z`);
   const found: AskedDate[] = [];
   let rest = query;
-  for (const { pattern, read } of COMPILED)
+  for (const { pattern, read, isSpan } of COMPILED)
     rest = rest.replace(pattern, (label: string, ...parts: unknown[]) => {
       const groups = parts.filter((part): part is string => typeof part === "string").map((part) => part.toLowerCase());
       const agrees = read(groups, Number.isNaN(nowMs) ? undefined : nowMs);
       if (agrees === undefined) return label;
-      found.push({ label, agrees });
+      found.push({ label, agrees, isSpan });
       return "\n";
     });
   return found;
 }
 
-function onDay(year: number, month: number, day: number): AskedDate["agrees"] | undefined {
-  return isDay(month, day) ? startingWith(`${year}-${two(month)}-${two(day)}`) : undefined;
+/** Removes "before" and "after" with their dates from a text to search for: drawers of that date have its words. Keeps a text of dates alone. */
+export function withoutSpans(text: string, dates: readonly AskedDate[]): string {
+  const rest = dates.reduce(
+    (left, { label, isSpan }) => (isSpan && !CLOSED.test(label) ? left.replace(label, " ") : left),
+    text,
+  );
+  return /[\p{L}\p{N}]/u.test(rest) ? rest : text;
+}
+
+/** Returns "" for a day that does not exist. */
+function dayOf(year = "", month: number, day: string | undefined): string {
+  return isDay(month, Number(day)) ? `${year}-${two(month)}-${two(Number(day))}` : "";
+}
+
+/** Returns a test for the dates before, until, since or after those that begin with `start`. A drawer without a date never agrees. */
+function onSide(side: string | undefined, start: string): AskedDate["agrees"] | undefined {
+  const isIn = startingWith(start);
+  if (isIn === undefined) return undefined;
+  const isEarlier = /^(?:before|until|till|prior|earlier)/.test(side ?? "");
+  const isClosed = CLOSED.test(side ?? "");
+  return (date) => date !== "" && (isIn(date) ? isClosed : date < start === isEarlier);
 }
 
 function anyYear(month: number, day?: number): AskedDate["agrees"] | undefined {
@@ -63,8 +109,8 @@ function anyYear(month: number, day?: number): AskedDate["agrees"] | undefined {
   return (date) => date.slice(4).startsWith(wanted);
 }
 
-function startingWith(start: string): AskedDate["agrees"] {
-  return (date) => date.startsWith(start);
+function startingWith(start: string): AskedDate["agrees"] | undefined {
+  return start === "" ? undefined : (date) => date.startsWith(start);
 }
 
 /** Returns a range of days ago, both ends included. */

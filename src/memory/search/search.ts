@@ -21,7 +21,7 @@ import { rankEverything } from "./everything.ts";
 import { explainScore } from "./explain.ts";
 import { neighborsOf } from "./neighbors.ts";
 import { quotedPhrases } from "./phrases.ts";
-import { askedDates } from "./question-dates.ts";
+import { askedDates, withoutSpans } from "./question-dates.ts";
 import { byScore, type Candidate, fuse, type Ranked, type RankMode } from "./fusion.ts";
 import { rerank, type Reranked } from "./rerank.ts";
 import { retrieve } from "./retrieve.ts";
@@ -140,9 +140,10 @@ async function searchAmong(
   const quoted = quotedPhrases(query);
   const isLexical = mode === "lexical";
   const embedder = isLexical ? undefined : dependencies.embedder();
+  const dates = askedDates(query, request.now);
   const found = await Promise.all(
     partsOf(request, asks).map((part) =>
-      retrieve({ ...dependencies, embedder }, { query: part, isLexical, filter, pool, quoted }),
+      retrieve({ ...dependencies, embedder }, { query: withoutSpans(part, dates), isLexical, filter, pool, quoted }),
     ),
   );
   const vector = found.find((one) => one.vector !== undefined)?.vector;
@@ -161,7 +162,7 @@ async function searchAmong(
   const { ranked, ...reranked } = await rerank({ reader: dependencies.reader, reranker }, query, weighed, absence);
   const options = {
     limit,
-    dates: askedDates(query, request.now),
+    dates,
     now: request.now === undefined ? nowAt(Date.now()) : { moment: request.now, today: request.now.slice(0, 10) },
     adjustByOutcomes: dependencies.adjustByOutcomes,
     preferred: request.preferred ?? NO_WINGS,

@@ -2,7 +2,7 @@
 import Database from "better-sqlite3";
 import type { Env } from "../../../src/config/env.ts";
 import { realModelDir } from "../../helpers/palace.ts";
-import { allEmbedded } from "../settled.ts";
+import { allEmbedded, allIndexed } from "../settled.ts";
 import { askAll } from "./ask.ts";
 import { docsPalace } from "./docs-palace.ts";
 import { openCopy } from "./kept.ts";
@@ -113,6 +113,7 @@ async function askOurs(
   await palace.startBroker();
   const client = await palace.client();
   if (env["MEMPALACE_MODEL_DIR"] !== undefined) await allEmbedded(client);
+  await allIndexed(palace.config.paths.ledgerFile);
   const asked = await askAll(questions, async (question) => {
     const values = { query: question.question, limit: DOCS_LIMIT };
     const answer = (await client.call("drawer.search", { ...values, mode })) as OurAnswer;

@@ -79,6 +79,22 @@ test("a drawer is found by its names from its first write on, by its new names a
   for (const gone of ["zanzibar", "zanzibar.md", "harbours"]) expect(await asked(gone)).toEqual([]);
 });
 
+test("a part of a document ranks by the headings above it, too, until these are forgotten", async () => {
+  await using palace = await createSearchPalace();
+  for (const text of NOISE) palace.file(text);
+  const office = "The office opens at eight and closes when the last boat has left. ".repeat(14);
+  const part = "Bring a coat, because the upper deck is windy in all months of the year. ".repeat(10);
+  document(palace, "/p/north.md", `# Pemba ferry\n\n${office}\n\n${part}`);
+  document(palace, "/p/south.md", `# Zanzibar ferry\n\n${office}\n\n${part}`);
+  const first = async (words: string): Promise<unknown> => (await sources(palace, words, { mode: "lexical" }))[0];
+  palace.settle();
+  expect(await first("windy on the Pemba deck")).toBe("/p/north.md");
+  expect(await first("windy on the Zanzibar deck")).toBe("/p/south.md");
+  palace.write("memory.forget", {}, { match: "Zanzibar" });
+  palace.settle();
+  expect(await first("windy on the Zanzibar deck")).toBe("/p/north.md");
+});
+
 test("a file is found by its name in NFC and in NFD", async () => {
   await using palace = await createSearchPalace();
   for (const text of NOISE) palace.file(text);

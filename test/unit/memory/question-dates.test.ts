@@ -30,6 +30,23 @@ test.each([
   expect(agreeing(query)).toEqual([]);
 });
 
+test.each([
+  ["what did we decide before May 2023?", ["2022-05-08", "2023-03-01"]],
+  ["the plan until the 8th of May 2023", ["2023-05-08", "2022-05-08", "2023-03-01"]],
+  ["what changed after 2023-05-08", ["2023-05-20", "2024-01-31", "2024-02-05"]],
+  ["everything since 2024-02", ["2024-02-05"]],
+  ["what did we say after 2023?", ["2024-01-31", "2024-02-05"]],
+  ["what was agreed prior to 2023 and dropped", ["2022-05-08"]],
+  ["Later than February 5, 2024", []],
+  ["what failed after 2023 ms", []],
+  ["before 2023-13-45", []],
+  ["the week before 8 May 2023", ["2023-05-08"]],
+  ["two days after 8 May 2023", ["2023-05-08"]],
+])("%s means the dates on that side", (query, days) => {
+  expect(agreeing(query)).toEqual(days);
+  expect(askedDates(query, undefined).some(({ agrees }) => agrees(""))).toBe(false);
+});
+
 test("a relative date needs the current day", () => {
   const now = "2024-02-07T10:00:00";
   expect(agreeing("what did we do last week?", now)).toEqual(["2024-01-31"]);

@@ -48,6 +48,11 @@ test("a drawer of the question's day moves up, and no drawer is dropped", async 
   expect(await asked("the fence in June")).toEqual(["2023-06-11", 1]);
   expect(await asked("the fence we mended last month", "2023-04-10")).toEqual(["2023-03-02", 1]);
   expect(await asked("the fence we mended last month")).toEqual([expect.any(String), 0]);
+  expect(await asked("what about the fence after May 2023")).toEqual(["2023-06-11", 1]);
+  expect(await asked("what about the fence before 2023-05-01")).toEqual(["2023-03-02", 1]);
+  fileSource("dated", "/diary/undated.md", "We mended the fence of the garden behind the house, a part without a day.");
+  const { results } = await palace.search("the fence since 2020", { wing: "dated", explain: true });
+  expect(results.map(({ explain }) => (explain as { promoted: object[] }).promoted.length)).toEqual([1, 1, 1, 0]);
   expect(await palace.search("fence", { now: "soon" })).toHaveProperty("error");
 });
 

@@ -75,10 +75,12 @@ export class LexicalSearch {
     this.#static = new StaticCodes(ledger);
     this.#names = new NameIndex(ledger);
     this.#readTexts = ledger.prepare(
-      `SELECT drawer.row, drawer.text, drawer.date_words AS dateWords, source.row AS source, drawer_fts_docsize.sz AS sizes,
+      `SELECT drawer.row, drawer.text, drawer.date_words || coalesce(char(10) || heading.text, '') AS otherWords,
+         source.row AS source, drawer_fts_docsize.sz AS sizes,
          drawer.source_file AS sourceFile, drawer.wing, drawer.room, form_fts_docsize.id IS NOT NULL AS hasForms
        FROM drawer JOIN drawer_fts_docsize ON drawer_fts_docsize.id = drawer.row
        LEFT JOIN form_fts_docsize ON form_fts_docsize.id = drawer.row
+       LEFT JOIN heading ON heading.row = drawer.row
        LEFT JOIN source ON source.source_file = drawer.source_file
        WHERE drawer.row IN (SELECT value FROM json_each(?))`,
     );

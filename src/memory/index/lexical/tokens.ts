@@ -98,13 +98,13 @@ function specialFinder(byStem: ReadonlyMap<string, number>): FindTerms {
   };
 }
 
-/** `hasForms`: 1 if it has a row in `form_fts`. */
-export type CountedDrawer = { text: string; dateWords: string | null; hasForms: number };
+/** `otherWords`: its date, and the headings above it. `hasForms`: 1 if it has a row in `form_fts`. */
+export type CountedDrawer = { text: string; otherWords: string; hasForms: number };
 
 /** Count of a term that occurs only as a part of a longer word. */
 const IN_PARTS = 0.5;
 
-/** Returns a function that counts terms and pairs in a drawer's text and date. A term that is only a part of a word counts less. */
+/** Returns a function that counts terms and pairs in a drawer's text, date and headings. A term that is only a part of a word counts less. */
 export function drawerCounter(asked: {
   stems: readonly (readonly string[])[];
   parts: readonly (readonly string[])[];
@@ -112,9 +112,9 @@ export function drawerCounter(asked: {
 }): (drawer: CountedDrawer) => Counts {
   const [count, countParts] = [termCounter(asked.stems, asked.pairs), partCounter(asked.parts)];
   const add = (one: number[], other: number[]): number[] => one.map((times, at) => times + (other[at] ?? 0));
-  return ({ text, dateWords, hasForms }) => {
-    const [inText, inDate] = [count(text), count(dateWords ?? "")];
-    const counts = { terms: add(inText.terms, inDate.terms), pairs: add(inText.pairs, inDate.pairs) };
+  return ({ text, otherWords, hasForms }) => {
+    const [inText, inOthers] = [count(text), count(otherWords)];
+    const counts = { terms: add(inText.terms, inOthers.terms), pairs: add(inText.pairs, inOthers.pairs) };
     if (hasForms === 0 || !counts.terms.includes(0)) return counts;
     const shares = countParts(text);
     return { ...counts, terms: counts.terms.map((times, at) => times || IN_PARTS * (shares[at] ?? 0)) };

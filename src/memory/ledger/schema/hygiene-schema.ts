@@ -41,6 +41,7 @@ export const FORGET_REACHES: Readonly<Record<string, string>> = {
   source: "dropped with its last drawer",
   source_part: "all documents on their way are dropped; their feeders send them anew",
   source_fts: "the source is indexed anew, its segments are merged into one (LedgerEraser)",
+  heading: "deleted with the drawer; those of the other drawers of its source are made again with source_fts",
   source_dirty: "names of sources that are to be indexed anew",
   journal: "arguments and results that hold the text are replaced; keys stay, so that nothing is done twice",
   imported_journal: "as the journal, the other memory's name, too",

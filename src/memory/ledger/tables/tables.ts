@@ -5,7 +5,7 @@
 import { bytesOf } from "../../../base/quantize.ts";
 import { invariant } from "../../../base/invariant.ts";
 import { type Drawer, type IdRecipe, type Metadata, type NewDrawer } from "../../port/drawer.ts";
-import { type Changes, type Derived, type FormsOf, type LedgerTx, type StaticCode } from "../../port/ledger.ts";
+import { type Changes, type Derived, type LedgerTx } from "../../port/ledger.ts";
 import { MODE_SEPARATOR, type SourceGroup, type SourceRow } from "../../port/source.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { dateWords, DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, place, recipeOf, toDrawer } from "../record.ts";
@@ -34,8 +34,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   readonly conversations: SqliteConversationTx;
   readonly carried: SqliteCarriedTx;
   readonly imported: SqliteImportedTx;
-  readonly staticCode: StaticCode | undefined;
-  readonly formsOf: FormsOf | undefined;
+  readonly derived: Derived;
   readonly #find;
   readonly #insert;
   readonly #insertWords;
@@ -56,7 +55,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   #current = noChanges();
   #isHalfDone = false;
 
-  constructor(database: LedgerDatabase, { staticCode, formsOf }: Derived = {}) {
+  constructor(database: LedgerDatabase, derived: Derived = {}) {
     const source = database
       .prepare<[string], string>("SELECT json_array(wing, mtime, sha256, drawers) FROM source WHERE source_file = ?")
       .pluck();
@@ -113,7 +112,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
          ON CONFLICT (source_file) DO UPDATE SET wing = excluded.wing, mtime = excluded.mtime, sha256 = excluded.sha256,
            drawers = excluded.drawers`,
     );
-    [this.staticCode, this.formsOf, this.#others] = [staticCode, formsOf, prepareOthers(database)];
+    [this.derived, this.#others] = [derived, prepareOthers(database)];
     this.#recipe = database.prepare<[], string>("SELECT value FROM meta WHERE key = 'id_recipe'").pluck();
   }
 
@@ -194,7 +193,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
 
   /** `isKnown`: the drawer existed before. A moved drawer's code is written again too, so that readers read its new place. */
   putStatic(row: number | bigint, text: string, isKnown: boolean): void {
-    const made = this.staticCode?.(text);
+    const made = this.derived.staticCode?.(text);
     if (made === undefined) return;
     this.#others.putStatic.run(row, bytesOf(made), made.scale);
     if (isKnown) this.#others.renewStatic.run(row);
@@ -202,9 +201,9 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
 
   /** Replaces the other forms of a drawer's words. `isKnown`: the drawer existed before. Returns true if the text has other forms. */
   putForms(row: number | bigint, text: string, isKnown: boolean): boolean {
-    if (this.formsOf === undefined) return false;
+    if (this.derived.formsOf === undefined) return false;
     if (isKnown) this.#others.dropForms.run(row);
-    const forms = this.formsOf(text);
+    const forms = this.derived.formsOf(text);
     if (forms !== "") this.#others.putForms.run(row, forms);
     return forms !== "";
   }

@@ -14,7 +14,7 @@ const DONE = "done";
 /** Drawers of one step, which takes some milliseconds. */
 const DRAWERS_PER_PASS = 200;
 
-type Tables = Pick<LedgerTables, "formsOf" | "putForms">;
+type Tables = Pick<LedgerTables, "derived" | "putForms">;
 
 export class FormBacklog {
   readonly #group: (work: () => void) => void;
@@ -38,7 +38,7 @@ export class FormBacklog {
   /** Does one bounded step; returns true if there is more. */
   step(): boolean {
     const { reached, note, next, markSource } = this.#statements;
-    if (this.#tables.formsOf === undefined) return false;
+    if (this.#tables.derived.formsOf === undefined) return false;
     const [version, to = "0"] = (reached.get() ?? "").split(":");
     const isCurrent = version === String(FORMS_VERSION);
     if (isCurrent && to === DONE) return false;

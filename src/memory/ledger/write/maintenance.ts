@@ -18,7 +18,9 @@ const FREED_PAGES = 256;
 const FREE_KEPT_MIN = 1_024;
 const FREE_KEPT_PART = 8;
 
-type Tables = Pick<LedgerTables, "staticCode" | "putStatic" | "formsOf" | "putForms">;
+/** `at`: its place in the document, null if it has none. */
+type Part = { at: number | null; row: number; text: string; dateWords: string };
+type Tables = Pick<LedgerTables, "derived" | "putStatic" | "putForms">;
 
 export class Maintenance {
   readonly #database: LedgerDatabase;
@@ -47,11 +49,12 @@ export class Maintenance {
            GROUP BY source_file`,
       ),
       dropSource: prepare("DELETE FROM source WHERE row = ?"),
-      sourceTexts: database
-        .prepare<[string], string>(
-          `SELECT text || ' ' || date_words FROM drawer WHERE source_file = ? AND source_file <> '' ORDER BY row`,
-        )
-        .pluck(),
+      sourceDrawers: database.prepare<[string], Part>(
+        `SELECT row, text, date_words AS dateWords, json_extract(metadata, '$.chunk_index') AS at
+           FROM drawer WHERE source_file = ? AND source_file <> '' ORDER BY row`,
+      ),
+      dropHeadings: prepare("DELETE FROM heading WHERE row = ?"),
+      putHeadings: prepare("INSERT INTO heading (row, text) VALUES (?, ?)"),
       dropSourceText: prepare("DELETE FROM source_fts WHERE rowid = ?"),
       putSourceText: prepare("INSERT INTO source_fts (rowid, text) VALUES (?, ?)"),
       uncoded: database
@@ -87,13 +90,22 @@ export class Maintenance {
 
   /** Returns true if there is more. */
   indexSources(): boolean {
-    const { dirtySources, cleanSource, sourceRow, makeSource, dropSource, sourceTexts, dropSourceText, putSourceText } =
-      this.#statements;
+    const {
+      dirtySources,
+      cleanSource,
+      sourceRow,
+      makeSource,
+      dropSource,
+      sourceDrawers,
+      dropSourceText,
+      putSourceText,
+    } = this.#statements;
     const sources = dirtySources.all(SOURCES_PER_PASS);
     if (sources.length === 0) return false;
     this.#group(() => {
       for (const source of sources) {
-        const texts = sourceTexts.all(source);
+        const drawers = sourceDrawers.all(source);
+        const texts = drawers.map(({ text, dateWords }) => `${text} ${dateWords}`);
         if (texts.length > 0 && sourceRow.get(source) === undefined) makeSource.run(source);
         const row = sourceRow.get(source);
         if (row !== undefined) {
@@ -101,21 +113,37 @@ export class Maintenance {
           if (texts.length > 0) putSourceText.run(row, this.#withForms(texts.join("\n")));
           else dropSource.run(row);
         }
+        this.#putHeadings(source, drawers);
         cleanSource.run(source);
       }
     });
     return true;
   }
 
+  /** Makes the headings above the drawers of a source again. */
+  #putHeadings(source: string, drawers: readonly Part[]): void {
+    const { headingsAbove } = this.#tables.derived;
+    if (headingsAbove === undefined) return;
+    const { dropHeadings, putHeadings } = this.#statements;
+    // An undo brings drawers back in any order.
+    const parts = drawers.toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0));
+    const texts = parts.map(({ text }) => text);
+    const headings = headingsAbove(source, texts);
+    parts.forEach(({ row }, at) => {
+      dropHeadings.run(row);
+      if ((headings[at] ?? "") !== "") putHeadings.run(row, headings[at]);
+    });
+  }
+
   /** Returns the text followed by the other forms of its words, because a source's index has no second table for them. */
   #withForms(text: string): string {
-    return `${text}\n${this.#tables.formsOf?.(text) ?? ""}`;
+    return `${text}\n${this.#tables.derived.formsOf?.(text) ?? ""}`;
   }
 
   /** Returns true if there is more. */
   #codeDrawers(): boolean {
     const { uncoded, nextUncoded } = this.#statements;
-    if (this.#codedTo === Number.POSITIVE_INFINITY || this.#tables.staticCode === undefined) return false;
+    if (this.#codedTo === Number.POSITIVE_INFINITY || this.#tables.derived.staticCode === undefined) return false;
     // Counts first: that is much cheaper than reading all texts if no vector is missing.
     const isDone = this.#codedTo === 0 && uncoded.get() === 0;
     const drawers = isDone ? [] : nextUncoded.all(this.#codedTo);

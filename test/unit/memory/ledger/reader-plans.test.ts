@@ -202,8 +202,7 @@ test.each(Object.keys(LINEAR))("%s scans the drawers once", (name) => {
 
 test("indexing the words of one source needs no scan, so thousands of new sources do not delay the writes", () => {
   const ledger = new Database(file, { readonly: true });
-  const none = { staticCode: undefined, putStatic: () => undefined };
-  const tables = { ...none, formsOf: undefined, putForms: () => false };
+  const tables = { derived: {}, putStatic: () => undefined, putForms: () => false };
   const plans = plansOf(() => new Maintenance(ledger, (work) => work(), tables));
   ledger.close();
   const ofSources = plans.filter((plan) => plan.includes("FROM drawer WHERE source_file = ?"));

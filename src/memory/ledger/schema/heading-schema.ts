@@ -1,0 +1,14 @@
+/**
+ * Headings above the drawers of Markdown documents. A later part of a long section does not repeat its heading, so search reads it here.
+ * Maintenance makes all rows of a source again if one of its drawers has changed (write/maintenance.ts). So the write paths need no rules
+ * for headings, and a forgotten heading is removed from the other drawers of its document. The drawers of an older ledger follow in quiet
+ * moments.
+ */
+export const HEADING_SCHEMA = `
+CREATE TABLE IF NOT EXISTS heading (row INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
+CREATE TRIGGER IF NOT EXISTS heading_gone AFTER DELETE ON drawer BEGIN
+  DELETE FROM heading WHERE row = old.row;
+END;
+INSERT OR IGNORE INTO source_dirty SELECT source_file FROM source
+  WHERE source_file LIKE '%md' OR source_file LIKE '%.mdx' OR source_file LIKE '%.markdown' OR source_file LIKE '%.mkd';
+`;

@@ -1,0 +1,141 @@
+/**
+ * Finds the headings of a Markdown text. A `#` in a code fence or front matter is a comment. Each line is read once, without patterns that
+ * go back. Pure. Used by the ledger's background work and by the terminal.
+ */
+
+/** `at`: UTF-16 offset of the heading's line. `level`: 1 to 6. */
+export type Heading = { at: number; level: number; title: string };
+type Fence = { mark: string; isOpener: boolean };
+type Line = { line: string; at: number };
+
+const MARKDOWN = /\.(?:md|mdx|markdown|mkd|qmd|rmd)$/i;
+const FRONT_MATTER = /^---\n[\s\S]*?\n---(?:\n|$)/;
+const INDENT_MAX = 3;
+const LEVEL_MAX = 6;
+const FENCE_MIN = 3;
+/** Longest title, and longest text of all headings above a slice, characters. */
+const TITLE_MAX = 120;
+const ABOVE_MAX = 400;
+/** Least and greatest overlap of two slices that counts as an overlap. */
+const OVERLAP_MIN = 20;
+const OVERLAP_MAX = 1_000;
+
+/** Returns true if a # at the beginning of a line of that file makes a heading. */
+export function isMarkdown(sourceFile: string): boolean {
+  return MARKDOWN.test(sourceFile);
+}
+
+/** Returns for each slice of a document, in its order, the headings above the slice: the outermost first, one a line. */
+export function headingsAbove(sourceFile: string, slices: readonly string[]): string[] {
+  if (!isMarkdown(sourceFile)) return [];
+  const { text, starts } = joinSlices(slices);
+  const headings = headingsOf(text, true);
+  const above: Heading[] = [];
+  let next = 0;
+  return starts.map((start) => {
+    for (let heading = headings[next]; heading !== undefined && heading.at < start; heading = headings[++next]) {
+      while ((above.at(-1)?.level ?? 0) >= heading.level) above.pop();
+      above.push(heading);
+    }
+    return above
+      .map(({ title }) => title.slice(0, TITLE_MAX))
+      .join("\n")
+      .slice(0, ABOVE_MAX);
+  });
+}
+
+/** Joins slices where they overlap. `starts`: where each slice begins in the text. */
+function joinSlices(slices: readonly string[]): { text: string; starts: number[] } {
+  const pieces: string[] = [];
+  const starts: number[] = [];
+  let length = 0;
+  slices.forEach((slice, at) => {
+    starts.push(length);
+    const next = slices[at + 1];
+    const overlap = next === undefined ? 0 : overlapOf(slice, next);
+    const piece = overlap === 0 ? `${slice}\n` : slice.slice(0, slice.length - overlap);
+    length += piece.length;
+    pieces.push(piece);
+  });
+  return { text: pieces.join(""), starts };
+}
+
+/** Returns the length of the longest end of `left` with which `right` begins: slices may be trimmed between them. */
+export function overlapOf(left: string, right: string): number {
+  const begin = right.slice(0, OVERLAP_MIN);
+  if (begin.length < OVERLAP_MIN) return 0;
+  for (let at = left.indexOf(begin, Math.max(0, left.length - OVERLAP_MAX)); at >= 0; at = left.indexOf(begin, at + 1))
+    if (right.startsWith(left.slice(at))) return left.length - at;
+  return 0;
+}
+
+/** Returns the headings. `isFromStart`: the text begins where its document begins, not inside a line or a fence. */
+export function headingsOf(text: string, isFromStart: boolean): Heading[] {
+  const from = isFromStart ? (FRONT_MATTER.exec(text)?.[0].length ?? 0) : text.indexOf("\n") + 1;
+  if (!isFromStart && from === 0) return [];
+  const start = isFromStart ? "outside" : startOf(text, from);
+  let open = start === "inside" ? "any" : "";
+  const found: Heading[] = [];
+  for (const { line, at } of linesOf(text, from)) {
+    const fence = fenceOf(line);
+    if (fence !== undefined) {
+      if (open === "") open = fence.mark;
+      else if (!fence.isOpener && (open === "any" || fence.mark.startsWith(open))) open = "";
+      continue;
+    }
+    const heading = open === "" ? headingOf(line) : undefined;
+    // If we only guess whether a fence is open, a single `#` may be a comment of a shell.
+    if (heading !== undefined && (start !== "unknown" || heading.level > 1)) found.push({ at, ...heading });
+  }
+  return found;
+}
+
+function* linesOf(text: string, from: number): Generator<Line> {
+  for (let at = from; at < text.length;) {
+    const feed = text.indexOf("\n", at);
+    const end = feed < 0 ? text.length : feed;
+    yield { line: text.slice(at, end), at };
+    at = end + 1;
+  }
+}
+
+/** Returns how many times the sign is repeated from that place on. */
+function runOf(line: string, sign: string, from: number): number {
+  let end = from;
+  while (line[end] === sign) end++;
+  return end - from;
+}
+
+function headingOf(line: string): Omit<Heading, "at"> | undefined {
+  const indent = runOf(line, " ", 0);
+  const level = indent > INDENT_MAX ? 0 : runOf(line, "#", indent);
+  const behind = line[indent + level];
+  if (level === 0 || level > LEVEL_MAX || (behind !== " " && behind !== "\t")) return undefined;
+  const whole = line.slice(indent + level).trim();
+  let end = whole.length;
+  while (whole[end - 1] === "#") end--;
+  // Signs may close the line: `## Title ##`.
+  const isClosed = end > 0 && end < whole.length && (whole[end - 1] === " " || whole[end - 1] === "\t");
+  const title = isClosed ? whole.slice(0, end).trimEnd() : whole;
+  return title === "" ? undefined : { level, title };
+}
+
+/** Returns the fence of a line. A fence with a language can only open. */
+function fenceOf(line: string): Fence | undefined {
+  const indent = runOf(line, " ", 0);
+  const sign = line[indent];
+  if (indent > INDENT_MAX || (sign !== "`" && sign !== "~")) return undefined;
+  const length = runOf(line, sign, indent);
+  const info = line.slice(indent + length).trim();
+  if (length < FENCE_MIN || (sign === "`" && info.includes("`"))) return undefined;
+  return { mark: sign.repeat(length), isOpener: info !== "" };
+}
+
+/** Decides whether the text begins inside a fence, by the first fence that can only open. */
+function startOf(text: string, from: number): "inside" | "outside" | "unknown" {
+  const fences = [...linesOf(text, from)].flatMap(({ line }) => fenceOf(line) ?? []);
+  const opener = fences.findIndex(({ isOpener }) => isOpener);
+  if (fences.length === 0) return "unknown";
+  if (opener >= 0) return opener % 2 === 0 ? "outside" : "inside";
+  return "inside";
+}
