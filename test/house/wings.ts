@@ -3,18 +3,18 @@
 /** Greatest number of lines of a wing's TypeScript. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
   base: 2_233,
-  protocol: 2_860,
+  protocol: 2_872,
   config: 1_581,
   wire: 4_219,
-  memory: 19_958,
+  memory: 20_001,
   agents: 5_402,
   mempalace: 8_948,
   feeders: 9_182,
   devbox: 2_654,
   learning: 5_240,
-  broker: 10_262,
-  cli: 13_870,
-  ui: 2_643,
+  broker: 10_289,
+  cli: 13_877,
+  ui: 2_670,
 };
 
 /** Files that other wings may import, without `.ts`. `base`, `protocol` and `config` are open as a whole. */

@@ -138,6 +138,11 @@ export class SqliteLedgerReader implements LedgerReader {
     };
   }
 
+  growth(): { day: string; drawers: number }[] {
+    const sql = "SELECT day, drawers FROM growth ORDER BY day";
+    return this.#database.prepare<[], { day: string; drawers: number }>(sql).all();
+  }
+
   answered(concepts: readonly number[], collections?: readonly string[]): Answered[] {
     return answeredAlike(this.#database, concepts, collections);
   }
