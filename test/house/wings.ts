@@ -14,7 +14,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   learning: 5_240,
   broker: 10_289,
   cli: 13_877,
-  ui: 2_670,
+  ui: 2_919,
 };
 
 /** Files that other wings may import, without `.ts`. `base`, `protocol` and `config` are open as a whole. */

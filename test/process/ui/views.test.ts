@@ -39,6 +39,7 @@ test("facts are those of the tools, and the slider shows what held on a day", as
     { subject: "Ann", predicate: "works_at", object: "Beta", valid_from: "2025-06-01" },
     { subject: "Ann", predicate: "lives_in", object: "Bonn" },
     { subject: "Ann", predicate: "lives_in", object: "Rome" },
+    { subject: "Beta", predicate: "has_office_in", object: "Paris" },
   ];
   for (const fact of facts) await client.callTool("mempalace_kg_add", fact);
   client.close();
@@ -50,11 +51,78 @@ test("facts are those of the tools, and the slider shows what held on a day", as
   await expect.poll(() => page.locator(".fact").count()).toBe(4);
   expect(await page.getByText("another value holds, too").count()).toBe(2);
   expect(await page.locator(".fact.ended").innerText()).toContain("Acme");
+  // The drawing has the same entities, their further neighbours, and how the facts are.
+  const drawn = page.locator("[data-graph=Ann] a");
+  await expect.poll(() => drawn.allTextContents()).toEqual(expect.arrayContaining(["ParisParis"]));
+  expect((await drawn.allTextContents()).sort()).toEqual(
+    ["AnnAnn", "AcmeAcme", "BetaBeta", "BonnBonn", "ParisParis", "RomeRome"].sort(),
+  );
+  expect(await page.locator(".edge.doubtful").count()).toBe(2);
+  expect(await page.locator(".edge.ended").allTextContents()).toEqual([expect.stringContaining("Acme")]);
   await slideTo(page, "2024-12-24");
   await expect.poll(() => page.locator(".fact", { hasText: "works at" }).allInnerTexts()).toHaveLength(1);
   expect(await page.locator(".fact", { hasText: "works at" }).innerText()).toContain("Acme");
+  expect(await page.locator("[data-graph=Ann] .edge").allTextContents()).toEqual([
+    expect.stringContaining("Acme"),
+    expect.stringContaining("Bonn"),
+    expect.stringContaining("Rome"),
+  ]);
   await page.getByRole("button", { name: "All times" }).click();
   await expect.poll(() => page.locator(".fact").count()).toBe(4);
+  await page.locator("[data-graph=Ann] a", { hasText: "Beta" }).click();
+  await page.locator("[data-graph=Beta]").waitFor();
+  expect(page.complaints).toEqual([]);
+});
+
+test("an entity of 10,000 facts is drawn with at most 25 entities, from pages of a hundred", async () => {
+  await using palace = await started();
+  const client = await palace.client();
+  const add = (at: number) =>
+    client.callTool("mempalace_kg_add", { subject: "Hub", predicate: "knows", object: `Person ${at}` });
+  for (let from = 0; from < 10_000; from += 500)
+    await Promise.all(Array.from({ length: 500 }, (_, at) => add(from + at)));
+  client.close();
+  const page = await openPage(browser, palace);
+  const limits: number[] = [];
+  page.on("request", (request) => {
+    const body = request.postData() ?? "";
+    if (body.includes("kg_timeline")) limits.push(Number(/"limit":(\d+)/.exec(body)?.[1]));
+  });
+  await visit(page, "#/facts?entity=Hub");
+  await expect.poll(() => page.getByRole("button", { name: "Show more of 10,000" }).count()).toBe(1);
+  await page.getByText("10 of 100 neighbours are drawn").waitFor();
+  expect(await page.locator("[data-graph=Hub] a").count()).toBeLessThanOrEqual(25);
+  // Many values are a list and no contradiction.
+  expect(await page.locator(".edge.doubtful").count()).toBe(0);
+  expect(Number(await page.evaluate("document.querySelectorAll('main *').length"))).toBeLessThan(1_500);
+  expect(Math.max(...limits)).toBe(100);
+  expect(page.complaints).toEqual([]);
+});
+
+test("a wing shows its tunnels and hallways when somebody opens them", async () => {
+  await using palace = await started();
+  const client = await palace.client();
+  for (const wing of ["shop", "blog"])
+    await client.callTool("mempalace_add_drawer", { wing, room: "ideas", content: `an idea of ${wing}` });
+  const link = {
+    source_wing: "shop",
+    source_room: "ideas",
+    target_wing: "blog",
+    target_room: "ideas",
+    label: "same pump",
+  };
+  await client.callTool("mempalace_create_tunnel", link);
+  client.close();
+  const page = await openPage(browser, palace);
+  await visit(page, "#/place?wing=shop");
+  await page.getByText("Tunnels and hallways").click();
+  const tunnels = await json<unknown[]>(palace, "call", "list_tunnels", '{"wing":"shop"}');
+  await expect.poll(() => page.locator("[data-number=tunnels]").allInnerTexts()).toEqual([`${tunnels.length} tunnel`]);
+  expect(await page.locator(".links li").innerText()).toBe("shop / ideas ↔ blog / ideas same pump");
+  const hallways = await json<{ total: number }>(palace, "call", "list_hallways", '{"wing":"shop"}');
+  expect(await page.locator("[data-number=hallways]").innerText()).toBe(`${hallways.total} hallways`);
+  await page.locator(".links li").getByRole("link", { name: "blog / ideas" }).click();
+  await page.getByRole("heading", { level: 1, name: "ideas 1 drawer" }).waitFor();
   expect(page.complaints).toEqual([]);
 });
 
