@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { connectClient } from "../../../src/wire/client/client.ts";
 import type { StatsReport } from "../../../src/protocol/spec.ts";
 import { loadConfig } from "../../../src/config/config.ts";
-import { linkTo, openBrowser, openPage, type SeenPage, seriousFindings, json } from "../../helpers/browser.ts";
+import { linkTo, openBrowser, openPage, type SeenPage, json } from "../../helpers/browser.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
 
@@ -176,22 +176,6 @@ test("an admin's token opens a page of an agent, which writes no files on this m
   const shown = await palace.run("palace", ["ui"], { env });
   expect(shown.stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/ui\/#/);
   expect(shown.stderr).toContain("ssh -N -L");
-});
-
-test("axe finds nothing serious in the first views, at 360 pixels, in light and dark", async () => {
-  await using palace = await filled();
-  for (const colorScheme of ["light", "dark"] as const) {
-    const options = { colorScheme, viewport: { width: 360, height: 740 }, bypassCSP: true };
-    const page = await openPage(browser, palace, options);
-    await page.waitForSelector(".map a");
-    expect(await seriousFindings(page), "home").toEqual([]);
-    for (const view of ["#/place?wing=shop", "#/place?wing=shop&room=stock"]) {
-      await page.evaluate(`location.hash = ${JSON.stringify(view)}`);
-      await page.waitForSelector("h1.place [data-number]");
-      expect(await seriousFindings(page), view).toEqual([]);
-    }
-    await page.context().close();
-  }
 });
 
 test("the page's files have at most 250 kB, zipped", () => {

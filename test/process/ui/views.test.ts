@@ -3,7 +3,7 @@ import { chmodSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openBrowser, openPage, type SeenPage, seriousFindings, json } from "../../helpers/browser.ts";
+import { openBrowser, openPage, type SeenPage, json } from "../../helpers/browser.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { writeTinyModel } from "../../helpers/tiny-model.ts";
 
@@ -198,48 +198,4 @@ test("a click cancels a running job", async () => {
   expect((await exporting).code).not.toBe(0);
   expect(await running()).toBe(0);
   expect(page.complaints).toEqual([]);
-});
-
-test("a list of many drawers has only the rows in sight, and asks for pages of a hundred", async () => {
-  await using palace = await started();
-  const client = await palace.client();
-  const add = (at: number) =>
-    client.callTool("mempalace_add_drawer", { wing: "many", room: "rows", content: `row number ${at} of many` });
-  for (let from = 0; from < 1_000; from += 100)
-    await Promise.all(Array.from({ length: 100 }, (_, at) => add(from + at)));
-  client.close();
-  const page = await openPage(browser, palace);
-  const limits: number[] = [];
-  page.on("request", (request) => {
-    const body = request.postData() ?? "";
-    if (body.includes('"drawer.list"')) limits.push(Number(/"limit":(\d+)/.exec(body)?.[1]));
-  });
-  await visit(page, "#/place?wing=many&room=rows");
-  const list = page.getByRole("list", { name: "Drawers" });
-  await expect.poll(() => list.getByRole("link").count()).toBeGreaterThan(5);
-  await page.locator(".long").evaluate((box) => void Object.assign(box, { scrollTop: 1e9 }));
-  await list.getByText("row number 0 of many").waitFor();
-  expect(await list.getByRole("listitem").count()).toBeLessThan(60);
-  const last = list.getByRole("listitem").last();
-  expect([await last.getAttribute("aria-posinset"), await last.getAttribute("aria-setsize")]).toEqual(["1000", "1000"]);
-  expect(Math.max(...limits)).toBe(100);
-  expect(page.complaints).toEqual([]);
-});
-
-test("axe finds nothing serious in facts, diary and care", async () => {
-  await using palace = await started();
-  const client = await palace.client();
-  await client.callTool("mempalace_kg_add", { subject: "Ann", predicate: "works_at", object: "Acme" });
-  await client.callTool("mempalace_diary_write", { agent_name: "pi", entry: "An entry." });
-  client.close();
-  for (const colorScheme of ["light", "dark"] as const) {
-    const options = { colorScheme, viewport: { width: 360, height: 740 }, bypassCSP: true };
-    const page = await openPage(browser, palace, options);
-    for (const view of ["#/facts", "#/facts?entity=Ann", "#/diary", "#/care"]) {
-      await visit(page, view);
-      await page.locator(".fact, .line, .facts").first().waitFor();
-      expect(await seriousFindings(page), view).toEqual([]);
-    }
-    await page.context().close();
-  }
 });

@@ -4,10 +4,11 @@
  * migration, which reads each drawer once.
  */
 
-/** SQL: the day in a drawer's `filed_at`, as it is written there; '' if it has none. */
-const dayOf = (metadata: string): string =>
-  `coalesce(CASE WHEN json_extract(${metadata}, '$.filed_at') GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'
-    THEN date(substr(json_extract(${metadata}, '$.filed_at'), 1, 10)) END, '')`;
+/** SQL: the day in a drawer's `filed_at`, as it is written there; '' if it has none. A learned memory has `created_at` instead. */
+const dayOf = (metadata: string): string => {
+  const filed = `coalesce(json_extract(${metadata}, '$.filed_at'), json_extract(${metadata}, '$.created_at'))`;
+  return `coalesce(CASE WHEN ${filed} GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' THEN date(substr(${filed}, 1, 10)) END, '')`;
+};
 
 const add = (row: string): string => `INSERT INTO growth VALUES (${dayOf(`${row}.metadata`)}, 1)
     ON CONFLICT (day) DO UPDATE SET drawers = drawers + 1;`;

@@ -37,6 +37,8 @@ function filedAt(at: number): Metadata {
   if (at % 50 === 7) return { filed_at: "unknown" };
   if (at % 50 === 9) return { filed_at: 20_260_105 };
   if (at % 50 === 11) return {};
+  // A learned memory.
+  if (at % 50 === 13) return { created_at: "2026-02-03T10:00:00" };
   return { filed_at: `2026-01-${String(1 + Math.floor(at / 20)).padStart(2, "0")}T10:00:00` };
 }
 
@@ -129,7 +131,10 @@ test.each(FILTERS)("a list with the filter %j equals a scan of all drawers, page
 
 test("the drawers of each day are those that a scan finds, after drawers were deleted and moved", () => {
   const ledger = new Database(file, { readonly: true });
-  const days = ledger.prepare<[], unknown>("SELECT metadata ->> 'filed_at' FROM drawer").pluck().all();
+  const days = ledger
+    .prepare<[], unknown>("SELECT coalesce(metadata ->> 'filed_at', metadata ->> 'created_at') FROM drawer")
+    .pluck()
+    .all();
   ledger.close();
   const counts = new Map<string, number>();
   for (const moment of days) {
