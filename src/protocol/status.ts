@@ -118,6 +118,16 @@ export type UsageCounts = Record<(typeof USAGE_NAMES)[number], number>;
 /** Requests of a method since the broker's start. Times are estimates from a histogram. */
 export type MethodTimes = { method: string; calls: number; failed: number; p50Ms: number; p95Ms: number };
 
+/**
+ * How the memory grew: drawers that it has now, by when they were filed. `unit`: the shortest with at most 62 periods, or year. Each
+ * period has a drawer; `begins` is a day, month or year, and `total` counts also what was filed before. `undated`: filed on an unknown day.
+ */
+export type Growth = {
+  unit: "day" | "month" | "year";
+  undated: number;
+  periods: { begins: string; filed: number; total: number }[];
+};
+
 /** Answer to `palace.stats`. `outcomes`: outcomes that were told of memories. Rates are 0…1, and null without anything to count. */
 export type StatsReport = {
   /** Beginning of the first day that counts, ms; null for all time. */
@@ -126,6 +136,8 @@ export type StatsReport = {
   hitRate: number | null;
   outcomes: { worked: number; partial: number; failed: number };
   helpedRate: number | null;
+  /** Older brokers do not send it. */
+  growth?: Growth;
   startedAtMs: number;
   methods: MethodTimes[];
 };

@@ -5,13 +5,15 @@ export type Series = { name: string; values: readonly (number | undefined)[] };
 type Props = {
   /** Names the drawing and its table. */
   label: string;
-  /** Days or weeks, oldest first. */
+  /** Days, months or years, oldest first. The drawing has them at their distances. */
   times: readonly string[];
   series: readonly Series[];
   /** Value at the top of the drawing. */
   top: number;
   /** Words for a value. */
   say: (value: number) => string;
+  /** True if the table is folded until somebody asks for it. */
+  isFolded?: boolean;
 };
 
 const WIDTH = 600;
@@ -19,8 +21,10 @@ const HEIGHT = 120;
 /** Styles of lines, so that curves differ without their colour. */
 const STYLES = 4;
 
-export function Curve({ label, times, series, top, say }: Props) {
-  const x = (at: number) => (times.length < 2 ? WIDTH / 2 : (at * WIDTH) / (times.length - 1));
+export function Curve({ label, times, series, top, say, isFolded = false }: Props) {
+  const moments = times.map((time) => Date.parse(time));
+  const [first = 0, last = 0] = [moments[0], moments.at(-1)];
+  const x = (at: number) => (last === first ? WIDTH / 2 : (WIDTH * ((moments[at] ?? first) - first)) / (last - first));
   const y = (value: number) => HEIGHT - (HEIGHT * value) / top;
   return (
     <figure class="curve" data-curve={label}>
@@ -53,7 +57,7 @@ export function Curve({ label, times, series, top, say }: Props) {
           ))}
         </p>
       )}
-      <details open>
+      <details open={!isFolded}>
         <summary>{label}, as a table</summary>
         <div class="table" tabIndex={0} role="region" aria-label={`${label}, as a table`}>
           <Table times={times} series={series} say={say} />

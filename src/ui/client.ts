@@ -74,11 +74,12 @@ export function call<M extends MethodName>(method: M, params: Methods[M]["params
   return ask(method, WRITES.includes(method) ? { ...params, _meta: newKey() } : params);
 }
 
-/** Calls a tool as an agent does; a write is done once. Errors: CallError, also for a tool that says it failed. */
+/** Calls a tool as an agent does; a write is done once. An answer that is a list becomes `list`. Errors: CallError, also for a tool that says it failed. */
 export async function callTool(name: string, given: Record<string, unknown>): Promise<Record<string, unknown>> {
   const params = { name: `mempalace_${name}`, arguments: given, _meta: newKey() };
   const { content } = await ask<{ content: { text: string }[] }>("tools/call", params);
   const result: unknown = JSON.parse(content[0]?.text ?? "{}");
+  if (Array.isArray(result)) return { list: result };
   if (!isRecord(result)) throw new CallError("The broker's answer cannot be read.");
   const { success, error } = result;
   if (success === false || error !== undefined) throw new CallError(String(error ?? "It was refused."));

@@ -1,18 +1,11 @@
 /** Facts of the knowledge graph: of everything or of one entity, as they are or as they were at a time. */
 import { useState } from "preact/hooks";
 import { callTool } from "./client.ts";
+import { Neighbourhood } from "./graph.tsx";
+import { rivalry, type Fact, type FactPage, heldAt, listFacts } from "./known.ts";
 import { Failure, Heading, LongList, useLoaded } from "./parts.tsx";
 import { href } from "./route.ts";
 import { count, plain, plural } from "./words.ts";
-
-type Fact = {
-  subject: string;
-  predicate: string;
-  object: string;
-  valid_from: string | null;
-  valid_to: string | null;
-  current: boolean;
-};
 
 const PAGE = 100;
 const DAY_MS = 86_400_000;
@@ -59,14 +52,6 @@ function Find({ entity }: { entity: string | undefined }) {
   );
 }
 
-type FactPage = { rows: Fact[]; total: number };
-
-async function listFacts(entity: string | undefined, offset: number, limit: number): Promise<FactPage> {
-  const about = entity === undefined ? {} : { entity };
-  const { timeline = [], total = 0 } = await callTool("kg_timeline", { ...about, offset, limit });
-  return { rows: timeline as Fact[], total: Number(total) };
-}
-
 function AllFacts({ changed }: { changed: number }) {
   return (
     <section>
@@ -91,6 +76,7 @@ function Entity({ entity, changed }: { entity: string; changed: number }) {
   const day = atMs === undefined ? undefined : new Date(atMs).toISOString().slice(0, 10);
   const holds = (fact: Fact) => day === undefined || heldAt(fact, day);
   const shown = facts.filter(holds);
+  const isDoubtful = rivalry(facts);
   return (
     <section>
       <Heading aside={<span data-number="shown">{plural(shown.length, "fact")}</span>}>{plain(entity)}</Heading>
@@ -111,10 +97,11 @@ function Entity({ entity, changed }: { entity: string; changed: number }) {
           All times
         </button>
       )}
+      <Neighbourhood entity={entity} facts={shown} day={day} changed={changed} />
       <ul class="rows">
         {shown.map((fact) => (
           <li key={`${fact.subject} ${fact.predicate} ${fact.object} ${fact.valid_from}`}>
-            <FactLine fact={fact} isDoubtful={contradicted(fact, facts)} />
+            <FactLine fact={fact} isDoubtful={isDoubtful(fact)} />
           </li>
         ))}
       </ul>
@@ -153,20 +140,6 @@ function FactLine({ fact, isDoubtful = false }: { fact: Fact; isDoubtful?: boole
       </small>
     </div>
   );
-}
-
-/** True when another fact gives the same relation another value now. */
-function contradicted(fact: Fact, facts: readonly Fact[]): boolean {
-  const isRival = (other: Fact) =>
-    other.current &&
-    other.subject === fact.subject &&
-    other.predicate === fact.predicate &&
-    other.object !== fact.object;
-  return fact.current && facts.some(isRival);
-}
-
-function heldAt({ valid_from: from, valid_to: to }: Fact, day: string): boolean {
-  return (from === null || from.slice(0, 10) <= day) && (to === null || to.slice(0, 10) > day);
 }
 
 function timesOf({ valid_from: from, valid_to: to }: Fact): number[] {

@@ -1,5 +1,6 @@
 /** The first view: what the memory holds, what came in today and from whom, and whether all is well. */
 import type { News } from "./client.ts";
+import { Curve } from "./chart.tsx";
 import { call } from "./client.ts";
 import { authorOf, type Drawer, listDrawers, listPlaces, sum } from "./drawers.ts";
 import { healthOf } from "./health.ts";
@@ -45,6 +46,7 @@ export function Home({ news, changed, isOwner }: Props) {
         </section>
         <div>
           {isOwner ? <Today changed={changed} /> : null}
+          <Growth changed={changed} />
           <Health news={news} />
         </div>
       </div>
@@ -145,6 +147,27 @@ function Today({ changed: now }: { changed: number }) {
           ))}
       </ul>
       {today.value !== undefined && entries.length === 0 ? <p class="quiet">Nothing was written today.</p> : null}
+    </section>
+  );
+}
+
+/** Drawers of the memory by when they were filed. */
+function Growth({ changed: now }: { changed: number }) {
+  const changed = useSlowly(now, TODAY_MS);
+  const stats = useLoaded(() => call("palace.stats", {}), [], changed);
+  const { unit, periods, undated } = stats.value?.growth ?? { unit: "day", periods: [], undated: 0 };
+  const last = periods.at(-1);
+  if (last === undefined) return <Failure error={stats.error} />;
+  const curve = { times: periods.map(({ begins }) => begins), top: last.total, say: count };
+  const series = [{ name: "drawers by then", values: periods.map(({ total }) => total) }];
+  return (
+    <section>
+      <Heading aside={`by the ${unit} of filing`}>Growth</Heading>
+      <p data-number="growth">
+        {plural(last.total, "drawer")}, {count(last.filed)} of them filed in the {unit} {last.begins}
+        {undated === 0 ? "" : `, ${count(undated)} on an unknown day`}
+      </p>
+      <Curve label="Growth" {...curve} series={series} isFolded />
     </section>
   );
 }

@@ -1,6 +1,7 @@
 /** A wing with its rooms, or a room: its drawers, the newest first. */
 import { listDrawers, listPlaces, sum } from "./drawers.ts";
 import { DrawerLine } from "./home.tsx";
+import { Links } from "./links.tsx";
 import { PlaceMap } from "./map.tsx";
 import { Failure, Heading, LongList, useLoaded } from "./parts.tsx";
 import { href } from "./route.ts";
@@ -26,6 +27,7 @@ export function PlaceView({ wing, room, changed }: Props) {
           <PlaceMap tiles={rooms} to={({ name }) => href("place", { wing, room: name })} label={`Rooms of ${wing}`} />
         </section>
       ) : null}
+      {room === undefined ? <Links key={wing} wing={wing} changed={changed} /> : null}
       <section>
         <Heading aside="the newest first">Drawers</Heading>
         <LongList

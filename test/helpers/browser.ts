@@ -8,8 +8,10 @@ import type { TestPalace } from "./palace.ts";
 const WAIT_MAX_MS = 120_000;
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-export async function openBrowser(): Promise<Browser> {
-  const executablePath = PLACES.find((path) => existsSync(path));
+/** `start`: a program that starts Chromium in another place, with Chromium's arguments behind its own. */
+export async function openBrowser(start?: (chromium: string) => string): Promise<Browser> {
+  const installed = PLACES.find((path) => existsSync(path));
+  const executablePath = installed === undefined ? undefined : (start?.(installed) ?? installed);
   if (executablePath === undefined) throw new Error("the tests of the page need Chromium: apt-get install chromium");
   // No host name resolves and only loopback addresses can be reached, so the page is offline.
   const args = ["--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"];

@@ -49,6 +49,8 @@ export type TestPalaceOptions = {
   home?: string;
   /** True: runs the built files (dist), as users do. False: runs the sources. ./scripts/test builds first and sets this. */
   built?: boolean;
+  /** Command in front of each executable, such as one that enters a network namespace. */
+  within?: readonly string[];
 };
 
 /** Uses no model unless `env` names one, and never downloads one. */
@@ -76,7 +78,8 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
   const executable = (bin: string): string => join(ROOT, isBuilt ? `dist/bin/${builtFile(bin)}` : `src/bin/${bin}.ts`);
 
   const spawnBin = (bin: string, args: string[], more: Env = {}, cwd?: string): ChildProcess => {
-    const child = spawn(process.execPath, [executable(bin), ...args], { env: { ...env, ...more }, stdio: "pipe", cwd });
+    const [command = "", ...rest] = [...(options.within ?? []), process.execPath, executable(bin), ...args];
+    const child = spawn(command, rest, { env: { ...env, ...more }, stdio: "pipe", cwd });
     children.push(child);
     return child;
   };

@@ -3,18 +3,18 @@
 /** Maximum number of lines of TypeScript in each wing. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
   base: 2_253,
-  protocol: 2_873,
+  protocol: 2_885,
   config: 1_581,
   wire: 4_189,
-  memory: 20_082,
+  memory: 20_151,
   agents: 5_293,
   mempalace: 8_926,
   feeders: 9_165,
   devbox: 2_585,
   learning: 5_187,
-  broker: 10_192,
-  cli: 13_457,
-  ui: 2_643,
+  broker: 10_219,
+  cli: 13_464,
+  ui: 2_919,
 };
 
 /** Files that other wings may import, without `.ts`. `base`, `protocol` and `config` are open as a whole. */

@@ -1,11 +1,12 @@
 /** Answer to `palace.stats`, from the counters, the request times and the outcomes in the ledger. Pure. */
 import type { LedgerReader } from "../../memory/port/ledger.ts";
-import type { StatsReport } from "../../protocol/spec.ts";
+import { localDay } from "../../base/clock.ts";
+import type { Growth, StatsReport } from "../../protocol/spec.ts";
 import type { Metrics } from "./metrics.ts";
 
 export function statsOf(
   metrics: Metrics,
-  reader: Pick<LedgerReader, "toldSince">,
+  reader: Pick<LedgerReader, "toldSince" | "growth">,
   startedAtMs: number,
   askedMs: number | null,
 ): StatsReport {
@@ -19,6 +20,7 @@ export function statsOf(
     hitRate: shareOf(usage.searchesGood, usage.searchesGood + usage.searchesWeak + usage.searchesNone),
     outcomes: { worked, partial, failed },
     helpedRate: shareOf(worked, worked + partial + failed),
+    growth: growthOf(reader.growth(), sinceMs),
     startedAtMs,
     methods: metrics.methods(),
   };
@@ -26,4 +28,29 @@ export function statsOf(
 
 function shareOf(part: number, whole: number): number | null {
   return whole === 0 ? null : Number((part / whole).toFixed(4));
+}
+
+/** Periods of the answer at most: a broker of many years answers with months. */
+const PERIODS_MAX = 62;
+const UNITS = [
+  ["day", "2026-11-29".length],
+  ["month", "2026-11".length],
+  ["year", "2026".length],
+] as const;
+
+/** Sums the days to periods. `sinceMs`: periods that ended before are left out, but `total` counts them. Of years the newest are kept. */
+export function growthOf(days: readonly { day: string; drawers: number }[], sinceMs: number | null): Growth {
+  const undated = days.find(({ day }) => day === "")?.drawers ?? 0;
+  const first = sinceMs === null ? "" : localDay(sinceMs);
+  let shortest: Growth = { unit: "day", undated, periods: [] };
+  for (const [unit, length] of UNITS) {
+    const filed = new Map<string, number>();
+    for (const { day, drawers } of days)
+      if (day !== "") filed.set(day.slice(0, length), (filed.get(day.slice(0, length)) ?? 0) + drawers);
+    let total = undated;
+    const periods = [...filed].map(([begins, drawers]) => ({ begins, filed: drawers, total: (total += drawers) }));
+    shortest = { unit, undated, periods: periods.filter(({ begins }) => begins >= first.slice(0, length)) };
+    if (shortest.periods.length <= PERIODS_MAX) break;
+  }
+  return { ...shortest, periods: shortest.periods.slice(-PERIODS_MAX) };
 }

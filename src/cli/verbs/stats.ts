@@ -1,5 +1,5 @@
 /** `palace stats` prints what the memory did for its agents: searches, texts given to agents, outcomes, late writes, times. */
-import type { StatsReport } from "../../protocol/spec.ts";
+import type { Growth, StatsReport } from "../../protocol/spec.ts";
 import { localDay } from "../../base/clock.ts";
 import { type Cell, formatDuration } from "../terminal/output.ts";
 import { readTime } from "../terminal/time.ts";
@@ -9,8 +9,8 @@ export const verb = defineVerb({
   usage: `palace stats [--since TIME]
 
 Shows what the memory did for your agents: searches and how many had a good hit, the tokens that agents were given (about), whether the
-shown memories helped, and writes that waited for a broker and were stored later. These numbers outlast the broker. Below are the times
-of each kind of request since the broker's start, estimated from a histogram.
+shown memories helped, writes that waited for a broker and were stored later, and how many drawers there are. The counters outlast the
+broker. Below are the times of each kind of request since the broker's start, estimated from a histogram.
 
   --since TIME   count from that day on: 30d, or 2026-11-01. The times of requests always begin at the broker's start`,
   options: options("since="),
@@ -42,6 +42,7 @@ function describe({ usage, hitRate, outcomes, helpedRate, ...stats }: StatsRepor
     ["tokens", `about ${usage.tokensStart} at the start of sessions, ${usage.tokensPrompt} beside prompts`],
     ["memories", `${usage.memoriesShown} shown beside prompts`],
     ["outcomes", `${worked} helped, ${partial} in part, ${failed} did not${share(helpedRate, "helped")}`],
+    ...(stats.growth === undefined ? [] : [["drawers", growthLine(stats.growth)]]),
     ["late writes", `${usage.writesLate} waited for a broker and were stored later`],
     ["broker", `up ${formatDuration(Date.now() - stats.startedAtMs)}`],
   ];
@@ -49,4 +50,10 @@ function describe({ usage, hitRate, outcomes, helpedRate, ...stats }: StatsRepor
 
 function share(rate: number | null, what: string): string {
   return rate === null ? "" : `, ${Math.round(rate * 1000) / 10} % ${what}`;
+}
+
+function growthLine({ unit, undated, periods }: Growth): string {
+  const last = periods.at(-1);
+  if (last === undefined) return String(undated);
+  return `${last.total}, ${last.filed} of them filed in the ${unit} ${last.begins}`;
 }

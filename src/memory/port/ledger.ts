@@ -140,6 +140,8 @@ export interface LedgerReader {
   toldOf(ids: readonly string[]): Map<string, Told>;
   /** Counts the outcomes on record that were told since that time. */
   toldSince(atMs: number): Told;
+  /** Counts drawers by the day on which they were filed, oldest first. The day '' has drawers with an unknown day. */
+  growth(): { day: string; drawers: number }[];
   /** Returns the newest outcomes of a collection's memories that were shown in conversations of that kind. */
   toldIn(context: string, collection: string): Told;
   /** Returns entries of Roampal's graphs after the entry `id`, by id, up to `bytes` but at least one. */

@@ -6,8 +6,9 @@ import { gzipSync } from "node:zlib";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connectClient } from "../../../src/wire/client/client.ts";
+import type { StatsReport } from "../../../src/protocol/spec.ts";
 import { loadConfig } from "../../../src/config/config.ts";
-import { linkTo, openBrowser, openPage, type SeenPage, seriousFindings, json } from "../../helpers/browser.ts";
+import { linkTo, openBrowser, openPage, type SeenPage, json } from "../../helpers/browser.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
 
@@ -53,7 +54,13 @@ test("each number of the first view is the number that its command prints, also 
     await expect.poll(() => number(page, "today")).toBe(entries.length);
   };
   await same();
+  const { growth = { periods: [] } } = await json<StatsReport>(palace, "stats");
+  await page.getByText("Growth, as a table").click();
+  const rows = page.locator("[data-curve=Growth] tbody tr");
+  expect(await rows.allInnerTexts()).toEqual(growth.periods.map(({ begins, total }) => `${begins}\t${total}`));
+  expect(growth.periods.at(-1)?.total).toBe(14);
   await palace.run("palace", ["add", "a late note"]);
+  await expect.poll(() => number(page, "growth")).toBe(15);
   await expect.poll(() => page.getByText("a late note").count()).toBe(1);
   expect((await json<{ drawers: number }>(palace, "status")).drawers).toBe(15);
   await expect.poll(() => number(page, "drawers")).toBe(15);
@@ -169,22 +176,6 @@ test("an admin's token opens a page with the role agent, which writes no files o
   const shown = await palace.run("palace", ["ui"], { env });
   expect(shown.stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/ui\/#/);
   expect(shown.stderr).toContain("ssh -N -L");
-});
-
-test("axe finds nothing serious in the first views, at 360 pixels, in light and dark", async () => {
-  await using palace = await filled();
-  for (const colorScheme of ["light", "dark"] as const) {
-    const options = { colorScheme, viewport: { width: 360, height: 740 }, bypassCSP: true };
-    const page = await openPage(browser, palace, options);
-    await page.waitForSelector(".map a");
-    expect(await seriousFindings(page), "home").toEqual([]);
-    for (const view of ["#/place?wing=shop", "#/place?wing=shop&room=stock"]) {
-      await page.evaluate(`location.hash = ${JSON.stringify(view)}`);
-      await page.waitForSelector("h1.place [data-number]");
-      expect(await seriousFindings(page), view).toEqual([]);
-    }
-    await page.context().close();
-  }
 });
 
 test("the page's files have at most 250 kB, zipped", () => {

@@ -3,7 +3,7 @@ import type { Browser } from "playwright-core";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { MemoryStats, TurnPage } from "../../../src/protocol/outcome.ts";
-import { openBrowser, openPage, seriousFindings, json, visit } from "../../helpers/browser.ts";
+import { openBrowser, openPage, json, visit } from "../../helpers/browser.ts";
 import { agentOf, ask, clientOf, palaceWithModel } from "../../helpers/outcome-agent.ts";
 import type { TestPalace } from "../../helpers/palace.ts";
 
@@ -118,20 +118,4 @@ test("the share of memories that helped is drawn by week and by agent, with the 
   );
   expect(await page.locator("[data-curve] circle").count()).toBe(2);
   expect(page.complaints).toEqual([]);
-});
-
-test("axe finds nothing serious in turns, at 360 pixels, in light and dark", async () => {
-  await using palace = await worked();
-  for (const colorScheme of ["light", "dark"] as const) {
-    const options = { colorScheme, viewport: { width: 360, height: 740 }, bypassCSP: true };
-    const page = await openPage(browser, palace, options);
-    await visit(page, "#/turns", "Turns");
-    await page.locator(".curve").waitFor();
-    await page.locator(".line").first().waitFor();
-    expect(await seriousFindings(page), "turns").toEqual([]);
-    await visit(page, "#/turns?conversation=pi%2F1", "Turns of pi/1");
-    await page.locator("[data-memory]").first().waitFor();
-    expect(await seriousFindings(page), "conversation").toEqual([]);
-    await page.context().close();
-  }
 });

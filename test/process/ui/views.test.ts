@@ -3,7 +3,7 @@ import { chmodSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openBrowser, openPage, type SeenPage, seriousFindings, json } from "../../helpers/browser.ts";
+import { openBrowser, openPage, type SeenPage, json } from "../../helpers/browser.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { writeTinyModel } from "../../helpers/tiny-model.ts";
 
@@ -39,6 +39,7 @@ test("facts are the facts that the tools return, and the slider shows the facts 
     { subject: "Ann", predicate: "works_at", object: "Beta", valid_from: "2025-06-01" },
     { subject: "Ann", predicate: "lives_in", object: "Bonn" },
     { subject: "Ann", predicate: "lives_in", object: "Rome" },
+    { subject: "Beta", predicate: "has_office_in", object: "Paris" },
   ];
   for (const fact of facts) await client.callTool("mempalace_kg_add", fact);
   client.close();
@@ -50,11 +51,78 @@ test("facts are the facts that the tools return, and the slider shows the facts 
   await expect.poll(() => page.locator(".fact").count()).toBe(4);
   expect(await page.getByText("another value holds, too").count()).toBe(2);
   expect(await page.locator(".fact.ended").innerText()).toContain("Acme");
+  // The drawing has the same entities, their further neighbours, and how the facts are.
+  const drawn = page.locator("[data-graph=Ann] a");
+  await expect.poll(() => drawn.allTextContents()).toEqual(expect.arrayContaining(["ParisParis"]));
+  expect((await drawn.allTextContents()).sort()).toEqual(
+    ["AnnAnn", "AcmeAcme", "BetaBeta", "BonnBonn", "ParisParis", "RomeRome"].sort(),
+  );
+  expect(await page.locator(".edge.doubtful").count()).toBe(2);
+  expect(await page.locator(".edge.ended").allTextContents()).toEqual([expect.stringContaining("Acme")]);
   await slideTo(page, "2024-12-24");
   await expect.poll(() => page.locator(".fact", { hasText: "works at" }).allInnerTexts()).toHaveLength(1);
   expect(await page.locator(".fact", { hasText: "works at" }).innerText()).toContain("Acme");
+  expect(await page.locator("[data-graph=Ann] .edge").allTextContents()).toEqual([
+    expect.stringContaining("Acme"),
+    expect.stringContaining("Bonn"),
+    expect.stringContaining("Rome"),
+  ]);
   await page.getByRole("button", { name: "All times" }).click();
   await expect.poll(() => page.locator(".fact").count()).toBe(4);
+  await page.locator("[data-graph=Ann] a", { hasText: "Beta" }).click();
+  await page.locator("[data-graph=Beta]").waitFor();
+  expect(page.complaints).toEqual([]);
+});
+
+test("an entity of 10,000 facts is drawn with at most 25 entities, from pages of a hundred", async () => {
+  await using palace = await started();
+  const client = await palace.client();
+  const add = (at: number) =>
+    client.callTool("mempalace_kg_add", { subject: "Hub", predicate: "knows", object: `Person ${at}` });
+  for (let from = 0; from < 10_000; from += 500)
+    await Promise.all(Array.from({ length: 500 }, (_, at) => add(from + at)));
+  client.close();
+  const page = await openPage(browser, palace);
+  const limits: number[] = [];
+  page.on("request", (request) => {
+    const body = request.postData() ?? "";
+    if (body.includes("kg_timeline")) limits.push(Number(/"limit":(\d+)/.exec(body)?.[1]));
+  });
+  await visit(page, "#/facts?entity=Hub");
+  await expect.poll(() => page.getByRole("button", { name: "Show more of 10,000" }).count()).toBe(1);
+  await page.getByText("10 of 100 neighbours are drawn").waitFor();
+  expect(await page.locator("[data-graph=Hub] a").count()).toBeLessThanOrEqual(25);
+  // Many values are a list and no contradiction.
+  expect(await page.locator(".edge.doubtful").count()).toBe(0);
+  expect(Number(await page.evaluate("document.querySelectorAll('main *').length"))).toBeLessThan(1_500);
+  expect(Math.max(...limits)).toBe(100);
+  expect(page.complaints).toEqual([]);
+});
+
+test("a wing shows its tunnels and hallways when somebody opens them", async () => {
+  await using palace = await started();
+  const client = await palace.client();
+  for (const wing of ["shop", "blog"])
+    await client.callTool("mempalace_add_drawer", { wing, room: "ideas", content: `an idea of ${wing}` });
+  const link = {
+    source_wing: "shop",
+    source_room: "ideas",
+    target_wing: "blog",
+    target_room: "ideas",
+    label: "same pump",
+  };
+  await client.callTool("mempalace_create_tunnel", link);
+  client.close();
+  const page = await openPage(browser, palace);
+  await visit(page, "#/place?wing=shop");
+  await page.getByText("Tunnels and hallways").click();
+  const tunnels = await json<unknown[]>(palace, "call", "list_tunnels", '{"wing":"shop"}');
+  await expect.poll(() => page.locator("[data-number=tunnels]").allInnerTexts()).toEqual([`${tunnels.length} tunnel`]);
+  expect(await page.locator(".links li").innerText()).toBe("shop / ideas ↔ blog / ideas same pump");
+  const hallways = await json<{ total: number }>(palace, "call", "list_hallways", '{"wing":"shop"}');
+  expect(await page.locator("[data-number=hallways]").innerText()).toBe(`${hallways.total} hallways`);
+  await page.locator(".links li").getByRole("link", { name: "blog / ideas" }).click();
+  await page.getByRole("heading", { level: 1, name: "ideas 1 drawer" }).waitFor();
   expect(page.complaints).toEqual([]);
 });
 
@@ -130,48 +198,4 @@ test("a click cancels a running job", async () => {
   expect((await exporting).code).not.toBe(0);
   expect(await running()).toBe(0);
   expect(page.complaints).toEqual([]);
-});
-
-test("a list of many drawers has only the visible rows, and asks for pages of a hundred drawers", async () => {
-  await using palace = await started();
-  const client = await palace.client();
-  const add = (at: number) =>
-    client.callTool("mempalace_add_drawer", { wing: "many", room: "rows", content: `row number ${at} of many` });
-  for (let from = 0; from < 1_000; from += 100)
-    await Promise.all(Array.from({ length: 100 }, (_, at) => add(from + at)));
-  client.close();
-  const page = await openPage(browser, palace);
-  const limits: number[] = [];
-  page.on("request", (request) => {
-    const body = request.postData() ?? "";
-    if (body.includes('"drawer.list"')) limits.push(Number(/"limit":(\d+)/.exec(body)?.[1]));
-  });
-  await visit(page, "#/place?wing=many&room=rows");
-  const list = page.getByRole("list", { name: "Drawers" });
-  await expect.poll(() => list.getByRole("link").count()).toBeGreaterThan(5);
-  await page.locator(".long").evaluate((box) => void Object.assign(box, { scrollTop: 1e9 }));
-  await list.getByText("row number 0 of many").waitFor();
-  expect(await list.getByRole("listitem").count()).toBeLessThan(60);
-  const last = list.getByRole("listitem").last();
-  expect([await last.getAttribute("aria-posinset"), await last.getAttribute("aria-setsize")]).toEqual(["1000", "1000"]);
-  expect(Math.max(...limits)).toBe(100);
-  expect(page.complaints).toEqual([]);
-});
-
-test("axe finds nothing serious in the views facts, diary and care", async () => {
-  await using palace = await started();
-  const client = await palace.client();
-  await client.callTool("mempalace_kg_add", { subject: "Ann", predicate: "works_at", object: "Acme" });
-  await client.callTool("mempalace_diary_write", { agent_name: "pi", entry: "An entry." });
-  client.close();
-  for (const colorScheme of ["light", "dark"] as const) {
-    const options = { colorScheme, viewport: { width: 360, height: 740 }, bypassCSP: true };
-    const page = await openPage(browser, palace, options);
-    for (const view of ["#/facts", "#/facts?entity=Ann", "#/diary", "#/care"]) {
-      await visit(page, view);
-      await page.locator(".fact, .line, .facts").first().waitFor();
-      expect(await seriousFindings(page), view).toEqual([]);
-    }
-    await page.context().close();
-  }
 });

@@ -138,6 +138,11 @@ export class SqliteLedgerReader implements LedgerReader {
     };
   }
 
+  growth(): { day: string; drawers: number }[] {
+    const sql = "SELECT day, drawers FROM growth ORDER BY day";
+    return this.#database.prepare<[], { day: string; drawers: number }>(sql).all();
+  }
+
   carriedAfter(id: string, limit: number, bytes: number): { id: string; value: string }[] {
     const rows: { id: string; value: string }[] = [];
     let left = bytes;

@@ -35,6 +35,7 @@ export const FORGET_REACHES: Readonly<Record<string, string>> = {
   static_code: "deleted with the drawer",
   static_renewed: "deleted with the drawer",
   place: "counts by wing and room",
+  growth: "counts by day",
   closet: "those of the drawers' sources, and those that hold the text, are deleted with their vectors",
   closet_outbox: "ids alone",
   outbox: "ids alone",

@@ -8,6 +8,7 @@
 import { CLOSET_SCHEMA } from "./closet-schema.ts";
 import { FORM_SCHEMA } from "./form-schema.ts";
 import { GRAPH_SCHEMA } from "./graph-schema.ts";
+import { GROWTH_SCHEMA } from "./growth-schema.ts";
 import { HEADING_SCHEMA } from "./heading-schema.ts";
 import { HYGIENE_SCHEMA } from "./hygiene-schema.ts";
 import { IMPORTED_SCHEMA } from "./imported-schema.ts";
@@ -105,8 +106,8 @@ ${DRAWER_INSERT}`,
   17: STATIC_BY_ROW,
   // Version 19 lists drawers by the time at which they were said.
   18: SAID_SCHEMA,
-  // Version 20 adds headings.
-  19: HEADING_SCHEMA,
+  // Version 20 adds headings, and counts drawers by the day of their filing.
+  19: HEADING_SCHEMA + GROWTH_SCHEMA,
 };
 
 export const SCHEMA = `
@@ -216,4 +217,4 @@ END;
 CREATE TRIGGER drawer_change AFTER UPDATE ON drawer WHEN EXISTS (SELECT 1 FROM vector WHERE row = new.row) BEGIN
   INSERT OR REPLACE INTO outbox (id, at_ms) VALUES (new.id, ${NOW_MS});
 END;
-${GRAPH_SCHEMA}${CLOSET_SCHEMA}${HYGIENE_SCHEMA}${SAID_SCHEMA}${PART_SCHEMA}${CLAIM_SCHEMA}${PARENT_SCHEMA}${STANDING_SCHEMA}${CONVERSATION_SCHEMA}${SCORED_SCHEMA}${QUESTION_SCHEMA}${CARRIED_SCHEMA}${IMPORTED_SCHEMA}${STATIC_SCHEMA}${FORM_SCHEMA}${HEADING_SCHEMA}`;
+${GRAPH_SCHEMA}${CLOSET_SCHEMA}${HYGIENE_SCHEMA}${SAID_SCHEMA}${PART_SCHEMA}${CLAIM_SCHEMA}${PARENT_SCHEMA}${STANDING_SCHEMA}${CONVERSATION_SCHEMA}${SCORED_SCHEMA}${QUESTION_SCHEMA}${CARRIED_SCHEMA}${IMPORTED_SCHEMA}${STATIC_SCHEMA}${FORM_SCHEMA}${HEADING_SCHEMA}${GROWTH_SCHEMA}`;

@@ -37,6 +37,8 @@ function filedAt(at: number): Metadata {
   if (at % 50 === 7) return { filed_at: "unknown" };
   if (at % 50 === 9) return { filed_at: 20_260_105 };
   if (at % 50 === 11) return {};
+  // A learned memory.
+  if (at % 50 === 13) return { created_at: "2026-02-03T10:00:00" };
   return { filed_at: `2026-01-${String(1 + Math.floor(at / 20)).padStart(2, "0")}T10:00:00` };
 }
 
@@ -55,7 +57,7 @@ function fill(seed: number): void {
       source_file: pick(4) === 0 ? `/s${pick(6)}.md` : "",
       ...filedAt(at),
     };
-    if (params["move"] === true) tx.updateDrawer(id, { metadata });
+    if (params["move"] === true) tx.updateDrawer(id, { metadata: { ...metadata, ...filedAt(at + 20) } });
     else if (params["gone"] === true) tx.deleteDrawer(id);
     else tx.insertDrawers([{ id, text: `words of ${at}`, metadata }]);
     return {};
@@ -127,6 +129,23 @@ test.each(FILTERS)("a list with the filter %j equals a scan of all drawers, page
     }
 });
 
+test("the drawers of each day are those that a scan finds, after drawers were deleted and moved", () => {
+  const ledger = new Database(file, { readonly: true });
+  const days = ledger
+    .prepare<[], unknown>("SELECT coalesce(metadata ->> 'filed_at', metadata ->> 'created_at') FROM drawer")
+    .pluck()
+    .all();
+  ledger.close();
+  const counts = new Map<string, number>();
+  for (const moment of days) {
+    const day = typeof moment === "string" && moment.startsWith("2026-") ? moment.slice(0, 10) : "";
+    counts.set(day, (counts.get(day) ?? 0) + 1);
+  }
+  const scanned = [...counts].map(([day, drawers]) => ({ day, drawers })).toSorted((a, b) => (a.day < b.day ? -1 : 1));
+  expect(scanned.length).toBeGreaterThan(10);
+  expect(reader.growth()).toEqual(scanned);
+});
+
 /** Returns SQLite's plans for all statements that `read` executes. */
 function plansOf(read: () => unknown): string[] {
   const prepared = vi.spyOn(Database.prototype, "prepare");
@@ -177,6 +196,7 @@ const QUICK: Readonly<Record<string, () => unknown>> = {
   places: () => reader.places(),
   "whether a room has drawers": () => [reader.holds({ wing: "w1", room: "r1" }), reader.holds({ room: "r1" })],
   "sources by a part of their names": () => reader.sourcesLike("absent.md", { room: "r1" }, 20),
+  "the drawers of each day": () => reader.growth(),
   "the number of drawers": () => reader.drawerCount(),
   "sources of a wing": () => reader.sources("w1"),
   "vectors by row": () => reader.vectorsByRow([1, 2]),

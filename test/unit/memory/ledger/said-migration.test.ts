@@ -1,7 +1,7 @@
 /**
  * A ledger of schema version 5, or of version 17 with its index of filing times, gets the index of times when it is opened. Its
  * other content stays the same, and a kill during the migration leaves version 5 or 6, never a mixture. Lists by time return the
- * same drawers as before.
+ * same drawers as before. A ledger of version 19 gets its counts by day.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -119,4 +119,26 @@ test("a drawer whose time changes is found by its new time", () => {
     reader.listDrawers({ since: "2026-01-01", before: "2026-01-01T07" }, 10, 0).drawers.map(({ id }) => id),
   ).toEqual(["d1", "d2", "d3", "d4"]);
   reader.close();
+});
+
+test("a ledger of version 19 gets the drawers of each day, and counts those of later writes", () => {
+  const old = new Database(file);
+  for (const name of ["insert", "delete", "move"]) old.exec(`DROP TRIGGER growth_${name}`);
+  old.exec("DROP TABLE growth");
+  old.pragma("user_version = 19");
+  old.close();
+  const ledger = openForWriting(file);
+  ledger.prepare("UPDATE drawer SET metadata = ? WHERE id = 'd5'").run(JSON.stringify({ filed_at: "2031-01-01" }));
+  ledger.prepare("DELETE FROM drawer WHERE id = 'd6'").run();
+  ledger.close();
+  const reader = new SqliteLedgerReader(file);
+  const days = reader.growth();
+  reader.close();
+  expect(days.reduce((sum, { drawers }) => sum + drawers, 0)).toBe(DRAWERS - 1);
+  // Each tenth drawer has no time, and a day has 24 hours: the rows 0 to 23 without 0, 10, 20, 5 and 6.
+  expect(days.slice(0, 2)).toEqual([
+    { day: "", drawers: DRAWERS / 10 },
+    { day: "2026-01-01", drawers: 19 },
+  ]);
+  expect(days.at(-1)).toEqual({ day: "2031-01-01", drawers: 1 });
 });

@@ -54,6 +54,7 @@ const state = (): unknown => ({
   drawers: all("SELECT id, wing, room, source_file, text, metadata FROM drawer ORDER BY id"),
   words: all("SELECT count(*) FROM drawer_fts WHERE drawer_fts MATCH 'word'"),
   places: all("SELECT wing, room, drawers FROM place ORDER BY 1, 2"),
+  growth: all("SELECT day, drawers FROM growth ORDER BY day"),
   facts: all("SELECT id, subject, object, valid_from, valid_to, extracted_at FROM kg_triple ORDER BY id"),
   entities: all("SELECT id, name FROM kg_entity ORDER BY id"),
   links: all("SELECT kind, id, record FROM link ORDER BY id"),

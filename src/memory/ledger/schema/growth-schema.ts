@@ -1,0 +1,33 @@
+/**
+ * Drawers by the day on which they were filed, kept by triggers: growth over time is read without reading a drawer, and no write path can
+ * forget it. A drawer without a known day has the day ''. Imported by schema.ts; a ledger of an older version runs the same text as its
+ * migration, which reads each drawer once.
+ */
+
+/** SQL: the day in a drawer's `filed_at`, as it is written there; '' if it has none. A learned memory has `created_at` instead. */
+const dayOf = (metadata: string): string => {
+  const filed = `coalesce(json_extract(${metadata}, '$.filed_at'), json_extract(${metadata}, '$.created_at'))`;
+  return `coalesce(CASE WHEN ${filed} GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' THEN date(substr(${filed}, 1, 10)) END, '')`;
+};
+
+const add = (row: string): string => `INSERT INTO growth VALUES (${dayOf(`${row}.metadata`)}, 1)
+    ON CONFLICT (day) DO UPDATE SET drawers = drawers + 1;`;
+const remove = (
+  row: string,
+): string => `UPDATE growth SET drawers = drawers - 1 WHERE day = ${dayOf(`${row}.metadata`)};
+  DELETE FROM growth WHERE day = ${dayOf(`${row}.metadata`)} AND drawers = 0;`;
+
+export const GROWTH_SCHEMA = `
+CREATE TABLE IF NOT EXISTS growth (day TEXT PRIMARY KEY, drawers INTEGER NOT NULL) WITHOUT ROWID, STRICT;
+INSERT OR REPLACE INTO growth SELECT ${dayOf("metadata")} AS day, count(*) FROM drawer GROUP BY day;
+CREATE TRIGGER IF NOT EXISTS growth_insert AFTER INSERT ON drawer BEGIN
+  ${add("new")}
+END;
+CREATE TRIGGER IF NOT EXISTS growth_delete AFTER DELETE ON drawer BEGIN
+  ${remove("old")}
+END;
+CREATE TRIGGER IF NOT EXISTS growth_move AFTER UPDATE OF metadata ON drawer WHEN ${dayOf("old.metadata")} <> ${dayOf("new.metadata")} BEGIN
+  ${remove("old")}
+  ${add("new")}
+END;
+`;

@@ -1,0 +1,38 @@
+/**
+ * A network namespace with a loopback and without any route, for a broker and a browser that must work offline. Needs root, `unshare`,
+ * `nsenter` and `ip`. Without them `within` is empty, and CI=true makes that an error.
+ */
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { exitOf } from "./palace.ts";
+
+export type Offline = AsyncDisposable & {
+  /** Command in front of a command that runs in the namespace. */
+  within: readonly string[];
+  /** Routes of the namespace, as `ip route` shows them; undefined without a namespace. */
+  routes(): string | undefined;
+};
+
+export async function openOffline(): Promise<Offline> {
+  const up = ["--net", "ip", "link", "set", "lo", "up"];
+  if (spawnSync("unshare", up).status !== 0 || spawnSync("nsenter", ["--version"]).status !== 0) {
+    if (process.env["CI"] === "true") throw new Error("a network namespace needs root, unshare, nsenter and ip");
+    console.log("left out: the namespace without a route (it needs root, unshare, nsenter and ip)");
+    return { within: [], routes: () => undefined, [Symbol.asyncDispose]: async () => {} };
+  }
+  const script = "ip link set lo up && echo up && exec sleep infinity";
+  const holder: ChildProcess = spawn("unshare", ["--net", "sh", "-c", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  if (holder.stdout === null) throw new Error("the namespace has no output");
+  await once(holder.stdout, "data");
+  const within = ["nsenter", "--target", String(holder.pid), "--net", "--"];
+  return {
+    within,
+    routes: () => execFileSync(within[0] ?? "", [...within.slice(1), "ip", "route"], { encoding: "utf8" }),
+    async [Symbol.asyncDispose]() {
+      holder.kill("SIGKILL");
+      await exitOf(holder);
+    },
+  };
+}

@@ -1,0 +1,30 @@
+/** The periods in which `palace.stats` says how the memory grew. */
+import { expect, test } from "vitest";
+import { growthOf } from "../../../src/broker/dispatch/stats.ts";
+
+/** Returns that many days after 2020-01-01, each with two drawers, and three drawers of an unknown day. */
+function daysOf(count: number): { day: string; drawers: number }[] {
+  const dayOf = (at: number): string => new Date(Date.UTC(2020, 0, 1 + at)).toISOString().slice(0, 10);
+  return [{ day: "", drawers: 3 }, ...Array.from({ length: count }, (_, at) => ({ day: dayOf(at), drawers: 2 }))];
+}
+
+test.each([
+  [62, "day", 62],
+  [63, "month", 3],
+  [365 * 6, "year", 6],
+  [365 * 90, "year", 62],
+])("%i days are told by %s in %i periods, and the last total has every drawer", (days, unit, periods) => {
+  const growth = growthOf(daysOf(days), null);
+  expect([growth.unit, growth.periods.length, growth.undated]).toEqual([unit, periods, 3]);
+  expect(growth.periods.at(-1)?.total).toBe(3 + 2 * days);
+});
+
+test("the periods since a day are those from that day on, and their totals count what was filed before", () => {
+  const { unit, periods } = growthOf(daysOf(400), new Date(2020, 11, 30).getTime());
+  expect([unit, periods.length]).toEqual(["day", 400 - 364]);
+  expect(periods[0]).toEqual({ begins: "2020-12-30", filed: 2, total: 3 + 2 * 365 });
+});
+
+test("a memory without a known day has no period", () => {
+  expect(growthOf([{ day: "", drawers: 4 }], null)).toEqual({ unit: "day", undated: 4, periods: [] });
+});
