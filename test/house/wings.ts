@@ -2,17 +2,17 @@
 
 /** Greatest number of lines of a wing's TypeScript. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
-  base: 2_233,
-  protocol: 2_860,
-  config: 1_581,
-  wire: 4_219,
+  base: 2_469,
+  protocol: 2_899,
+  config: 1_612,
+  wire: 4_293,
   memory: 19_958,
   agents: 5_402,
   mempalace: 8_948,
   feeders: 9_182,
   devbox: 2_654,
   learning: 5_240,
-  broker: 10_262,
+  broker: 10_356,
   cli: 13_870,
   ui: 2_643,
 };
