@@ -42,6 +42,9 @@ const EXTENSIONS = ["pi", "opencode"];
 /** Maximum time, ms, by which the clock that dates files is behind Node's clock. */
 const CLOCK_STEP_MS = 20;
 
+/** Packages of the tracer. Hardly anybody needs them, so they are not dependencies: the lazy part that uses them contains them. */
+const TRACING = "@opentelemetry/";
+
 /** Package that looks for its binary beside its own file and so stays unbundled. */
 const NATIVE = ["better-sqlite3"];
 
@@ -67,6 +70,7 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
     for (const data of globSync("src/memory/index/static/*.{q4,f16,txt}", { cwd: root }))
       cpSync(join(root, data), join(fresh, relative("src", data)));
     await bundlePage(join(fresh, "ui"));
+    cpSync(join(root, "node_modules/@opentelemetry/api/LICENSE"), join(fresh, "base/open-telemetry.LICENSE"));
     cpSync(join(root, "src/agents/skills"), join(fresh, "agents/skills"), { recursive: true });
     // npm packs no package-lock.json. An image built from the package needs the same dependencies (src/devbox/folder.ts).
     cpSync(join(root, "package-lock.json"), join(fresh, "package-lock.data.json"));
@@ -148,7 +152,8 @@ async function bundle(
 async function mergeModules(file: string, dist: string): Promise<string[]> {
   const folder = dirname(file);
   const target = { name: basename(file, ".js"), format: "esm", extension: "js" } as const;
-  const external = (id: string): boolean => !id.startsWith(".") && !isAbsolute(id);
+  const external = (id: string, importer?: string): boolean =>
+    !id.startsWith(".") && !isAbsolute(id) && !id.startsWith(TRACING) && importer?.includes(TRACING) !== true;
   return await bundle(folder, target, { external, plugins: [keepPlaces(folder, dist)] });
 }
 

@@ -42,6 +42,7 @@ const VARIABLE_GROUPS = {
   broker: "The broker of one machine",
   harness: "Agents and feeders",
   machine: "The machine",
+  traces: "OpenTelemetry",
 } as const satisfies Partial<Record<(typeof VARIABLES)[keyof typeof VARIABLES]["group"], string>>;
 
 /** Returns the content of each page by its path from the root. */

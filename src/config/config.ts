@@ -45,6 +45,9 @@ function parseConfig(settings: Settings, paths: Paths, own: Env) {
     ...agentsConfig(env),
     logLevel: readSetting(env, "log-level"),
     fault: readVariable(env, "MEMPALACE_FAULT"),
+    tracing: tracing(env),
+    /** Span to which the calls of this process belong, as its parent process gave it. */
+    traceparent: readVariable(env, "TRACEPARENT"),
   });
 }
 
@@ -193,4 +196,14 @@ function proxySettings(env: Env): { https: string; except: string | undefined } 
   const https = readVariable(env, "https_proxy") ?? readVariable(env, "HTTPS_PROXY");
   const except = readVariable(env, "no_proxy") ?? readVariable(env, "NO_PROXY");
   return https === undefined ? undefined : { https, except };
+}
+
+/** Returns whether this process sends spans; `grpc`: the collector takes none from us. Source: OpenTelemetry's environment variables. */
+function tracing(env: Env): "on" | "off" | "grpc" {
+  const ofTraces = readVariable(env, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
+  if ((ofTraces ?? readVariable(env, "OTEL_EXPORTER_OTLP_ENDPOINT")) === undefined) return "off";
+  if (readVariable(env, "OTEL_SDK_DISABLED")?.toLowerCase() === "true") return "off";
+  if ((readVariable(env, "OTEL_TRACES_EXPORTER") ?? "otlp") !== "otlp") return "off";
+  const ownProtocol = readVariable(env, "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL");
+  return (ownProtocol ?? readVariable(env, "OTEL_EXPORTER_OTLP_PROTOCOL")) === "grpc" ? "grpc" : "on";
 }

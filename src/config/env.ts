@@ -14,7 +14,7 @@ import {
 } from "./settings-table.ts";
 import { SWITCH } from "./settings-value.ts";
 
-type Group = "place" | "broker" | "client" | "harness" | "machine" | "spelling";
+type Group = "place" | "broker" | "client" | "harness" | "machine" | "traces" | "spelling";
 type Variable = Readonly<{ group: Group; default: string; meaning: string }>;
 
 /** Makes a row. `usual`: the default in words; empty if the variable has none. */
@@ -113,6 +113,23 @@ export const VARIABLES = {
   SSH_ORIGINAL_COMMAND: variable("machine").means(
     "Set by sshd for `palace gate`: the command that the key's holder asked for.",
   ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: variable("traces").means(
+    "Collector of OpenTelemetry. If it is set, the broker and each agent's MCP server send spans there, as OTLP over HTTP with JSON.",
+  ),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: variable("spelling").means(
+    "OTEL_EXPORTER_OTLP_ENDPOINT for traces alone, with its path; wins over it",
+  ),
+  OTEL_EXPORTER_OTLP_PROTOCOL: variable("traces").means(
+    "If it is grpc, the endpoint does not take OTLP over HTTP, and no spans are sent.",
+  ),
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: variable("spelling").means(
+    "OTEL_EXPORTER_OTLP_PROTOCOL for traces alone; wins over it",
+  ),
+  OTEL_TRACES_EXPORTER: variable("traces", "otlp").means("Any other value, such as none, turns tracing off."),
+  OTEL_SDK_DISABLED: variable("traces").means("If true, tracing is off."),
+  TRACEPARENT: variable("traces").means(
+    "Span (W3C Trace Context) to which the calls of a command or hook belong. Ignored if it is malformed.",
+  ),
   MEMPALACE_FAULT: variable("machine").means(
     "For tests only: NAME[:N] kills the broker at the step NAME of the write path.",
   ),
@@ -143,11 +160,12 @@ export function variableNames(): VariableName[] {
 /** Lists NAME=value for the variables that decide which palace and broker is used. Leaves out secrets and settings of a single client. */
 export function lastingSettings(env: Env): string[] {
   const own = Object.entries(VARIABLES).flatMap(([name, { group }]) =>
-    ["client", "harness"].includes(group) ? [name] : [],
+    ["client", "harness", "traces"].includes(group) ? [name] : [],
   );
   const ofAgents = SETTING_KEYS.filter((key) => ["agents", "learning"].includes(SETTINGS[key].group)).map(variableOf);
   const notLasting = new Set<string>([
     ...["HOME", "PATH", "XDG_DATA_HOME", "SSH_ORIGINAL_COMMAND", "MEMPALACE_FAULT", "MEMPALACE_CHROMA_TOKEN"],
+    ...["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"],
     ...["MEMPALACE_PALACE_PATH", "MEMPALACE_PALACE", "MEMPAL_PALACE_PATH", ...own, ...ofAgents],
   ]);
   return variableNames().flatMap((name) => {

@@ -15,6 +15,7 @@ import { FRAME_SIZE_MAX_BYTES } from "../protocol/limits.ts";
 import { CLIENT_INFO_META, IDEMPOTENCY_META } from "../protocol/headers.ts";
 import { type RequestId, RPC } from "../protocol/spec.ts";
 import { negotiateMcpVersion } from "../protocol/version.ts";
+import type { ShimTrace } from "./shim-trace.ts";
 import { decodeFrame, FrameSplitter, idOfUnread } from "./transport/frame.ts";
 
 /** Time that open calls get for their answers after the agent has closed stdin. */
@@ -31,11 +32,14 @@ export function runShim(config: Config, agent: string, offline: () => Promise<Of
   const parent = process.ppid;
   let ending = false;
 
+  let trace: ShimTrace | undefined;
   const end = (): void => {
     link.close();
-    process.exit(0);
+    if (trace === undefined) process.exit(0);
+    void trace.close().then(() => process.exit(0));
   };
   const write = (line: Buffer | string): void => {
+    trace?.answer(line);
     process.stdout.write(typeof line === "string" ? `${line}\n` : Buffer.concat([line, LF]));
     if (ending && link.pendingCount === 0) end();
   };
@@ -48,7 +52,7 @@ export function runShim(config: Config, agent: string, offline: () => Promise<Of
     const splitter = new FrameSplitter(FRAME_SIZE_MAX_BYTES, 2 * FRAME_SIZE_MAX_BYTES);
     process.stdin.on("data", (chunk: Buffer) => {
       for (const frame of splitter.push(chunk)) {
-        if ("bytes" in frame) forward(link, frame.bytes, write);
+        if ("bytes" in frame) forward(link, frame.bytes, write, trace);
         else write(refusal(idOfUnread(frame.head, frame.tail), RPC.INVALID_REQUEST, requestTooLarge()));
       }
     });
@@ -64,12 +68,26 @@ export function runShim(config: Config, agent: string, offline: () => Promise<Of
     setInterval(() => process.ppid !== parent && end(), PARENT_CHECK_MS).unref();
   };
   // Reads stdin one turn later, after the handshake is sent: opening stdin takes as long as the broker's answer.
-  setImmediate(listen);
+  if (config.tracing !== "on") setImmediate(listen);
+  else
+    void loadTrace().then((loaded) => {
+      trace = loaded;
+      listen();
+    });
+}
+
+/** Loads the tracer. A failure only leaves tracing off. */
+async function loadTrace(): Promise<ShimTrace | undefined> {
+  try {
+    return new (await import("./shim-trace.ts")).ShimTrace();
+  } catch {
+    return undefined;
+  }
 }
 
 const LF = Buffer.from("\n");
 
-function forward(link: Link, bytes: Buffer, write: (line: string) => void): void {
+function forward(link: Link, bytes: Buffer, write: (line: string) => void, trace: ShimTrace | undefined): void {
   const decoded = decodeFrame(bytes);
   // The shim itself refuses such a line, because there may be no broker.
   if (!decoded.ok) return decoded.why === "" ? undefined : write(unreadable(bytes, decoded.why));
@@ -79,7 +97,9 @@ function forward(link: Link, bytes: Buffer, write: (line: string) => void): void
   const id = message.id ?? undefined;
   if (message.method === "notifications/cancelled") {
     const cancelled = message.params?.["requestId"];
-    if (typeof cancelled === "string" || typeof cancelled === "number") link.cancel(cancelled, line);
+    if (typeof cancelled !== "string" && typeof cancelled !== "number") return;
+    link.cancel(cancelled, line);
+    trace?.cancel(cancelled);
     return;
   }
   // This message tells the broker the agent's name. Later connections give the name in their handshake.
@@ -89,7 +109,8 @@ function forward(link: Link, bytes: Buffer, write: (line: string) => void): void
   } else if (link.isUnnamed) nameAfterClient(link, metaOf(message)?.[CLIENT_INFO_META]);
   const isRequest = message.method !== undefined && id !== undefined;
   if (message.method === "tools/call" && typeof message.params === "object" && message.params !== null) {
-    message.params["_meta"] = { [IDEMPOTENCY_META]: newKey(), ...metaOf(message) };
+    const meta = { [IDEMPOTENCY_META]: newKey(), ...metaOf(message) };
+    message.params["_meta"] = isRequest && trace !== undefined ? trace.begin(id, message, meta, link.revision) : meta;
     link.send(isRequest ? id : undefined, JSON.stringify(message));
     return;
   }

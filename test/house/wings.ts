@@ -2,17 +2,17 @@
 
 /** Maximum number of lines of TypeScript in each wing. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
-  base: 2_253,
-  protocol: 2_885,
-  config: 1_581,
-  wire: 4_189,
-  memory: 20_151,
+  base: 2_489,
+  protocol: 2_924,
+  config: 1_612,
+  wire: 4_263,
+  memory: 20_124,
   agents: 5_293,
   mempalace: 8_926,
   feeders: 9_165,
   devbox: 2_585,
   learning: 5_187,
-  broker: 10_219,
+  broker: 10_313,
   cli: 13_464,
   ui: 2_919,
 };

@@ -8,6 +8,7 @@ import { PalaceError } from "../../base/errors.ts";
 import { MINE_WAIT_MS } from "../../protocol/limits.ts";
 import { createDispatch } from "../dispatch/methods.ts";
 import type { Metrics } from "../dispatch/metrics.ts";
+import { withSpans } from "../dispatch/traced.ts";
 import { emptyPalace, type Engine, type EngineHost, type PalaceStatus, shuttingDown } from "../engine.ts";
 import type { MinerCommand } from "../mine/job.ts";
 import { MineJobs } from "../mine/jobs.ts";
@@ -39,7 +40,7 @@ export function startBuiltinEngine(options: BuiltinOptions): Engine {
     waitMs: MINE_WAIT_MS,
     log,
   });
-  const dispatch = createDispatch({
+  const answer = createDispatch({
     ...{ ready: () => palace.ready(), mines, status, stop, pageLink, ownFiles, metrics, log },
     typedError: (error) => readError(error, config.paths.ledgerFile),
     linkRules: () => config.filing(),
@@ -47,7 +48,7 @@ export function startBuiltinEngine(options: BuiltinOptions): Engine {
     redact: config.redact,
   });
   return {
-    dispatch,
+    dispatch: withSpans(answer),
     opened: palace.opened,
     leave: (peerId) => palace.open?.logstream.leave(peerId),
     health: () => palace.health(),

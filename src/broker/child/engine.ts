@@ -13,6 +13,7 @@ import { SERVER_NAME } from "../../protocol/version.ts";
 import type { Metrics } from "../dispatch/metrics.ts";
 import type { Health } from "../../protocol/spec.ts";
 import { type Dispatch, emptyPalace, type Engine, type EngineHost, type Identity } from "../engine.ts";
+import { withSpans } from "../dispatch/traced.ts";
 import { ChildDispatch } from "./dispatch.ts";
 import { capabilitiesOf, implementationOf } from "./modern.ts";
 import { RequestQueue } from "./request-queue.ts";
@@ -69,7 +70,7 @@ class ChildEngine implements Engine {
   }
 
   get dispatch(): Dispatch {
-    return this.#child.dispatch;
+    return withSpans(this.#child.dispatch);
   }
 
   async #firstIntroduction(): Promise<Introduction> {

@@ -1,5 +1,6 @@
 /** Counters in Prometheus' text format, with one line for each existing method. */
 import type { MethodTimes, StatsReport, StatusReport } from "../../protocol/spec.ts";
+import { tracerInUse } from "../../base/trace.ts";
 import { Usage } from "./usage.ts";
 
 type Counter = { ok: number; failed: number; seconds: number; buckets: number[] };
@@ -37,7 +38,7 @@ export class Metrics {
 
   /** `stats`: absent while the palace is not open. */
   render(status: StatusReport, stats?: Pick<StatsReport, "outcomes">): string {
-    return [...this.#gauges(status), ...this.#usage(stats), ...this.#requests(), ""].join("\n");
+    return [...this.#gauges(status), ...this.#usage(stats), ...spans(), ...this.#requests(), ""].join("\n");
   }
 
   #gauges({
@@ -118,6 +119,13 @@ export class Metrics {
   }
 }
 
+/** Returns nothing while tracing is off. */
+function spans(): string[] {
+  const counts = tracerInUse()?.counts();
+  return counts === undefined ? [] : labelled("palace_spans_total", SPANS, "counter", "outcome", counts);
+}
+
+const SPANS = "Spans that the collector took, and spans that it never got";
 const OUTCOMES = "Outcomes that were told of memories";
 
 function single(name: string, help: string, type: "counter" | "gauge", value: number): string[] {

@@ -5,6 +5,7 @@
 import { setImmediate as immediately } from "node:timers";
 import { READS_MAX, READS_PEER_MAX } from "../../protocol/limits.ts";
 import { RPC } from "../../protocol/spec.ts";
+import { traced } from "../../base/trace.ts";
 import type { Peer } from "../peer.ts";
 import { RpcFailure } from "./answers.ts";
 
@@ -33,7 +34,7 @@ export class ReadTurns {
       lane.push({ peer, sinceMs: performance.now(), begin: resolve, refuse: reject });
       this.#waiting.set(peer.id, lane);
       this.#arm();
-      await promise;
+      await traced("palace.read.queue", () => promise);
     }
     const ticket: Ticket = { peerId: peer.id, sinceMs: performance.now() };
     this.#underWay.add(ticket);

@@ -10,6 +10,7 @@ import type { Log } from "../../base/log.ts";
 import { recallEngine, rememberEngine, vanishedPalace } from "../../base/state-files.ts";
 import { VERSION } from "../../base/version.ts";
 import { within } from "../../base/time-limit.ts";
+import { tracerInUse, useTracer } from "../../base/trace.ts";
 import { INSTANCE_HEADER } from "../../protocol/headers.ts";
 import { type DoorName, type Health, type StatusReport } from "../../protocol/spec.ts";
 import { PROTOCOL } from "../../protocol/version.ts";
@@ -45,6 +46,8 @@ const WATCH_MS = 1_000;
 const DRAIN_MAX_MS = 8_000;
 /** Limit of three steps, each of which the engine limits itself. */
 const ENGINE_DRAIN_MAX_MS = 3 * DRAIN_MAX_MS;
+/** Time for the last spans to reach their collector. */
+const TRACES_MAX_MS = 1_000;
 
 type Ending = { why: string; failed: boolean };
 type EngineConfig = NonNullable<Config["engine"]>;
@@ -67,6 +70,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   if (config.engine !== undefined)
     rememberEngine(paths, engineConfig.kind === "command" ? engineConfig.text : undefined);
 
+  await startTracing(config, log);
   const broker = new Broker(options, engineConfig);
   // Must come before broker.json names this process: a reader of that file may end the broker at once.
   broker.endOnSignals();
@@ -82,6 +86,21 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   const ending = await broker.ending.promise;
   stopWatching();
   return broker.leave(ending);
+}
+
+/** Loads the tracer if the environment names a collector. A failure only leaves tracing off. */
+async function startTracing({ tracing }: Config, log: Log): Promise<void> {
+  if (tracing === "off") return;
+  if (tracing === "grpc")
+    return log.warn("traces are off", { why: "OTEL_EXPORTER_OTLP_PROTOCOL is grpc", hint: "use http/json" });
+  try {
+    const { openTelemetry } = await import("../../base/open-telemetry.ts");
+    const onChange = (why: string | undefined): void =>
+      why === undefined ? log.info("traces are taken again") : log.warn("traces are not taken", { why });
+    useTracer(openTelemetry({ service: "palace-broker", onChange }));
+  } catch (error) {
+    log.warn("traces are off", { why: String(error) });
+  }
 }
 
 class Broker {
@@ -167,6 +186,7 @@ class Broker {
     await within(this.#doors.close(), DRAIN_MAX_MS);
     await within(failed ? this.#engine.abandon() : this.#engine.close(), DRAIN_MAX_MS);
     this.#metrics.usage.close();
+    await tracerInUse()?.close(TRACES_MAX_MS);
     unpublish(config, this.#instanceId);
     log.info("ended", { why });
     return failed ? (this.#engine.failure()?.exitCode ?? 70) : 0;

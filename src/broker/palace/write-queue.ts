@@ -3,6 +3,7 @@
  * thousand documents does not delay an agent with one note. One group is committed at a time; later writes form the next group.
  */
 import type { Changes, WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
+import { currentSpan, type Span } from "../../base/trace.ts";
 import {
   COMMIT_BATCH_MAX,
   QUEUE_DEPTH_MAX,
@@ -19,6 +20,9 @@ type Waiting = {
   resolve: (outcome: WriteOutcome) => void;
   reject: (error: Error) => void;
   signal: AbortSignal | undefined;
+  /** Span of the call, and of its wait in the queue. */
+  span: Span | undefined;
+  waited: Span | undefined;
 };
 
 export type WriteQueueOptions = {
@@ -60,7 +64,9 @@ export class WriteQueue {
    */
   submit(peerId: number, call: WriteCall, sizeBytes: number, signal?: AbortSignal): Promise<WriteOutcome> {
     const { promise, resolve, reject } = Promise.withResolvers<WriteOutcome>();
-    this.#waiting.push(peerId, { call, resolve, reject, signal }, sizeBytes);
+    const waiting: Waiting = { call, resolve, reject, signal, span: currentSpan(), waited: undefined };
+    this.#waiting.push(peerId, waiting, sizeBytes);
+    waiting.waited = waiting.span?.begin("palace.write.queue");
     this.#committing ??= this.#run();
     return promise;
   }
@@ -76,7 +82,9 @@ export class WriteQueue {
     while (this.#waiting.depth > 0) {
       const group = this.#takeGroup();
       if (group.length === 0) continue;
+      const commits = group.map(({ span }) => span?.begin("palace.write.commit", { "palace.writes": group.length }));
       const { outcomes, changes } = await this.#options.commit(group.map(({ call }) => call));
+      for (const commit of commits) commit?.end();
       this.#options.onCommit(changes);
       group.forEach(({ resolve }, index) => {
         const outcome = outcomes[index];
@@ -94,7 +102,8 @@ export class WriteQueue {
     while (group.length < COMMIT_BATCH_MAX && sizeBytes < GROUP_SIZE_MAX_BYTES) {
       const next = this.#waiting.shift();
       if (next === undefined) break;
-      const { signal, reject } = next.item;
+      const { signal, reject, waited } = next.item;
+      waited?.end();
       if (signal?.aborted === true) {
         reject(signal.reason as Error);
         continue;

@@ -2,6 +2,7 @@
  * Reorders the first hits by a cross-encoder, if there is one: it reads question and drawer together, which is too slow for more than a few
  * hits. If it fails, the order stays the same. Used by search.ts.
  */
+import { traced } from "../../base/trace.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import type { Reranker } from "../port/search.ts";
 import type { Ranked } from "./fusion.ts";
@@ -30,11 +31,8 @@ export async function rerank(
   const first = ranked.slice(0, RERANKED_MAX).filter(({ row }) => texts.has(row));
   const rest = ranked.slice(RERANKED_MAX);
   try {
-    const logits = await reranker.rerank(
-      query,
-      first.map(({ row }) => texts.get(row) ?? ""),
-      RERANK_DEADLINE_MS,
-    );
+    const read = first.map(({ row }) => texts.get(row) ?? "");
+    const logits = await traced("palace.search.rerank", () => reranker.rerank(query, read, RERANK_DEADLINE_MS));
     const judged = first
       .map((one, at) => ({ ...one, rerank: { logit: logits[at] ?? Number.NaN, place: at + 1, score: one.score } }))
       .sort((a, b) => b.rerank.logit - a.rerank.logit || a.rerank.place - b.rerank.place)

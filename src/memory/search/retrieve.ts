@@ -5,6 +5,7 @@
  */
 import type { Clock } from "../../base/clock.ts";
 import { within } from "../../base/time-limit.ts";
+import { traced } from "../../base/trace.ts";
 import type { DrawerFilter } from "../port/drawer.ts";
 import type { Embedder, LexicalIndex, LexicalParts, VectorIndex } from "../port/search.ts";
 import type { Candidate } from "./fusion.ts";
@@ -58,11 +59,12 @@ export async function retrieve(
     }
   };
   const embedded = async (by: Embedder): Promise<{ vector: Float32Array; rows: number[] } | undefined> => {
-    const [vector] = await by.embed([query]);
-    return vector && { vector, rows: await vectors.around(vector, filter, pool) };
+    const [vector] = await traced("palace.search.embed", () => by.embed([query]));
+    const around = (near: Float32Array) => traced("palace.search.near", () => vectors.around(near, filter, pool));
+    return vector && { vector, rows: await around(vector) };
   };
   const [found, around, phraseRows] = await Promise.all([
-    lexical.retrieve(query, filter, pool, isLexical),
+    traced("palace.search.words", () => lexical.retrieve(query, filter, pool, isLexical)),
     embedder && orNothing(embedded(embedder)),
     quoted.length === 0 ? [] : lexical.phraseRows(quoted, filter, pool),
   ]);
@@ -101,7 +103,7 @@ async function readCosines(
   vector: Float32Array,
   rows: readonly number[],
 ): Promise<Map<number, number>> {
-  const cosines = await vectors.similarity(vector, rows);
+  const cosines = await traced("palace.search.cosines", () => vectors.similarity(vector, rows));
   return new Map(rows.map((row, at) => [row, cosines[at] ?? Number.NaN]));
 }
 

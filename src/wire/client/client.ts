@@ -8,6 +8,7 @@ import type { Config } from "../../config/config.ts";
 import { newKey } from "../../base/ids.ts";
 import { within } from "../../base/time-limit.ts";
 import { type ErrorCode, isErrorCode, PalaceError, type WireErrorData } from "../../base/errors.ts";
+import { parseTraceParent, TRACEPARENT_META } from "../../base/trace.ts";
 import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { IDEMPOTENCY_META } from "../../protocol/headers.ts";
 import {
@@ -90,8 +91,10 @@ export async function connectClient({ config, agent, start, project = [] }: Conn
       waiting.delete(id);
     }
   };
+  const { traceparent } = config;
+  const traced = parseTraceParent(traceparent) === undefined ? {} : { [TRACEPARENT_META]: traceparent };
   const keyed = (options: CallOptions): { _meta: JsonObject } => ({
-    _meta: { [IDEMPOTENCY_META]: options.key ?? newKey() },
+    _meta: { [IDEMPOTENCY_META]: options.key ?? newKey(), ...(traced as JsonObject) },
   });
 
   return {

@@ -1,0 +1,54 @@
+/** Wraps an engine's dispatch, so that each traced call is a span with its answer's kind. Without a tracer the call passes unchanged. */
+import { isRecord } from "../../base/is-record.ts";
+import { metaText, parseTraceParent, type Span, TRACEPARENT_META, tracerInUse } from "../../base/trace.ts";
+import { REPLAYED_META } from "../../protocol/headers.ts";
+import type { RpcResponse } from "../../protocol/spec.ts";
+import { endOfCall, spanOfCall } from "../../protocol/spans.ts";
+import type { Dispatch } from "../engine.ts";
+import type { Peer } from "../peer.ts";
+import { OWN_METHODS } from "./own-methods.ts";
+
+/** Methods that only look at the broker. The page calls them again and again, so they have a span only inside a caller's trace. */
+const LOOKS = /^(?:palace|job|backup|token|spool|ui|broker)\./;
+
+/** Returns the dispatch with spans. Handshakes, lists, and looks at the broker's state have no span, unless the caller traces them. */
+export function withSpans(dispatch: Dispatch): Dispatch {
+  return async (peer, message, ...more) => {
+    const span = begin(peer, message);
+    if (span === undefined) return dispatch(peer, message, ...more);
+    try {
+      const answer = await span.run(() => dispatch(peer, message, ...more));
+      end(span, answer);
+      return answer;
+    } catch (error) {
+      span.end({}, "INTERNAL");
+      throw error;
+    }
+  };
+}
+
+function begin(peer: Peer, message: unknown): Span | undefined {
+  const tracer = tracerInUse();
+  if (tracer === undefined || !isRecord(message)) return undefined;
+  const params = isRecord(message["params"]) ? message["params"] : {};
+  const meta = params["_meta"];
+  const isAsked = parseTraceParent(metaText(meta, TRACEPARENT_META)) !== undefined;
+  const call = spanOfCall(message, (own) => Object.hasOwn(OWN_METHODS, own) && (isAsked || !LOOKS.test(own)));
+  if (call === undefined) return undefined;
+  const { agent, door, revision } = peer;
+  const transport = door === "tcp" ? "tcp" : "unix";
+  return tracer.call(call.name, "server", meta, {
+    ...call.attributes,
+    ...{ "gen_ai.agent.name": agent, "network.transport": transport, "mcp.protocol.version": revision },
+  });
+}
+
+function end(span: Span, answer: RpcResponse | undefined): void {
+  const { attributes, error } = endOfCall(answer);
+  const result = answer !== undefined && "result" in answer ? answer.result : undefined;
+  const meta = isRecord(result) ? result["_meta"] : undefined;
+  span.end(
+    { ...attributes, ...(isRecord(meta) && meta[REPLAYED_META] === true && { "palace.replayed": true }) },
+    error,
+  );
+}

@@ -1,0 +1,39 @@
+/**
+ * Names and attributes of a call's span, after OpenTelemetry's semantic conventions for MCP. They contain names from our tables, ids and
+ * error codes, and never an argument, an answer or a message, because those may quote a memory.
+ */
+import { isRecord } from "../base/is-record.ts";
+import type { SpanAttributes } from "../base/trace.ts";
+import { findTool } from "./tools/table.ts";
+
+/** Longest id of a request that becomes an attribute; the client chooses it. */
+const ID_MAX = 100;
+
+/** Returns the span of a request. `isOurs`: tells which methods besides `tools/call` are traced. Undefined: the message has no span. */
+export function spanOfCall(
+  { method, id, params }: Record<string, unknown>,
+  isOurs: (method: string) => boolean = () => false,
+): { name: string; attributes: SpanAttributes } | undefined {
+  if (typeof method !== "string" || (typeof id !== "string" && typeof id !== "number")) return undefined;
+  const common = { "mcp.method.name": method, "jsonrpc.request.id": String(id).slice(0, ID_MAX) };
+  if (method === "tools/call") {
+    // Another name is a peer's own text, and would give the collector a new name for each call.
+    const tool = findTool(isRecord(params) ? params["name"] : undefined)?.fullName ?? "unknown";
+    const attributes = { ...common, "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool };
+    return { name: `${method} ${tool}`, attributes };
+  }
+  return isOurs(method) ? { name: method, attributes: common } : undefined;
+}
+
+/** Returns the attributes of an answer, and the kind of its failure. `answer`: a JSON-RPC response; undefined for a cancelled request. */
+export function endOfCall(answer: unknown): { attributes: SpanAttributes; error: string | undefined } {
+  if (!isRecord(answer)) return { attributes: {}, error: "cancelled" };
+  const { error, result } = answer;
+  if (!isRecord(error)) {
+    const isRefused = isRecord(result) && result["isError"] === true;
+    return { attributes: {}, error: isRefused ? "tool_error" : undefined };
+  }
+  const status = String(error["code"]);
+  const own = isRecord(error["data"]) ? error["data"]["code"] : undefined;
+  return { attributes: { "rpc.response.status_code": status }, error: typeof own === "string" ? own : status };
+}
