@@ -322,13 +322,13 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
 }
 
 /** Starts the warm-up and returns a function that ends it. Without a model, texts wait for vectors that nobody makes. */
-function warmUp({ indexes: { model, backlog }, log }: Parts, reads: ReadContext, queue: WriteQueue): () => void {
-  const isEmbedding = (): boolean =>
-    model.state.modelState === "loading" || (backlog() !== undefined && reads.reader.pendingTexts(0, 1).length > 0);
+function warmUp({ ledger: { reader }, indexes, log }: Parts, reads: ReadContext, queue: WriteQueue): () => void {
+  const { model, backlog } = indexes;
+  const isEmbedding = (): boolean => backlog() !== undefined && reader.pendingTexts(0, 1).length > 0;
   return startWarmUp({
     search: (query) => searchTool({ ...reads, reranker: () => undefined }, { query }, "auto"),
-    texts: () => reads.reader.newestDrawers(undefined, WARM_UP_TEXTS).map(({ text }) => text),
-    isBusy: () => queue.depth > 0 || isEmbedding(),
+    texts: () => reader.newestDrawers(undefined, WARM_UP_TEXTS).map(({ text }) => text),
+    isBusy: () => queue.depth > 0 || model.state.modelState === "loading" || isEmbedding(),
     log,
   });
 }
