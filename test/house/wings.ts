@@ -6,7 +6,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   protocol: 2_860,
   config: 1_581,
   wire: 4_219,
-  memory: 19_958,
+  memory: 19_964,
   agents: 5_402,
   mempalace: 8_948,
   feeders: 9_182,
