@@ -51,7 +51,7 @@ export type Filling = {
  * Files the documents in order, then their vectors, and then does all work that waits for a quiet moment. Returns the number of drawers.
  */
 export function fillLedger({ ledgerFile, model, text, from, to, chunks = CHUNKS, cut = USUAL_CUT }: Filling): number {
-  // As the broker's writer thread opens it: each drawer gets its static vector and its forms with its own write.
+  // The broker's writer thread passes the same functions, so each drawer gets its static vector and its forms.
   const writer = new LedgerWriter(ledgerFile, applyWrite, { staticCode: (one) => staticTable().codeOf(one), formsOf });
   const reader = new SqliteLedgerReader(ledgerFile);
   try {
