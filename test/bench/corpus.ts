@@ -1,4 +1,6 @@
 /** Makes seeded English-like text with Zipf's word frequencies, which the scale benchmarks file. */
+import { readFileSync } from "node:fs";
+import { STOP_WORDS } from "../../src/memory/index/lexical/stop-words.ts";
 import { seededRandom } from "../helpers/random.ts";
 
 const SYLLABLES =
@@ -6,22 +8,30 @@ const SYLLABLES =
     " ",
   );
 const WORDS = 20_000;
+/** English words in about the order of their frequency, one a line, among other tokens. */
+const VOCABULARY = new URL("../../src/memory/index/static/vocab.txt", import.meta.url);
+/** Made-up words behind the English ones, as names and identifiers are in real text: a tenth of a text's words. */
+const RARE_WORDS = 40_000;
 
 export class Corpus {
   readonly #random: () => number;
   readonly #words: string[];
 
-  constructor(seed: number) {
+  /** `isEnglish`: the frequent words are real English words, which have static vectors of their own. */
+  constructor(seed: number, isEnglish = false) {
     this.#random = seededRandom(seed);
-    this.#words = Array.from({ length: WORDS }, () => {
+    const english = isEnglish ? (readFileSync(VOCABULARY, "utf8").match(/^[a-z]{2,}$/gm) ?? []) : [];
+    const made = Array.from({ length: isEnglish ? RARE_WORDS : WORDS }, () => {
       const count = 1 + Math.floor(this.#random() * 4);
       return Array.from({ length: count }, () => SYLLABLES[Math.floor(this.#random() * SYLLABLES.length)]).join("");
     });
+    this.#words = [...english, ...made];
   }
 
   word(): string {
-    // Zipf with exponent 1: rank = WORDS^u.
-    return this.#words[Math.min(WORDS - 1, Math.floor(WORDS ** this.#random()))] ?? "";
+    // Zipf with exponent 1: rank = length^u.
+    const { length } = this.#words;
+    return this.#words[Math.min(length - 1, Math.floor(length ** this.#random()))] ?? "";
   }
 
   /** Returns about `characters` characters of words in sentences. */
@@ -35,7 +45,14 @@ export class Corpus {
     return parts.join(" ");
   }
 
+  /** Returns words that a search does not skip. */
   query(words: number): string {
-    return Array.from({ length: words }, () => this.word()).join(" ");
+    const telling = (): string => {
+      for (;;) {
+        const word = this.word();
+        if (!STOP_WORDS.has(word)) return word;
+      }
+    };
+    return Array.from({ length: words }, telling).join(" ");
   }
 }

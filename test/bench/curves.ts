@@ -1,38 +1,43 @@
 /**
- * `npm run bench:curves [--sizes 1000,10000,50000,200000]` measures how the time of each kind of call grows with a palace. The first size
- * has its own palace, whose broker keeps running. Each larger size is measured in turns with the first size, so a slow moment of the
- * machine slows both. Prints the table and the growth exponents (1 = linear). The exit code says whether any call grows faster than
- * the palace, and whether status and list stay flat. Runs the built package (dist).
+ * `npm run bench:curves [-- --sizes 1000,10000,50000] [--model] [--sources 5000]` measures how the time of each kind of call grows with a
+ * palace. The first size has its own palace, whose broker keeps running. Each larger size is measured in turns with it, so a slow moment of
+ * the machine slows both. Beside the searches, FTS5 alone and an exact scan alone answer the same questions. Prints the table and the
+ * growth exponents (1 = linear). The exit code says whether any call grows faster than the palace, and whether status and list stay flat.
+ * `--model`: the drawers have vectors of a tiny model, too. `--sources`: the largest size has that many sources, of drawers of half the
+ * usual size. `--home`: the folder in which the palace grows, which stays; a palace that is in it is measured as it is. Runs the built
+ * package (dist).
  */
 import { type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import type { Client } from "../../src/wire/client/client.ts";
 import { findModel } from "../../src/memory/index/embedding/model-files.ts";
+import { USUAL_CUT } from "../../src/memory/source/chunk.ts";
 import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
 import { writeTinyModel } from "../helpers/tiny-model.ts";
 import { Corpus } from "./corpus.ts";
+import { type Cost, Curves } from "./growth.ts";
 import { CHUNKS, fillLedger, FIRST_AT_MS, sourceOf, STEP_MS } from "./fill-ledger.ts";
 import { lowerQuartile, requireBuild, time } from "./measure.ts";
+import { openRawLists, type RawLists } from "./raw-lists.ts";
 import { allQuiet } from "./settled.ts";
 
-const DEFAULT_SIZES = "1000,10000,50000,200000";
-/** Number of turns of one call. A slow call gets fewer turns. */
+const DEFAULT_SIZES = "1000,10000,50000";
+/** Turns of one call. A slow call gets fewer. */
 const ROUNDS = 31;
 const ROUNDS_MIN = 5;
 const ROUNDS_MAX_MS = 4_000;
 const STARTS = 5;
-/** Growth that measurement errors alone can cause, over a whole size step and for calls that must stay flat. */
-const LINEAR_MAX = 1.15;
-const FLAT_MAX = 1.5;
+/** Cut of the drawers of a palace with many large sources. */
+const HALF_CUT = { size: 400, overlap: 50, sizeMin: 50 };
 /** Number of documents in a time window. Every size has about this many. */
 const WINDOW_DOCUMENTS = 12;
 
-type Cost = { value: number; unit: "ms" | "MiB" };
-type Curve = { name: string; flat: boolean; points: { size: number; cost: Cost; growth: number }[] };
-type Side = { palace: TestPalace; client: Client; documents: number; corpus: Corpus };
-type Probe = { name: string; flat?: true; call: (side: Side, round: number) => Promise<unknown> };
+type Side = { palace: TestPalace; client: Client; raw: RawLists; documents: number; corpus: Corpus };
+type Probe = { name: string; flat?: true; rounds?: number; call: (side: Side, round: number) => Promise<unknown> };
 
 const tool = (side: Side, name: string, values: Record<string, string | number>): Promise<unknown> =>
   side.client.callTool(`mempalace_${name}`, values);
@@ -41,12 +46,33 @@ function moment(document: number): string {
   return new Date(FIRST_AT_MS + document * STEP_MS).toISOString().slice(0, 19);
 }
 
+/** Moments of a start. The first search loads the indexes. */
+const STARTED: readonly [string, (client: Client) => Promise<boolean>][] = [
+  [
+    "open (start to ready)",
+    async (client) => {
+      const { state, search } = await client.call("palace.status", {});
+      return state === "ready" && (!values.model || search.modelState === "ready");
+    },
+  ],
+  [
+    "start to the first hits",
+    async (client) => (await client.callTool("mempalace_search", { query: "first", limit: 1 })) !== undefined,
+  ],
+];
+
 /** Calls to measure. They use a room, a wing and a window that exist at every size. */
 const PROBES: readonly Probe[] = [
   {
     name: "add",
     call: (side, round) =>
       tool(side, "add_drawer", { wing: "wing1", room: "added", content: `${round} ${side.corpus.text(400)}` }),
+  },
+  { name: "FTS5 alone", call: async (side) => side.raw.words(side.corpus.query(5)) },
+  { name: "exact scan alone", call: async (side) => side.raw.scan(side.corpus.query(5)) },
+  {
+    name: "search by words",
+    call: (side) => side.client.call("drawer.search", { query: side.corpus.query(5), mode: "lexical" }),
   },
   { name: "search", call: (side) => tool(side, "search", { query: side.corpus.query(5) }) },
   { name: "search in a wing", call: (side) => tool(side, "search", { query: side.corpus.query(5), wing: "wing1" }) },
@@ -82,11 +108,11 @@ const PROBES: readonly Probe[] = [
   },
   {
     name: "list, last page",
-    call: (side) => tool(side, "list_drawers", { offset: (side.documents - 1) * CHUNKS }),
+    call: (side) => tool(side, "list_drawers", { offset: (side.documents - 1) * chunks }),
   },
   {
     name: "list in a wing, last page",
-    call: (side) => tool(side, "list_drawers", { wing: "wing1", offset: Math.floor((side.documents / 8) * CHUNKS) }),
+    call: (side) => tool(side, "list_drawers", { wing: "wing1", offset: Math.floor((side.documents / 8) * chunks) }),
   },
   {
     name: "list of the last moments",
@@ -97,79 +123,109 @@ const PROBES: readonly Probe[] = [
   { name: "taxonomy", flat: true, call: (side) => tool(side, "get_taxonomy", {}) },
   { name: "duplicate check", call: (side) => tool(side, "check_duplicate", { content: side.corpus.text(400) }) },
   { name: "room graph", call: (side) => tool(side, "find_tunnels", {}) },
+  { name: "backup", rounds: 1, call: backup },
 ];
 
 requireBuild();
-const { values } = parseArgs({ options: { sizes: { type: "string", default: DEFAULT_SIZES } } });
+const { values } = parseArgs({
+  options: {
+    sizes: { type: "string", default: DEFAULT_SIZES },
+    sources: { type: "string" },
+    model: { type: "boolean", default: false },
+    home: { type: "string" },
+  },
+});
 const sizes = values.sizes.split(",").map(Number);
-if (sizes.length < 2 || sizes.some((size, at) => !(size > (sizes[at - 1] ?? CHUNKS * 24)))) {
-  process.stderr.write(`--sizes: two or more numbers of drawers, rising, from ${CHUNKS * 24 + 1} on\n`);
+const chunks = values.sources === undefined ? CHUNKS : Math.ceil((sizes.at(-1) ?? 0) / Number(values.sources));
+const cut = values.sources === undefined ? USUAL_CUT : HALF_CUT;
+if (sizes.length < 2 || !(chunks > 0) || sizes.some((size, at) => !(size > (sizes[at - 1] ?? chunks * 24)))) {
+  process.stderr.write(`--sizes: two or more numbers of drawers, rising, from ${chunks * 24 + 1} on\n`);
   process.exit(2);
 }
 process.exit((await measure(sizes)) ? 0 : 1);
 
 async function measure([smallest = 0, ...larger]: number[]): Promise<boolean> {
   await using reference = createTestPalace({ built: true });
-  await using grown = createTestPalace({ built: true });
-  const folder = writeTinyModel(`${reference.home}/model`);
-  const nowhere = "/nonexistent";
-  const files = await findModel({ dir: folder, url: undefined, offline: true, cacheDir: nowhere, userHome: nowhere });
-  if (files === undefined) throw new Error("the tiny model is not whole");
-  const model = files.identity.id;
-  const env = { MEMPALACE_MODEL_DIR: folder, MEMPALACE_IDLE_EXIT_MINUTES: "0" };
-
-  const fill = (palace: TestPalace, corpus: Corpus, from: number, size: number): number => {
-    const to = Math.ceil(size / CHUNKS);
-    const startedAt = performance.now();
-    const { ledgerFile } = palace.config.paths;
-    const drawers = fillLedger({ ledgerFile, model, text: (characters) => corpus.text(characters), from, to });
-    const seconds = (performance.now() - startedAt) / 1000;
-    process.stderr.write(`${drawers} drawers, filled in ${seconds.toFixed(0)} s\n`);
-    return to;
-  };
-
-  const curves = new Map<string, Curve>();
-  const note = (name: string, size: number, one: Cost, base: Cost, flat = false): void => {
-    const curve = curves.get(name) ?? { name, flat, points: [{ size: smallest, cost: base, growth: 1 }] };
-    curves.set(name, curve);
-    curve.points.push({ size, cost: one, growth: one.value / base.value });
-  };
-
-  const smallCorpus = new Corpus(6);
-  const smallDocuments = fill(reference, smallCorpus, 0, smallest);
-  const corpus = new Corpus(6);
+  await using grown = createTestPalace({ built: true, ...(values.home !== undefined && { home: values.home }) });
+  const { env, model } = await settings(reference);
+  const smallCorpus = new Corpus(6, true);
+  const corpus = new Corpus(6, true);
+  const curves = new Curves(smallest);
+  const smallDocuments = fill(reference, { corpus: smallCorpus, model, from: 0, size: smallest });
   let documents = 0;
   for (const size of larger) {
-    documents = fill(grown, corpus, documents, size);
-    const starts = await inTurns(
-      STARTS,
-      () => coldStart(grown, env),
-      () => coldStart(reference, env),
-    );
-    note("open (cold start to ready)", size, milliseconds(starts.one), milliseconds(starts.other));
-
+    documents = fill(grown, { corpus, model, from: documents, size });
+    for (const [name, isReady] of STARTED) {
+      const starts = await inTurns(
+        STARTS,
+        () => start(grown, env, isReady),
+        () => start(reference, env, isReady),
+      );
+      curves.note(name, size, milliseconds(starts.one), milliseconds(starts.other));
+    }
     const brokers = [await grown.startBroker(env), await reference.startBroker(env)] as const;
-    const large: Side = { palace: grown, client: await grown.client(), documents, corpus };
-    const small: Side = {
-      ...{ palace: reference, client: await reference.client(), documents: smallDocuments, corpus: smallCorpus },
-    };
-    // Waits until the public palace has every row, so that sending rows does not disturb a measured search.
-    await Promise.all([allQuiet(large.client), allQuiet(small.client)]);
-    for (const { name, flat, call } of PROBES) {
+    await using large = await openSide(grown, documents, corpus);
+    await using small = await openSide(reference, smallDocuments, smallCorpus);
+    for (const { name, flat, rounds, call } of PROBES) {
       const { one, other } = await inTurns(
-        ROUNDS,
+        rounds ?? ROUNDS,
         (round) => timed(() => call(large, round)),
         (round) => timed(() => call(small, round)),
       );
-      note(name, size, milliseconds(one), milliseconds(other), flat);
+      curves.note(name, size, milliseconds(one), milliseconds(other), flat);
     }
-    note("memory of the broker", size, resident(brokers[0]), resident(brokers[1]));
-    note("disk", size, ledgerSize(grown), ledgerSize(reference));
-    large.client.close();
-    small.client.close();
+    curves.note("memory of the broker", size, resident(brokers[0]), resident(brokers[1]));
+    curves.note("disk", size, ledgerSize(grown), ledgerSize(reference));
     for (const broker of brokers) await stop(broker);
   }
-  return print([...curves.values()]);
+  return curves.print();
+}
+
+/** Returns the brokers' environment, and the identity of the tiny model if the drawers have its vectors. */
+async function settings(palace: TestPalace): Promise<{ env: Record<string, string>; model: string | undefined }> {
+  const forever = { MEMPALACE_IDLE_EXIT_MINUTES: "0" };
+  // Without vectors no row can be sent to a public palace.
+  if (!values.model) return { env: { ...forever, MEMPALACE_DRIVER: "none" }, model: undefined };
+  const dir = writeTinyModel(`${palace.home}/model`);
+  const nowhere = "/nonexistent";
+  const files = await findModel({ dir, url: undefined, offline: true, cacheDir: nowhere, userHome: nowhere });
+  if (files === undefined) throw new Error("the tiny model is not whole");
+  return { env: { ...forever, MEMPALACE_MODEL_DIR: dir }, model: files.identity.id };
+}
+
+type Fill = { corpus: Corpus; model: string | undefined; from: number; size: number };
+
+/** Fills the palace up to that size, unless it has the size already. Returns its number of documents. */
+function fill({ config }: TestPalace, { corpus, model, from, size }: Fill): number {
+  const { ledgerFile } = config.paths;
+  const to = Math.ceil(size / chunks);
+  if (from === 0 && existsSync(ledgerFile)) return to;
+  mkdirSync(dirname(ledgerFile), { recursive: true });
+  const startedAt = performance.now();
+  const drawers = fillLedger({
+    ledgerFile,
+    model,
+    text: (characters) => corpus.text(characters),
+    from,
+    to,
+    chunks,
+    cut,
+  });
+  const seconds = (performance.now() - startedAt) / 1000;
+  process.stderr.write(`${drawers} drawers, filled in ${seconds.toFixed(0)} s\n`);
+  return to;
+}
+
+/** Connects to the palace's broker. With a model, waits for the public palace, so that its filling does not disturb a measured search. */
+async function openSide(palace: TestPalace, documents: number, corpus: Corpus): Promise<Side & AsyncDisposable> {
+  const client = await palace.client();
+  if (values.model) await allQuiet(client);
+  const raw = openRawLists(palace.config.paths.ledgerFile);
+  const close = async (): Promise<void> => {
+    raw[Symbol.dispose]();
+    client.close();
+  };
+  return { palace, client, raw, documents, corpus, [Symbol.asyncDispose]: close };
 }
 
 /** Runs both sides alternately. A slow call gets fewer turns. */
@@ -196,24 +252,27 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return took ?? Number.NaN;
 }
 
-/** Measures the time from spawning the broker until a hybrid search works. */
-async function coldStart(palace: TestPalace, env: Record<string, string>): Promise<number> {
+/** Measures the time from spawning the broker until it is ready. */
+async function start(
+  palace: TestPalace,
+  env: Record<string, string>,
+  isReady: (client: Client) => Promise<boolean>,
+): Promise<number> {
   const startedAt = performance.now();
   const broker = await palace.startBroker(env);
   const client = await palace.client();
-  await ready(client);
+  while (!(await isReady(client))) await delay(2);
   const took = performance.now() - startedAt;
   client.close();
   await stop(broker);
   return took;
 }
 
-async function ready(client: Client): Promise<void> {
-  for (;;) {
-    const { search } = await client.call("palace.status", {});
-    if (search.modelState === "ready") return;
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
+async function backup({ palace }: Side): Promise<void> {
+  const file = `${palace.home}/curves.tar`;
+  const { code, stderr } = await palace.run("palace", ["backup", file]);
+  rmSync(file, { force: true });
+  if (code !== 0) throw new Error(`no backup: ${stderr}`);
 }
 
 async function stop(broker: ChildProcess): Promise<void> {
@@ -234,33 +293,4 @@ function ledgerSize({ config }: TestPalace): Cost {
   const { ledgerFile } = config.paths;
   const bytes = [ledgerFile, `${ledgerFile}-wal`].map((file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0);
   return { value: bytes.reduce((sum, size) => sum + size, 0) / 2 ** 20, unit: "MiB" };
-}
-
-/** Prints the curves. Returns true if no call grows faster than the palace, and the calls that must stay flat are flat. */
-function print(curves: readonly Curve[]): boolean {
-  const shown = ({ value, unit }: Cost): string => `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${unit}`;
-  const header = curves[0]?.points.map(({ size }) => `${size}`.padStart(11)).join("") ?? "";
-  process.stdout.write(`${"drawers".padEnd(30)}${header}   growth exponents\n`);
-  let misses = 0;
-  for (const { name, flat, points } of curves) {
-    const exponents = points
-      .slice(1)
-      .map(({ size, growth }, at) => exponent(points[at] as Curve["points"][number], { size, growth }));
-    const last = points.at(-1)?.growth ?? 1;
-    const fails = flat ? last > FLAT_MAX : exponents.some((one) => one > LINEAR_MAX);
-    if (fails) misses += 1;
-    const verdict = fails ? (flat ? "NOT FLAT" : "WORSE THAN LINEAR") : flat ? "flat" : "";
-    const costs = points.map(({ cost }) => shown(cost).padStart(11)).join("");
-    const steps = exponents.map((one) => one.toFixed(2).padStart(6)).join("");
-    process.stdout.write(`${name.padEnd(30)}${costs}   ${steps}  × ${last.toFixed(1)}  ${verdict}\n`);
-  }
-  process.stdout.write(
-    `growth is against the ${curves[0]?.points[0]?.size} drawers measured in turns with each size (the first column is of the first turn); ` +
-      `${misses === 0 ? "nothing is worse than linear, what shall be flat is" : `${misses} curves miss`}\n`,
-  );
-  return misses === 0;
-}
-
-function exponent(from: { size: number; growth: number }, to: { size: number; growth: number }): number {
-  return Math.log(to.growth / from.growth) / Math.log(to.size / from.size);
 }

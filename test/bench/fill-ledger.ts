@@ -4,11 +4,15 @@
  */
 import { createHash } from "node:crypto";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
+import { formsOf } from "../../src/memory/index/lexical/tokens.ts";
+import { staticTable } from "../../src/memory/index/static/static-table.ts";
 import { DIMENSIONS } from "../../src/memory/index/vectors/scan-wasm.ts";
 import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
 import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import { moment } from "../../src/base/uptime.ts";
 import type { WriteCall } from "../../src/memory/port/ledger.ts";
+import { USUAL_CUT } from "../../src/memory/source/chunk.ts";
+import type { Cut } from "../../src/protocol/filing.ts";
 import { seededRandom } from "../helpers/random.ts";
 
 export const WINGS = 8;
@@ -29,30 +33,37 @@ const VECTORS_PER_GROUP = 2_000;
 
 export type Filling = {
   ledgerFile: string;
-  /** Identity of the model that the vectors claim to come from. */
-  model: string;
+  /** Identity of the model that the vectors claim to come from; undefined for drawers without such vectors. */
+  model: string | undefined;
   /** Returns about that many characters of text for a document. */
   text: (characters: number) => string;
   /** Number of documents that exist already. */
   from: number;
   /** Number of documents at the end. */
   to: number;
+  /** Number of drawers of a document. */
+  chunks?: number;
+  /** Size of the drawers. */
+  cut?: Cut;
 };
 
 /**
  * Files the documents in order, then their vectors, and then does all work that waits for a quiet moment. Returns the number of drawers.
  */
-export function fillLedger({ ledgerFile, model, text, from, to }: Filling): number {
-  const writer = new LedgerWriter(ledgerFile, applyWrite);
+export function fillLedger({ ledgerFile, model, text, from, to, chunks = CHUNKS, cut = USUAL_CUT }: Filling): number {
+  // The broker's writer thread passes the same functions, so each drawer gets its static vector and its forms.
+  const writer = new LedgerWriter(ledgerFile, applyWrite, { staticCode: (one) => staticTable().codeOf(one), formsOf });
   const reader = new SqliteLedgerReader(ledgerFile);
   try {
     for (let start = from; start < to; start += DOCUMENTS_PER_GROUP) {
       const count = Math.min(DOCUMENTS_PER_GROUP, to - start);
-      const calls = Array.from({ length: count }, (_, at) => documentCall(start + at, text(CHUNKS * 700)));
+      const calls = Array.from({ length: count }, (_, at) =>
+        documentCall(start + at, text(chunks * (cut.size - cut.overlap)), cut),
+      );
       for (const { outcome } of writer.commit(calls).outcomes)
         if (!outcome.ok) throw new Error(`not filed: ${outcome.error.message}`);
     }
-    fillVectors(writer, reader, model, seededRandom(from + 1));
+    if (model !== undefined) fillVectors(writer, reader, model, seededRandom(from + 1));
     while (writer.maintain(NOTHING_PRUNED, moment()));
     return reader.drawerCount();
   } finally {
@@ -82,7 +93,8 @@ export function sourceOf(document: number): string {
   return `/bench/project${document % WINGS}/${document}.md`;
 }
 
-function documentCall(document: number, content: string): WriteCall {
+/** Returns the write that files a document. */
+export function documentCall(document: number, content: string, cut: Cut): WriteCall {
   const params = {
     wing: `wing${document % WINGS}`,
     room: `room${Math.floor(document / WINGS) % ROOMS}`,
@@ -91,6 +103,7 @@ function documentCall(document: number, content: string): WriteCall {
     sha256: createHash("sha256").update(content).digest("hex"),
     content,
     addedBy: "bench",
+    cut,
   };
   const atMs = FIRST_AT_MS + document * STEP_MS;
   const peer = { agent: "bench", door: "unix", uid: 0, pid: 1 };

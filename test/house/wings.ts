@@ -6,7 +6,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   protocol: 2_924,
   config: 1_612,
   wire: 4_263,
-  memory: 20_124,
+  memory: 20_130,
   agents: 5_293,
   mempalace: 8_926,
   feeders: 9_165,

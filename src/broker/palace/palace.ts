@@ -321,14 +321,14 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
   };
 }
 
-/** Starts the warm-up and returns a function that ends it. */
-function warmUp({ ledger, indexes, log }: Parts, reads: ReadContext, queue: WriteQueue): () => void {
-  const { reader } = ledger;
-  const isLoading = (): boolean => indexes.model.state.modelState === "loading";
+/** Starts the warm-up and returns a function that ends it. Without a model, texts wait for vectors that nobody makes. */
+function warmUp({ ledger: { reader }, indexes, log }: Parts, reads: ReadContext, queue: WriteQueue): () => void {
+  const { model, backlog } = indexes;
+  const isEmbedding = (): boolean => backlog() !== undefined && reader.pendingTexts(0, 1).length > 0;
   return startWarmUp({
     search: (query) => searchTool({ ...reads, reranker: () => undefined }, { query }, "auto"),
     texts: () => reader.newestDrawers(undefined, WARM_UP_TEXTS).map(({ text }) => text),
-    isBusy: () => queue.depth > 0 || isLoading() || reader.pendingTexts(0, 1).length > 0,
+    isBusy: () => queue.depth > 0 || model.state.modelState === "loading" || isEmbedding(),
     log,
   });
 }

@@ -7,14 +7,14 @@ import type Database from "better-sqlite3";
 import { quantize } from "../../../base/quantize.ts";
 import type { PlaceFilter } from "../../port/drawer.ts";
 import { CodeMemory } from "../vectors/code-memory.ts";
-import { loadPlaces } from "../vectors/places.ts";
+import { loadCodes } from "../vectors/load-codes.ts";
 import { STATIC_DIMENSIONS } from "./static-table.ts";
 
 type CodeRow = { row: number; code: Buffer; scale: number };
 type RenewedRow = CodeRow & { seq: number };
 type Place = { wing: string; room: string };
 
-/** Most codes read at once. A full page also means that all places are read at once. */
+/** Most codes read at once. */
 const PAGE = 4_096;
 
 /** Concurrency: belongs to one thread. */
@@ -25,7 +25,8 @@ export class StaticCodes {
   readonly #renewed;
   readonly #placeOf;
   readonly #isThere;
-  #row = 0;
+  /** The last row that was read; undefined before the first question. */
+  #row: number | undefined;
   #renewedTo: number;
 
   constructor(ledger: Database.Database) {
@@ -65,23 +66,23 @@ export class StaticCodes {
   }
 
   #refresh(): void {
-    let places: Map<number, Place> | undefined;
+    this.#row ??= loadCodes(this.#ledger, "static_code", this.#codes);
     for (let page: CodeRow[] = []; ;) {
       page = this.#newer.all(this.#row);
-      if (page.length === PAGE) places ??= loadPlaces(this.#ledger);
-      for (const one of page) this.#put(one, places === undefined ? this.#placeOf.get(one.row) : places.get(one.row));
+      for (const one of page) this.#put(one);
       this.#row = page.at(-1)?.row ?? this.#row;
       if (page.length < PAGE) break;
     }
     for (let page: RenewedRow[] = []; ;) {
       page = this.#renewed.all(this.#renewedTo);
-      for (const one of page) this.#put(one, this.#placeOf.get(one.row));
+      for (const one of page) this.#put(one);
       this.#renewedTo = page.at(-1)?.seq ?? this.#renewedTo;
       if (page.length < PAGE) return;
     }
   }
 
-  #put({ row, code, scale }: CodeRow, place: Place | undefined): void {
+  #put({ row, code, scale }: CodeRow): void {
+    const place = this.#placeOf.get(row);
     if (place !== undefined) this.#codes.put(row, place, code, scale);
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Stores the int8 codes of all vectors in the scan's memory, with their rows and places. Used by scan-thread.ts and, for static vectors, by
- * static/static-codes.ts. A drawer takes its code and some 20 bytes. Slots are dense: the last one fills a removed one.
+ * static/static-codes.ts. A drawer takes its code and some 20 bytes more. Slots are dense: the last one fills a removed one.
  */
 import type { Code } from "../../../base/quantize.ts";
 import type { PlaceFilter } from "../../port/drawer.ts";
@@ -13,9 +13,13 @@ const SLOTS_MIN = 1024;
 const ERROR_DEVIATIONS = 8;
 
 export class CodeMemory {
-  readonly #dimensions: number;
+  /** Numbers of a code. */
+  readonly dimensions: number;
   readonly #memory: ScanMemory;
-  readonly #slotOf = new Map<number, number>();
+  /** Slot of each row, from 1 on; 0 for a row without a code. */
+  #slotOf = new Int32Array(0);
+  /** Number of codes, and the last slot. */
+  size = 0;
   readonly #places = new Map<string, number>();
   readonly #filed: { wing: string; room: string }[] = [];
   #rows = new Float64Array(0);
@@ -23,14 +27,9 @@ export class CodeMemory {
   #scales = new Float32Array(0);
   #scaleMax = 0;
 
-  /** `dimensions`: numbers of a code. */
   constructor(dimensions: number) {
-    this.#dimensions = dimensions;
+    this.dimensions = dimensions;
     this.#memory = createScanMemory(dimensions);
-  }
-
-  get size(): number {
-    return this.#slotOf.size;
   }
 
   reserve(slots: number): void {
@@ -44,27 +43,29 @@ export class CodeMemory {
 
   /** Adds the row or replaces it. */
   put(row: number, place: { wing: string; room: string }, code: Uint8Array, scale: number): void {
-    const slot = this.#slotOf.get(row) ?? this.size;
+    if (row >= this.#slotOf.length)
+      this.#slotOf = grown(this.#slotOf, new Int32Array(Math.max(SLOTS_MIN, Math.ceil((row + 1) * GROWTH))));
+    const slot = this.#slotOf[row] || ++this.size;
     this.reserve(slot + 1);
-    this.#slotOf.set(row, slot);
+    this.#slotOf[row] = slot;
     this.#rows[slot] = row;
     this.#placeOf[slot] = this.#placeId(place);
     this.#scales[slot] = scale;
     this.#scaleMax = Math.max(this.#scaleMax, scale);
-    this.#memory.codes.set(code, slot * this.#dimensions);
+    this.#memory.codes.set(code, slot * this.dimensions);
   }
 
   remove(row: number): void {
-    const slot = this.#slotOf.get(row);
-    if (slot === undefined) return;
-    const last = this.size - 1;
+    const slot = this.#slotOf[row] ?? 0;
+    if (slot === 0) return;
+    const last = this.size--;
     const lastRow = this.#rows[last] as number;
     this.#rows[slot] = lastRow;
     this.#placeOf[slot] = this.#placeOf[last] as number;
     this.#scales[slot] = this.#scales[last] as number;
-    this.#memory.codes.copyWithin(slot * this.#dimensions, last * this.#dimensions, (last + 1) * this.#dimensions);
-    this.#slotOf.set(lastRow, slot);
-    this.#slotOf.delete(row);
+    this.#memory.codes.copyWithin(slot * this.dimensions, last * this.dimensions, (last + 1) * this.dimensions);
+    this.#slotOf[lastRow] = slot;
+    this.#slotOf[row] = 0;
   }
 
   /**
@@ -85,7 +86,7 @@ export class CodeMemory {
     const { slots } = this.#memory;
     this.#memory.query.set(query.code);
     let count = 0;
-    for (let slot = 0; slot < this.size; slot++) {
+    for (let slot = 1; slot <= this.size; slot++) {
       if (allowed !== undefined && allowed[this.#placeOf[slot] as number] !== 1) continue;
       if (rows !== undefined && rows[this.#rows[slot] as number] !== 1) continue;
       slots[count++] = slot;
@@ -103,15 +104,15 @@ export class CodeMemory {
     this.#memory.query.set(query.code);
     const found = rows.map(() => Number.NaN);
     for (let from = 0; from < rows.length; from += BATCH_SLOTS) {
-      const batch = rows.slice(from, from + BATCH_SLOTS).map((row) => this.#slotOf.get(row));
-      const known = batch.filter((slot) => slot !== undefined);
+      const batch = rows.slice(from, from + BATCH_SLOTS).map((row) => this.#slotOf[row] ?? 0);
+      const known = batch.filter((slot) => slot > 0);
       if (known.length === 0) continue;
       slots.set(known);
       this.#memory.run(known.length);
       const { products } = this.#memory;
       let at = 0;
       batch.forEach((slot, index) => {
-        if (slot === undefined) return;
+        if (slot === 0) return;
         found[from + index] = (products[at++] as number) * (this.#scales[slot] as number) * query.scale;
       });
     }
@@ -121,10 +122,13 @@ export class CodeMemory {
   #scanBatch(count: number, best: BestRows): void {
     const { slots, products } = this.#memory;
     this.#memory.run(count);
+    let { worst } = best;
     for (let at = 0; at < count; at++) {
       const slot = slots[at] as number;
       const score = (products[at] as number) * (this.#scales[slot] as number);
-      if (score > best.worst) best.add(slot, score);
+      if (score <= worst) continue;
+      best.add(slot, score);
+      worst = best.worst;
     }
   }
 

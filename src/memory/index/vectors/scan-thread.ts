@@ -4,7 +4,6 @@
  */
 import { workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
-import { isNumbers, readColumn } from "../../ledger/json-column.ts";
 import { isWindow } from "../../ledger/read/drawer-filter.ts";
 import { RowSets } from "../../ledger/read/row-sets.ts";
 import { quantize } from "../../../base/quantize.ts";
@@ -13,7 +12,7 @@ import type { DrawerFilter } from "../../port/drawer.ts";
 import type { Changes } from "../../port/ledger.ts";
 import type { Scored } from "../../port/search.ts";
 import { CodeMemory } from "./code-memory.ts";
-import { loadPlaces } from "./places.ts";
+import { loadCodes } from "./load-codes.ts";
 import { DIMENSIONS } from "./scan-wasm.ts";
 
 export type ScanThreadData = { ledgerFile: string };
@@ -27,8 +26,6 @@ export type ScanMethods = {
 /** Rows kept from the first pass per wanted row, and at least. The margin leaves room for near-duplicates. */
 const FIRST_PASS_FACTOR = 4;
 const FIRST_PASS_MIN = 400;
-/** Codes read in one statement; a separate buffer for each would cost more than the reading. */
-const LOAD_ROWS = 1024;
 
 type CodeRow = { row: number; wing: string; room: string; code: Buffer | null; scale: number };
 
@@ -36,7 +33,7 @@ await serveThread<ScanMethods>(() => {
   const { ledgerFile } = workerData as ScanThreadData;
   const ledger = new Database(ledgerFile, { readonly: true, fileMustExist: true });
   const codes = new CodeMemory(DIMENSIONS);
-  loadCodes(ledger, codes);
+  loadCodes(ledger, "vector_code", codes);
   const sets = new RowSets(ledger);
 
   const readVectors = ledger
@@ -87,34 +84,6 @@ await serveThread<ScanMethods>(() => {
     },
   };
 });
-
-/** Loads everything in one transaction. */
-function loadCodes(ledger: Database.Database, codes: CodeMemory): void {
-  // SQLite has no aggregate that joins blobs. Cast to text, they are joined byte for byte; the outer cast makes a blob again.
-  const page = ledger
-    .prepare(
-      `SELECT json_group_array(row), CAST(group_concat(code, '') AS BLOB), json_group_array(scale)
-       FROM (SELECT row, code, scale FROM vector_code WHERE row > ? ORDER BY row LIMIT ${LOAD_ROWS})`,
-    )
-    .raw();
-  const count = ledger.prepare("SELECT count(*) FROM vector_code").pluck();
-  ledger.transaction(() => {
-    codes.reserve(Number(count.get()));
-    const places = loadPlaces(ledger);
-    for (let last = -1; ;) {
-      const [rowList, bytes, scaleList] = page.get(last) as [string, Buffer | null, string];
-      if (bytes === null) return;
-      const rows = readColumn("vector_code.row", rowList, isNumbers);
-      const scales = readColumn("vector_code.scale", scaleList, isNumbers);
-      rows.forEach((row, at) => {
-        const place = places.get(row);
-        if (place === undefined) return;
-        codes.put(row, place, bytes.subarray(at * DIMENSIONS, (at + 1) * DIMENSIONS), scales[at] as number);
-      });
-      last = rows.at(-1) as number;
-    }
-  })();
-}
 
 function toFloats(bytes: Buffer): Float32Array {
   const aligned = bytes.byteOffset % Float32Array.BYTES_PER_ELEMENT === 0 ? bytes : new Uint8Array(bytes);

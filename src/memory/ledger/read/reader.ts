@@ -343,9 +343,8 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 
   embeddingCounts(): { embedded: number; pending: number } {
-    const count = (table: string): number =>
-      this.#database.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
-    return { embedded: this.drawerCount() - count("pending_embedding"), pending: count("pending_embedding") };
+    const pending = this.#database.prepare<[], number>("SELECT count(*) FROM pending_embedding").pluck().get() ?? 0;
+    return { embedded: this.drawerCount() - pending, pending };
   }
 
   drawerCount(): number {
