@@ -1,6 +1,6 @@
 /** Recalls and fences the three drawers that match a prompt best, for `palace hook` if MEMPALACE_RECALL is on. */
 import type { Client } from "../wire/client/client.ts";
-import { PROMPT_FIRST, PROMPT_LAST } from "../protocol/limits.ts";
+import { searchedPart } from "../protocol/searched-part.ts";
 import { isRecord } from "../base/is-record.ts";
 import { fence } from "./fence.ts";
 
@@ -9,9 +9,7 @@ const HIT_MAX_CHARS = 900;
 
 /** Returns the fenced hits for a prompt; empty if nothing fits, as for "ok thanks". Errors: the client's. */
 export async function recallText(client: Client, prompt: string, maxBytes: number): Promise<string> {
-  const whole = prompt.trim();
-  const isShort = whole.length <= PROMPT_FIRST + PROMPT_LAST;
-  const query = isShort ? whole : `${whole.slice(0, PROMPT_FIRST)}\n${whole.slice(-PROMPT_LAST)}`.toWellFormed();
+  const query = searchedPart(prompt.trim());
   const answer = await client.callTool("mempalace_search", { query, limit: HITS });
   const found: unknown = isRecord(answer) ? answer["results"] : undefined;
   const hits = Array.isArray(found) ? (found as unknown[]).filter(isRecord).filter(({ weak }) => weak !== true) : [];

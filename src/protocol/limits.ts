@@ -134,10 +134,6 @@ export const CHECKPOINT_ITEMS_MAX = 1_000;
 /** Largest text of a book. */
 export const BOOK_MAX_BYTES = 10 * 1024 ** 2;
 
-/** Characters that a search reads of a long prompt: its first ones, and `PROMPT_LAST` last ones. A pasted log can have millions. */
-export const PROMPT_FIRST = 2_000;
-export const PROMPT_LAST = 8_000;
-
 if (SPOOL_AGE_MAX_MS >= IDEMPOTENCY_KEPT_MS) throw new Error("a spooled write must be recognised when it comes again");
 if (SOURCE_CALL_MAX_BYTES * 3 > FRAME_SIZE_MAX_BYTES) throw new Error("a source must fit a frame after JSON escaping");
 if (SOURCE_PART_MAX * 6 >= FRAME_SIZE_MAX_BYTES) throw new Error("a part must fit a frame, whatever it holds");

@@ -38,7 +38,8 @@ export function fileRoutes(folder: string = FOLDER): Map<string, Route> {
     const type = TYPES[extname(name)];
     if (type === undefined) continue;
     const body = readFileSync(join(folder, name));
-    const headers = { ...SAFE_HEADERS, "content-type": type, "content-length": body.length };
+    // Anybody on this machine may load the files. Open connections of theirs must not take the owner's places.
+    const headers = { ...SAFE_HEADERS, "content-type": type, "content-length": body.length, connection: "close" };
     routes.set(name === "index.html" ? "/ui/" : `/ui/${name}`, (request, response) => {
       const isRead = request.method === "GET" || request.method === "HEAD";
       if (!isRead) response.writeHead(405, { ...SAFE_HEADERS, allow: "GET, HEAD", "content-length": 0 }).end();

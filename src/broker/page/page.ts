@@ -121,6 +121,7 @@ export class Page {
   }
 
   async #signIn(request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void> {
+    response.setHeader("connection", "close");
     const message = await this.#read(request, response, peer);
     if (message === undefined) return;
     const token = isRecord(message) ? message["token"] : undefined;
@@ -132,7 +133,8 @@ export class Page {
   async #call(request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void> {
     const message = await this.#read(request, response, peer);
     if (message === undefined) return;
-    const sizeBytes = Number(request.headers["content-length"] ?? 0);
+    // A body in chunks has no `content-length`.
+    const sizeBytes = Buffer.byteLength(JSON.stringify(message));
     sendJson(response, 200, (await this.#options.dispatch(peer, message, sizeBytes)) ?? {});
   }
 

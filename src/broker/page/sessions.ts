@@ -10,7 +10,7 @@ import { isLoopback } from "../door/listen.ts";
 
 /** Time in which a link has to be opened, ms. */
 export const LINK_MAX_MS = 60_000;
-/** Links and sessions that are remembered; beyond this the oldest is dropped. */
+/** Maximum number of links of a role, and of its sessions. Beyond this the role's oldest is dropped. */
 const KEPT_MAX = 100;
 /** Paths that need a session. */
 const CLOSED = ["/ui/rpc", "/ui/events"];
@@ -74,9 +74,10 @@ export class Sessions {
   }
 }
 
-function keep<T>(map: Map<string, T>, key: string, value: T): void {
-  const [oldest] = map.keys();
-  if (map.size >= KEPT_MAX && oldest !== undefined) map.delete(oldest);
+function keep<T extends { role: Role }>(map: Map<string, T>, key: string, value: T): void {
+  const alike = [...map].filter(([, { role }]) => role === value.role);
+  const [oldest] = alike;
+  if (alike.length >= KEPT_MAX && oldest !== undefined) map.delete(oldest[0]);
   map.set(key, value);
 }
 

@@ -30,6 +30,8 @@ const PASSED_ON = [
 ];
 /** A service that ended when it was idle would be away until the next login. */
 const STAYS: [name: string, value: string] = ["MEMPALACE_IDLE_EXIT_MINUTES", "0"];
+/** A proxy with a user, also without `http://`, and a URL with a query, which may have a key. */
+const MAY_HOLD_SECRET = /^[a-z]*_proxy=.*@|:\/\/[^\s]*\?/i;
 /** Variables that are always secrets. */
 const SECRET = ["MEMPALACE_CHROMA_TOKEN", "MEMPALACE_BACKUP_PASSPHRASE"];
 
@@ -101,7 +103,7 @@ function variablesOf(config: Config): { kept: Variables; left: string[] } {
     .map((name): [string, string] => [name, absolute(name, env, config)])
     .filter(isSet);
   const isSecret = ([name, value]: [string, string]): boolean =>
-    SECRET.includes(name) || withoutPassword(value) !== value;
+    SECRET.includes(name) || withoutPassword(value) !== value || MAY_HOLD_SECRET.test(`${name}=${value}`);
   return { kept: [...set.filter((one) => !isSecret(one)), STAYS], left: set.filter(isSecret).map(([name]) => name) };
 }
 

@@ -2,6 +2,7 @@
 import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { InvalidValue, asText } from "../../memory/text/validate.ts";
+import { searchedPart } from "../../protocol/searched-part.ts";
 import { asksNothing } from "../turn/repeated-question.ts";
 import { asksForRecent, type Filters, type Sort, sorted, SORTS, unknownOperator } from "./filters.ts";
 import { type FindContext, findMemories, type FindRequest, type Found } from "./find-memories.ts";
@@ -28,7 +29,7 @@ type Values = Record<string, unknown>;
 export type RecallContext = FindContext & { own: OwnSearches };
 
 export async function searchMemory(context: RecallContext, values: Values, nowMs: number): Promise<string> {
-  const query = asText(values["query"] ?? "").trim();
+  const query = searchedPart(asText(values["query"] ?? "").trim());
   const { id } = values;
   if (typeof id === "string" && id !== "") return lookUp(context, id, query === "" ? "search" : query, nowMs);
   const days = within(values["days_back"], "days_back", DAYS_MAX);
@@ -108,7 +109,7 @@ function notesOf({ collection, metadata, standing, madeMs, weight }: Memory, now
 
 /** Answers an agent's query with the memories that a turn would show for it. */
 export async function contextInsights(context: RecallContext, values: Values, nowMs: number): Promise<string> {
-  const query = asText(values["query"] ?? "").trim();
+  const query = searchedPart(asText(values["query"] ?? "").trim());
   if (query === "") throw new InvalidValue("'query' is required");
   const { facts, memories } = await insights(context, query, nowMs);
   const ids = new Set([...facts, ...memories].map(({ id }) => id));

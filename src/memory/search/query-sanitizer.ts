@@ -1,5 +1,5 @@
 /** Removes a system prompt that was pasted in front of the real question (palace.md 2.7). Pure. */
-import { PROMPT_FIRST, PROMPT_LAST } from "../../protocol/limits.ts";
+import { searchedPart } from "../../protocol/searched-part.ts";
 import { codePointLength, strip, tail, wellFormed } from "../text/text.ts";
 
 export type SanitizedQuery = {
@@ -11,14 +11,17 @@ export type SanitizedQuery = {
 const PASSTHROUGH_MAX = 200;
 const QUERY_MAX = 250;
 const QUERY_MIN = 10;
+/** Number of last characters in which a question is looked for. Without a limit, 15 MB would stop the broker for seconds. */
+const LOOKED_AT_MAX = 100_000;
 const QUOTES = "\"'“”‘’«»「」『』";
 const ASKS = /[?？]/u;
 const ENDS_ASKING = new RegExp(`[?？][${QUOTES}]?\\s*$`, "u");
 
 export function sanitizeQuery(raw: string): SanitizedQuery {
   if (strip(raw) === "") return { query: raw, method: "passthrough", originalLength: codePointLength(raw) };
-  const text = wellFormed(strip(raw));
-  const originalLength = codePointLength(text);
+  const whole = wellFormed(strip(raw));
+  const originalLength = codePointLength(whole);
+  const text = whole.length > LOOKED_AT_MAX ? wellFormed(strip(whole.slice(-LOOKED_AT_MAX))) : whole;
   if (originalLength <= PASSTHROUGH_MAX) return { query: text, method: "passthrough", originalLength };
 
   const question = lastQuestion(text);
@@ -44,9 +47,7 @@ const PARTS_LAST = 8;
 /** Returns the texts to search for: a short prompt alone; a long one as a whole, and after it each of its sentences and lines. */
 export function partsOf(raw: string, { query, method }: SanitizedQuery): string[] {
   if (method === "passthrough") return [query];
-  const text = strip(raw);
-  const isHuge = text.length > PROMPT_FIRST + PROMPT_LAST;
-  const read = wellFormed(isHuge ? `${text.slice(0, PROMPT_FIRST)}\n${text.slice(-PROMPT_LAST)}` : text);
+  const read = wellFormed(searchedPart(strip(raw)));
   const parts = segments(read)
     .flatMap(sentences)
     .filter((part) => part.split(/\s+/u).length >= PART_WORDS_MIN);

@@ -44,9 +44,13 @@ test.each([
   expect(new Sessions().admit(request(headers), "/ui/rpc")).toMatchObject({ ok: false, status });
 });
 
-test("new links replace the oldest links", () => {
+test("new links replace the oldest links of their role, not those of another role", () => {
   const sessions = new Sessions();
-  const first = sessions.addLink("admin");
+  const { bearer = "" } = sessions.exchange(sessions.addLink("admin").token) ?? {};
+  const [owners, first] = [sessions.addLink("admin"), sessions.addLink("reader")];
+  for (let count = 0; count < 100; count++) sessions.exchange(sessions.addLink("reader").token);
   for (let count = 0; count < 100; count++) sessions.addLink("reader");
   expect(sessions.exchange(first.token)).toBeUndefined();
+  expect(sessions.exchange(owners.token)?.role).toBe("admin");
+  expect(sessions.admit(request({ authorization: `Bearer ${bearer}` }), "/ui/rpc")).toMatchObject({ ok: true });
 });

@@ -94,7 +94,8 @@ test("the unit has the broker's variables and settings that are set, but no secr
     MEMPALACE_PATH: join(home, "memory"),
     MEMPALACE_LISTEN: "tcp://127.0.0.1:7780",
     MEMPALACE_CHROMA_TOKEN: "hidden-1",
-    HTTPS_PROXY: "http://ada:hidden-2@proxy:3128",
+    HTTPS_PROXY: "ada:hidden-2@proxy:3128",
+    MEMPALACE_JUDGE_URL: "https://judge.example/v1?api_key=hidden-5",
     MEMPALACE_TOKEN: "hidden-3",
     OTHER: "other",
   };
@@ -104,7 +105,7 @@ test("the unit has the broker's variables and settings that are set, but no secr
     'Environment="MEMPALACE_LISTEN=tcp://127.0.0.1:7780"',
     'Environment="MEMPALACE_IDLE_EXIT_MINUTES=0"',
   ]);
-  expect(left.toSorted()).toEqual(["HTTPS_PROXY", "MEMPALACE_CHROMA_TOKEN"]);
+  expect(left.toSorted()).toEqual(["HTTPS_PROXY", "MEMPALACE_CHROMA_TOKEN", "MEMPALACE_JUDGE_URL"]);
   expect(content).not.toMatch(/hidden|other/);
   expect(unit("systemd").content.match(/^Environment=/gm)).toHaveLength(1);
 });

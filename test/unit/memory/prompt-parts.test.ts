@@ -29,6 +29,14 @@ test("only the beginning and the end of a huge prompt are searched for, in few t
   expect(identifiersOf(found[0] ?? "").length).toBeLessThan(20);
 });
 
+test("a question is looked for in the last hundred thousand characters", () => {
+  const log = "step done\n".repeat(11_000);
+  expect(sanitizeQuery(`${log}${LAST}`)).toMatchObject({ query: LAST, method: "question_extraction" });
+  const early = sanitizeQuery(`${LAST}\n${log}`);
+  expect(early.method).not.toBe("question_extraction");
+  expect(early.originalLength).toBe(LAST.length + log.length);
+});
+
 test("of two notes, the note that answers the question comes first, although the other note has more words of the prompt", async () => {
   await using palace = await createSearchPalace();
   const wanted = "Loader results are remembered. With cache: false a loader asks the database on every call.";
