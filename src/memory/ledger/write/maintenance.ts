@@ -128,7 +128,7 @@ export class Maintenance {
     // An undo brings drawers back in any order.
     const parts = drawers.toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0));
     const texts = parts.map(({ text }) => text);
-    // Notes of agents may have one source, and each note begins at 0. They are no parts of one document.
+    // Notes of agents may have one source, but each note begins at 0. Only a document has parts with different positions.
     const isDocument = new Set(parts.map(({ at }) => at)).size === parts.length;
     const headings = isDocument ? headingsAbove(source, texts) : [];
     parts.forEach(({ row }, at) => {

@@ -92,7 +92,7 @@ test("a drawer that gets another source leaves no heading in its old source", ()
   expect(headings()).toEqual(["Trains"]);
 });
 
-test("notes that name one source are no document, and have no headings of each other", () => {
+test("notes with one source do not get headings of each other", () => {
   const note = (content: string) => write("add_drawer", { wing: "w", room: "r", content, source_file: "README.md" });
   note("# Zanzibar\n\nThe ferry leaves at nine.");
   note("The office opens at eight.");
