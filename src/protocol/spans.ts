@@ -2,6 +2,7 @@
  * Names and attributes of a call's span, after OpenTelemetry's semantic conventions for MCP. They contain names from our tables, ids and
  * error codes, and never an argument, an answer or a message, because those may quote a memory.
  */
+import { isErrorCode } from "../base/errors.ts";
 import { isRecord } from "../base/is-record.ts";
 import type { SpanAttributes } from "../base/trace.ts";
 import { findTool } from "./tools/table.ts";
@@ -33,7 +34,7 @@ export function endOfCall(answer: unknown): { attributes: SpanAttributes; error:
     const isRefused = isRecord(result) && result["isError"] === true;
     return { attributes: {}, error: isRefused ? "tool_error" : undefined };
   }
-  const status = String(error["code"]);
+  const status = typeof error["code"] === "number" ? String(error["code"]) : "unknown";
   const own = isRecord(error["data"]) ? error["data"]["code"] : undefined;
-  return { attributes: { "rpc.response.status_code": status }, error: typeof own === "string" ? own : status };
+  return { attributes: { "rpc.response.status_code": status }, error: isErrorCode(own) ? own : status };
 }

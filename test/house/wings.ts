@@ -3,17 +3,17 @@
 /** Maximum number of lines of TypeScript in each wing. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
   base: 2_489,
-  protocol: 2_930,
+  protocol: 2_931,
   config: 1_612,
-  wire: 4_263,
-  memory: 20_131,
+  wire: 4_265,
+  memory: 20_148,
   agents: 5_291,
   mempalace: 8_926,
   feeders: 9_165,
   devbox: 2_585,
   learning: 5_188,
   broker: 10_317,
-  cli: 13_466,
+  cli: 13_472,
   ui: 2_919,
 };
 

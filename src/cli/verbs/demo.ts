@@ -29,6 +29,8 @@ const WING = "demo";
 const PASSAGE_ROWS = 5;
 const INDENT = "  ";
 const POLL_MS = 20;
+/** Time in which the broker ends by itself; after it, it is killed. */
+const END_MAX_MS = 10_000;
 const CALL_TIMEOUT_MS = 30_000;
 
 type Answer = { question: string; ms: number; hits: { source: string; room: string; text: string }[] };
@@ -61,7 +63,7 @@ a small example project, asks three questions, and lets two agents write and rea
           if (signal.aborted) return EXIT_INTERRUPTED;
           throw error;
         } finally {
-          await endBroker(demo);
+          await endBroker(demo).catch((error: unknown) => say(out, String(error)));
           rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
           say(out, "The palace is gone again.");
         }
@@ -193,7 +195,11 @@ async function letAgentsMeet(env: Env, out: Output, signal: AbortSignal): Promis
 async function endBroker(demo: Config): Promise<void> {
   const { pid } = readBrokerFile(demo.paths.brokerFile) ?? {};
   await stopBroker(demo);
-  while (pid !== undefined && isAlive(pid)) await sleep(POLL_MS);
+  const endAtMs = performance.now() + END_MAX_MS;
+  while (pid !== undefined && isAlive(pid)) {
+    if (performance.now() > endAtMs) process.kill(pid, "SIGKILL");
+    await sleep(POLL_MS);
+  }
 }
 
 function say(out: Output, line: string): void {

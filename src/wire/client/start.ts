@@ -226,7 +226,9 @@ function spawnDetached(config: Config, name: string, args: readonly string[]): C
   // Does not use this file's own extension: in the shim's bundle that is .cjs.
   const extension = import.meta.filename.endsWith(".ts") ? "ts" : "js";
   const file = fileURLToPath(new URL(`../../bin/${name}.${extension}`, import.meta.url));
-  const { palace, env } = config.handedOn();
+  const { palace, env: handedOn } = config.handedOn();
+  // The new process outlives the trace of the command that starts it.
+  const { TRACEPARENT: _, ...env } = handedOn;
   const argv = [file, ...args, ...palace];
   const child = spawn(process.execPath, argv, { detached: true, stdio: "ignore", cwd: "/", env });
   child.unref();

@@ -34,7 +34,10 @@ export class CodeMemory {
 
   reserve(slots: number): void {
     if (slots <= this.#rows.length) return;
-    const room = Math.max(SLOTS_MIN, slots, Math.ceil(this.#rows.length * GROWTH));
+    const room = Math.max(
+      slots,
+      Math.min(this.#memory.slotsMax, Math.max(SLOTS_MIN, Math.ceil(this.#rows.length * GROWTH))),
+    );
     this.#rows = grown(this.#rows, new Float64Array(room));
     this.#placeOf = grown(this.#placeOf, new Int32Array(room));
     this.#scales = grown(this.#scales, new Float32Array(room));

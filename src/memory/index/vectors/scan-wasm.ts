@@ -37,7 +37,9 @@ export type ScanMemory = {
   products: Int32Array;
   /** All codes; slot n starts at n × dimensions. A new view after `reserve`. */
   codes: Uint8Array;
-  /** Makes room for that many slots. */
+  /** Maximum number of slots. */
+  slotsMax: number;
+  /** Makes room for that many slots. Throws RangeError beyond `slotsMax`. */
   reserve: (slots: number) => void;
   run: (count: number) => void;
 };
@@ -52,6 +54,7 @@ export function createScanMemory(dimensions: number): ScanMemory {
   const scanMemory: ScanMemory = {
     query: new Int16Array(0),
     slots: new Int32Array(0),
+    slotsMax: Math.floor((PAGES_MAX * PAGE_BYTES - CODES_AT) / dimensions),
     products: new Int32Array(0),
     codes: new Uint8Array(0),
     reserve(slots) {

@@ -17,9 +17,12 @@ const remove = (
 ): string => `UPDATE growth SET drawers = drawers - 1 WHERE day = ${dayOf(`${row}.metadata`)};
   DELETE FROM growth WHERE day = ${dayOf(`${row}.metadata`)} AND drawers = 0;`;
 
+/** SQL: counts all drawers. The table must be empty, or have the same days. */
+export const GROWTH_COUNTED = `INSERT OR REPLACE INTO growth SELECT ${dayOf("metadata")} AS day, count(*) FROM drawer GROUP BY day;`;
+
 export const GROWTH_SCHEMA = `
 CREATE TABLE IF NOT EXISTS growth (day TEXT PRIMARY KEY, drawers INTEGER NOT NULL) WITHOUT ROWID, STRICT;
-INSERT OR REPLACE INTO growth SELECT ${dayOf("metadata")} AS day, count(*) FROM drawer GROUP BY day;
+${GROWTH_COUNTED}
 CREATE TRIGGER IF NOT EXISTS growth_insert AFTER INSERT ON drawer BEGIN
   ${add("new")}
 END;

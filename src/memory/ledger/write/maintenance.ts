@@ -128,7 +128,9 @@ export class Maintenance {
     // An undo brings drawers back in any order.
     const parts = drawers.toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0));
     const texts = parts.map(({ text }) => text);
-    const headings = headingsAbove(source, texts);
+    // Notes of agents may have one source, but each note begins at 0. Only a document has parts with different positions.
+    const isDocument = new Set(parts.map(({ at }) => at)).size === parts.length;
+    const headings = isDocument ? headingsAbove(source, texts) : [];
     parts.forEach(({ row }, at) => {
       dropHeadings.run(row);
       if ((headings[at] ?? "") !== "") putHeadings.run(row, headings[at]);

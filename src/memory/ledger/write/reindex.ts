@@ -1,10 +1,11 @@
 /**
- * Rebuilds data that the ledger derives from its drawers: full text, counts of places, quantized vectors, the list of texts to embed. Each
+ * Rebuilds data that the ledger derives from its drawers: full text, counts of places and days, quantized vectors, the list of texts to embed. Each
  * step is one transaction, so a kill leaves the old state or the new one. Runs on the writer thread, between writes.
  */
 import { bytesOf, quantize } from "../../../base/quantize.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { toFloats } from "../record.ts";
+import { GROWTH_COUNTED } from "../schema/growth-schema.ts";
 import { FORMS_KEY } from "./form-backlog.ts";
 
 /** Quantized vectors checked in one transaction. A write may have to wait for it, some milliseconds. */
@@ -49,7 +50,8 @@ export class Reindex {
           .pluck()
           .get() ?? 0;
       this.#database.exec(
-        "DELETE FROM place; INSERT INTO place SELECT wing, room, count(*) FROM drawer GROUP BY wing, room",
+        `DELETE FROM place; INSERT INTO place SELECT wing, room, count(*) FROM drawer GROUP BY wing, room;
+         DELETE FROM growth; ${GROWTH_COUNTED}`,
       );
       this.#database.exec(`DELETE FROM vector WHERE row NOT IN (SELECT row FROM drawer);
         DELETE FROM vector_code WHERE row NOT IN (SELECT row FROM vector)`);

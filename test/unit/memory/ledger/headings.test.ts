@@ -83,6 +83,22 @@ test("a forgotten heading leaves the other parts of its document, and no byte of
   expect(readFileSync(file).includes("Zanzibar")).toBe(false);
 });
 
+test("a drawer that gets another source leaves no heading in its old source", () => {
+  mined(HANDBOOK);
+  expect(headings()).toEqual(ALL);
+  const ledger = new Database(file);
+  ledger.exec("UPDATE drawer SET source_file = '/p/elsewhere.md' WHERE text LIKE '%Zanzibar%'");
+  ledger.close();
+  expect(headings()).toEqual(["Trains"]);
+});
+
+test("notes with one source do not get headings of each other", () => {
+  const note = (content: string) => write("add_drawer", { wing: "w", room: "r", content, source_file: "README.md" });
+  note("# Zanzibar\n\nThe ferry leaves at nine.");
+  note("The office opens at eight.");
+  expect(headings()).toEqual([]);
+});
+
 test("the documents of an older ledger get their headings in the background", () => {
   mined(HANDBOOK);
   headings();
