@@ -18,18 +18,18 @@ export type BridgeSettings = {
   /** The host key in SSH's wire format, base64. */
   hostKey: string;
   /**
-   * How a channel is made.
+   * Kind of channel.
    * - `gate`: the host runs `palace gate` for us.
    * - `streamlocal`: the host forwards to its own socket.
    * - `command`: the user's `ssh` forwards, over the connection that the user's configuration shares.
-   * - `docker`: `docker exec` runs the gate in the container `host`, on this machine's engine.
+   * - `docker`: `docker exec` runs the gate in the container `host` on this machine.
    */
   kind: "gate" | "streamlocal" | "command" | "docker";
   /** Socket of the broker on the host, for `streamlocal` and `command`. */
   remoteSocket?: string;
   /** Argument of `ssh -F`, for `command`. */
   sshConfig?: string;
-  /** Options of `docker` that choose the engine, for `docker`. */
+  /** Options of `docker` that select the Docker daemon, for `docker`. */
   dockerOptions?: string[];
 };
 
