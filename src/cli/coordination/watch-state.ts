@@ -1,6 +1,6 @@
 /**
- * Stores where a watch resumes after a restart, in MemPalace 3.11's file, `{"cursor": …}`. Only a missing file means a
- * first run; with an unreadable file, events are shown twice but never lost.
+ * Stores where a watch resumes after a restart, in MemPalace 3.11's file, `{"cursor": …}`. Only a missing file means a first run; if the
+ * file is unreadable, events are shown twice but never lost.
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";

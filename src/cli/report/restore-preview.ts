@@ -6,7 +6,7 @@ import type { Staged } from "../../memory/backup/restore.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { type Output, plural } from "../terminal/output.ts";
 
-/** A checked backup, as `--json` describes it. */
+/** A checked backup in the form that `--json` prints. */
 export type Coming = Pick<Manifest, "version" | "madeAtMs" | "journalSeq" | "counts" | "leftOut" | "unreadable"> & {
   file: string;
   bytes: number;

@@ -39,7 +39,7 @@ export const verb = defineVerb({
         sendAgain(spool, name, text === undefined ? undefined : readArguments(text));
       }
       return replay(spool, out, async () =>
-        // Connecting delivers the spool, before anything else that a client does.
+        // Connecting delivers the spool before the client does anything else.
         (await connectClient({ config, agent: "palace spool", start: "auto" })).close(),
       );
     }
@@ -59,7 +59,7 @@ function assertUse(what: string, name: string | undefined, given: string | undef
     throw new PalaceError("CONFIG_USAGE", "arguments belong to one write, so name it", "palace status spool list");
 }
 
-/** Finds a refused write by a part of its name. Errors: CONFIG_USAGE if no write fits, or several do. */
+/** Finds a refused write by a part of its name. Errors: CONFIG_USAGE if no write or more than one write fits. */
 function findRefused(spool: Spool, name: string): RefusedEntry {
   const found = spool.refused().filter((one) => one.name.startsWith(name));
   const exact = found.find((one) => one.name === name) ?? (found.length === 1 ? found[0] : undefined);
