@@ -23,7 +23,7 @@ export class McpServer {
   readonly #options: McpServerOptions;
   #running: Promise<McpChild> | undefined;
   #generation = 0;
-  /** Number of consecutive children that gave no answer. */
+  /** Number of starts since the last answer. */
   #failures = 0;
   #isClosed = false;
   #live: McpChild | undefined;
