@@ -98,7 +98,7 @@ export class McpChild {
     }
   }
 
-  /** Fails all open calls, and every later one. */
+  /** Fails all open calls and every later call. */
   end(why: string): void {
     this.#ended ??= new Error(why);
     this.#onEnd?.(why, this.#waiting.size);

@@ -1,4 +1,4 @@
-/** Guesses which word somebody meant. Pure. */
+/** Guesses which word the user meant. Pure. */
 
 const DISTANCE_MAX = 2;
 

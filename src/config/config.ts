@@ -68,7 +68,7 @@ function clientConfig(env: Env) {
 
 function doorsConfig({ env, fileOnly }: Settings, own: Env) {
   const read = (from: Env) => ({
-    /** TCP address to listen on besides the socket. The host `docker` stands for the address that containers can reach. */
+    /** TCP address to listen on besides the socket. The host `docker` means the address that containers can reach. */
     listen: readSetting(from, "listen"),
     /** Port of the door for programs that speak Roampal's HTTP API. */
     outcomePort: readSetting(from, "outcome-port"),

@@ -38,7 +38,7 @@ export type SourceContent = {
   parts?: { sending: string; length: number };
   /** Date of the text's subject, YYYY-MM-DD, if known. */
   contentDate?: string;
-  /** Where `contentDate` was found: `filename`, `frontmatter`, `body` or `mtime`. */
+  /** Place where `contentDate` was found: `filename`, `frontmatter`, `body` or `mtime`. */
   contentDateSource?: string;
   /** Time when the text was written, as ISO 8601, if known. */
   authoredAt?: string;

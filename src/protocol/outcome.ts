@@ -38,8 +38,8 @@ export type MemoryTold = {
    */
   outcomes: { at: string; outcome: string; reason: string | null; by: string | null; weight: number | null }[];
   /**
-   * Numbers of questions for which the memory was shown. `asked`: different questions; `solved`: those that it solved; `answers`: outcomes
-   * by the conversation's topic and the memory's collection at the time.
+   * Numbers of questions for which the memory was shown. `asked`: different questions; `solved`: questions that it solved; `answers`:
+   * outcomes by the conversation's topic and the memory's collection at the time.
    */
   questions: {
     asked: number;

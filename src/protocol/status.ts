@@ -23,7 +23,7 @@ export type EngineReport =
       /** The program without its arguments, which may contain a secret. */
       program: string;
       state: "starting" | "ready" | "waiting" | "failed";
-      /** null if there is no child now. */
+      /** null without a running child. */
       pid: number | null;
       /** Number of children that this broker has started. */
       generation: number;

@@ -38,7 +38,7 @@ export function readInput(text: string): HookInput | undefined {
   };
 }
 
-/** Returns true for a session that starts with an empty context, unlike a resumed or forked one. */
+/** Returns true for a session that starts with an empty context, unlike a resumed or forked session. */
 export function isBeginning({ source }: HookInput): boolean {
   return ["startup", "clear", "compact"].includes(source);
 }

@@ -21,7 +21,7 @@ import { brokerCommand, hasManager, isOurs, makeUnit, managerOf, type Unit } fro
 export type AtLogin = Readonly<{
   unit: Unit;
   action: "write" | "keep" | "remove";
-  /** Commands that tell the service manager about the changed file. */
+  /** Commands that make the service manager read the changed file. */
   commands: readonly (readonly string[])[];
 }>;
 
@@ -52,7 +52,7 @@ export function planStart(config: Config, platform = process.platform): AtLogin 
   return { unit, action, commands: startCommands(unit, action === "write") };
 }
 
-/** Plans the removal; undefined if there is no file. Errors: CONFIG_USAGE for a file that is not ours. */
+/** Plans the removal; undefined without a file. Errors: CONFIG_USAGE for a file that is not ours. */
 export function planStop(config: Config, platform = process.platform): AtLogin | undefined {
   if (!hasManager(platform)) return undefined;
   const unit = makeUnit(managerOf(platform, config), config);

@@ -28,7 +28,7 @@ export function readWatchState(file: string | undefined): WatchState {
   }
 }
 
-/** Writes the cursor. Errors: the file system's. */
+/** Writes the cursor. Errors: file system errors. */
 export function writeWatchState(file: string | undefined, cursor: string | undefined, agent: string | undefined): void {
   if (file === undefined) return;
   mkdirSync(dirname(file), { recursive: true });

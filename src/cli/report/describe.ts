@@ -21,7 +21,7 @@ export async function askErasure(client: Client): Promise<ErasureReport | undefi
   return client.call("memory.erasure", { waitMs: 0 }).catch(() => undefined);
 }
 
-/** Describes the erasure; returns undefined if the files no longer hold any forgotten text. */
+/** Describes the erasure; returns undefined if the files no longer contain forgotten text. */
 export function describeErasure(report: ErasureReport | undefined): string | undefined {
   if (report === undefined || report.pending === 0) return undefined;
   const why = report.problems.length === 0 ? "" : `: ${report.problems.join("; ")}`;

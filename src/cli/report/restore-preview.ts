@@ -11,7 +11,7 @@ export type Coming = Pick<Manifest, "version" | "madeAtMs" | "journalSeq" | "cou
   file: string;
   bytes: number;
   encrypted: boolean;
-  /** True if the backup holds tokens of the TCP door. */
+  /** True if the backup contains tokens of the TCP door. */
   tokens: boolean;
 };
 

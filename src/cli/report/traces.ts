@@ -92,7 +92,7 @@ export function stillHolds({ path, what }: Trace, { traces, ids = [] }: Sought):
 /**
  * Removes traces that are only our copies (spooled writes, staged copies), and the audit log's lines that contain a text. Returns the
  * removed and the remaining traces. `sources`: the sources of the forgotten drawers. A staged copy of another source is kept, because its
- * drawers are kept. Without `sources`, staged copies of all sources are removed. Errors: the file system's.
+ * drawers are kept. Without `sources`, staged copies of all sources are removed. Errors: file system errors.
  */
 export function removeTraces(
   traces: readonly Trace[],

@@ -2,7 +2,7 @@
 import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Size limit of one file, and of the older one beside it. Several processes may write to the file, and each checks its size. */
+/** Maximum size of the log file, and of the older file beside it. Several processes may write to the file, and each checks its size. */
 const LOG_SIZE_MAX_BYTES = 8 * 1024 * 1024;
 /** Number of bytes that a process writes between two checks of the file's size. */
 const LOOK_AFTER_BYTES = 64 * 1024;

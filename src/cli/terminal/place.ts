@@ -11,7 +11,7 @@ import { quoted } from "../../base/shell-word.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { nearestWord } from "../../base/nearest.ts";
 
-/** A command's condition for --palace. `there`: a palace exists. `anew`: a palace exists or may begin. `any`: no condition. */
+/** Condition of a command for --palace: a palace exists; a palace exists or may begin there; no condition. */
 export type Place = "there" | "anew" | "any";
 
 /** Returns the folder that --palace names on a command line; undefined without the option. */

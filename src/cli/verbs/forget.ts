@@ -58,7 +58,7 @@ export const verb = defineVerb({
     const erased = await untilErased(client);
     stopTelling();
     const { removed, ...found } = clean(config, preview, selector);
-    // After a complete erasure, the ledger no longer holds the forgotten drawers. Equal words in the ledger belong to a drawer that is
+    // After a complete erasure, the ledger no longer contains the forgotten drawers. Equal words in the ledger belong to a drawer that is
     // kept.
     const isOther = ({ path, what }: Trace): boolean =>
       erased.pending === 0 && what === "live" && isLedger(config, path);
@@ -149,7 +149,7 @@ function isLedger({ paths }: Config, path: string): boolean {
 
 /**
  * Finds the name under which a file's drawers are filed. Feeders file a document under the path of its staged copy, so a document's name
- * stands for that copy. Errors: CONFIG_USAGE.
+ * means that copy. Errors: CONFIG_USAGE.
  */
 async function findSource(client: Client, config: Config, file: string, out: Output): Promise<{ source: string }> {
   const names = namesOf(file, placeOf(config));

@@ -92,7 +92,7 @@ function argumentsOf({ line }: SpooledWrite): unknown {
   return method === "tools/call" ? (params?.["arguments"] ?? {}) : params;
 }
 
-/** Moves one refused write, or all of them, back to the waiting ones. */
+/** Moves one refused write, or all, back to the waiting writes. */
 function sendAgain(spool: Spool, name: string, args: object | undefined): void {
   if (name !== ALL) {
     const { name: found } = findRefused(spool, name);

@@ -64,7 +64,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Starts a broker with a new palace. Errors: the broker's own, BROKER_START_FAILED. */
+/** Starts a broker with a new palace. Errors: the broker's errors, BROKER_START_FAILED. */
 async function beginAnew(config: Config): Promise<void> {
   const { logFile } = config.paths;
   clearFailed(config.paths);

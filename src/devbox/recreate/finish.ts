@@ -6,7 +6,7 @@ import { sweepOneOffs } from "../one-off.ts";
 
 /**
  * Finishes a killed recreate. Returns undefined if there was none, or if `up` gave up a recreate that had not changed anything. Errors: as
- * runJob; the old stack is then unchanged, and the caller may try again.
+ * runJob; the stack is then the old stack, and the caller may try again.
  */
 export async function finishRecreate(room: Room, by: "up" | "recreate"): Promise<Recreated | undefined> {
   const job = readJob(room.state);

@@ -49,7 +49,7 @@ export type ChannelServer = { locals: ReadonlySet<Socket>; port: number; close: 
 
 /**
  * Listens at `path`, or without a path at a free port of the loopback. Connects each client with the channel that `open` returns, in both
- * directions. When one side ends, the other ends, too. An error of `open` ends the connection. Errors: the system's.
+ * directions. When one side ends, the other ends, too. An error of `open` ends the connection. Errors: system errors.
  */
 export async function serveChannels(
   path: string | undefined,

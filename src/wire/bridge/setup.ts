@@ -186,7 +186,7 @@ async function askHost(options: SetupOptions, action: "authorize" | "socket", wo
   }
 }
 
-/** Returns the last line that is an answer; a shell's start files may print lines before it. Errors: an Error if no line is one. */
+/** Returns the last line that is an answer; a shell's start files may print other lines first. Errors: an Error without an answer. */
 function lastObject(said: string): Remote {
   const lines = said.trim().split("\n");
   const answer = lines.map(parseJson).findLast(isRecord);
@@ -200,7 +200,7 @@ export function fingerprintOf(key: Buffer): string {
   return `SHA256:${createHash("sha256").update(key).digest("base64").replace(/=+$/, "")}`;
 }
 
-/** Runs a command and returns its stdout. Errors: the text of stderr. */
+/** Runs a command and returns its stdout. Errors: an Error with the text of stderr. */
 function run(command: string, args: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(command, args, { timeout: 60_000 }, (error, stdout, stderr) => {

@@ -12,7 +12,7 @@ const PING_AFTER_MS = 1_500;
 const SILENCE_MAX_MS = 4_500;
 const PING_ID = "palace/ping";
 
-/** Watches one socket at a time and destroys a silent one. */
+/** Watches one socket at a time, and destroys it if it is silent. */
 export class KeepAlive {
   readonly #clock: Clock;
   #timer: Timer | undefined;

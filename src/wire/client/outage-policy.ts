@@ -75,7 +75,7 @@ export function fateOfAnswered(
 
 /**
  * Decides after OUTAGE_TIMEOUT_MS without a broker. `isStarting`: this machine is starting one. In state `absent` the call does not wait
- * for the new broker: it may exit again, because an unreachable process holds the palace.
+ * for the new broker: it may exit again, because an unreachable process has locked the palace.
  */
 export function fateOfSilent(presence: Presence, isStarting: boolean, isBridgeUp: boolean): "wait" | "answer offline" {
   return (isStarting && presence !== "absent") || isBridgeUp ? "wait" : "answer offline";

@@ -15,7 +15,7 @@ import { readBrokerFile } from "./discover.ts";
 
 const POLL_MS = 15;
 
-/** Resolves when the broker is gone. Errors: `mismatch`; its hint differs if we cannot tell which process the broker is. */
+/** Resolves when the broker is gone. Errors: `mismatch`; its hint differs if we cannot identify the broker's process. */
 export async function endOtherBroker({ paths }: Config, mismatch: PalaceError): Promise<void> {
   const pid = await provenPid(paths.brokerFile);
   if (pid === undefined)

@@ -12,5 +12,5 @@ export const OUTAGE_TIMEOUT_MS = 700;
 export const STARTING_TIMEOUT_MS = 10_000;
 export const RETRY_MS = 50;
 export const RETRY_MAX_MS = 1_000;
-/** Longest pause between attempts to find a broker for spooled writes. */
+/** Maximum pause between attempts to find a broker for spooled writes. */
 export const SPOOL_RETRY_MAX_MS = 5_000;

@@ -34,7 +34,7 @@ export class FrameSplitter {
     return this.#skipped === undefined ? this.#size : 0;
   }
 
-  /** Returns the lines that `chunk` completes, in order, without blank ones. */
+  /** Returns the lines that `chunk` completes, in order, without blank lines. */
   push(chunk: Buffer): Frame[] {
     const frames: Frame[] = [];
     for (let start = 0; start < chunk.length;) {
