@@ -29,7 +29,7 @@ export function mainOf(repository: string): string | undefined {
   }
 }
 
-/** Returns the folder with git's own files, which all worktrees share. Errors: file system errors, usually because `.git` does not exist. */
+/** Returns the folder with git's own files, which all worktrees share. Errors: file system errors, usually for a missing `.git`. */
 export function commonFolder(repository: string): string {
   const git = join(repository, ".git");
   if (statSync(git).isDirectory()) return git;

@@ -1,7 +1,7 @@
 /**
  * Connects an agent's stdio to the broker's stream. The shim adds an idempotency key to every tool call and passes all other lines through.
- * It has no state worth saving; stdout carries only the protocol. It must start fast, so it imports only a few of the client's files and
- * Node's net and fs.
+ * It has no state that must be saved; stdout carries only the protocol. It must start fast, so it imports only a few of the client's files,
+ * and Node's net and fs.
  */
 import { Link } from "./client/link.ts";
 import type { OfflineRules } from "./client/offline-rules.ts";

@@ -1,7 +1,7 @@
 /**
  * Makes this machine and the stack in its Docker share one memory: this machine's agents reach the stack's broker over a bridge. A machine
- * that already has memories keeps them, and its user gets a notice that there are two. `palace devbox up` calls this code when the stack is
- * healthy.
+ * that already has memories keeps them, and its user gets a notice that there are two. `palace devbox up` and `palace up --docker` call
+ * this code when the stack is healthy.
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
