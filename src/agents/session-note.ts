@@ -22,7 +22,7 @@ export function keepNote(config: Config, kind: Kind, session: string, text = "")
     writeFileAtomic(file, text);
     removeOld(dirname(file), KEPT_MAX_MS);
   } catch {
-    // The disk is full.
+    // For example, the disk is full.
   }
 }
 
@@ -36,7 +36,7 @@ export function dropNote(config: Config, kind: Kind, session: string): void {
   try {
     rmSync(fileOf(config, kind, session), { force: true });
   } catch {
-    // The folder belongs to another user.
+    // For example, the folder belongs to another user.
   }
 }
 

@@ -17,7 +17,7 @@ export function removeOld(
     try {
       if (Date.now() - statSync(path).mtimeMs > ageMaxMs && !isInUse(path)) rmSync(path, { force: true });
     } catch {
-      // Another session has just removed it.
+      // Another session has just removed the file.
     }
   }
 }

@@ -16,7 +16,7 @@ export const PROJECT_HEADER = "palace-project";
 /** Name of a shim until MCP's handshake gives its agent's name. */
 export const UNNAMED_AGENT = "mcp";
 
-/** HTTP header that selects the tools which `tools/list` shows, of the upgrade or of a request to `/mcp`; `?tools=` works there, too. */
+/** HTTP header, in the upgrade or in a request to `/mcp`, that selects the tools of `tools/list`; `/mcp?tools=` works, too. */
 export const TOOLS_HEADER = "palace-tools";
 export const TOOL_PROFILES = ["full", "light", "outcome", "full+outcome", "light+outcome"] as const;
 

@@ -69,7 +69,7 @@ export function isProof(keys: TokenKeys, context: ProofContext, proof: string): 
   return isEqual(sha256(key), storedKey);
 }
 
-/** Returns true if this is the token itself, which standard clients send. */
+/** Returns true if `token` is the token itself: standard clients send it without a proof. */
 export function isToken(keys: TokenKeys, token: string): boolean {
   return isEqual(sha256(clientKey(token)), Buffer.from(keys.storedKey, "base64url"));
 }

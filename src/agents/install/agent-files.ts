@@ -74,7 +74,7 @@ function hasSecondForm(path: string): boolean {
     const isServer = valueOf(servers, "type")?.type === "string";
     return (servers?.type === "object" && !isServer) || valueOf(root, "plugins")?.type === "array";
   } catch {
-    // The plan reports what cannot be read.
+    // The plan reports an unreadable file.
     return false;
   }
 }

@@ -7,7 +7,7 @@ export type Cut = { from: number; to: number; put: string };
 /** `base`: indentation of the line on which a node begins. */
 type Layout = { eol: string; unit: string; base: string };
 
-/** Kinds of tokens. jsonc-parser has them as a const enum, which does not exist when types are only stripped. */
+/** Kinds of tokens. jsonc-parser exports them as a const enum, which does not exist if types are only stripped. */
 const COMMA = 5;
 const LINE_COMMENT = 12;
 const BLOCK_COMMENT = 13;
@@ -108,7 +108,7 @@ function lineEnd(text: string, offset: number): number {
   }
 }
 
-/** Returns true if members are on one line, or would be. */
+/** Returns true if the node's members are, or a first member would be, on one line. */
 function isOneLine(text: string, node: Node): boolean {
   const last = node.children?.at(-1);
   if (last !== undefined) return !text.slice(node.offset, last.offset + last.length).includes("\n");

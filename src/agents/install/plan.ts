@@ -20,7 +20,7 @@ export type Change = {
   kind: Row["kind"];
   action: "already" | "write" | "remove" | "skip";
   note: string | undefined;
-  /** Content now and after; undefined means no file. */
+  /** Content before and after the change; undefined means no file. */
   current: Buffer | undefined;
   next: Buffer | undefined;
   /** True if the file has content of others of which there is no other copy. */

@@ -9,7 +9,7 @@ import { type Draft, propertyOf, valueOf } from "./draft.ts";
 type Json = Record<string, unknown>;
 
 export type Want =
-  /** `keys`: the objects around the entry, from the outermost, and then its name. */
+  /** `keys`: keys of the objects around the entry, outermost first, then the entry's name. */
   | { kind: "entry"; keys: readonly [string, string, ...string[]]; value: Json }
   /** `allow`: permission rules beside the hooks; records of older installs have none. */
   | { kind: "hooks"; events: readonly string[]; hook: Hook; allow?: readonly string[] };
@@ -60,7 +60,7 @@ function nodeAt(draft: Draft, keys: readonly string[]): Node | undefined {
   return keys.reduce<Node | undefined>(valueOf, draft.root());
 }
 
-/** Joins the first `depth` keys, as a record lists them. */
+/** Joins the first `depth` keys, in the form that a record uses. */
 const pathOf = (keys: readonly string[], depth: number): string => keys.slice(0, depth).join(".");
 
 /** Sets the members that differ, one by one, because each edit moves the members after it. */

@@ -187,7 +187,7 @@ function target({ name }: Unit): string {
 function runAll(commands: AtLogin["commands"], all: AtLogin["commands"], env: Env): Done {
   for (const command of commands) {
     const failed = run(command, env);
-    // launchd has nothing to end at the first start.
+    // At the first start, launchd has nothing to end, so this failure is normal.
     if (failed !== undefined && command[1] !== "bootout") return { failed: { why: failed.why, type: shown(all) } };
   }
   return {};

@@ -94,7 +94,7 @@ export function isOurs(content: string): boolean {
 
 type Variables = [name: string, value: string][];
 
-/** Selects the variables that a broker started without a shell would miss. A secret is left out: such files are often shared. */
+/** Selects the variables that a broker started without a shell would miss. Leaves out secrets, because people often share such files. */
 function variablesOf(config: Config): { kept: Variables; left: string[] } {
   const { env } = config.handedOn();
   const settings = config.settings.told().flatMap(({ variable }) => variable ?? []);

@@ -207,6 +207,6 @@ function keep({ stateFile, cursor, agent }: Watch): void {
   try {
     writeWatchState(stateFile, cursor, agent);
   } catch {
-    // The next cursor may succeed.
+    // Storing the next cursor may succeed.
   }
 }

@@ -86,7 +86,7 @@ function whatRuns(root: string): { what: string; madeAtMs?: number } {
   const inputs = ["package-lock.json", "tsconfig.json", "tsconfig.build.json"].map((name) => join(root, name));
   if (newest([...inputs, ...within(join(root, "src"))]) > builtAtMs)
     return { what: "this clone's sources (its build is older: ./scripts/up)" };
-  // The folder's date is the start of the build; its files' date is the end.
+  // The folder's date is the start of the build; the files in it have the date of the end.
   const madeAtMs = statSync(join(root, "dist/bin/palace.js"), { throwIfNoEntry: false })?.mtimeMs ?? builtAtMs;
   return { what: "this clone's build", madeAtMs };
 }

@@ -238,7 +238,7 @@ function holdLock(file: string): (() => void) | undefined {
       return () => closeSync(held);
     }
   } catch {
-    // The lock cannot be tested here, so the file stays.
+    // We cannot test the lock here, so we keep the file.
   }
   if (fd !== undefined) closeSync(fd);
   return undefined;

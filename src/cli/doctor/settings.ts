@@ -34,7 +34,7 @@ function checkDoor(status: StatusReport | undefined): Check[] {
   return [warn("listen", `the door ${printable(listen.value)} of the file is shut`, "palace status logs says why")];
 }
 
-/** Compares the file with what the running broker has read; an older broker does not report that. */
+/** Compares the file with the values that the running broker has read; an older broker does not report them. */
 function checkUse({ settings }: Config, inUse: StatusReport["settings"]): Check[] {
   if (inUse === undefined) return [];
   const wanted = settings.told().filter(({ takesEffect }) => takesEffect === "start");

@@ -58,7 +58,7 @@ class Run {
   readonly #client: Client;
   readonly #other: OtherMemory;
   readonly #options: JoinOptions;
-  /** Counts of the first pass, which looks, and of the second pass, which writes. */
+  /** Counts of the first pass, which only previews, and of the second pass, which writes. */
   readonly #found = new Tally();
   readonly #written = new Tally();
   /** Our name in the journal; a token may have given us another name. */

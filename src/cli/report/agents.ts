@@ -25,7 +25,7 @@ export function checkAgents(config: Config): Check[] {
     try {
       return [{ agent, state: wiringOf(agent, parts) }];
     } catch {
-      // The settings cannot be read: `palace install status` reports them.
+      // The agents' settings cannot be read: `palace install status` reports that.
       return [];
     }
   });

@@ -1,4 +1,4 @@
-/** Maps the verbs of `roampal` to ours. Imported by bin/roampal.ts. */
+/** Maps the verbs of `roampal` to our verbs. Imported by bin/roampal.ts. */
 import { type Config, loadConfig } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { PalaceError } from "../../base/errors.ts";

@@ -90,7 +90,7 @@ none.`,
     if (typeof found["error"] === "string")
       throw new PalaceError("PROTOCOL_BAD_PARAMS", found["error"], "see `palace search --help`");
     if (values.scope === "strict" && values.wing === undefined && found["scope"] === undefined) throw TOO_OLD;
-    // The broker writes its hints for agents.
+    // The broker writes its hints for agents, so we rewrite the option for people.
     const hint = typeof found["hint"] === "string" ? found["hint"].replace("scope=all", "--scope all") : "";
     if (out.isJson) return out.document(found);
     const hits = (found["results"] ?? []) as Hit[];

@@ -136,7 +136,7 @@ async function replay(spool: Spool, out: Output, connect: () => Promise<void>): 
 }
 
 function list(spool: Spool, out: Output): void {
-  // Sets aside files that cannot be sent.
+  // Calls `entries` because it sets aside files that cannot be sent.
   spool.entries();
   const report = spool.report();
   const { waiting, refused, droppedAtMs } = report;

@@ -43,7 +43,7 @@ export const verb = defineVerb({
     const client = await connect("palace undo");
     const plan = await client.call("memory.undoPreview", request);
     if (plan.writes === 0) throw nothingSince(agent, plan);
-    // Writes that arrive after the preview stay.
+    // Keeps writes that arrive after the preview.
     if (until === undefined) request.untilMs = Math.max(now, plan.latest_ms ?? now);
     if (values["dry-run"] === true) {
       tell(plan, out, "Would take back");

@@ -98,7 +98,7 @@ async function copy(room: Room, given: Job): Promise<Job> {
   }
 }
 
-/** Gives up a job before `switch`: the old stack runs again, and its names mean the old images. Ctrl-C does not interrupt this. */
+/** Gives up a job before `switch`: the old stack runs again, with the old images. Ctrl-C does not interrupt this. */
 export async function giveUp(room: Room, job: Job): Promise<void> {
   await putImagesBack(room, job);
   if (!(await startOld(room, job))) await switchOver({ ...room, signal: undefined }, job);

@@ -59,7 +59,7 @@ function readLines(file: string): string[] {
 
 /** Writes the file. If root writes another user's file, the file belongs to that user afterwards. */
 function write(file: string, lines: readonly string[]): void {
-  // Many dotfiles are symbolic links; the link stays.
+  // Many dotfiles are symbolic links. Writes to the target, so that the link remains.
   if (existsSync(file)) file = realpathSync(file);
   const folder = dirname(file);
   const before = statSync(file, { throwIfNoEntry: false });

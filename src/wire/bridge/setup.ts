@@ -119,7 +119,7 @@ function pinnedFor(paths: BridgePaths, { host, port }: Target): Buffer | undefin
   return Buffer.from(known.hostKey, "base64");
 }
 
-/** Returns the host's key if there is a reason to trust it. Errors: BROKER_DENIED with its fingerprint. */
+/** Returns the host's key if we have a reason to trust the key. Errors: BROKER_DENIED with its fingerprint. */
 async function findHostKey(options: SetupOptions, where: Target, pinned: Buffer | undefined): Promise<Buffer> {
   let shown: Buffer | undefined;
   await connectSsh(where, readFileSync(keyFile(options.paths)), (key) => {

@@ -29,7 +29,7 @@ export function learnIdRecipe({ newDrawerId }: OfflineRules, paths: Paths, reque
     mkdirSync(paths.stateDir, { recursive: true, mode: 0o700 });
     writeFileAtomic(noteOf(paths), `${recipe}\n`);
   } catch {
-    // The next answer teaches the same.
+    // The next answer reveals the recipe again.
   }
 }
 

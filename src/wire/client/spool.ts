@@ -189,7 +189,7 @@ export class Spool {
     const aside = join(this.folder, REFUSED);
     try {
       writeFileAtomic(join(aside, name), `${JSON.stringify({ schema: 1, ...write, againAtMs: Date.now() })}\n`);
-      // A reason without its write would stay for ever, so the reason goes first.
+      // A reason without its write would stay for ever, so the reason is removed first.
       rmSync(join(aside, `${name}.why`), { force: true });
       faultPoint("spool.before-again");
       renameSync(join(aside, name), join(this.folder, name));
