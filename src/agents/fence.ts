@@ -25,7 +25,7 @@ export function fence(text: string, maxBytes: number): string {
   return [OPEN, NOTICE, ...kept, CLOSE].join("\n");
 }
 
-/** Returns the first lines that fit. If some do not fit, a last line says so. */
+/** Returns the first lines that fit. If some do not fit, the last line says so. */
 function fitting(lines: readonly string[], maxBytes: number): string[] {
   const size = (line: string): number => Buffer.byteLength(line) + 1;
   if (lines.reduce((sum, line) => sum + size(line), 0) <= maxBytes + 1) return [...lines];

@@ -7,7 +7,7 @@ import { IDEMPOTENCY_META } from "../protocol/headers.ts";
 import type { Exchange } from "./signal/signals.ts";
 import { endOf, type Turn } from "./turn.ts";
 
-/** `key`: the same in each attempt, because the broker may have received any of them. `atMs`: when the turn ended. */
+/** `key`: the same in each attempt, because the broker may have received any attempt. `atMs`: when the turn ended. */
 type LateTurn = Readonly<{
   config: Config;
   agent: string;
@@ -17,7 +17,7 @@ type LateTurn = Readonly<{
   atMs: number;
 }>;
 
-/** Returns when the exchange is on disk; `remove` deletes it. Errors of both: TRANSPORT_SPOOL_FULL, STORE_*. */
+/** Returns when the exchange is on disk; `remove` deletes it. Errors of both functions: TRANSPORT_SPOOL_FULL, STORE_*. */
 export function spoolExchange({ config, agent, turn, exchange, key, atMs }: LateTurn): { remove: () => void } {
   const params = { ...endOf(turn, exchange), _meta: { [IDEMPOTENCY_META]: key } };
   const line = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "turn.end", params });
@@ -26,7 +26,7 @@ export function spoolExchange({ config, agent, turn, exchange, key, atMs }: Late
   return { remove: () => spool.remove(name) };
 }
 
-/** Returns the error if waiting may help, and throws it otherwise. */
+/** Returns the error if waiting for a broker may help, and throws it otherwise. */
 export function worthWaiting(error: unknown): PalaceError {
   if (error instanceof PalaceError && (error.retryable || isOutage(error))) return error;
   throw error;

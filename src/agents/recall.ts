@@ -7,7 +7,7 @@ import { fence } from "./fence.ts";
 const HITS = 3;
 const HIT_MAX_CHARS = 900;
 
-/** Returns the fenced hits for a prompt; empty if nothing fits, as for "ok thanks". Errors: the client's. */
+/** Returns the fenced hits for a prompt; empty if no drawer fits, as for "ok thanks". Errors: the client's errors. */
 export async function recallText(client: Client, prompt: string, maxBytes: number): Promise<string> {
   const query = searchedPart(prompt.trim());
   const answer = await client.callTool("mempalace_search", { query, limit: HITS });

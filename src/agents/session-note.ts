@@ -1,6 +1,6 @@
 /**
- * Keeps small files about sessions in our cache folder, because each hook is a process of its own: a session's wake-up text, and the mark of
- * a compacted session, whose agent no longer sees what it was shown. Used by `palace hook`.
+ * Keeps small files about sessions in our cache folder, because each hook is a separate process. A note is a session's wake-up text, or the
+ * mark of a compacted session, whose agent no longer sees the memories that it was shown. Used by `palace hook`.
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
@@ -14,7 +14,7 @@ const KEPT_MAX_MS = 30 * 24 * 3_600_000;
 
 type Kind = "wake-up" | "compacted";
 
-/** Stores a note. Never throws: a lost text is made again, and without a mark the agent just does not see earlier memories again. */
+/** Stores a note. Never throws: a lost text is made again; without a mark the agent only does not see earlier memories again. */
 export function keepNote(config: Config, kind: Kind, session: string, text = ""): void {
   const file = fileOf(config, kind, session);
   try {
@@ -22,11 +22,11 @@ export function keepNote(config: Config, kind: Kind, session: string, text = "")
     writeFileAtomic(file, text);
     removeOld(dirname(file), KEPT_MAX_MS);
   } catch {
-    // The disk is full.
+    // For example, the disk is full.
   }
 }
 
-/** Returns the note's text; undefined if the session has none, or only an old one. */
+/** Returns the note's text; undefined if the session has no note, or only an old one. */
 export function keptNote(config: Config, kind: Kind, session: string): string | undefined {
   return readText(fileOf(config, kind, session));
 }
@@ -36,7 +36,7 @@ export function dropNote(config: Config, kind: Kind, session: string): void {
   try {
     rmSync(fileOf(config, kind, session), { force: true });
   } catch {
-    // The folder belongs to another user.
+    // For example, the folder belongs to another user.
   }
 }
 

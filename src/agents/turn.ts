@@ -1,5 +1,5 @@
 /**
- * Sends a conversation's turns to memory that learns from outcomes: it fetches the texts beside the user's message, and stores the
+ * Sends a conversation's turns to memory that learns from outcomes: fetches the texts to show with the user's message, and stores the
  * exchange after the agent's answer. Used by `palace hook` if MEMPALACE_OUTCOMES is on.
  */
 import { createHash } from "node:crypto";
@@ -24,18 +24,18 @@ export type Asking = Readonly<{
   prompt: string;
   /** True to leave out memories of other projects. */
   isScoped: boolean;
-  /** True if the agent's context no longer contains what it was shown before. */
+  /** True if the agent's context no longer contains the memories that it was shown. */
   isFresh?: boolean;
-  /** True if the agent's context no longer contains what was said either. */
+  /** True if the agent's context no longer contains the conversation either. */
   isCompacted: boolean;
-  /** Longest time to wait, ms. */
+  /** Maximum time to wait, ms. */
   withinMs: number;
 }>;
 
 /** Texts for the agent: the question about the last exchange, and the memories. Each may be empty. */
 export type Beside = Readonly<{ scoring: string; plainScoring: string; context: string }>;
 
-/** Fetches the texts beside a prompt. Errors: the client's. */
+/** Fetches the texts for a prompt. Errors: the client's errors. */
 export function askBeside(client: Client, turn: Turn, { prompt, isScoped, ...more }: Asking): Promise<Beside> {
   const project = projectOf(turn);
   // An older broker knows only `isFresh`.
@@ -44,7 +44,7 @@ export function askBeside(client: Client, turn: Turn, { prompt, isScoped, ...mor
   return client.call("turn.begin", params);
 }
 
-/** Stores an exchange; a repetition with the same key stores nothing more. Errors: the client's. */
+/** Stores an exchange; a repetition with the same key stores nothing more. Errors: the client's errors. */
 export async function keepExchange(client: Client, turn: Turn, exchange: Exchange, key: string): Promise<void> {
   await client.call("turn.end", endOf(turn, exchange), { key });
 }
@@ -58,11 +58,11 @@ export function endOf(turn: Turn, { user, assistant, signals }: Exchange): Metho
 }
 
 /**
- * Returns the scores that the agent owes for this turn; null without any, or if the broker is too old. `reply`: the user's text in
- * this turn.
+ * Returns the scores that the agent owes for this turn; null if it owes none, or if the broker is too old. `reply`: the user's text in this
+ * turn.
  */
 export async function owedScore(client: Client, turn: Turn, reply: string): Promise<OwedScore | null> {
-  // Without a reply, a judge cannot tell what the user thought of the answer.
+  // Without a reply, a judge cannot know what the user thought of the answer.
   if (reply.trim() === "") return null;
   const owed = await client
     .call("turn.owed", { conversation: idOf(turn), reply: reply.slice(0, SAID_MAX) })
@@ -70,7 +70,7 @@ export async function owedScore(client: Client, turn: Turn, reply: string): Prom
   return owed === undefined || owed.exchange === null ? null : owed;
 }
 
-/** Sends a judgment. A repetition for the same exchange counts nothing more. Errors: the client's. */
+/** Sends a judgment. A repeated judgment of the same exchange has no effect. Errors: the client's errors. */
 export async function keepJudgment(
   client: Client,
   turn: Turn,

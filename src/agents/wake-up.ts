@@ -1,7 +1,6 @@
 /**
- * Makes the text at a session's start: the user's identity.txt and the palace's notes about the project, in the fence.
- * It is made once per session and stored, so that a host which does not store it gets the same bytes when the session
- * is resumed. Used by `palace hook`.
+ * Makes the text at a session's start: the user's identity.txt and the palace's notes about the project, in the fence. The text is made
+ * once per session and stored: a host that does not store the text gets the same bytes when the session is resumed. Used by `palace hook`.
  */
 import { join } from "node:path";
 import type { Client } from "../wire/client/client.ts";
@@ -17,7 +16,7 @@ const IDENTITY_MAX_CHARS = 4_000;
 /** `project`: wings that may belong to the agent's working folder. */
 export type WakeUp = { config: Config; settings: HarnessSettings; client: Client; project: readonly string[] };
 
-/** Returns the text; empty if there is nothing to say. Errors: the client's. */
+/** Returns the text; empty if identity.txt and the palace have no text. Errors: the client's errors. */
 export async function wakeUpText({ config, settings, client, project }: WakeUp): Promise<string> {
   const { wing } = settings;
   const { story } = await client.call("palace.wakeUp", { project, ...(wing !== undefined && { wing }) });

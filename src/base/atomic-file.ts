@@ -1,4 +1,4 @@
-/** Writes small files atomically: a reader sees the old content or the new one, never half of each. */
+/** Writes small files atomically: a reader sees the old content or the new content, never a mixture. */
 import {
   closeSync,
   fchmodSync,
@@ -16,10 +16,10 @@ import { dirname, join } from "node:path";
 import { faultPoint } from "./fault-point.ts";
 import { syncFile, syncPath } from "./folders.ts";
 
-/** Temporary names that `writeFileAtomic` and `replaceFile` use. */
+/** Matches the temporary names that `writeFileAtomic` and `replaceFile` use. */
 const TEMPORARY = /\.\d+\.tmp$/;
 /**
- * Age from which a temporary file is a leftover: no write takes this long. The pid does not help, because it may come from another
+ * Age above which a temporary file is a leftover: no write takes this long. The pid does not help, because it may come from another
  * container.
  */
 const LEFTOVER_AGE_MS = 3_600_000;
@@ -27,8 +27,8 @@ const LEFTOVER_AGE_MS = 3_600_000;
 export type Owner = { uid: number; gid: number };
 
 /**
- * Writes a temporary file, syncs it, renames it and syncs the folder. `owner`: user who gets the file, if it is another one; the mode then
- * ignores the umask. `beforeRename` may throw to refuse.
+ * Writes a temporary file, syncs it, renames it and syncs the folder. `owner`: user who gets the file, if not this process's user; the mode
+ * then ignores the umask. `beforeRename` may throw to stop the write.
  */
 export function writeFileAtomic(
   path: string,
@@ -42,7 +42,7 @@ export function writeFileAtomic(
     const file = openSync(temporary, "w", mode);
     try {
       faultPoint("file.before-write");
-      // On a disk that fills up, `writeSync` may write only a part, and only its result says so.
+      // On a disk that becomes full, `writeSync` may write only a part without an error. `writeFileSync` writes all or throws.
       writeFileSync(file, content);
       if (owner !== undefined) {
         fchownSync(file, owner.uid, owner.gid);
@@ -65,7 +65,7 @@ export function writeFileAtomic(
   syncPath(dirname(path));
 }
 
-/** Replaces a small file atomically without syncing: after a power cut it may be empty. For hints that are useless after a power cut. */
+/** Replaces a small file atomically without syncing: after a power cut it may be empty. For hints that are then useless. */
 export function replaceFile(path: string, content: string): void {
   const temporary = `${path}.${process.pid}.tmp`;
   try {
@@ -79,7 +79,7 @@ export function replaceFile(path: string, content: string): void {
 
 /**
  * Overwrites an existing file in place and cuts it to the new length. This works on a full disk if the content is not longer than before. A
- * reader may see half of it.
+ * reader may see a half-written file.
  */
 export function overwriteFile(path: string, content: string): void {
   const file = openSync(path, "r+");
@@ -90,7 +90,7 @@ export function overwriteFile(path: string, content: string): void {
   }
 }
 
-/** Removes temporary files of killed writers anywhere below a folder. Files that cannot be removed stay. */
+/** Removes temporary files of killed writers anywhere below a folder. Skips files that it cannot remove. */
 export function removeLeftovers(folder: string, nowMs = Date.now()): void {
   for (const name of namesBelow(folder).filter((one) => TEMPORARY.test(one))) {
     const path = join(folder, name);

@@ -1,13 +1,13 @@
 /**
- * Clock that can be replaced: the simulation runs a client on a simulated one. It is monotonic, so changing the machine's clock by an hour
- * makes nobody wait an hour.
+ * Clock that can be replaced: the simulation runs a client on a simulated clock. The clock is monotonic, so a change of the machine's clock
+ * does not change a wait.
  */
 export type Timer = { clear(): void };
 
 export type Clock = {
   /** Milliseconds since an arbitrary moment. */
   now(): number;
-  /** Calls back after `ms`, or soon if `ms` is negative. */
+  /** Calls `call` after `ms`, or soon if `ms` is negative. */
   after(ms: number, call: () => void): Timer;
 };
 
@@ -20,7 +20,7 @@ export const SYSTEM_CLOCK: Clock = {
   },
 };
 
-/** Returns the day of this machine's clock, as 2026-11-29. */
+/** Returns the local day, in the form 2026-11-29. */
 export function localDay(atMs: number): string {
   const at = new Date(atMs);
   return new Date(atMs - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);

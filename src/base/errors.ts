@@ -79,8 +79,8 @@ export type PalaceErrorOptions = { cause?: unknown; retryAfterMs?: number };
 export type WireErrorData = { code: ErrorCode; hint: string; retryable: boolean; retryAfterMs?: number };
 
 /**
- * Error class of everything we throw on purpose. `message` is one sentence that is safe to show. `hint` says what to type next and may be
- * empty.
+ * Class of all errors that we throw on purpose. `message` is one sentence that is safe to show. `hint` is the next command or step, and may
+ * be empty.
  */
 export class PalaceError extends Error {
   override readonly name = "PalaceError";
@@ -113,12 +113,12 @@ export class PalaceError extends Error {
 /** Usual hint of PROTOCOL_BAD_PARAMS: the caller is one of our commands, or a user's program. */
 export const BAD_PARAMS_HINT = "the --help of the command says what it takes";
 
-/** Returns the error of parameters that do not fit, with the usual hint. */
+/** Returns the error for wrong parameters, with the usual hint. */
 export function badParams(why: string): PalaceError {
   return new PalaceError("PROTOCOL_BAD_PARAMS", why, BAD_PARAMS_HINT);
 }
 
-/** Returns the error of an idempotency key that was used for a call with other arguments. */
+/** Returns the error for an idempotency key that was already used for a call with other arguments. */
 export function keyReused(): PalaceError {
   const why = "this idempotency key was used for another call";
   return new PalaceError("PROTOCOL_KEY_REUSED", why, "make a new key for each call");

@@ -9,9 +9,9 @@ import { within } from "./time-limit.ts";
 const SHELL = "/bin/sh";
 
 /**
- * Exits with `code` after stdout and stderr are flushed (`process.exit()` does not wait for them). Pass `timeoutMs` if others wait for
- * something you hold, such as a lock: after that time it gives up on a reader that stopped reading. Calls the listeners of `exit`; does not
- * wait for other work in the event loop.
+ * Exits with `code` after stdout and stderr are flushed (`process.exit()` does not wait for them). Pass `timeoutMs` if you hold something
+ * for which others wait, such as a lock: after that time it stops waiting for a reader that no longer reads. Calls the listeners of `exit`;
+ * does not wait for other work in the event loop.
  */
 export async function leave(code: number, timeoutMs?: number): Promise<never> {
   const said = Promise.all([process.stdout, process.stderr].map(flushed));

@@ -16,7 +16,7 @@ export function* filesIn(path: string, leftOut: ReadonlySet<string>): Generator<
   }
 }
 
-/** Returns the bytes of each text in the forms that files contain: plain, as a JSON string, and as a JSON string with non-ASCII escaped. */
+/** Returns each text's bytes in the forms that files contain: plain, as a JSON string, and as a JSON string with non-ASCII escaped. */
 export function needlesOf(texts: readonly string[]): Buffer[] {
   const forms = texts.flatMap((text) => {
     const json = JSON.stringify(text).slice(1, -1);

@@ -1,6 +1,6 @@
 /**
- * Makes files and folders that survive a power cut. All syncs of the product happen here. A file's sync saves its bytes, its folder's sync
- * saves its name.
+ * Makes files and folders that survive a power cut. All syncs of the product are in this file. A file's sync saves its bytes, its folder's
+ * sync saves its name.
  */
 import { closeSync, existsSync, fdatasyncSync, fsyncSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
@@ -10,7 +10,7 @@ export type Disk = (fd: number, sync: () => void) => void;
 
 let disk: Disk = (_fd, sync) => sync();
 
-/** Replaces the hook and returns the previous one. Only tests call this: they count syncs, fail them, or lose unsynced bytes. */
+/** Replaces the hook and returns the previous hook. Only tests call this: they count syncs, fail them, or lose unsynced bytes. */
 export function exchangeDisk(other: Disk): Disk {
   const before = disk;
   disk = other;
@@ -37,7 +37,7 @@ export function syncPath(path: string): void {
   }
 }
 
-/** Makes a folder and its missing parents. Node's `recursive` is not used: it tries for ever in a folder such as /proc. */
+/** Makes a folder and its missing parents. Does not use Node's `recursive`, which tries for ever in a folder such as /proc. */
 export function makeFolder(path: string, mode = 0o777): void {
   if (existsSync(path)) return;
   makeFolder(dirname(path), mode);
@@ -45,8 +45,8 @@ export function makeFolder(path: string, mode = 0o777): void {
 }
 
 /**
- * Makes a folder and its missing parents for files that we acknowledge. Their names are on the disk when it returns, even if another
- * process has just made them.
+ * Makes a folder and its missing parents for files that we acknowledge. The folders' names are on the disk when it returns, even if another
+ * process has just made the folders.
  */
 export function keepFolder(path: string): void {
   const first = mkdirSync(path, { recursive: true, mode: 0o700 }) ?? path;

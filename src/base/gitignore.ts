@@ -1,6 +1,6 @@
 /**
  * Matches the rules of one .gitignore file in time proportional to the rules and the path. Patterns do not become regular expressions: a
- * hostile one would backtrack for minutes. test/unit/base/gitignore.test.ts compares it with git. Source: gitignore(5), git 2.39.
+ * hostile pattern would backtrack for minutes. test/unit/base/gitignore.test.ts compares it with git. Source: gitignore(5), git 2.39.
  */
 
 /** Verdict about a path. `unignored`: a later rule has re-included the path. `rule`: the line that decided. */
@@ -9,16 +9,16 @@ import { PATH_SIZE_MAX_BYTES } from "./path-size.ts";
 export type IgnoreVerdict = { ignored: boolean; unignored: boolean; rule: string | undefined };
 
 type Rule = { line: string; isNegative: boolean; isFolderOnly: boolean; segments: readonly Segment[] };
-/** Pattern of one name of a path. A string matches itself, tokens match byte by byte, `MANY` matches any number of names, even none. */
+/** Pattern of one name of a path. A string matches itself, tokens match byte by byte, and `MANY` matches any number of names, even 0. */
 type Segment = string | readonly Token[] | typeof MANY;
-/** Pattern of one byte; `MANY` matches any number of bytes, even none. */
+/** Pattern of one byte; `MANY` matches any number of bytes, even 0. */
 type Token = string | typeof ONE | ByteSet | typeof MANY;
 /** Set of bytes: one bit for each byte, in words of 32 bits. */
 type ByteSet = readonly number[];
 
 const MANY = Symbol("*");
 const ONE = Symbol("?");
-/** First and last byte of each range in a class. */
+/** Ranges of each named class, as first and last byte. */
 const NAMED_CLASSES: ReadonlyMap<string, readonly string[]> = new Map([
   ["alnum", ["09", "AZ", "az"]],
   ["alpha", ["AZ", "az"]],
@@ -34,9 +34,9 @@ const NAMED_CLASSES: ReadonlyMap<string, readonly string[]> = new Map([
   ["xdigit", ["09", "AF", "af"]],
 ]);
 
-/** Most steps for one path, some 20 ms. A path that needs more stays undecided. */
+/** Maximum number of steps for one path, about 20 ms. A path that needs more steps stays undecided. */
 const STEPS_MAX = 1_000_000;
-/** Most names in a pattern, and most parts in one name. No path needs more, even if stars stand between all its parts. */
+/** Maximum number of names in a pattern, and of parts in a name. No path needs more, even with stars between all its parts. */
 const PARTS_MAX = 2 * PATH_SIZE_MAX_BYTES;
 
 export class Gitignore {
@@ -88,7 +88,7 @@ export class Gitignore {
     if (rule !== undefined) this.#rules.push(rule);
   }
 
-  /** Returns what the last matching rule says. */
+  /** Returns the verdict of the last matching rule. */
   #verdict(names: readonly string[], isFolder: boolean): IgnoreVerdict | undefined {
     for (let at = this.#rules.length - 1; at >= 0; at--) {
       const rule = this.#rules[at] as Rule;
@@ -107,7 +107,7 @@ export class Gitignore {
   readonly #matchesName = (segment: string | readonly Token[], name: string): boolean =>
     typeof segment === "string" ? segment === name : this.#matchesAll(segment, name, matchesByte);
 
-  /** Matches a pattern with wildcards. It retries only the last `MANY`: an earlier one never needs to match more. */
+  /** Matches a pattern with wildcards. It retries only the last `MANY`: an earlier `MANY` never needs to match more. */
   #matchesAll<Part, Item>(
     pattern: ArrayLike<Part | typeof MANY>,
     items: ArrayLike<Item>,
@@ -141,7 +141,7 @@ function matchesByte(token: Exclude<Token, typeof MANY>, byte: string): boolean 
   return (((token[code >> 5] ?? 0) >>> (code & 31)) & 1) === 1;
 }
 
-/** Makes one character of each byte of UTF-8, because git's `?` and brackets match bytes. */
+/** Turns each byte of UTF-8 into one character, because git's `?` and brackets match bytes. */
 function inBytes(text: string): string {
   return /[^\u0001-\u007f]/.test(text) ? Buffer.from(text, "utf8").toString("latin1") : text;
 }
@@ -176,7 +176,7 @@ function parseRule(text: string): Rule | undefined {
   // "a/**" means the content of the folder, not the folder itself.
   if (isAnchored && names.at(-1) === MANY) names.push([MANY]);
   const all: readonly Segment[] = isAnchored ? names : [MANY, ...names];
-  // `slice` makes a copy without spare capacity: a hostile file has half a million rules.
+  // `slice` makes a copy without spare capacity: a hostile file may have half a million rules.
   const segments = all.filter((name, at) => name !== MANY || all[at - 1] !== MANY).slice();
   return { line, isNegative, isFolderOnly, segments };
 }
@@ -224,7 +224,7 @@ function parseNames(pattern: string): Segment[] | undefined {
   return names;
 }
 
-/** Returns a string for a name without wildcards, as most are. A string takes a hundredth of the memory and one step. */
+/** Returns a string for a name without wildcards, the usual case. A string needs a hundredth of the memory, and one step. */
 function asSegment(tokens: readonly Token[]): Segment {
   return tokens.every((token) => typeof token === "string") ? tokens.join("") : tokens.slice();
 }

@@ -1,6 +1,6 @@
 /**
- * Makes idempotency keys, which are unique among all processes and machines that write to a palace. They are not secret. Avoids
- * node:crypto, whose loading takes a tenth of the shim's start.
+ * Makes idempotency keys, which are unique among all processes and machines that write to a palace. They are not secret. Does not use
+ * node:crypto, because loading it takes a tenth of the shim's start.
  */
 const instance = `${process.pid.toString(36)}-${Date.now().toString(36)}-${randomPart()}${randomPart()}`;
 let count = 0;

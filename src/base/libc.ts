@@ -1,7 +1,7 @@
 /**
- * Calls the C library for services that Node lacks: a lock that ends with its process, the peer of a UNIX socket, and returning freed
- * memory. koffi (FFI) takes about 100 ms to load, so only the broker imports this file. Source: engine.md 9 (flock conflicts with Python's
- * flock, and does not with fcntl locks).
+ * Calls the C library for services that Node lacks: a lock that ends with its process, the peer of a UNIX socket, and the return of freed
+ * memory to the system. koffi (FFI) takes about 100 ms to load, so only the broker imports this file. Source: engine.md 9 (our lock
+ * conflicts with Python's flock, but not with fcntl locks).
  */
 import { createRequire } from "node:module";
 import type { Socket } from "node:net";
@@ -29,12 +29,12 @@ function load(): {
 let loaded: ReturnType<typeof load> | undefined;
 const libc = (): ReturnType<typeof load> => (loaded ??= load());
 
-/** Linux and macOS have different numbers for these; os.constants has both. */
+/** Error numbers, which differ between Linux and macOS; os.constants has the right ones. */
 const { EWOULDBLOCK, EINTR } = constants.errno;
 
 /**
- * Takes the lock on an open file without waiting. Returns false if another process has it. The kernel releases the lock when the process
- * ends, however it ends. Errors: the system's number if the file system has no such locks.
+ * Takes the lock on an open file without waiting. Returns false if another process has the lock. The kernel releases the lock when the
+ * process ends, even by a kill. Errors: an Error with the system's number if the file system has no such locks.
  */
 export function tryFlock(fd: number): boolean {
   const { flock, koffi } = libc();
@@ -46,7 +46,7 @@ export function tryFlock(fd: number): boolean {
 
 export type PeerCredentials = { uid: number; pid: number };
 
-/** Returns the connected peer, or undefined if the platform does not tell. `pid` is 0 if only the user is known. */
+/** Returns the connected peer, or undefined if the platform does not report it. `pid` is 0 if only the user is known. */
 export function peerCredentials(socket: Socket): PeerCredentials | undefined {
   const fd = (socket as unknown as { _handle?: { fd?: number } })._handle?.fd;
   if (fd === undefined || fd < 0) return undefined;
@@ -63,7 +63,7 @@ export function peerCredentials(socket: Socket): PeerCredentials | undefined {
 
 let trim: Function | undefined;
 
-/** Returns memory that any thread has freed to the system; glibc would keep it. Returns false if the C library has no such call. */
+/** Returns to the system the memory that any thread has freed; glibc would keep it. Returns false if the C library has no such call. */
 export function trimMemory(): boolean {
   if (isMac) return false;
   try {

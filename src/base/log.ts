@@ -1,5 +1,5 @@
 /**
- * Structured log: one JSON object a line with `atMs`, `level`, `event` and the fields. Each field's length is bounded, because peers may
+ * Structured log: one JSON object a line with `atMs`, `level`, `event` and the fields. Each field's length is limited, because a peer may
  * have sent its text.
  */
 import { cut } from "./shorten.ts";
@@ -13,7 +13,7 @@ export type Log = {
   readonly [level in LogLevel]: (event: string, fields?: LogFields) => void;
 };
 
-/** Longest field, in characters; a stack trace fits. */
+/** Maximum length of a field, characters; a stack trace fits. */
 const FIELD_MAX = 4_000;
 
 /** Makes a log. `write` gets one line with its line feed and must not throw: a full disk may lose log lines and nothing else. */

@@ -12,7 +12,7 @@ const PROTOCOL_VERSION = "2025-06-18";
 type McpChildOptions = {
   env: Readonly<Record<string, string | undefined>>;
   stderr: "pipe" | "ignore";
-  /** Puts the end of the process into words. `end` is its exit code, null if it was killed, or the error of its start. */
+  /** Describes the end of the process in words. `end`: the exit code, null if the process was killed, or the error of its start. */
   describe: (end: number | null | Error) => string;
   /** Called when the process ends. `calls`: number of calls without an answer. */
   onEnd?: (why: string, calls: number) => void;
@@ -22,7 +22,7 @@ type RequestOptions = {
   /** Time limit, ms; 0 means none. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
-  /** Called when the time is over. By default only the call fails. */
+  /** Called when the time is over. Without it, only the call fails. */
   onLate?: (error: Error) => void;
 };
 
@@ -74,7 +74,7 @@ export class McpChild {
     this.#send({ jsonrpc: "2.0", method: "notifications/initialized" });
   }
 
-  /** Sends one request and returns its result. Errors: McpRefusal; Error for a call that got no answer. */
+  /** Sends one request and returns its result. Errors: McpRefusal; an Error for a call that got no answer. */
   async request(method: string, params: unknown, { timeoutMs, signal, onLate }: RequestOptions): Promise<unknown> {
     if (signal?.aborted === true) throw new Error("cancelled");
     if (this.#ended !== undefined) throw this.#ended;
@@ -98,7 +98,7 @@ export class McpChild {
     }
   }
 
-  /** Fails all open calls, and every later one. */
+  /** Fails all open calls and every later call. */
   end(why: string): void {
     this.#ended ??= new Error(why);
     this.#onEnd?.(why, this.#waiting.size);
@@ -107,7 +107,7 @@ export class McpChild {
   }
 
   #settle(line: string): void {
-    // A line that is not an answer is ignored: the program may print other lines.
+    // Ignores a line that is not an answer: the program may print other lines.
     const { id, result, error } = parseRecord(line);
     const asked = this.#waiting.get(Number(id));
     if (error === undefined) asked?.resolve(result);

@@ -7,7 +7,7 @@ import { dirname } from "node:path";
 
 export type Mount = { type: string; point: string };
 
-/** File systems whose locks all programs see: those of one kernel, and network file systems whose server keeps the locks of all clients. */
+/** File systems whose locks all programs see: local file systems, and network file systems whose server keeps the locks of all clients. */
 const COHERENT = new Set(
   `ext2 ext3 ext4 xfs btrfs zfs f2fs bcachefs jfs reiserfs overlay aufs tmpfs ramfs nfs nfs4 ceph erofs squashfs rootfs
    ecryptfs`.split(/\s+/),
@@ -26,7 +26,7 @@ export function mountOf(path: string, table = readTable()): Mount | undefined {
     );
 }
 
-/** Returns false for FUSE, folders shared with virtual machines and the like: processes of the other machine do not see a lock on them. */
+/** Returns false for FUSE, folders shared with virtual machines and the like: the other machine does not see locks on such a mount. */
 export function hasCoherentLocks(mount: Mount | undefined): boolean {
   return mount === undefined || COHERENT.has(mount.type);
 }

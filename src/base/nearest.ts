@@ -1,13 +1,13 @@
-/** Guesses which word somebody meant. Pure. */
+/** Guesses which word the user meant. Pure. */
 
 const DISTANCE_MAX = 2;
 
-/** Returns the nearest candidate, if it is near enough. */
+/** Returns the most similar candidate, if it is similar enough. */
 export function nearestWord(word: string, candidates: readonly string[]): string | undefined {
   return nearWords(word, candidates)[0];
 }
 
-/** Returns the candidates that are near enough, the nearest first. */
+/** Returns the candidates that are similar enough, the most similar first. */
 export function nearWords(word: string, candidates: readonly string[]): string[] {
   const typed = word.slice(0, 64);
   return candidates

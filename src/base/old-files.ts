@@ -1,6 +1,6 @@
 /**
- * Removes the files of a folder that have this ending, are not in use and were last written more than `ageMaxMs` ago. Skips files that it
- * cannot remove. Used for small files that each agent's session makes.
+ * Removes the files in a folder that have the given ending, are not in use and were last written more than `ageMaxMs` ago. Skips files that
+ * it cannot remove. Used for small files that each agent's session makes.
  */
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ export function removeOld(
     try {
       if (Date.now() - statSync(path).mtimeMs > ageMaxMs && !isInUse(path)) rmSync(path, { force: true });
     } catch {
-      // Another session has just removed it.
+      // Another session has just removed the file.
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Finds and fetches onnxruntime-node, which runs the models. Without it an install is a quarter as large. A clone and the images have it in
- * node_modules; `palace model get` puts it into our cache.
+ * Finds and downloads onnxruntime-node, which runs the models. An install without it is a quarter as large. A clone and the images have it
+ * in node_modules; `palace model get` puts it into our cache.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -25,7 +25,7 @@ export type Runtime = typeof import("onnxruntime-node");
 
 export const RUNTIME = "onnxruntime-node";
 const VERSION = "1.30.0";
-/** Archives, with their digests from npm's registry. */
+/** Archives to download, with their digests from npm's registry. */
 export const ARCHIVES: Readonly<Record<string, string>> = {
   [`${RUNTIME}@${VERSION}`]:
     "sha512-twhs1C2C/BFkz1yc5OY0KIU2GUq6DURO7hD4bx5Q2Qy3nAMJwRXW8xU3NVczE29VA9lolLOYepoD8fjTGOfIqw==",
@@ -34,7 +34,7 @@ export const ARCHIVES: Readonly<Record<string, string>> = {
 };
 const FOLDER = `${RUNTIME}-${VERSION}`;
 const DRAFT = ".draft-";
-/** Age from which a draft is a leftover: a younger one may belong to a running fetch. */
+/** Age above which a draft is a leftover: a younger draft may belong to a running download. */
 const DRAFT_AGE_MAX_MS = 60 * 60_000;
 const SAID_MAX_CHARS = 400;
 
@@ -61,8 +61,8 @@ export function importRuntime(file: string): Runtime {
 }
 
 /**
- * Fetches the runtime into our cache, checks it against the pinned digests and drops the libraries of other platforms. The folder gets its
- * final name when it is complete. Errors: STORE_UNAVAILABLE.
+ * Downloads the runtime into our cache, checks it against the pinned digests and drops the libraries of other platforms. The folder gets
+ * its final name when it is complete. Errors: STORE_UNAVAILABLE.
  */
 export async function fetchRuntime(cacheDir: string, { env, signal }: FetchOptions): Promise<void> {
   // A service's PATH may lack npm, which is in Node's own folder.
@@ -71,7 +71,7 @@ export async function fetchRuntime(cacheDir: string, { env, signal }: FetchOptio
   removeOldDrafts(cacheDir);
   const draft = mkdtempSync(join(cacheDir, DRAFT));
   try {
-    // `npm pack` fetches an archive with the user's npm settings (registry, proxy) and runs no scripts.
+    // `npm pack` downloads an archive with the user's npm settings (registry, proxy) and runs no scripts.
     const pack = ["pack", "--json", "--ignore-scripts", "--loglevel=error", ...Object.keys(ARCHIVES)];
     for (const { id, name, filename } of readPacked(await run("npm", pack, draft, around))) {
       const archive = join(draft, filename);
@@ -92,7 +92,7 @@ export async function fetchRuntime(cacheDir: string, { env, signal }: FetchOptio
   }
 }
 
-/** Removes the drafts of killed fetches, some 300 MB each. */
+/** Removes the drafts of killed downloads, about 300 MB each. */
 function removeOldDrafts(cacheDir: string): void {
   for (const name of readdirSync(cacheDir)) {
     const draft = join(cacheDir, name);

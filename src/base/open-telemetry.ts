@@ -34,20 +34,20 @@ import {
 } from "./trace.ts";
 import { VERSION } from "./version.ts";
 
-/** Spans that may wait for the collector. */
+/** Maximum number of spans that wait for the collector. */
 const WAITING_MAX = 2_048;
-/** Longest `tracestate` that is kept. W3C asks for at least this many characters. */
+/** Maximum length of a `tracestate` that we keep, characters. W3C requires at least this length. */
 const TRACESTATE_MAX = 512;
 const KINDS = { client: SpanKind.CLIENT, server: SpanKind.SERVER };
 
 export type TracerOptions = {
   /** Name of the service if the environment names none. */
   service: string;
-  /** Called when the collector stops taking spans, with the reason, and when it takes them again, with undefined. */
+  /** Called with the reason when the collector stops accepting spans, and with undefined when it accepts them again. */
   onChange: (why: string | undefined) => void;
 };
 
-/** Makes the tracer. Errors: those of the SDK, for settings that it cannot use. */
+/** Makes the tracer. Errors: the SDK's errors, for settings that it cannot use. */
 export function openTelemetry({ service, onChange }: TracerOptions): Tracer {
   const counts = { sent: 0, lost: 0 };
   const queue = new CountedQueue(new OTLPTraceExporter(), counts, onChange);
@@ -87,7 +87,7 @@ export function openTelemetry({ service, onChange }: TracerOptions): Tracer {
   };
 }
 
-/** Returns a context with the remote parent that `_meta` names; an empty one if it names none. */
+/** Returns a context with the remote parent that `_meta` names; an empty context if `_meta` names none. */
 function parentIn(meta: unknown): Context {
   const parent = parseTraceParent(metaText(meta, TRACEPARENT_META));
   if (parent === undefined) return ROOT_CONTEXT;
@@ -98,7 +98,7 @@ function parentIn(meta: unknown): Context {
   return trace.setSpanContext(ROOT_CONTEXT, { ...remote, ...(traceState !== undefined && { traceState }) });
 }
 
-/** The SDK's batches, with a count of the spans that arrived and of those that did not. */
+/** Sends the SDK's batches, and counts the spans that arrived and the spans that were lost. */
 class CountedQueue implements SpanProcessor {
   readonly #batches: BatchSpanProcessor;
   readonly #counts: { sent: number; lost: number };

@@ -1,4 +1,4 @@
-/** Parses JSON of other programs, and files that somebody may have changed. */
+/** Parses JSON from other programs, and from files that a person may have changed. */
 import { readFileSync } from "node:fs";
 import { isRecord } from "./is-record.ts";
 

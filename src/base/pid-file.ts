@@ -1,13 +1,13 @@
-/** Files that only one living process at a time can hold; each contains the pid of its holder. */
+/** Files that work as locks: only one living process at a time has the file, and the file contains its pid. */
 import { openSync, readFileSync, rmSync, statSync } from "node:fs";
 import { isAlive } from "./alive.ts";
 
-/** Age after which the pid belongs to another process. */
+/** Age after which we assume that the pid belongs to another process. */
 export const HELD_MAX_MS = 2 * 3_600_000;
-/** Age after which an empty file is a leftover; writing the pid takes far less. */
+/** Age after which an empty file is a leftover; writing the pid takes far less time. */
 const EMPTY_MAX_MS = 10_000;
 
-/** Makes the file and returns it open and empty for the holder's pid. Returns undefined if a living process has it. */
+/** Makes the file and returns its descriptor; the caller writes its pid. Returns undefined if a living process has the file. */
 export function takePidFile(path: string): number | undefined {
   for (const isRetry of [false, true]) {
     try {

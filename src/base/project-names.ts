@@ -1,13 +1,13 @@
 /**
- * Names the project of the folder that somebody works in. A search prefers the wings with these names, and a session begins with their
- * notes. Reads a few small files and starts no process, so a shim can ask at its start.
+ * Finds the names of the project of the user's folder. A search prefers the wings with these names, and a session begins with the notes of
+ * these wings. Reads a few small files and starts no process, so a shim can do this at its start.
  */
 import { realpathSync } from "node:fs";
 import { isAbsolute, join, posix, resolve, win32 } from "node:path";
 import { readHead } from "./regular-file.ts";
 import { commonFolder, findAbove, projectFolder } from "./worktree.ts";
 
-/** Names of a project file; the first that exists is read. */
+/** Possible names of a project file; the first existing file is read. */
 export const PROJECT_FILES = ["mempalace.yaml", "mempalace.yml", "mempal.yaml", "mempal.yml"] as const;
 const REPOSITORIES = [".git", ".hg", ".jj"];
 const READ_MAX_BYTES = 64 * 1024;
@@ -15,8 +15,8 @@ const NAME_MAX = 128;
 
 /**
  * Returns the project's names, the most specific first: the wing of mempalace.yaml, the remote's name, then the names of the folders of the
- * repository, its worktree, the project file, and `folder` itself. Returns none for `home`, the folders above it, and an unknown folder.
- * Never throws.
+ * repository, its worktree, the project file, and `folder` itself. Returns no names for `home`, the folders above it, and an unknown
+ * folder. Never throws.
  */
 export function projectNames(folder: string, home: string): string[] {
   const here = isAbsolute(folder) && !folder.includes("\0") ? resolve(folder) : "/";
@@ -47,7 +47,7 @@ export function wingOfFolder(folder: string): string {
   return slugOf(folder) || "project";
 }
 
-/** Returns the name of git's remote `origin`, else of the first remote. It is the same in every clone. */
+/** Returns the name of git's remote `origin`, else of the first remote. This name is the same in every clone. */
 function remoteOf(repository: string): string | undefined {
   const config = orNothing(() => readHead(join(commonFolder(repository), "config"), READ_MAX_BYTES));
   const remotes = [...(config ?? "").matchAll(/^\s*\[remote "([^"\n]*)"\][^[]*?^\s*url\s*=\s*(.*)$/gm)];
@@ -69,7 +69,7 @@ function wingIn(folder: string): string | undefined {
   return /[\p{L}\p{N}]/u.test(wing) && wing.length <= NAME_MAX ? wing : undefined;
 }
 
-/** Returns a slug; it is empty if the name has no letters and digits. */
+/** Returns the slug of a name; empty if the name has no letters and digits. */
 function slugOf(folder: string): string {
   const isWindows = /^(?:[A-Za-z]:|\\\\)/.test(folder);
   const slug = (isWindows ? win32 : posix).basename(folder).toLowerCase().replace(/[ -]/g, "_");

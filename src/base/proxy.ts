@@ -1,6 +1,6 @@
 /**
- * Sends this process's https requests through a proxy. http and sockets stay direct: they lead to the user's own Chroma servers and
- * brokers. The broker's entry point calls it once. Source: Node's http.setGlobalProxyFromEnv, 24.14.
+ * Sends this process's https requests through a proxy. http and sockets stay direct, because the user's own Chroma servers and brokers use
+ * them. The broker's entry point calls it once. Source: Node's http.setGlobalProxyFromEnv, 24.14.
  */
 import http from "node:http";
 

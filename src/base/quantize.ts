@@ -1,14 +1,14 @@
 /**
- * Quantizes a vector to int8 for the scan's first pass: one byte a dimension and one scale. Pure. The ledger's writer stores the result
- * beside the vector, and the index quantizes its query; neither may import the other.
+ * Quantizes a vector to int8 for the scan's first pass: one byte per dimension, and one scale per vector. Pure. The ledger's writer stores
+ * the result beside the vector, and the index quantizes its query; neither may import the other.
  */
 
-/** Largest code; codes are symmetric around zero. */
+/** Maximum code; codes are symmetric around zero. */
 const CODE_MAX = 127;
 
 export type Code = { code: Int8Array; scale: number };
 
-/** Returns a code's bytes as they are stored. They share the code's memory. */
+/** Returns a code's bytes in the stored form. The result shares the code's memory. */
 export function bytesOf({ code }: Pick<Code, "code">): Buffer {
   return Buffer.from(code.buffer, code.byteOffset, code.byteLength);
 }

@@ -1,4 +1,4 @@
-/** Lists a folder by code unit, so in the same order on every machine. Returns undefined if the folder cannot be read. */
+/** Lists a folder, sorted by code unit, so that the order is the same on every machine. Returns undefined if the folder cannot be read. */
 import { type Dirent, readdirSync } from "node:fs";
 
 export function readFolder(path: string): Dirent[] | undefined {

@@ -1,7 +1,7 @@
-/** Reads files of other programs and people. A pipe in place of a file is refused, because reading it would hang. */
+/** Reads files of other programs and people. Refuses a pipe in place of a file, because reading a pipe would hang. */
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 
-/** Reads a whole file. Errors: the file system's; ENOTREG for a pipe, a socket or a device. */
+/** Reads a whole file. Errors: file system errors; ENOTREG for a pipe, a socket or a device. */
 export function readRegularFile(path: string): Buffer {
   // With this flag a pipe opens at once instead of waiting for a writer.
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -23,7 +23,7 @@ export function readText(path: string): string | undefined {
   }
 }
 
-/** Returns the beginning of a file as text. Errors: the file system's; ENOTREG for anything but a file. */
+/** Returns the beginning of a file as text. Errors: file system errors; ENOTREG if it is not a regular file. */
 export function readHead(path: string, maxBytes: number): string {
   return readPart(path, maxBytes, () => 0);
 }

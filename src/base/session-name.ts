@@ -3,7 +3,7 @@
  * session miner's transcript. Pure.
  */
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
-/** Name of a transcript that the session miner wrote. */
+/** Matches the name of a transcript that the session miner wrote. */
 const WRITTEN_DOWN = /^(?:claude-code|pi)-(?:\d{4}-\d{2}-\d{2}|undated)-/;
 
 export type SessionName = {

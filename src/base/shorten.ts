@@ -1,4 +1,4 @@
-/** Shortens a text for logs and errors. A peer may send a name of ten megabytes, and log and answer should not repeat it. */
+/** Shortens a text for logs and errors. A peer may send a name of ten megabytes, which log and answer must not repeat. */
 export function cut(text: string, max = 200): string {
   if (text.length <= max) return text;
   // The end must not be half of a surrogate pair.

@@ -17,7 +17,7 @@ export function stagingHome(cacheDir: string): string {
   return join(dirname(cacheDir), STAGING_FOLDER);
 }
 
-/** Returns the folder of a project. The first project of a wing uses the wing's folder, every other one a folder below it. */
+/** Returns the folder of a project. The first project of a wing uses the wing's folder; every other project uses a folder below it. */
 export function folderOfProject(root: string): string {
   return `${basename(root)}-${shortHash(root)}`;
 }
@@ -26,7 +26,7 @@ export function shortHash(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 8);
 }
 
-/** Bytes to read of a manifest: its project comes first, and the list of its files may be long. */
+/** Number of bytes to read of a manifest: the project comes first, and the list of files may be long. */
 const HEAD_SIZE_BYTES = 16 * 1024;
 const ROOT = /"root":("(?:[^"\\]|\\.)*")/;
 
@@ -42,7 +42,7 @@ export class StagedOriginals {
     this.#home = home;
   }
 
-  /** Returns the user's file of a staged copy if it still exists, whichever home it was staged in. Returns undefined for other paths. */
+  /** Returns the user's file of a staged copy (of any home) if the file still exists. Returns undefined for other paths. */
   original(sourceFile: string): string | undefined {
     const parts = sourceFile.split("/");
     const at = parts.indexOf(STAGING_FOLDER);

@@ -1,6 +1,6 @@
 /**
  * Small files in the user's state folder that outlive a broker and its palace. They record that a ledger existed, which engine served it,
- * that somebody stopped the broker, that a start is running, and why the last start failed. Client and broker read and write them.
+ * that a user stopped the broker, that a start is running, and why the last start failed. Client and broker read and write the files.
  */
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -26,7 +26,7 @@ function put(paths: MarkPaths, name: MarkName, content: object): void {
   }
 }
 
-/** Returns the error for a state folder that accepts no file: STORE_DISK_FULL or STORE_READ_ONLY. */
+/** Returns the error for a state folder in which no file can be made: STORE_DISK_FULL or STORE_READ_ONLY. */
 export function unwritable(folder: string, cause: unknown): PalaceError {
   const code = (cause as NodeJS.ErrnoException).code ?? "unknown";
   if (isDiskFull(cause))
@@ -56,8 +56,8 @@ export function clearStopped(paths: MarkPaths): void {
 // --- starting: the client that makes the file starts a broker, the other clients wait for it ---
 
 /**
- * Makes the file; returns false if another client has it. A file older than `staleMs` was left by a client that died. So was a file from
- * the future, because clocks may be set back.
+ * Makes the file; returns false if another client has it. A file older than `staleMs` was left by a client that died. The same is true of a
+ * file with a date in the future, because clocks may be set back.
  */
 export function takeStarting(paths: MarkPaths, staleMs: number): boolean {
   const file = mark(paths, "starting");
@@ -93,7 +93,7 @@ export function setFailed(paths: MarkPaths, error: PalaceError): void {
   put(paths, "failed", { message: error.message, ...error.toWire() });
 }
 
-/** Deletes the failure of an earlier start, whose cause may be gone. */
+/** Deletes the failure of an earlier start, because its cause may be gone. */
 export function clearFailed(paths: MarkPaths): void {
   rmSync(mark(paths, "failed"), { force: true });
 }
@@ -103,9 +103,9 @@ export function readFailed(paths: MarkPaths): PalaceError | undefined {
   return isErrorCode(code) ? new PalaceError(code, String(message), String(hint)) : undefined;
 }
 
-// --- a permanent broker asks for the palace; the file is in the palace's folder, so brokers of other containers see it ---
+// --- a permanent broker requests the palace; the file is in the palace's folder, so brokers in other containers see it ---
 
-/** Age after which a request has no effect. A waiting broker renews its request; an old request is from a broker that gave up. */
+/** Age after which a request has no effect. A waiting broker renews its request; an old request comes from a broker that gave up. */
 const WANTED_MS = 5_000;
 
 export function askToMakeWay(file: string): void {
@@ -119,9 +119,7 @@ export function isWanted(file: string): boolean {
 
 // --- the engine that served the palace last ---
 
-/**
- * Records the engine in the user's state folder, not beside the palace. It is a command that we run, and a palace may come from elsewhere.
- */
+/** Records the engine in the user's state folder, not beside the palace: we run this command, and a palace may come from somebody else. */
 export function rememberEngine(paths: MarkPaths, text: string | undefined): void {
   if (text === undefined) rmSync(mark(paths, "engine"), { force: true });
   else if (recallEngine(paths) !== text) put(paths, "engine", { engine: text });

@@ -1,6 +1,6 @@
 /**
- * Calls methods of a worker thread, typed by one table. `startThread` and `lazyThread` run in the parent, `serveThread` in the
- * `*-thread.ts` entries. When a thread dies, its open calls fail.
+ * Calls methods of a worker thread. One table has the types of all methods. `startThread` and `lazyThread` run in the parent, `serveThread`
+ * in the `*-thread.ts` entries. When a thread dies, its open calls fail.
  */
 import { basename, extname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ import { parentPort, Worker } from "node:worker_threads";
 import { type ErrorCode, isErrorCode, PalaceError } from "./errors.ts";
 import { isDiskFull } from "./state-files.ts";
 
-/** Most open calls of one thread; the broker's own queues are shorter. */
+/** Maximum number of open calls of one thread; the broker's own queues are shorter. */
 const CALLS_MAX = 4096;
 
 // `never` lets any method fit this type; the compiler checks every call against the table.
@@ -24,7 +24,7 @@ type Failure = { code: ErrorCode; message: string; hint: string };
 type Reply = { id: number; value?: unknown; failure?: Failure };
 
 /**
- * Limit for young objects of a thread, MiB. V8's default lets them take 192 MB, and a waiting thread keeps that memory. With this limit it
+ * Limit for a thread's young objects, MiB. With V8's default they may take 192 MB, and an idle thread keeps that memory. With this limit it
  * keeps 16 MB; the old generation is not affected.
  */
 const YOUNG_MAX_MIB = 24;
@@ -33,14 +33,14 @@ const YOUNG_MAX_MIB = 24;
 const OPENED = 0;
 
 /**
- * Returns the file of a thread's entry. `owner` is the caller's import.meta.url: the entry is in the same folder with the same extension,
- * before and after the build.
+ * Returns the file of a thread's entry. `owner` is the caller's import.meta.url: before and after the build, the entry is in the same
+ * folder with the same extension.
  */
 export function threadFile(owner: string, name: string): URL {
   return new URL(`./${name}${extname(fileURLToPath(owner))}`, owner);
 }
 
-/** Starts a thread and resolves when it has opened. Errors: what its `open` threw; STORE_UNAVAILABLE if the thread ended. */
+/** Starts a thread and resolves when it has opened. Errors: the error of its `open`; STORE_UNAVAILABLE if the thread ended. */
 export async function startThread<M extends Methods>(file: URL, workerData: unknown): Promise<Thread<M>> {
   const name = nameOf(file);
   const worker = new Worker(file, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MAX_MIB } });
@@ -99,7 +99,7 @@ function nameOf(file: URL): string {
 
 export type LazyThread<M extends Methods> = Thread<M> & {
   isStarted(): boolean;
-  /** Starts the thread early, for a caller that expects a call. */
+  /** Starts the thread early, for a caller that expects to need it soon. */
   start(): Promise<Thread<M>>;
 };
 
@@ -151,7 +151,7 @@ export async function serveThread<M extends Methods>(open: () => M | Promise<M>)
 }
 
 /**
- * Translates an error for the parent: SQLite's codes for a damaged file and a full disk get ours, every other unknown error becomes
+ * Translates an error for the parent: SQLite's codes for a damaged file and a full disk become our codes, every other unknown error becomes
  * STORE_UNAVAILABLE.
  */
 function describeFailure(error: unknown): Failure {

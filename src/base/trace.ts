@@ -10,11 +10,11 @@ export type SpanAttributes = Readonly<Record<string, string | number | boolean |
 export type Span = {
   /** W3C Trace Context of this span, for the next process. */
   readonly traceparent: string;
-  /** Begins a span inside this one. */
+  /** Begins a span inside this span. */
   begin(name: string, attributes?: SpanAttributes): Span;
   /** Ends the span. `error`: kind of the failure, from a small set and never a message, because messages may quote a memory. */
   end(attributes?: SpanAttributes, error?: string): void;
-  /** Runs `work`; meanwhile, and in all that it awaits, this span is the current one. */
+  /** Runs `work`. This span is the current span in `work` and in everything that `work` awaits. */
   run<T>(work: () => T): T;
 };
 
@@ -23,20 +23,20 @@ export type Tracer = {
   /** Begins a span of a call. `meta`: the call's `_meta`, whose `traceparent` names the parent. */
   call(name: string, kind: "client" | "server", meta: unknown, attributes: SpanAttributes): Span;
   current(): Span | undefined;
-  /** Spans that the collector has taken, and spans that it never got. */
+  /** Number of spans that the collector has accepted, and of spans that never reached it. */
   counts(): { sent: number; lost: number };
   /** Sends the waiting spans. Never rejects; resolves after `timeoutMs` at the latest. */
   close(timeoutMs: number): Promise<void>;
 };
 
-/** The parent in a `traceparent`. Hexadecimal ids, as on the wire. */
+/** The parent span in a `traceparent`. The ids are hexadecimal, as on the wire. */
 export type TraceParent = { traceId: string; spanId: string; flags: number };
 
-/** Longest `traceparent` that is read. Version 00 has 55 characters; later versions may add fields. */
+/** Maximum length of a `traceparent` that we read. Version 00 has 55 characters; later versions may add fields. */
 const TRACEPARENT_MAX = 256;
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** Key of `_meta` and, in upper case, variable with the parent. Source: MCP SEP-414, W3C Trace Context. */
+/** Name of the key of `_meta` and, in upper case, of the variable with the parent span. Source: MCP SEP-414, W3C Trace Context. */
 export const TRACEPARENT_META = "traceparent";
 export const TRACESTATE_META = "tracestate";
 
@@ -57,7 +57,7 @@ export function currentSpan(): Span | undefined {
   return tracer?.current();
 }
 
-/** Runs `work` in a span inside of the current one. Errors: those of `work`. */
+/** Runs `work` in a new span inside the current span. Errors: the errors of `work`. */
 export async function traced<T>(name: string, work: () => T | Promise<T>): Promise<T> {
   const span = currentSpan()?.begin(name);
   if (span === undefined) return work();
@@ -79,7 +79,7 @@ export function parseTraceParent(given: unknown): TraceParent | undefined {
   return { traceId, spanId, flags: Number.parseInt(flags ?? "", 16) };
 }
 
-/** Returns the string at `key` of a call's `_meta`. */
+/** Returns the string at `key` in a call's `_meta`; undefined without one. */
 export function metaText(meta: unknown, key: string): string | undefined {
   const value = isRecord(meta) ? meta[key] : undefined;
   return typeof value === "string" ? value : undefined;

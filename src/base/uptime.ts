@@ -1,4 +1,4 @@
-/** Measures time that has really passed, whatever the machine's clock says. The kernel counts it from the machine's start. */
+/** Measures real time, even if the machine's clock is changed. The kernel counts this time from the machine's start. */
 import { readFileSync } from "node:fs";
 import { uptime } from "node:os";
 import { isRecord } from "./is-record.ts";
@@ -21,14 +21,14 @@ export function isMoment(value: unknown): value is Moment {
 }
 
 /**
- * Returns the time between two moments, ms, never more than really passed. Only the clock knows how long a machine was off. We believe it
- * for at most `offMaxMs`, and for at most as long as the machine had run before.
+ * Returns the time between two moments, ms, never more than really passed. Only the clock knows how long a machine was off. We believe the
+ * clock for at most `offMaxMs`, and for at most as long as the machine had run before.
  */
 export function passedMs(since: Moment, now: Moment, offMaxMs: number): number {
   const byClockMs = Math.max(0, now.wallMs - since.wallMs);
   const isSameStart = now.bootId === since.bootId && now.uptimeMs >= since.uptimeMs;
   if (isSameStart && now.bootId !== UNKNOWN) return now.uptimeMs - since.uptimeMs;
-  // The machine was restarted, or the palace was moved to another one.
+  // The machine was restarted, the palace was moved to another machine, or the machine does not report its start.
   const ranMs = Math.min(byClockMs, isSameStart ? now.uptimeMs - since.uptimeMs : now.uptimeMs);
   return ranMs + Math.min(byClockMs - ranMs, offMaxMs, since.uptimeMs);
 }

@@ -1,14 +1,14 @@
 /** Hides passwords in URLs before a text is shown or logged. */
 
-/** Beginning of a URL. The URL ends at the latest where the next URL begins. */
+/** Matches the beginning of a URL. The URL ends where the next URL begins, or earlier. */
 const SCHEME = /([a-z][a-z0-9+.-]{0,20}:\/\/)/i;
-/** End of a URL: a blank, or the end of a string in JSON. */
+/** Matches the end of a URL: a blank, or the end of a string in JSON. */
 const END = /\s|"[\]},:]/;
 
 /**
- * Returns the text with `…` for the user and password of each URL: `http://…@host`. A user without a password is hidden, too, because it
- * may be a token. SSH's user stays: `ssh://ada:…@host`. An unescaped password may contain `/`, `?`, `#`, `@` and quotes, so the last `@`
- * counts.
+ * Returns the text with `…` in place of the user and password of each URL: `http://…@host`. A user without a password is hidden, too,
+ * because it may be a token. SSH's user stays: `ssh://ada:…@host`. An unescaped password may contain `/`, `?`, `#`, `@` and quotes, so the
+ * last `@` counts.
  */
 export function withoutPassword(text: string): string {
   if (!text.includes("@") || !text.includes("://")) return text;

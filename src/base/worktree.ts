@@ -3,12 +3,12 @@ import { existsSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { readHead } from "./regular-file.ts";
 
-/** Path of a worktree that Claude Code made inside the project; it is recognised even after the worktree is deleted. */
+/** Matches a worktree that Claude Code made inside the project. The path is recognised even after the worktree is deleted. */
 const OF_CLAUDE = /^(.+?)[\\/]\.claude[\\/]worktrees[\\/]/;
-/** Longest `.git` file we read; no path is longer. */
+/** Maximum size of a `.git` file that we read; no path is longer. */
 const GIT_FILE_MAX_BYTES = 16 * 1024;
 
-/** Returns the folder itself, or the same folder of the project if `folder` is in a worktree. */
+/** Returns the folder itself; if `folder` is in a worktree, the corresponding folder of the project. */
 export function projectFolder(folder: string): string {
   const [, claude] = OF_CLAUDE.exec(folder) ?? [];
   if (claude !== undefined) return claude;
@@ -29,7 +29,7 @@ export function mainOf(repository: string): string | undefined {
   }
 }
 
-/** Returns the folder with git's own files, which all worktrees share. Errors: the file system's, usually because `.git` does not exist. */
+/** Returns the folder with git's own files, which all worktrees share. Errors: file system errors, usually for a missing `.git`. */
 export function commonFolder(repository: string): string {
   const git = join(repository, ".git");
   if (statSync(git).isDirectory()) return git;
@@ -39,7 +39,7 @@ export function commonFolder(repository: string): string {
   return existsSync(shared) ? resolve(own, readHead(shared, GIT_FILE_MAX_BYTES).trim()) : own;
 }
 
-/** Returns true for a worktree of a repository that is checked out at `root` or below: its documents are there as well. */
+/** Returns true for a worktree of a repository that is checked out at `root` or below: its documents are also in that checkout. */
 export function isCopyWithin(root: string, folder: string): boolean {
   const main = mainOf(folder);
   const isWithin = main === root || main?.startsWith(`${root}/`) === true;

@@ -34,7 +34,7 @@ type OptionOf<S extends string> = S extends `${string}=...`
   ? { type: "string"; multiple: true }
   : { type: S extends `${string}=` ? "string" : "boolean" };
 
-/** Reads options as a usage writes them: `dry-run yes|y wing= session=...` (a flag, a flag with a letter, a value, several values). */
+/** Reads options in a usage's notation: `dry-run yes|y wing= session=...` (a flag, a flag with a letter, a value, several values). */
 export function options<const S extends string>(...lists: S[]): { [One in Words<S> as NameOf<One>]: OptionOf<One> } {
   const read = lists
     .flatMap((list) => list.split(" "))
@@ -67,9 +67,9 @@ export type VerbParts<T extends ParseArgsOptionsConfig> = {
   options?: T;
   /** Minimum and maximum number of positional arguments; none by default. */
   args?: readonly [number, number];
-  /** Demand on --palace; by default a palace must exist there. */
+  /** Condition for --palace; by default a palace must exist there. */
   place?: Place | ((call: Pick<Call<T>, "values" | "args">) => Place | Promise<Place>);
-  /** True for a verb of the memory's owner: if the broker runs in a container, the engine gives access (docker/owner.ts). */
+  /** True for a verb of the memory's owner: if the broker runs in a container, Docker gives access (docker/owner.ts). */
   forOwner?: true;
   /** True if the command itself reports faults of the settings file. */
   showsSettingsFaults?: boolean;
@@ -79,7 +79,7 @@ export type VerbParts<T extends ParseArgsOptionsConfig> = {
 
 export type Verb = {
   usage: string;
-  /** Options for the completions; none if the verb's subverbs have their own. */
+  /** Options for the completions; none if each subverb has its own options. */
   options?: ParseArgsOptionsConfig;
   /** Subverbs with their own options. */
   subs?: Readonly<Record<string, () => Promise<{ verb: Verb }>>>;
@@ -178,7 +178,7 @@ export function reportError(name: string, thrown: unknown, argv: readonly string
   return isKnown ? error.exitCode : 70;
 }
 
-/** Turns the error of a full or read-only disk into an error that the user can fix: it is not a bug of ours. */
+/** Turns the error of a full or read-only disk into an error that the user can fix, because it is not a bug of ours. */
 function asKnown(thrown: unknown): unknown {
   const { code, path } = (thrown ?? {}) as NodeJS.ErrnoException;
   if (thrown instanceof PalaceError || !["ENOSPC", "EDQUOT", "EROFS"].includes(code ?? "")) return thrown;

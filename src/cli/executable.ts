@@ -1,6 +1,6 @@
 /**
- * Finds our executables for a process that starts another one. They run with this Node, by path: TypeScript in a checkout,
- * JavaScript in an install. Imported by the verbs that start processes.
+ * Finds our executables for a process that starts another one. They run with this Node, by path: as TypeScript in a checkout, as JavaScript
+ * in an installed package. Imported by the verbs that start processes.
  */
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -19,5 +19,5 @@ export function builtFile(name: string): string {
   return `${name}.${name === "mp-shim" ? "cjs" : "js"}`;
 }
 
-/** Folder of the package: a clone's root, or npm's folder for it. */
+/** Folder of the package: a clone's root, or the folder that npm made for the package. */
 export const PACKAGE_ROOT = join(import.meta.dirname, "../..");

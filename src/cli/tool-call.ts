@@ -22,7 +22,7 @@ export async function callOrSpool(call: CommandCall): Promise<Json> {
   }
 }
 
-/** Spools a write. Errors: `away` for a call that does not write, or cannot wait. */
+/** Spools a write. Errors: `away` if the call does not write, or cannot be spooled. */
 async function spool(call: CommandCall, away: PalaceError): Promise<Json> {
   if (findTool(call.name)?.kind !== "write") throw away;
   const [{ spoolCall }, { OFFLINE_RULES }] = await Promise.all([
@@ -32,7 +32,7 @@ async function spool(call: CommandCall, away: PalaceError): Promise<Json> {
   return spoolCall(call, { away, rules: OFFLINE_RULES });
 }
 
-/** Makes a write for a person. Errors: as callOrSpool; PROTOCOL_BAD_PARAMS with `hint` if the tool refuses it. */
+/** Makes a write for a person. Errors: as callOrSpool; PROTOCOL_BAD_PARAMS with `hint` if the tool refuses the write. */
 export async function writeOrSpool(call: Omit<CommandCall, "key">, hint: string): Promise<JsonObject> {
   const done = (await callOrSpool({ ...call, key: newKey() })) as JsonObject;
   if (isRefusal(done)) throw new PalaceError("PROTOCOL_BAD_PARAMS", String(done["error"]), hint);

@@ -11,7 +11,7 @@ export function agentPlaces(env: Env) {
   const user = userHome(env);
   const moved = readVariable(env, "CLAUDE_CONFIG_DIR");
   return Object.freeze({
-    /** Claude Code's folder, and its file of MCP servers, which is beside the folder, or inside it if the user moved the folder. */
+    /** Claude Code's folder, and its file of MCP servers. That file is beside the folder, or inside it if the user moved the folder. */
     claudeDir: claudeFolder(env, user),
     claudeFile: join(moved ?? user, ".claude.json"),
     /** Folder of an administrator's settings for Claude Code. */

@@ -1,6 +1,6 @@
 /**
- * Makes one frozen object of the environment, the arguments and the settings file. Only bin, scripts and tests call it, once in each entry
- * point; all other code gets the values passed in.
+ * Makes one frozen object from the environment, the arguments and the settings file. Only bin, scripts and tests call it, once in each
+ * entry point; all other code gets the values passed in.
  */
 import { readFileSync } from "node:fs";
 import { isInContainer } from "../base/container.ts";
@@ -21,7 +21,7 @@ export type ConfigOptions = { palace?: string | undefined };
 
 /**
  * Reads the environment and, for settings that are not in it, the settings file. A bad value in the file counts as not set and becomes a
- * fault in `settings`. Errors: CONFIG_BAD_VALUE, which names the variable and the values it takes.
+ * fault in `settings`. Errors: CONFIG_BAD_VALUE, which names the variable and its valid values.
  */
 export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
   const paths = resolvePaths(env, options.palace);
@@ -32,9 +32,9 @@ function parseConfig(settings: Settings, paths: Paths, own: Env) {
   const { env } = settings;
   return Object.freeze({
     paths,
-    /** Returns arguments and environment for another command of ours on the same palace. */
+    /** Returns arguments and environment for another of our commands on the same palace. */
     handedOn: () => handedOn(paths, own),
-    /** Environment that this object was read from. A broker started for this palace gets the same. */
+    /** Environment from which this object was read. A broker that is started for this palace gets the same environment. */
     env: own,
     /** Settings file, and the source of each value. */
     settings,
@@ -46,7 +46,7 @@ function parseConfig(settings: Settings, paths: Paths, own: Env) {
     logLevel: readSetting(env, "log-level"),
     fault: readVariable(env, "MEMPALACE_FAULT"),
     tracing: tracing(env),
-    /** Span to which the calls of this process belong, as its parent process gave it. */
+    /** Span (`traceparent`) of the parent process, in which the calls of this process are. */
     traceparent: readVariable(env, "TRACEPARENT"),
   });
 }
@@ -56,25 +56,25 @@ function clientConfig(env: Env) {
     /** Address of the broker as the user gave it. Undefined: the client finds the broker itself. */
     endpoint: readVariable(env, "MEMPALACE_BROKER"),
     agentName: readVariable(env, "MEMPALACE_AGENT_NAME"),
-    /** Sandbox that this process says it runs in. */
+    /** Sandbox in which this process runs, according to its variables. */
     sandbox: sandboxOf(env),
     tools: toolProfile(env),
     /** Returns this client's token, if it has one. Errors: CONFIG_BAD_VALUE. */
     token: () => readVariable(env, "MEMPALACE_TOKEN")?.trim() ?? tokenFromFile(env),
-    /** Command that the SSH client asked for; sshd passes it on when it runs a forced command instead. */
+    /** Command that the SSH client requested. If sshd runs a forced command instead, it passes the requested command in this variable. */
     sshCommand: readVariable(env, "SSH_ORIGINAL_COMMAND"),
   };
 }
 
 function doorsConfig({ env, fileOnly }: Settings, own: Env) {
   const read = (from: Env) => ({
-    /** TCP address to listen on besides the socket. The host `docker` means the address that containers reach. */
+    /** TCP address to listen on besides the socket. The host `docker` means the address that containers can reach. */
     listen: readSetting(from, "listen"),
     /** Port of the door for programs that speak Roampal's HTTP API. */
     outcomePort: readSetting(from, "outcome-port"),
   });
   return {
-    /** Doors that the environment asks for; the broker remembers them. Undefined: the file decides, else the last start. */
+    /** Doors in the environment; the broker stores them for its next start. Undefined: the file decides, else the stored doors. */
     ...read(own),
     /** Doors that the settings file asks for. */
     lastingDoors: read(fileOnly),
@@ -93,11 +93,11 @@ function brokerConfig(env: Env, paths: Paths) {
     /** True if the user says that the palace's mount is safe. */
     trustMount: isOn(env, "MEMPALACE_TRUST_MOUNT"),
     topology: readVariable(env, "MEMPALACE_TOPOLOGY") ?? (isInContainer() ? "container-only-alone" : "native-only"),
-    /** Undefined: the engine of the last start, at first the builtin one. */
+    /** Undefined: the engine of the last start; at the first start the builtin engine. */
     engine: engine === undefined ? undefined : parseEngine(engine, env, paths),
     /** Parses an engine that was stored as text. Errors: as loadConfig. */
     parseEngine: (text: string | undefined) => parseEngine(text, env, paths),
-    /** Most drawers of one mined file; 0 means unlimited. */
+    /** Maximum number of drawers of one mined file; 0 means unlimited. */
     chunksMax: readSetting(env, "max-chunks-per-file"),
     /** Time that the journal keeps its rows, ms. */
     journalRetentionMs: readSetting(env, "audit-days") * 24 * 3_600_000,
@@ -133,7 +133,7 @@ function storesConfig(env: Env, { settingsDir, cacheDir }: Paths) {
     },
     vectors: readSetting(env, "vectors"),
     model: {
-      /** Folder of the user's own model, which is searched first, and the folder of the cross-encoder. */
+      /** Folder of the user's own model, which the broker searches first, and folder of the cross-encoder. */
       dir: readSetting(env, "model-dir"),
       rerankDir: readSetting(env, "rerank-dir"),
       /** Base URL of the download. Undefined: the model's public hub. */
@@ -154,12 +154,12 @@ function agentsConfig(env: Env) {
     ...roampalPlaces(env),
     /** True if Roampal's commands use the development memory. */
     isRoampalDev: /^(?:1|true|yes)$/i.test(readVariable(env, "ROAMPAL_DEV") ?? ""),
-    /** Settings of the coding agents' hooks; upstream's config.json may add to them. */
+    /** Settings of the coding agents' hooks; upstream's config.json may set them, too. */
     hooks: { autoSave: readSetting(env, "hooks-auto-save"), mineDir: readVariable(env, "MEMPAL_DIR") },
   };
 }
 
-/** Returns the tools to list: the palace's, plus those of outcome memory if that is on. Errors: CONFIG_BAD_VALUE. */
+/** Returns the tools to list: the palace's tools, and the tools of outcome memory if it is on. Errors: CONFIG_BAD_VALUE. */
 function toolProfile(env: Env): ToolProfile {
   const asked = readSetting(env, "tools");
   const hasOutcomes = readSetting(env, "outcomes") !== "off";
@@ -198,7 +198,7 @@ function proxySettings(env: Env): { https: string; except: string | undefined } 
   return https === undefined ? undefined : { https, except };
 }
 
-/** Returns whether this process sends spans; `grpc`: the collector takes none from us. Source: OpenTelemetry's environment variables. */
+/** Returns whether this process sends spans. `grpc`: no, as the settings ask for gRPC. Source: OpenTelemetry's environment variables. */
 function tracing(env: Env): "on" | "off" | "grpc" {
   const ofTraces = readVariable(env, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
   if ((ofTraces ?? readVariable(env, "OTEL_EXPORTER_OTLP_ENDPOINT")) === undefined) return "off";

@@ -6,13 +6,13 @@ import type { Paths } from "./paths.ts";
 
 export type CommandConfig = Readonly<{
   kind: "command";
-  /** The setting as the user wrote it, stored for the next broker. */
+  /** The setting as the user wrote it. It is stored for the next broker. */
   text: string;
   /** Program and arguments, run without a shell. */
   argv: readonly [string, ...string[]];
   /** Environment of the child. */
   env: Env;
-  /** Folder that the child writes: the one in its arguments, else the public palace. */
+  /** Folder that the child writes: the folder in its arguments, else the public palace. */
   palaceDir: string;
   requestTimeoutMs: number;
 }>;
@@ -34,7 +34,7 @@ export function parseEngine(text: string | undefined, env: Env, paths: Paths): E
     kind: "command",
     text,
     argv: [program, ...args],
-    // The user may have named the broker's palace by an argument; upstream reads it from this variable.
+    // The user may have named the palace by the argument --palace; upstream reads it from this variable.
     env: paths.home === paths.palaceDir ? { ...rest, MEMPALACE_PALACE_PATH: paths.home } : rest,
     palaceDir: palaceOf(args) ?? paths.palaceDir,
     requestTimeoutMs: readSetting(env, "engine-timeout-seconds") * 1000,

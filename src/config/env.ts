@@ -157,7 +157,7 @@ export function variableNames(): VariableName[] {
   return [...(Object.keys(VARIABLES) as (keyof typeof VARIABLES)[]), ...SETTING_KEYS.map(variableOf)];
 }
 
-/** Lists NAME=value for the variables that decide which palace and broker is used. Leaves out secrets and settings of a single client. */
+/** Lists NAME=value for the variables that decide which palace and broker are used. Leaves out secrets and settings of a single client. */
 export function lastingSettings(env: Env): string[] {
   const own = Object.entries(VARIABLES).flatMap(([name, { group }]) =>
     ["client", "harness", "traces"].includes(group) ? [name] : [],
@@ -174,7 +174,7 @@ export function lastingSettings(env: Env): string[] {
   });
 }
 
-/** Reads one listed variable. An empty one counts as not set. */
+/** Reads one listed variable. An empty variable counts as not set. */
 export function readVariable(env: Env, name: VariableName): string | undefined {
   const value = env[name];
   return value === undefined || value.trim() === "" ? undefined : value;

@@ -18,21 +18,21 @@ import { readUpstreamFile } from "./mempalace-config.ts";
 
 type UpstreamFile = Readonly<Record<string, unknown>>;
 
-/** Language codes that upstream supports and the memory's name-languages.ts does not. */
+/** Language codes that upstream supports but our memory (name-languages.ts) does not. */
 const CHINESE = new Set(["zh-cn", "zh-tw"]);
 
 export type FilingSettings = Readonly<{
   cut: Cut;
-  /** Least size of a transcript's drawer, characters; undefined if not set. */
+  /** Minimum size of a transcript's drawer, characters; undefined if not set. */
   transcriptMin: number | undefined;
   /** Undefined: MemPalace's own halls. */
   halls: HallKeywords | undefined;
-  /** Least number of drawers that two names share for a hallway, and of topics that two wings share for a tunnel. Undefined if not set. */
+  /** Minimum number of common drawers for a hallway between two names, and of common topics for a tunnel between two wings, if set. */
   hallwayMin: number | undefined;
   topicsMin: number | undefined;
-  /** Languages to look for names in, by upstream's codes; at least one. */
+  /** Languages in which to look for names, by upstream's codes; at least one. */
   languages: readonly string[];
-  /** One sentence for each setting that is not used as written. */
+  /** One sentence for each setting whose value we did not use as written. */
   ignored: readonly string[];
 }>;
 
@@ -53,8 +53,8 @@ export function readFiling(env: Env, settingsDir: string): FilingSettings {
 }
 
 /**
- * Reads the sizes of drawers. With an overlap of more than half a drawer cutting might never end. 3.11 then uses the default, as we do;
- * 3.3.6 tried it.
+ * Reads the sizes of drawers. With an overlap of more than half a drawer, cutting might never end. MemPalace 3.11 then uses the default,
+ * and so do we; 3.3.6 used the given overlap.
  */
 function readCut(file: UpstreamFile, ignored: string[]): Cut {
   const asked = (key: string, usual: number, least: number): number => {
@@ -87,7 +87,7 @@ function transcriptMin({ min_chunk_size: given }: UpstreamFile, { size }: Cut): 
   return value === undefined || value > size ? undefined : value;
 }
 
-/** Reads the halls. A string in place of a word list counts by its characters, as in Python. */
+/** Reads the halls. A string in place of a list of words counts as a list of its characters, as in Python. */
 function readHalls(given: unknown, ignored: string[]): HallKeywords | undefined {
   if (given === undefined) return undefined;
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
@@ -132,7 +132,7 @@ function readLanguages(env: Env, { entity_languages: listed }: UpstreamFile, ign
   return languages.slice(0, LANGUAGES_MAX);
 }
 
-/** Parses a whole number as Python's `int()` does: with underscores between digits and blanks around; it truncates fractions. */
+/** Parses a whole number as Python's `int()` does: allows underscores between digits and surrounding blanks, and truncates fractions. */
 function wholeNumber(value: unknown, least: number): number | undefined {
   const text = typeof value === "string" ? value.trim() : "";
   const isNumeral = /^[+-]?\d+(?:_\d+)*$/.test(text);

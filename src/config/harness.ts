@@ -1,5 +1,5 @@
 /**
- * Reads the settings of code inside or beside an agent. A bad value counts as not set, because it must not break the agent. `palace
+ * Reads the settings of code inside an agent, and of its hooks. A bad value counts as not set, because it must not break the agent. `palace
  * install` copies this file into agents' folders, so it never throws and imports little.
  */
 import { piFolder } from "./agents.ts";
@@ -27,17 +27,17 @@ export function readHarness(env: Env) {
     wing: usableSetting(env, "wake-up-wing")?.trim(),
     /** Time that a turn of an agent waits for the memory, ms. */
     turnMaxMs: usableSetting(env, "turn-max-ms"),
-    /** Largest injected text, including its fence. */
+    /** Maximum size of an injected text, including its fence, bytes. */
     injectedMaxBytes: usableSetting(env, "wake-up-bytes"),
     recall: usableSetting(env, "recall"),
-    /** If on, memory that learns from outcomes follows the conversation. `project`: it leaves out memories of other projects. */
+    /** If on, memory that learns from outcomes follows the conversation. `project`: on, but without memories of other projects. */
     outcomes: usableSetting(env, "outcomes"),
-    /** Model that judges outcomes that the agent has not scored. Undefined: nobody judges them. */
+    /** Model that judges the exchanges that the agent has not scored. Undefined: no model judges them. */
     judge: readJudge(env),
-    /** Beginnings of commands that count as tests, in addition to the known ones. */
+    /** Beginnings of commands that count as tests, in addition to the known test commands. */
     testCommands: usableSetting(env, "test-commands"),
     agentName: readVariable(env, "MEMPALACE_AGENT_NAME")?.trim(),
-    /** Programs with their arguments. Undefined: the program is searched for. */
+    /** Programs with their arguments. Undefined: we search for the program. */
     hookCommand: command(env, "MEMPALACE_HOOK_COMMAND"),
     mcpCommand: command(env, "MEMPALACE_MCP_COMMAND"),
     /** 0 means no limit. */

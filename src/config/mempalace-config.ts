@@ -1,6 +1,6 @@
 /**
- * Reads MemPalace's own config.json, never writes it. It may name another palace folder or another collection. Source: palace.md 3.1 and
- * 3.3.
+ * Reads MemPalace's own config.json, never writes it. The file may name another palace folder or another collection. Source: palace.md 3.1
+ * and 3.3.
  */
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
@@ -11,7 +11,7 @@ export type UpstreamFile = Readonly<{ values: Readonly<Record<string, unknown>>;
 
 const DRAWERS_COLLECTION = "mempalace_drawers";
 
-/** Collection names that Chroma accepts, without the closets' name, which is fixed. */
+/** Collection names that Chroma accepts, except the name of the closets' collection, which is fixed. */
 const COLLECTION = /^(?!mempalace_closets$)[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]$/;
 
 /** Reads the file. A file that is missing or not a JSON object counts as empty, as in upstream. `settingsDir` is upstream's home. */
@@ -37,8 +37,8 @@ export function namedCollection(settingsDir: string): string {
 }
 
 /**
- * Returns the absolute path of the palace that config.json names. Ignores a folder that neither exists nor can be made: the file may come
- * from another machine.
+ * Returns the absolute path of the palace that config.json names. Ignores a folder that does not exist and cannot be made: the file may
+ * come from another machine.
  */
 export function namedPalace(settingsDir: string, expand: (path: string) => string): string | undefined {
   const path = expand(textOf(settingsDir, "palace_path"));

@@ -1,5 +1,5 @@
 /**
- * Resolves all paths from the environment (docs/reference/files.md). If the user moved the palace, upstream's config.json says where it is.
+ * Resolves all paths from the environment (docs/reference/files.md). If the user moved the palace, upstream's config.json has the new path.
  */
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
@@ -19,16 +19,16 @@ export function resolvePaths(env: Env, palace?: string) {
   const stateDir = ownFolder(env, "XDG_STATE_HOME", join(user, ".local/state"));
   const cacheDir = ownFolder(env, "XDG_CACHE_HOME", join(user, ".cache"));
   const places = whichPalace(env, user, palace);
-  // Hashing loads node:crypto, a tenth of a shim's start. A shim that finds its broker needs no path with the tag.
+  // Computed only on demand: hashing loads node:crypto, a tenth of a shim's start, and most shims need no path with the tag.
   let known: string | undefined;
   const tag = (): string => (known ??= tagOf(places.home));
   return Object.freeze({
     ...filesOf(places),
     // Source: upstream-latest.md 2.2 and palace.md 10.1; neither MEMPALACE_CONFIG_DIR nor XDG moves it.
     upstreamLocksDir: join(classicHome(user), "locks"),
-    /** Names and topics that the user gave to upstream's init; one file for all palaces. */
+    /** File with names and topics that the user gave to upstream's `init`; the same for all palaces. */
     knownEntitiesFile: join(classicHome(user), "known_entities.json"),
-    /** Folder outside the palace with a few small files for each palace, such as "a ledger existed here" and the sticky stop. */
+    /** Folder outside the palace with a few small files for each palace, such as "a ledger existed here" and the mark of `palace stop`. */
     stateDir,
     cacheDir,
     /** Folders with one subfolder for each palace: spools, and settings and keys of SSH bridges. */
@@ -58,7 +58,7 @@ export function resolvePaths(env: Env, palace?: string) {
     get spoolDir() {
       return join(stateDir, "spool", tag());
     },
-    /** Counters of `palace stats`. */
+    /** File with the counters of `palace stats`. */
     get usageFile() {
       return join(stateDir, `${tag()}.usage`);
     },
@@ -79,7 +79,7 @@ function filesOf({ home, palaceDir, graphDir, settingsDir }: Places) {
     ledgerFile: join(home, "ledger.sqlite3"),
     /** Upstream's graph, and its links between rooms and between entities (palace.md 3.1, upstream-latest.md 2.2). */
     graphFile: join(graphDir, GRAPH_NAME),
-    /** Path that upstream uses for the graph with `--palace`; undefined if that is `graphFile`. */
+    /** Path that upstream uses for the graph with `--palace`; undefined if it is the same as `graphFile`. */
     otherGraphFile: graphDir === palaceDir ? undefined : join(palaceDir, GRAPH_NAME),
     tunnelsFile: join(dirname(palaceDir), "tunnels.json"),
     hallwaysFile: join(dirname(palaceDir), "hallways.json"),
@@ -87,10 +87,10 @@ function filesOf({ home, palaceDir, graphDir, settingsDir }: Places) {
     brokerFile: join(home, "broker.json"),
     /** File by which a permanent broker asks a broker that was started on demand to end. */
     wantedFile: join(home, "broker.wanted"),
-    /** Tokens of the TCP door, and the door's address. */
+    /** File with the tokens of the TCP door, and file with the door's address. */
     tokensFile: join(home, "tokens.json"),
     listenFile: join(home, "listen.json"),
-    /** Last port of the door for programs that speak Roampal's HTTP API. */
+    /** File with the last port of the door for programs that speak Roampal's HTTP API. */
     outcomeDoorFile: join(home, "outcome-door.json"),
   };
 }
@@ -124,15 +124,15 @@ function whichPalace(env: Env, user: string, palace: string | undefined): Places
   const moved = isOwnHome ? undefined : namedPalace(settingsDir, (path) => expand(path, user));
   const usual = moved ?? join(settingsDir, "palace");
   const named = given === undefined ? undefined : real(resolve(expand(given, user)));
-  // MemPalace's users also name the default folder. They mean the home's memory, not a second one inside it.
+  // MemPalace's users also name the default folder. They mean the home's memory, not a second memory inside it.
   const isTaken = named === real(usual) && !existsSync(join(usual, "ledger.sqlite3"));
-  // A user who gives MemPalace the home itself means the public palace of the home's ledger.
+  // A user who names the home itself as MemPalace's palace means the public palace of the home's ledger.
   const isHome = named === real(settingsDir) && !existsSync(join(settingsDir, "chroma.sqlite3"));
   const isOther = named !== undefined && !isTaken && !isHome;
   const home = isOther ? named : real(settingsDir);
   const palaceDir = isOther ? home : moved === undefined ? join(home, "palace") : real(moved);
   const classic = classicHome(user);
-  // Upstream keeps the graph in its home for every palace, except one named by --palace.
+  // Upstream keeps the graph in its home for every palace, except a palace that --palace names.
   const hasOwnGraph = isOwnHome || (isOther && palace !== undefined) || home === real(classic);
   return { home, palaceDir, settingsDir, graphDir: hasOwnGraph ? home : classic };
 }
@@ -142,9 +142,9 @@ function classicHome(user: string): string {
 }
 
 /**
- * Returns arguments and environment by which another command of ours finds the same palace, without variables that could name another one.
- * It never names the home's own palace: its folder's name would mean a separate memory inside. A palace that the environment named is named
- * by the environment again, because with --palace its graph would be elsewhere.
+ * Returns arguments and environment by which another of our commands finds the same palace, without variables that could name another
+ * palace. Never passes the palace folder of the home itself: that would mean a separate memory in that folder. Passes a palace from the
+ * environment in the environment again: with --palace its graph would be elsewhere.
  */
 export function handedOn({ home, palaceDir, graphFile }: Paths, env: Env): { palace: string[]; env: Env } {
   const { MEMPALACE_PALACE_PATH: _path, MEMPALACE_PALACE: _short, MEMPAL_PALACE_PATH: _old, ...others } = env;
@@ -181,7 +181,7 @@ function expand(path: string, user: string): string {
   return path === "~" || path.startsWith("~/") ? join(user, path.slice(1)) : path;
 }
 
-/** Resolves links, so that two spellings of a folder lead to the same broker. A missing path keeps its name under its real parent. */
+/** Resolves links, so that two spellings of a folder lead to the same broker. If the path is missing, resolves its parent. */
 function real(path: string): string {
   if (existsSync(path)) return realpathSync.native(path);
   const parent = dirname(path);

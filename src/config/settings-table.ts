@@ -1,7 +1,7 @@
 /**
- * Table of all settings: the keys of `settings.json` in the palace's folder. A variable sets the same value; its name is `MEMPALACE_` and
- * the key in capitals. The types of `readSetting` (env.ts), docs/reference/settings.md, `palace config` and `palace doctor` are made from
- * this table.
+ * Table of all settings: the keys of `settings.json` in the palace's folder. An environment variable sets the same value; its name is
+ * `MEMPALACE_` and the key in capitals. The types of `readSetting` (env.ts), docs/reference/settings.md, `palace config` and `palace
+ * doctor` are made from this table.
  */
 import { LOG_LEVELS } from "../base/log.ts";
 import { IDEMPOTENCY_KEPT_MS } from "../protocol/limits.ts";
@@ -40,7 +40,7 @@ export type Setting<T = unknown> = Readonly<{
   meaning: string;
 }>;
 
-/** Second step of `setting`. `words` describe a default that depends on something else. */
+/** Second step of `setting`. `words`: description of a default that depends on something else. */
 type Means<T> = { means: (meaning: string, words?: string) => Setting<T> };
 
 function setting<T, D extends T | undefined>(
@@ -55,7 +55,7 @@ function setting<T, D extends T | undefined>(
 }
 
 const TIMER_MAX = 2 ** 31 - 1;
-/** The journal must keep rows for as long as it recognises repeated keys. */
+/** Minimum of `audit-days`: the journal recognises repeated keys by its rows, so it must keep rows for that time. */
 const AUDIT_DAYS_MIN = IDEMPOTENCY_KEPT_MS / (24 * 3_600_000);
 
 export const SETTINGS = {

@@ -5,9 +5,9 @@ import { isAbsolute, join } from "node:path";
 export type SettingValue = string | number | boolean | readonly string[];
 
 export type Kind<T = unknown> = Readonly<{
-  /** Values that a key takes, in words. */
+  /** Values that the key accepts, in words. */
   takes: string;
-  /** A good value for a hint; `exported` is the one for a hint about the variable. */
+  /** A good value for a hint; `exported`: a good value for a hint about the variable. */
   example: string;
   exported?: string;
   isPath?: true;
@@ -25,7 +25,7 @@ export type Address = Readonly<{ host: string; port: number }>;
 const OUTCOME_PORT = 27_182;
 const ON = ["on", "true", "yes", "1"];
 const OFF = ["off", "false", "no", "0"];
-/** Longest value: a longer one is a mistake, and an environment has limits. */
+/** Maximum length of a value: a longer value is a mistake, and the size of an environment is limited. */
 const TEXT_MAX = 4_096;
 const NUMERAL = /^\d{1,15}(?:\.\d{1,6})?$/;
 
@@ -92,7 +92,7 @@ export const PORT: Kind<number | "off"> = {
   refusal: "no port, and not one of on, off",
 };
 
-/** Makes a choice of words. `more`: words that only a variable may have. The file may write on and off as true and false. */
+/** Makes the kind of a choice between words. `more`: words only for a variable. The file may have true and false for on and off. */
 export function choice<const T extends string>(words: readonly T[], more: readonly T[] = []): Kind<T> {
   const all = [...words, ...more];
   return {
@@ -106,7 +106,7 @@ export function choice<const T extends string>(words: readonly T[], more: readon
 
 type Range = Readonly<{ from: number; to?: number; isWhole?: boolean }>;
 
-/** Makes a number. `words` name the good numbers in a variable's error. `least`: lower limit for a variable. */
+/** Makes the kind of a number. `words`: the good numbers, for the error about a variable. `least`: lower limit for a variable. */
 export function number({ from, to = Infinity, isWhole = false }: Range, words = "", least = from): Kind<number> {
   const pick = (value: unknown, low: number): number | undefined =>
     typeof value === "number" && Number.isFinite(value) && value >= low && value <= to ? value : undefined;
@@ -126,30 +126,30 @@ export function number({ from, to = Infinity, isWhole = false }: Range, words = 
   };
 }
 
-/** Makes a number whose variable may be anything above 0. */
+/** Makes the kind of a number whose variable may have any value above 0. */
 export function positive(range: Range, words: string): Kind<number> {
   return number(range, words, Number.MIN_VALUE);
 }
 
-/** Makes a whole number. Its variable counts as the nearest number in the range; text counts as not set. */
+/** Makes the kind of a whole number. A variable out of range counts as the nearest number in the range; text counts as not set. */
 export function wholeNumber(from: number, to = Infinity): Kind<number> {
   const { refusal: _, ...kind } = number({ from, to, isWhole: true });
   const clamp = (value: number): number => Math.min(Math.max(value, from), to);
   return { ...kind, read: (text) => (/^\+?\d{1,15}$/.test(text.trim()) ? clamp(Number(text)) : undefined) };
 }
 
-/** Returns the value in the file's own types, or undefined if the key does not take it. `home` replaces `~`. */
+/** Returns the value in the file's own types, or undefined if the key does not accept it. `home` replaces `~`. */
 export function parseValue(kind: Kind, given: unknown, home: string): SettingValue | undefined {
   const value = kind.parse(typeof given === "string" ? given.trim() : given, home);
   return value === undefined || kind.read(asVariable(kind, value)) === undefined ? undefined : value;
 }
 
-/** Writes a value as its environment variable does. */
+/** Formats a value as for its environment variable. */
 export function asVariable(kind: Kind, value: SettingValue): string {
   return typeof value === "object" ? value.join(kind === FOLDERS ? ":" : ",") : String(value);
 }
 
-/** Writes a value as a person types it. */
+/** Formats a value as a person types it. */
 export function asText(kind: Kind, value: SettingValue): string {
   return typeof value === "boolean" ? (value ? "on" : "off") : asVariable(kind, value);
 }

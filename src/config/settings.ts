@@ -20,10 +20,10 @@ import {
 import { asText, asVariable, parseValue, type SettingValue } from "./settings-value.ts";
 
 export const SETTINGS_FILE = "settings.json";
-/** Largest file that we read, bytes. */
+/** Maximum size of a settings file that we read, bytes. */
 const SIZE_MAX = 262_144;
 
-/** Problem in the file. `file`: the file is unreadable. `value`: one key is not used. `unknown`: the key may belong to a newer version. */
+/** Problem in the file. `file`: the file is unreadable. `value`: a bad value. `unknown`: the key may belong to a newer version. */
 export type Fault = Readonly<{ kind: "file" | "value" | "unknown"; key: string; message: string; hint: string }>;
 
 export type FileSettings = Readonly<{
@@ -33,7 +33,7 @@ export type FileSettings = Readonly<{
   faults: readonly Fault[];
 }>;
 
-/** Source of a value. `remembered`: the broker keeps the value of its last start (listen, outcome-port). */
+/** Source of a value. `remembered`: the broker has stored the value at its last start (listen, outcome-port). */
 export type Source = "environment" | "file" | "remembered" | "default";
 
 export type Told = Readonly<{
@@ -101,7 +101,7 @@ function parseSettings(text: string, path: string, home: string): Pick<FileSetti
   return { values, faults };
 }
 
-/** Secrets of the environment, by the setting that names their receiver. */
+/** Secrets of the environment, with the setting that names the receiver of each secret. */
 const SENT_TO = [
   ["judge-url", "MEMPALACE_JUDGE_KEY"],
   ["chroma-url", "MEMPALACE_CHROMA_TOKEN"],
@@ -109,7 +109,7 @@ const SENT_TO = [
 
 /**
  * Returns the environment with the file's values for variables that it does not set. Removes a secret if the file names its receiver,
- * because the palace's folder may come from somebody else.
+ * because the palace's folder may come from another person.
  */
 export function withFile(env: Env, file: Pick<FileSettings, "values">): Env {
   const added = onlyFile(env, file);
@@ -162,7 +162,7 @@ function fileFault(path: string, problem: string): Fault {
 const TOKENS = /"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
 const COMMAS = /"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])/g;
 
-/** Parses JSON with comments and trailing commas, which few files have. Both become blanks, so that positions in errors stay right. */
+/** Parses JSON with comments and trailing commas, which few files have. Replaces both by blanks, so that errors have the right position. */
 function parseJsonc(text: string): unknown {
   const bare = text.replace(/^\uFEFF/, "");
   if (bare.trim() === "") return {};

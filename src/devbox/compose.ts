@@ -1,5 +1,5 @@
 /**
- * Runs `docker compose` as users type it, for the stack of one folder, and asks it what the stack consists of: only compose knows the
+ * Runs `docker compose` as users type it, for the stack of one folder, and asks compose for the parts of the stack: only compose knows the
  * result of `.env`, the environment and the defaults.
  */
 import { execFile, spawn } from "node:child_process";
@@ -23,25 +23,25 @@ export type Watch = Readonly<{ log: (line: string) => void; signal?: AbortSignal
 export const SERVICES = ["chroma", "broker", "devbox"] as const;
 export type Service = (typeof SERVICES)[number];
 
-/** The stack as compose reads it from its files. `workspace` is a path on the host. */
+/** The stack, as compose reads it from its files. `workspace` is a path on the host. */
 export type Stack = Readonly<{
   project: string;
-  /** Services of this arrangement. */
+  /** Services that this stack has by its settings. */
   services: readonly Service[];
   volumes: Readonly<Record<"palace" | "data" | "run" | "broker", string>>;
   workspace: string;
-  /** File of EXTRA_CA_CERTS or NODE_EXTRA_CA_CERTS; an empty file of ours if neither is set. */
+  /** File that EXTRA_CA_CERTS or NODE_EXTRA_CA_CERTS names; our own empty file if neither is set. */
   certificates: string;
   images: Readonly<Record<Service, string>>;
 }>;
 
-/** Longest second run of a failed build; npm in a build gives up after 11 s. */
+/** Maximum time for the second run of a failed build; npm in a build gives up after 11 s. */
 const ASK_AGAIN_MAX_MS = 60_000;
 const TICK_MS = 10_000;
 const FAILURE_LINES = 60;
 const OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
 
-/** Names that compose looks for, in its order: it takes the first base file and the first override beside it. */
+/** File names that compose looks for, in its order. It uses the first base file that exists, and the first override in that folder. */
 const BASE_FILES = ["compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"];
 const OVERRIDE_FILES = [
   "compose.override.yml",
@@ -51,8 +51,8 @@ const OVERRIDE_FILES = [
 ];
 
 /**
- * Returns `docker` and its arguments up to the compose command. It names every file, so that the command works from any folder; compose
- * itself would look for those of COMPOSE_FILE in the current folder.
+ * Returns `docker` and its arguments up to the compose command. The arguments name every file, so that the command works from any folder;
+ * compose itself would look for the files of COMPOSE_FILE in the current folder.
  */
 export function composeCommand(place: Place): string[] {
   return [
@@ -61,7 +61,7 @@ export function composeCommand(place: Place): string[] {
   ];
 }
 
-/** Returns the files that a plain `docker compose` in `root` reads: those of COMPOSE_FILE, else the default file and its override. */
+/** Returns the files that a plain `docker compose` in `root` reads: the files of COMPOSE_FILE, else the default file and its override. */
 function composeFiles({ root, env }: Place): string[] {
   const dotEnv = readDotEnv(root);
   const chosen = [env["COMPOSE_FILE"], dotEnv["COMPOSE_FILE"]].find((value = "") => value !== "");
@@ -176,8 +176,8 @@ export function noDocker(cause: unknown): PalaceError {
 }
 
 /**
- * Runs a compose command to its end. On a terminal compose shows its own progress; elsewhere a line now and then says what it does. Returns
- * undefined, or the last lines of a failed command: "" on a terminal, where the user saw them. Errors: the signal's reason.
+ * Runs a compose command to its end. On a terminal compose shows its own progress; elsewhere we print its current step now and then.
+ * Returns undefined, or the last lines of a failed command: "" on a terminal, where the user saw them. Errors: the signal's reason.
  */
 export async function runCompose(
   place: Place,
@@ -213,8 +213,8 @@ export async function runCompose(
 }
 
 /**
- * Runs a command again that failed on a terminal, now without the terminal, to read its message. Only for commands that may run twice.
- * Returns undefined if the second run succeeds, "" if it takes too long.
+ * Repeats a command that failed on a terminal, without the terminal, to read its message. Only for commands that may run twice. Returns
+ * undefined if the second run succeeds, "" if it takes too long.
  */
 export async function askAgain(place: Place, args: readonly string[], watch: Watch): Promise<string | undefined> {
   const limit = AbortSignal.timeout(ASK_AGAIN_MAX_MS);
@@ -226,7 +226,7 @@ export async function askAgain(place: Place, args: readonly string[], watch: Wat
   });
 }
 
-/** Returns the last step of a build, or the last container, that the output names. */
+/** Returns the last step of a build, or the last container, in the output. */
 export function atWhat(said: string): string {
   const steps = said.match(/^#\d+ \[.+$|^ ?(?:Container|Network|Volume) \S+ +\S+/gm);
   return (steps?.at(-1) ?? "working")

@@ -1,6 +1,6 @@
 /**
- * Counts of a memory, read from its ledger by a program in an image of the stack. The program only reads, so a broker may run or not. It
- * uses only what the ledgers of all versions have.
+ * Counts of a memory, read from its ledger by a program in an image of the stack. The program only reads, so a broker may run meanwhile. It
+ * uses only tables and columns that the ledgers of all versions have.
  */
 import { isRecord } from "../base/is-record.ts";
 import { parseAs } from "../base/parse-json.ts";
@@ -36,8 +36,8 @@ function isCounts(value: unknown): value is Counts {
 }
 
 /**
- * Returns how the memory differs from `before`, or undefined. After later writes the counts differ anyway, so only the last write of
- * `before` is compared.
+ * Returns how the memory differs from `before`, or undefined. If there were later writes, the counts differ in any case, so we compare only
+ * the last write of `before`.
  */
 export function countsDiffer(before: Counts, after: Counts): string | undefined {
   if (after.seq < before.seq) return `the journal ends at write ${after.seq}, and ended at ${before.seq}`;

@@ -1,4 +1,4 @@
-/** Ends the stack. The containers are removed; memory and home stay, unless the caller asks to erase the volumes. */
+/** Ends the stack. Removes the containers. Keeps memory and home, unless the caller asks to erase the volumes. */
 import { join } from "node:path";
 import { PalaceError } from "../base/errors.ts";
 import { runCompose, type Watch } from "./compose.ts";
@@ -22,7 +22,7 @@ export async function takeDown({ place }: Pick<Opened, "place">, withVolumes: bo
   throw composeFailed("the stack did not end", failure, place);
 }
 
-/** Copies memory and home after all writers are stopped, and returns the copy's folder. Errors: CONFIG_USAGE if no container is left. */
+/** Copies memory and home after all writers are stopped; returns the copy's folder. Errors: CONFIG_USAGE without a container. */
 export async function lastCopy(opened: Opened, cacheDir: string, watch: Watch): Promise<string> {
   const { engine, stack, state } = opened;
   if (!(await boxesOf(engine, stack.project)).some(({ service }) => service === "broker"))

@@ -1,6 +1,6 @@
 /**
- * Connects to the Docker engine that `docker` itself would use, through its API. Contexts and DOCKER_HOST have the same meaning. Loads
- * dockerode only when needed, because no other verb needs it.
+ * Connects to the Docker daemon that `docker` itself would use, through its API. Contexts and DOCKER_HOST have the same meaning as for
+ * `docker`. Loads dockerode only when needed, because no other verb needs it.
  */
 import { execFile } from "node:child_process";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
@@ -16,7 +16,7 @@ export type Engine = Docker;
 const ANSWER_MAX_MS = 30_000;
 const ADDRESS = ["context", "inspect", "--format", "{{.Endpoints.docker.Host}}"];
 
-/** Opens the engine. Errors: CONFIG_USAGE if none answers. */
+/** Connects to Docker. Errors: CONFIG_USAGE if Docker does not answer. */
 export async function openEngine(env: Env): Promise<Engine> {
   try {
     const { stdout } = await promisify(execFile)("docker", ADDRESS, { env, timeout: ANSWER_MAX_MS });
@@ -38,7 +38,7 @@ export async function connectEngine(address: string): Promise<Engine> {
 /** Node's diagnostics channel for the HTTP requests of this process. */
 const REQUESTS = "http.client.request.start";
 
-/** Makes a request fail if its answer is cut off. Otherwise dockerode never calls back, and the process ends in the middle of its work. */
+/** Makes a request fail if its answer is cut off. Otherwise dockerode never answers, and the process exits in the middle of its work. */
 function failCutAnswer(begun: unknown): void {
   const { request } = begun as { request: EventEmitter };
   request.once("response", (response: EventEmitter) =>
@@ -48,7 +48,7 @@ function failCutAnswer(begun: unknown): void {
 
 const LOST = ["ECONNRESET", "ECONNREFUSED", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "ERR_STREAM_PREMATURE_CLOSE"];
 
-/** Returns the error for an engine that went away, or undefined for another error. `next`: hint for finishing the work. */
+/** Returns the error for a lost connection to Docker, or undefined for another error. `next`: hint for finishing the work. */
 export function lostEngine(error: unknown, next: string): PalaceError | undefined {
   const { code = "", syscall } = (error ?? {}) as NodeJS.ErrnoException;
   if (!LOST.includes(code) && !(code === "ENOENT" && syscall === "connect")) return undefined;
@@ -60,7 +60,7 @@ export function lostEngine(error: unknown, next: string): PalaceError | undefine
   );
 }
 
-/** Returns the options for dockerode. For an engine behind TCP the client itself reads the certificates from the environment. */
+/** Returns the options for dockerode. For TCP, dockerode itself reads the certificates from the environment. */
 export function addressOptions(address: string): Docker.DockerOptions {
   const [, local] = /^(?:unix|npipe):\/\/(.+)$/.exec(address) ?? [];
   if (local !== undefined) return { socketPath: local };
@@ -81,7 +81,7 @@ export type Box = Readonly<{
 
 const PROJECT = "com.docker.compose.project";
 
-/** Returns all containers of a project except those of `compose run`. A scaled service has several. */
+/** Returns all containers of a project except the containers of `compose run`. A scaled service has several containers. */
 export async function boxesOf(engine: Engine, project: string): Promise<Box[]> {
   const found = await engine.listContainers({ all: true, filters: { label: [`${PROJECT}=${project}`] } });
   return found
@@ -101,7 +101,7 @@ export async function hasVolume(engine: Engine, name: string): Promise<boolean> 
   return (await unlessMissing(engine.getVolume(name).inspect())) !== undefined;
 }
 
-/** Returns the engine's answer; undefined if what was asked for does not exist. */
+/** Returns Docker's answer; undefined if the requested object does not exist. */
 export function unlessMissing<T>(asked: Promise<T>): Promise<T | undefined> {
   return asked.catch((error: { statusCode?: number }) => {
     if (error.statusCode === 404) return undefined;

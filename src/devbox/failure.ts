@@ -3,10 +3,10 @@ import { quoted } from "../base/shell-word.ts";
 import { PalaceError } from "../base/errors.ts";
 import { composeCommand, type Place } from "./compose.ts";
 
-/** Longest part of an error that the user sees, characters. */
+/** Maximum number of characters of an error that the user sees. */
 const SHOWN_MAX = 300;
 
-/** Message about a failed container. Compose separates the parts of its name by `-`, older versions by `_`. */
+/** Message about a failed container. Compose separates the parts of a container's name by `-`, older versions by `_`. */
 const FAILED_BOX = /container \S+?[-_](chroma|broker|devbox|devbox-bridged)[-_]\d+ (?:is unhealthy|exited)/;
 
 /** Line of dashes in BuildKit's output. */
@@ -17,7 +17,7 @@ type Known = readonly [pattern: RegExp, hint: (place: Place) => string];
 /** Hints by the text of the error; the first match counts. */
 const KNOWN: readonly Known[] = [
   [
-    // The engine itself pulls images, without the certificates of a build.
+    // Docker itself pulls images, without the certificates of a build.
     /failed to (?:resolve|do request)[^\n]*(?:x509|certificate)/,
     () => "add the proxy's certificate to the engine's machine and restart Docker; it pulls images itself",
   ],
@@ -49,9 +49,7 @@ const KNOWN: readonly Known[] = [
   ],
 ];
 
-/**
- * Returns the lines of the error that compose printed last. For a build these are the output of the failing step and the build's last line.
- */
+/** Returns the lines of the error that compose printed last. For a build: the output of the failing step, and the build's last line. */
 export function lastError(said: string): string[] {
   const lines = said.trimEnd().split("\n");
   const last = lines.at(-1)?.trim() ?? "";

@@ -1,6 +1,6 @@
 /**
  * Finds the folder of the stack. A clone is its own folder. npm replaces the folder of an installed package, and the user may not write
- * there. So its stack has a folder in our state: `.env` and `.env.devbox` survive updates there, and plain `docker compose` works.
+ * there. So a package's stack has a folder in our state folder: `.env` and `.env.devbox` survive updates, and `docker compose` works.
  */
 import { execFile } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -20,7 +20,7 @@ const COPIED = [
   "src/base/without-password.ts",
 ];
 const LOCK = { from: "dist/package-lock.data.json", to: "package-lock.json" };
-/** Content of .dockerignore. It keeps `.env.devbox` and its keys out of every image. */
+/** Content of .dockerignore. It keeps `.env.devbox`, which contains keys, out of every image. */
 const IGNORE = ["*", ...COPIED, LOCK.to].map((name, at) => (at === 0 ? name : `!${name}`)).join("\n");
 
 export function isClone(packageRoot: string): boolean {
@@ -28,8 +28,8 @@ export function isClone(packageRoot: string): boolean {
 }
 
 /**
- * Returns the stack's folder. `isBuilding`: for a package, copies all files for a build there again. Errors: CONFIG_USAGE for an incomplete
- * install.
+ * Returns the stack's folder. `isBuilding`: for a package, copies the files for a build to that folder again. Errors: CONFIG_USAGE for an
+ * incomplete install.
  */
 export function stackFolder(packageRoot: string, stateDir: string, isBuilding: boolean): string {
   if (isClone(packageRoot)) return packageRoot;

@@ -1,4 +1,4 @@
-/** Makes git in the devbox work as on the host: with the host's identity, and in a worktree. */
+/** Makes git in the devbox work as on the host: with the host's identity (name and email), and also in a worktree. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
@@ -13,7 +13,7 @@ import { hasSetting, writeSettings } from "./settings.ts";
 
 export type Identity = Readonly<{ name: string; email: string }>;
 
-/** A git folder outside of the workspace. `source`: on the host; `target`: where git in the devbox looks for it. */
+/** A git folder outside of the workspace. `source`: on the host; `target`: the path in the devbox at which git looks for the folder. */
 export type GitFolder = Readonly<{ source: string; target: string }>;
 
 const WORKSPACE = "/workspace";
@@ -29,7 +29,7 @@ for key in name email; do
 done
 mkdir -p "\${mark%/*}" && : > "$mark"`;
 
-/** Returns the identity of the host's git, including one that applies only to the workspace's path (`includeIf`). */
+/** Returns the identity of the host's git. It may apply only to the workspace's path (`includeIf`). */
 export async function hostIdentity(env: Env, workspace: string): Promise<Identity | undefined> {
   const ask = (key: string): Promise<string> => {
     const args = ["-C", workspace, "config", "--global", "--includes", "--get", key];
@@ -62,8 +62,8 @@ export async function giveIdentity(
 
 /**
  * Finds the repository of a worktree. Returns undefined if the workspace needs no folder from outside. Agents in the devbox can write
- * `.git`, so a folder is mounted only if git itself made it for this workspace: it must be `COMMON/worktrees/NAME` of a repository and name
- * the workspace as its own.
+ * `.git`, so a folder is mounted only if git itself made it for this workspace: the folder must be `COMMON/worktrees/NAME` of a repository,
+ * and its file `gitdir` must name the workspace.
  */
 export function gitFolderOf(workspace: string): GitFolder | undefined {
   const link = linkOf(workspace);
@@ -104,7 +104,7 @@ function isInside(workspace: string, path: string): boolean {
   return !way.startsWith("..") && !isAbsolute(way);
 }
 
-/** Returns the variables of docker-compose.yml for the mount of the folder; empty values mount none. */
+/** Returns the variables of docker-compose.yml for the mount of the folder; with empty values no folder is mounted. */
 export function gitVariables(folder: GitFolder | undefined): Record<"DEVBOX_GIT_DIR" | "DEVBOX_GIT_TARGET", string> {
   const { source = "", target = "" } = folder ?? {};
   return { DEVBOX_GIT_DIR: source, DEVBOX_GIT_TARGET: target === source ? "" : target };

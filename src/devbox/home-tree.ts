@@ -1,6 +1,6 @@
 /**
- * Lists every file of the devbox's home with its hash, and compares two lists. Caches, logs and files that each start rewrites may differ
- * (docs/how-to/devbox.md names them).
+ * Lists every file of the devbox's home with its hash, and compares two lists. Caches, logs, and files that are rewritten at each start may
+ * differ (docs/how-to/devbox.md names them).
  */
 import { isRecord } from "../base/is-record.ts";
 import { parseAs } from "../base/parse-json.ts";
@@ -8,7 +8,7 @@ import { PalaceError } from "../base/errors.ts";
 
 /**
  * Files of the home. `entries`: path → kind and mode, with a file's hash or a link's target. `ours`: files that `palace install` wrote, by
- * its records; they are made again from the image.
+ * its records; a new container makes them again.
  */
 export type HomeTree = Readonly<{ entries: Readonly<Record<string, string>>; ours: readonly string[] }>;
 
@@ -29,7 +29,7 @@ function isTree(value: unknown): value is HomeTree {
   return isRecord(value) && isRecord(value["entries"]) && Array.isArray(value["ours"]);
 }
 
-/** Throws the error for a container that succeeded but printed something else than expected. */
+/** Throws the error for a container that succeeded but printed an unexpected output. */
 export function unread(what: "home" | "memory"): never {
   throw new PalaceError("STORE_UNAVAILABLE", `the container that looked at the ${what} gave no result`, "repeat it");
 }

@@ -1,6 +1,6 @@
 /**
- * Moves the stack to another project name: copies its volumes into new ones and compares them byte for byte. The old volumes stay. After a
- * kill the next `up` copies again.
+ * Moves the stack to another project name: copies its volumes into new volumes and compares them byte for byte. It keeps the old volumes.
+ * After a kill the next `up` copies again.
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -94,9 +94,7 @@ export async function stackBefore(here: Here, { from, fresh }: Wanted): Promise<
   );
 }
 
-/**
- * Ends the old stack and fills the new one's volumes. `place`: the new stack's, with its workspace. Errors: STORE_UNAVAILABLE, compose's.
- */
+/** Ends the old stack and fills the new stack's volumes. `place`: the new stack's place. Errors: STORE_UNAVAILABLE, compose's errors. */
 export async function moveStack(here: Here, place: Place, before: Before, watch: Watch): Promise<void> {
   const { engine, stack, state } = here;
   writeState(state, FILE, { from: before.stack.project });
@@ -138,7 +136,7 @@ async function copyVolume({ engine, stack }: Here, source: string, target: strin
   );
 }
 
-/** Finds the first project, by name, that was started from this folder in this engine and has a memory. */
+/** Finds the first project, by name, that was started from this folder in this Docker daemon and has a memory. */
 async function earlierProject(here: Here): Promise<string | undefined> {
   const parent = join(here.state, "..");
   for (const { name: project } of readFolder(parent) ?? []) {
@@ -163,7 +161,7 @@ async function openBefore({ engine, engineId, state, place }: Here, project: str
   return { stack, place: there, note };
 }
 
-/** Returns true if the new stack may have run: a copy makes its containers without starting them, and missing containers prove nothing. */
+/** Returns true if the new stack may have run: a copy only creates containers. Missing containers prove nothing. */
 async function wasStarted({ engine, stack }: Here): Promise<boolean> {
   const boxes = await boxesOf(engine, stack.project);
   if (boxes.length === 0) return true;
@@ -171,7 +169,7 @@ async function wasStarted({ engine, stack }: Here): Promise<boolean> {
   return states.some(({ StartedAt }) => Date.parse(StartedAt) > 0);
 }
 
-/** Returns the project that a killed run was copying from. */
+/** Returns the project from which a killed run was copying. */
 function readMove(state: string): string | undefined {
   const { from } = readRecord(join(state, FILE));
   return typeof from === "string" ? from : undefined;

@@ -1,6 +1,6 @@
 /**
- * Note of a stack's owner and workspace, for the time when it has no containers to ask. The note is in our state folder and never in a
- * volume's label: when labels change, compose offers to replace the volume by an empty one.
+ * Note of a stack's owner and workspace, for a time when the stack has no containers that we could ask. The note is in our state folder and
+ * never in a volume's label: when labels change, compose offers to replace the volume by an empty volume.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ export type Note = Readonly<{
   /** Folders that own the stack: one, or several that share it on purpose. */
   folders: readonly string[];
   workspace: string;
-  /** Id of the engine; each engine has its own stacks. */
+  /** Id of the Docker daemon; each daemon has its own stacks. */
   engine: string;
 }>;
 

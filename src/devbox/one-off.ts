@@ -1,6 +1,6 @@
 /**
- * Runs a program in its own container with the stack's volumes, and removes the container afterwards. For reads and copies while the stack
- * is stopped, with the stack's image.
+ * Runs a program in its own container with the stack's volumes, and removes the container afterwards. Reads and copies use this, with the
+ * stack's image, while the stack is stopped.
  */
 import type { Readable, Writable } from "node:stream";
 import { PassThrough } from "node:stream";
@@ -25,7 +25,7 @@ export type Ended = Readonly<{ code: number; said: string }>;
 const LABEL = "palace-devbox.one-off";
 const SAID_MAX = 16_384;
 
-/** Returns options for a program that runs as root, without a network, and with these capabilities only. */
+/** Returns options for a program that runs as root, without a network, and only with the given capabilities. */
 export function asRoot(
   imageId: string,
   mounts: NonNullable<Docker.HostConfig["Mounts"]>,
@@ -48,7 +48,7 @@ export async function runOneOff(engine: Engine, project: string, program: Progra
     ...{ AttachStdout: true, AttachStderr: true, AttachStdin: isFed, OpenStdin: isFed, StdinOnce: isFed },
     Labels: { [LABEL]: project },
     Healthcheck: { Test: ["NONE"] },
-    // The engine keeps no copy of the output, which may be secret.
+    // Docker must not keep a copy of the output, which may be secret.
     HostConfig: { ...host, LogConfig: { Type: "none", Config: {} } },
   });
   try {
@@ -58,7 +58,7 @@ export async function runOneOff(engine: Engine, project: string, program: Progra
     heard.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-SAID_MAX)));
     engine.modem.demuxStream(stream, stdout, heard);
     const ended = finished(stream, { writable: false });
-    // If the engine is lost now, the start fails, too, and reports it.
+    // If the connection to Docker is lost now, the start fails, too, and reports it.
     ended.catch(() => undefined);
     await container.start();
     stdin?.pipe(stream);
@@ -66,7 +66,7 @@ export async function runOneOff(engine: Engine, project: string, program: Progra
     stdout.end();
     return { code: StatusCode, said: said.trim() };
   } catch (error) {
-    // From here the caller has the error. Without a listener the stream's error would end the process.
+    // The caller gets the error. Without this listener, the same error of the stream would end the process.
     stdout.once("error", () => undefined).destroy(error as Error);
     throw error;
   } finally {
@@ -95,7 +95,7 @@ export async function askInside(engine: Engine, containerId: string, command: re
   throw lookFailed(heard.text(), ExitCode);
 }
 
-/** Returns the size of a folder in a running container, bytes; undefined if it cannot be measured. Errors: as askInside. */
+/** Returns the size of a folder in a running container, bytes; undefined if the size cannot be measured. Errors: as askInside. */
 export async function sizeInside(engine: Engine, containerId: string, path: string): Promise<number | undefined> {
   const said = await askInside(engine, containerId, ["sh", "-c", `du -sk ${path} 2>/dev/null || true`]);
   const kilobytes = Number.parseInt(said, 10);

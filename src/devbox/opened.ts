@@ -2,7 +2,7 @@
 import type { Place, Stack } from "./compose.ts";
 import type { Engine } from "./engine.ts";
 
-/** A stack that is known and ours. `before`: the project that its memory has just been copied from. */
+/** A stack that belongs to this folder, with its settings. `before`: the project from which its memory has just been copied. */
 export type Opened = Readonly<{
   stack: Stack;
   engine: Engine;

@@ -1,6 +1,6 @@
 /**
- * Checks who owns the stack. All clones have the same project name and so the same volumes, because existing users must find theirs. So a
- * folder that does not own the stack is refused before anything of the stack is changed.
+ * Checks which folder owns the stack. All clones have the same project name and so the same volumes, because existing users must find their
+ * volumes. So we refuse a folder that does not own the stack before we change the stack.
  */
 import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import type { Note } from "./note.ts";
 export type Claims = Readonly<{
   root: string;
   project: string;
-  /** Folders that the containers name as their origin. */
+  /** Folders from which the containers were made, by their labels. */
   containers: readonly string[];
   note: Note | undefined;
   hasVolumes: boolean;
@@ -23,13 +23,13 @@ export function otherOwner({ root, containers, note, hasVolumes }: Claims): stri
   const shared = (note?.folders ?? []).map(real);
   const made = containers.map(real).filter(isClone);
   if (shared.includes(here)) return undefined;
-  // Plain compose may have made a container from here: then this folder owns the stack now.
+  // Plain compose may have made a container from this folder: then this folder now owns the stack.
   if (made.includes(here)) return undefined;
   if (made[0] !== undefined) return made[0];
   return hasVolumes ? shared.find(isClone) : undefined;
 }
 
-/** Refuses another folder's stack. Errors: CONFIG_USAGE, with both solutions. */
+/** Refuses another folder's stack. Errors: CONFIG_USAGE; the hint has both solutions. */
 export function assertOurs(claims: Claims): void {
   const other = otherOwner(claims);
   if (other === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * Edits `.env` beside docker-compose.yml, which compose reads. We write only lines that a later `docker compose` of any kind needs for the
- * same stack. All other lines stay unchanged.
+ * Edits `.env` beside docker-compose.yml, which compose reads. We write only lines that a later `docker compose` (plain, or run by us)
+ * needs for the same stack. All other lines stay unchanged.
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ export function hasSetting(root: string, name: string): boolean {
   return lineOf(name).test(textOf(root));
 }
 
-/** Writes the settings atomically. Returns false, without writing, if the file has them already. */
+/** Writes the settings atomically. Returns false, without writing, if the file already has these values. */
 export function writeSettings(root: string, settings: Readonly<Record<string, string>>): boolean {
   const file = join(root, ".env");
   const before = textOf(root);

@@ -1,5 +1,5 @@
 /**
- * Copy of the stack's volumes on the host, made while nobody writes. `palace.tar` is a backup as `palace backup` makes it, and is verified
+ * Copy of the stack's volumes on the host, made while no process writes. `palace.tar` is a backup from `palace backup`, and is verified
  * here. `home.tar` is the home, with the hash of every file in `home.json`. `snapshot.json` is written last: only a complete folder has it.
  */
 import { createHash } from "node:crypto";
@@ -34,14 +34,14 @@ export type Source = Readonly<{
 export type Snapshot = Readonly<{ counts: Counts; palace: FileSum; home: FileSum }>;
 type FileSum = Readonly<{ bytes: number; sha256: string }>;
 
-/** Most files to name as arguments of one command. */
+/** Maximum number of files to pass as arguments of one command. */
 const NAMED_MAX = 1_000;
 const DRAFT = "devbox-verify-";
-/** Command that starts its own broker and ends it. ASIDE keeps that broker's state files inside the container. */
+/** Command that starts its own broker, makes a backup and ends the broker. ASIDE keeps that broker's state files inside the container. */
 const BACKUP = "palace backup - && palace stop >&2";
 const ASIDE = ["XDG_STATE_HOME=/tmp/state", "XDG_RUNTIME_DIR=/tmp/run", "MEMPALACE_IDLE_EXIT_MINUTES=5"];
 
-/** Takes a snapshot. No container of the stack may write meanwhile. Errors: STORE_CORRUPT for an incomplete copy; the engine's. */
+/** Takes a snapshot. No container of the stack may write meanwhile. Errors: STORE_CORRUPT for an incomplete copy; Docker's. */
 export async function takeSnapshot(source: Source, folder: string): Promise<Snapshot> {
   const { log } = source;
   rmSync(folder, { recursive: true, force: true });
@@ -83,7 +83,7 @@ export async function restorePalace(source: Source, folder: string): Promise<voi
   await putPalace(source, join(folder, "palace.tar"));
 }
 
-/** Replaces the stack's memory by a verified backup. The old memory stays beside it as `before-restore-…`. The stack must not run. */
+/** Replaces the stack's memory by a verified backup. The old memory is kept in the volume as `before-restore-…`. The stack must not run. */
 export async function putPalace(source: Source, file: string): Promise<void> {
   const alike = await likeBroker(source);
   const script = `cat > $MEMPALACE_PATH/.put-back.tar && palace restore $MEMPALACE_PATH/.put-back.tar --yes >&2
@@ -122,7 +122,7 @@ async function likeBroker({ engine, broker }: Source, network = "none"): Promise
   return { imageId: broker.imageId, host, user: Config.User, env };
 }
 
-/** Returns Chroma's network: a broker that cannot reach Chroma waits a minute before it copies. */
+/** Returns the network of the stack's Chroma: without it, a broker would wait a minute for Chroma before it copies. */
 async function besideChroma({ engine, project }: Source): Promise<string> {
   const chroma = (await boxesOf(engine, project)).find(({ service }) => service === "chroma");
   if (chroma === undefined) return "none";
@@ -140,7 +140,7 @@ function besideHome(
   return asRoot(devbox.imageId, [mount], isReading ? ["DAC_READ_SEARCH"] : ["DAC_OVERRIDE", "CHOWN", "FOWNER"]);
 }
 
-/** Writes a program's output to a file beside the final name, syncs it and renames it. */
+/** Writes a program's output to a temporary file, syncs the file and renames it to `file`. */
 async function intoFile({ engine, project }: Source, file: string, program: Omit<Program, "stdout">): Promise<FileSum> {
   const hash = createHash("sha256");
   let bytes = 0;

@@ -1,4 +1,4 @@
-/** Status of the stack, for people and programs. Asks the engine, and the running containers for what only they know. Changes nothing. */
+/** Status of the stack, for people and programs. Asks Docker, and asks the running containers for the remaining facts. Changes nothing. */
 import { join } from "node:path";
 import { isRecord } from "../base/is-record.ts";
 import { parseRecord } from "../base/parse-json.ts";
@@ -27,10 +27,10 @@ export type VolumeState = Readonly<{ name: string; bytes: number | null }>;
 export type DevboxStatus = Readonly<{
   project: string;
   folder: string;
-  /** Other folder that the running containers were made from. */
+  /** Folder from which the running containers were made, if it is another folder. */
   madeFrom: string | null;
   revision: string;
-  /** Services of the arrangement; `services` has the existing containers. */
+  /** Services that the stack should have by its settings; `services` has the existing containers. */
   expected: readonly Service[];
   services: readonly ServiceState[];
   volumes: readonly VolumeState[];
@@ -116,7 +116,7 @@ async function sizesOf(
   return sizes;
 }
 
-/** Returns the time of the newest backup in the memory's own list, or of the newest snapshot. */
+/** Returns the time of the newest backup in the memory's own list, or the time of the newest snapshot. */
 async function lastBackup(
   engine: Engine,
   broker: Box | undefined,

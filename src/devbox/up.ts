@@ -1,4 +1,4 @@
-/** Brings the stack up, for `palace devbox up`, `palace up --docker` and scripts/up. Running it twice changes nothing more. */
+/** Brings the stack up, for `palace devbox up`, `palace up --docker` and scripts/up. A second run changes nothing more. */
 import {
   askAgain,
   assertCertificates,
@@ -33,13 +33,13 @@ export type UpOptions = Place &
     share?: boolean | undefined;
     /** Project to copy memory and home from. */
     from?: string | undefined;
-    /** True if this folder is to get a new memory and home, although it has some under another project name. */
+    /** True if this folder is to get a new memory and home, although it has them under another project name. */
     fresh?: boolean | undefined;
   }>;
 
 const WAIT_MAX_SECONDS = 300;
 
-/** Opens the stack. Errors: CONFIG_USAGE for another folder's stack, and without an engine. */
+/** Opens the stack. Errors: CONFIG_USAGE for another folder's stack, and without Docker. */
 export async function openStack(
   options: Place & Readonly<{ stateDir: string; share?: boolean | undefined }>,
 ): Promise<Opened> {
@@ -75,7 +75,7 @@ export async function upStack(options: UpOptions): Promise<Opened> {
   if (before === undefined) await writeStackUser(opened.place, options, engine);
   const { folder: workspace } = chosen;
   const revision = await revisionOf(root, options.env);
-  // The variable stays unset for the folder that compose chooses by itself: the box distinguishes a named folder from a default.
+  // The variable stays unset for the folder that compose chooses by itself: the container distinguishes a named folder from a default.
   const mounts = workspace === opened.stack.workspace ? {} : { DEVBOX_WORKSPACE: workspace };
   const obstacle = gitObstacle(workspace);
   if (obstacle !== undefined) log(obstacle);
@@ -112,7 +112,7 @@ async function workspaceOf(
   return chooseWorkspace({ root, option: workspace, variable, cwd, resolved: stack.workspace, last });
 }
 
-/** Returns the note's workspace, which is empty for a stack that never came up. */
+/** Returns the note's workspace, or undefined if it is empty, as for a stack that never came up. */
 function noted(workspace: string | undefined): string | undefined {
   return workspace === "" ? undefined : workspace;
 }
@@ -126,13 +126,13 @@ async function mountedWorkspace(engine: Engine, { project }: Stack): Promise<str
   return Mounts.find(({ Destination }) => Destination === "/workspace")?.Source;
 }
 
-/** Returns the note, unless it is about another engine. */
+/** Returns the note if it is about this Docker daemon; otherwise undefined. */
 async function noteOf(engine: Engine, state: string): Promise<Note | undefined> {
   const note = readNote(state);
   return note !== undefined && note.engine === (await engineId(engine)) ? note : undefined;
 }
 
-/** Writes the note. A stack without volumes belongs to nobody yet. */
+/** Writes the note. A stack without volumes has no owner yet. */
 async function noteFolder({ engine, state, place, hasVolumes }: Opened, workspace: string): Promise<void> {
   const before = hasVolumes ? ((await noteOf(engine, state))?.folders ?? []) : [];
   const folders = [...new Set([...before, real(place.root)])];
@@ -144,7 +144,7 @@ async function engineId(engine: Engine): Promise<string> {
 }
 
 /**
- * Returns the name of the running broker container, which a new container will have, too. Returns undefined for an arrangement without a
+ * Returns the name of the running broker container; a new container will have the same name. Returns undefined for a stack without a
  * broker. Errors: BROKER_START_FAILED.
  */
 export async function brokerContainer({ engine, stack, place }: Opened): Promise<string | undefined> {

@@ -1,16 +1,16 @@
 /**
- * Chooses the uid of the stack: the caller's, so that the devbox can write the caller's workspace. It is written to `.env` once, because a
- * later `docker compose` of any kind must use the same uid.
+ * Chooses the uid of the stack: the caller's, so that the devbox can write the caller's workspace. We write the uid to `.env` once, because
+ * every later `docker compose`, plain or ours, must use the same uid.
  */
 import type { Env } from "../config/env.ts";
 import { type Place, readStack, type Watch } from "./compose.ts";
 import { type Engine, hasVolume, openEngine } from "./engine.ts";
 import { hasSetting, writeSettings } from "./settings.ts";
 
-/** The image's own uid, and the default of docker-compose.yml. */
+/** The uid in the images, and the default in docker-compose.yml. */
 const DEFAULT_UID = 1000;
 
-/** Writes the uid. Changes nothing if `.env` or the environment names a uid, if the default is right, or if the stack has volumes. */
+/** Writes the uid. Changes nothing if `.env` or the environment has a uid, if the default is right, or if the stack has volumes. */
 export async function writeStackUser({ root, env }: Place, { log }: Watch, opened?: Engine): Promise<void> {
   if (env["DEVBOX_UID"] !== undefined || hasSetting(root, "DEVBOX_UID")) return;
   const caller = callerOf(env);
@@ -26,7 +26,7 @@ export async function writeStackUser({ root, env }: Place, { log }: Watch, opene
   log(`the stack runs as uid ${uid}, gid ${gid}, ${why} (written to .env)`);
 }
 
-/** Returns true for a rootless engine. Root in its containers is the user who runs it; every other uid is a foreign one on the host. */
+/** Returns true if Docker is rootless. Root in its containers is then the user who runs Docker; every other uid is foreign on the host. */
 async function isRootless(engine: Engine): Promise<boolean> {
   const { SecurityOptions } = (await engine.info()) as { SecurityOptions?: string[] | null };
   return (SecurityOptions ?? []).some((one) => one.split(",").includes("name=rootless"));

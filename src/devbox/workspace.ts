@@ -1,6 +1,6 @@
 /**
- * Chooses the folder for /workspace. A folder that the user names once is written to `.env`, so that every later `up`, ours or compose's
- * own, mounts it again.
+ * Chooses the folder for /workspace. A folder that the user names once is written to `.env`, so that every later `up`, ours or compose's,
+ * mounts the same folder.
  */
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
@@ -18,7 +18,7 @@ export type Wanted = Readonly<{
   option: string | undefined;
   variable: string | undefined;
   cwd: string;
-  /** Folder that compose would mount by itself. */
+  /** Folder that compose would mount if we named none. */
   resolved: string;
   /** Last folder of the devbox, from its container or else from our note. */
   last: string | undefined;
@@ -42,13 +42,13 @@ export function chooseWorkspace(wanted: Wanted): Chosen {
   return { folder: last, isKept: true };
 }
 
-/** Writes the folder to `.env` if it is to stay. */
+/** Writes the folder to `.env` if later `up`s must use it. */
 export function keepWorkspace(root: string, { folder, isKept }: Chosen, log: (line: string) => void): void {
   if (isKept && writeSettings(root, { DEVBOX_WORKSPACE: folder }))
     log(`/workspace is ${folder}, from now on (written to .env)`);
 }
 
-/** Checks the folder. Docker would make a missing one as root, and splits a mount at colons. */
+/** Checks the folder. Docker would create a missing folder as root, and splits a mount at colons. */
 function assertFolder(folder: string, hint: string): void {
   if (folder.includes(":")) {
     const link = folder.replaceAll(":", "-");

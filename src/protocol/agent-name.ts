@@ -4,7 +4,7 @@ const AGENT_MAX = 64;
 /** Agent name of a person who types `palace outcome`. */
 export const PERSON = "palace outcome";
 
-/** Returns a name that is fit for logs: printable and short. */
+/** Returns the name in a form for logs: printable and short. */
 export function agentName(given: unknown): string {
   const name =
     typeof given === "string"

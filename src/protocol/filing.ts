@@ -1,13 +1,13 @@
 /** Requests of feeders: a document, or a part of a transcript. The methods are in spec.ts. */
 
 export const EXTRACT_MODES = ["exchange", "general"] as const;
-/** How a transcript is filed: its exchanges, or the memories in it by their type. */
+/** How a transcript is filed: as its exchanges, or as the memories in it, by type. */
 export type ExtractMode = (typeof EXTRACT_MODES)[number];
 
 /** Separates a transcript's name from its extraction mode in the key of a filing record. No path contains it. */
 export const MODE_SEPARATOR = "\u001f";
 
-/** Miner that decides how a source is filed: MemPalace's miner of projects, of office documents, or of transcripts in each mode. */
+/** Miner of MemPalace that filed a source: the miner of projects, of office documents, or of transcripts in one of the modes. */
 export const MINERS = ["projects", "formats", ...EXTRACT_MODES] as const;
 export type Miner = (typeof MINERS)[number];
 
@@ -15,15 +15,15 @@ export type Miner = (typeof MINERS)[number];
 export const MINED_KEYS = ["normalize_version", "source_mtime", "ingest_mode"] as const;
 
 /**
- * File that MemPalace had mined before this broker adopted the palace. `mtime`: the file's time then, s since 1970; null if MemPalace 3.3.6
- * mined it, which recorded no times.
+ * File that MemPalace had mined before this broker adopted the palace. `mtime`: the file's time then, s since 1970; null for MemPalace
+ * 3.3.6, which did not record it.
  */
 export type MinedSource = { sourceFile: string; mtime: number | null; filedAt: string };
 
-/** Sizes for cutting a document, characters: largest drawer, largest overlap of two neighbours, smallest drawer. */
+/** Sizes for cutting a document, characters: maximum drawer, maximum overlap of two neighbours, minimum drawer. */
 export type Cut = Readonly<{ size: number; overlap: number; sizeMin: number }>;
 
-/** Halls with their keywords, in order: of equal matches the first hall wins. */
+/** Halls with their keywords, in order: if several halls match equally well, the first one wins. */
 export type HallKeywords = readonly (readonly [hall: string, keywords: readonly string[]])[];
 
 export type SourceContent = {
@@ -34,13 +34,13 @@ export type SourceContent = {
   sha256: string;
   /** Whole document; the broker cuts it as upstream's project miner does. Absent if the document was sent in parts. */
   content?: string;
-  /** Id of the sending and size in characters of a document that was sent with `source.part`. */
+  /** For a document that was sent with `source.part`: id of the sending, and size in characters. */
   parts?: { sending: string; length: number };
-  /** Date that the text is about, YYYY-MM-DD, if known. */
+  /** Date of the text's subject, YYYY-MM-DD, if known. */
   contentDate?: string;
-  /** Source of that date: `filename`, `frontmatter`, `body` or `mtime`. */
+  /** Place where `contentDate` was found: `filename`, `frontmatter`, `body` or `mtime`. */
   contentDateSource?: string;
-  /** When it was said, as ISO 8601, if known. */
+  /** Time when the text was written, as ISO 8601, if known. */
   authoredAt?: string;
   /** Inode of the document's folder, decimal. */
   sourceDirIno?: string;
@@ -50,11 +50,11 @@ export type SourceContent = {
   cut?: Cut;
   /** Default: MemPalace's own halls. At most HALL_KEYWORDS_MAX keywords. */
   halls?: HallKeywords;
-  /** Languages of those names, by MemPalace's codes, at most LANGUAGES_MAX. Default: English. */
+  /** Languages in which to look for names, by MemPalace's codes, at most LANGUAGES_MAX. Default: English. */
   languages?: readonly string[];
   /**
-   * Most drawers of the document, 0 for any number. The broker does not file a larger document and keeps the drawers of its earlier
-   * version.
+   * Maximum number of drawers of the document; 0 means unlimited. The broker does not file a larger document, and keeps the drawers of its
+   * earlier version.
    */
   drawersMax?: number;
   /** True for text that was extracted from an office document; the broker files it as upstream's format mode does. */
@@ -64,7 +64,7 @@ export type SourceContent = {
 
 /**
  * Characters (UTF-16) of a document from `from` on, at most SOURCE_PART_MAX, never half of a surrogate pair. Each part begins where the
- * previous one ended. The broker only keeps the parts; `source.replace` with their `sending` files the document and replaces its drawers.
+ * previous one ended. The broker only stores the parts; `source.replace` with their `sending` files the document and replaces its drawers.
  */
 export type SourcePart = {
   sourceFile: string;
@@ -80,7 +80,7 @@ export type ConversationPart = {
   room: string;
   sourceFile: string;
   mtime: number;
-  /** The broker writes it into the filing record after all drawers are filed. */
+  /** Hash of the transcript. The broker writes it into the filing record after all drawers are filed. */
   sha256: string;
   /** Texts of the drawers, at most CONVERSATION_PART_DRAWERS_MAX of at most DRAWER_SIZE_MAX characters each. */
   texts: string[];
@@ -91,19 +91,19 @@ export type ConversationPart = {
   contentHash?: string;
   /** Time of the last message, as written in the transcript. */
   authoredAt?: string;
-  /** Time of each text, in place of `authoredAt`; null if unknown. */
+  /** Time of each text, instead of `authoredAt`; null if unknown. */
   authoredAts?: (string | null)[];
   /** Inode of the transcript's folder, decimal. */
   sourceDirIno?: string;
-  /** Extraction mode, `exchange` by default. Drawers of the other mode stay. */
+  /** Extraction mode, `exchange` by default. The drawers of the other mode are kept. */
   extractMode?: ExtractMode;
-  /** Room of each drawer, in place of `room`. */
+  /** Room of each drawer, instead of `room`. */
   rooms?: string[];
   /** Default and limit as for a document. */
   halls?: HallKeywords;
 };
 
-/** Filing record of one source, from which a feeder sees whether the source has changed. */
+/** Filing record of one source. A feeder uses it to see whether the source has changed. */
 export type FilingRecord = {
   sourceFile: string;
   /** Time of the file, seconds since 1970. */

@@ -1,4 +1,4 @@
-/** Returns the line that wakes an agent for a task, for `task_create` and `task launch`. It begins like the line of MemPalace 3.11. */
+/** Returns the line that wakes an agent for a task, for `task_create` and `task launch`. The line begins like MemPalace 3.11's line. */
 export function handoff(correlationId: string, agent: string): string {
   return (
     `Open MemPalace task ${correlationId} as ${agent}. List its events, acknowledge the request as claimed, ` +

@@ -1,4 +1,4 @@
-/** Names of HTTP headers and of keys in `_meta`, with which client and broker say more than MCP has fields for. */
+/** Names of HTTP headers and of keys in `_meta`, for facts for which MCP has no field. */
 /** Key of `params._meta` with an idempotency key. A repeated key returns the first call's result. */
 export const IDEMPOTENCY_META = "palace/idempotencyKey";
 /** MCP's key in each request for the name and version of an MCP 2026-07-28 client, which has no handshake. */
@@ -13,10 +13,10 @@ export const IDEMPOTENCY_HEADER = "idempotency-key";
 export const AGENT_HEADER = "palace-agent";
 /** HTTP header with the client's project names (project-header.ts), of the upgrade or of a request to `/mcp`. */
 export const PROJECT_HEADER = "palace-project";
-/** Name of a shim until MCP's handshake tells its agent's name. */
+/** Name of a shim until MCP's handshake gives its agent's name. */
 export const UNNAMED_AGENT = "mcp";
 
-/** HTTP header that selects the tools which `tools/list` shows, of the upgrade or of a request to `/mcp`; `?tools=` works there, too. */
+/** HTTP header, in the upgrade or in a request to `/mcp`, that selects the tools of `tools/list`; `/mcp?tools=` works, too. */
 export const TOOLS_HEADER = "palace-tools";
 export const TOOL_PROFILES = ["full", "light", "outcome", "full+outcome", "light+outcome"] as const;
 
@@ -28,7 +28,7 @@ export const MCP_VERSION_HEADER = "mcp-protocol-version";
 
 /** HTTP header of the answer to the upgrade, with the broker's instance id. */
 export const INSTANCE_HEADER = "palace-instance";
-/** HTTP header that tells people why an admitted peer gets no further connection. */
+/** HTTP header with the reason, for people, why an admitted peer gets no further connection. */
 export const REFUSED_HEADER = "palace-refused";
 /** HTTP header of the answer to the upgrade: protocol versions of the broker as `min-max`. Older brokers do not send it. */
 export const PROTOCOL_HEADER = "palace-protocol";

@@ -4,14 +4,14 @@
 export type ForgetSelector = { ids: string[] } | { source: string } | { match: string };
 
 /**
- * Identifies one text to forget among others that begin alike. It has a piece of the text, the piece's position, the text's length (UTF-16
- * units for both) and the SHA-256 of the whole text, hex.
+ * Identifies one text to forget among others with the same beginning: a piece of the text, the piece's position, the text's length (both in
+ * UTF-16 units) and the SHA-256 of the whole text, hex.
  */
 export type TextMark = { piece: string; at: number; length: number; sha256: string };
 
 /**
- * Items that would be forgotten. `traces`: pieces of the texts, to search other files for. `ids`: ids of facts and entities, which consist
- * of their words in lower case. `carried`: entries of a Roampal's graphs. Older brokers do not send `marks`, `ids` and `carried`.
+ * Items that would be forgotten. `traces`: pieces of the texts, to find them in other files. `ids`: ids of facts and entities, made from
+ * their words in lower case. `carried`: entries of a Roampal's graphs. Older brokers do not send `marks`, `ids` and `carried`.
  */
 export type ForgetPreview = {
   drawers: { drawer_id: string; wing: string; room: string; source_file: string; preview: string }[];
@@ -43,8 +43,8 @@ export type ForgetResult = Forgotten & { drawer_ids: string[]; missing: string[]
 export type ErasureReport = { pending: number; problems: string[]; notes: string[] };
 
 /**
- * Selects writes of the journal, newest first. `imported`: writes that an import brought from other memories, instead of this memory's own.
- * `before`: `next` of the page before; without it the page begins at the newest write.
+ * Selects writes of the journal, newest first. `imported`: writes that an import brought from other memories, instead of this memory's own
+ * writes. `before`: `next` of the previous page; without it the page begins at the newest write.
  */
 export type AuditRequest = {
   agent?: string;
@@ -55,7 +55,7 @@ export type AuditRequest = {
   limit: number;
 };
 
-/** One write of the journal. `at_ms`: time of arrival. `claimed_ms`: the client's own date, if that is earlier. */
+/** One write of the journal. `at_ms`: time of arrival. `claimed_ms`: the client's own date, if earlier. */
 export type AuditEntry = {
   /** Row number in the journal of the memory that did the write. */
   seq: number;
@@ -73,22 +73,22 @@ export type AuditEntry = {
   arguments: Record<string, unknown>;
 };
 
-/** Page of the journal. `next`: `before` of the next page; null after the last page. An empty page may have a `next`, too. */
+/** Page of the journal. `next`: `before` of the next page; null after the last page. Even an empty page may have a `next`. */
 export type AuditPage = { entries: AuditEntry[]; next: number | null };
 
 export type UndoRequest = { agent: string; sinceMs: number; untilMs: number };
 export type UndoReport = {
   writes: number;
-  /** Writes whose changes the journal no longer knows. */
+  /** Number of writes whose changes the journal no longer knows. */
   too_old: number;
-  /** Writes with a client's date before their arrival: the client spooled them, or claims so. Absent without any. */
+  /** Number of writes that the client dated before their arrival (it spooled them, or claims so), and the earliest date. Absent if 0. */
   dated_by_client?: { writes: number; earliest_ms: number };
   /**
-   * Arrival of the latest of these writes; without any, arrival of the agent's newest write. Absent if the agent has written nothing, or
-   * from older brokers.
+   * Arrival of the latest of these writes; if there are none, arrival of the agent's newest write. Absent if the agent has written nothing,
+   * or from older brokers.
    */
   latest_ms?: number;
-  /** All agents who wrote in that time, the most frequent first. */
+  /** All agents that wrote in that time, the most frequent first. */
   agents: string[];
   removed: number;
   restored: number;

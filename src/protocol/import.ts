@@ -37,10 +37,10 @@ export type ImportItems = {
   closet: { sourceFile: string; closets: readonly ImportedRow[] };
   /** Filing record of a mined file. */
   source: { sourceFile: string; wing: string; mtime: number; sha256: string; drawers: number };
-  /** `body`: the columns as a JSON array. */
+  /** An entity of the graph. `body`: its columns as a JSON array. */
   entity: { id: string; body: string };
   triple: { id: string; body: string };
-  /** `body`: the record as JSON. */
+  /** A tunnel. `body`: its record as JSON. */
   tunnel: { id: string; body: string };
   hallway: { id: string; body: string };
   /** Entry of a Roampal's graphs. `body`: the entry's value as JSON. */
@@ -49,7 +49,7 @@ export type ImportItems = {
   journal: { id: string; body: string };
 };
 
-/** Part of an import. `from`: the path that the user named, which the journal keeps. */
+/** Part of an import. `from`: the path that the user named; the journal stores it. */
 export type ImportPart = {
   [K in ImportKind]: { from: string; kind: K; items: readonly ImportItems[K][] };
 }[ImportKind];
@@ -57,22 +57,22 @@ export type ImportPart = {
 /** Result of merging a part, or of its preview. It counts rows; a sliced drawer has several. */
 export type MergeReport = {
   added: number;
-  /** Rows that the other memory has in a newer state. */
+  /** Number of rows that are newer in the other memory. */
   updated: number;
-  /** Rows that exist here already. */
+  /** Number of rows that already exist in this memory. */
   here: number;
-  /** Ids of drawers, facts and links that differ here; ours stay. */
+  /** Ids of drawers, facts and links that differ in this memory. The merge keeps ours. */
   kept: string[];
-  /** Mined files that are filed here in another version: the merge takes none of their rows. */
+  /** Mined files of which this memory has another version. The merge skips all their rows. */
   keptSources: string[];
-  /** Ids of drawers that an earlier import added and that were deleted here since. */
+  /** Ids of drawers that an earlier import added and that were deleted from this memory since. */
   gone: string[];
-  /** Drawers that changed on both sides: the merge files the other text beside ours, under a new id. */
+  /** Drawers that changed in both memories. The merge also files the other text, under a new id. */
   beside: { id: string; as: string }[];
   refused: { id: string; why: string }[];
 };
 
-/** Returns the file that a miner made the drawer from. Returns undefined for a note, even for one that names a file. */
+/** Returns the file from which a miner made the drawer. Returns undefined for a note, even if the note names a file. */
 export function minedFrom(metadata: Readonly<Record<string, unknown>>): string | undefined {
   const { source_file: file } = metadata;
   const isMined = MINED_KEYS.some((key) => metadata[key] !== undefined);

@@ -1,7 +1,7 @@
 /** MCP's handshake on our side, with or without a broker. */
 import { negotiateMcpVersion, SERVER_NAME } from "./version.ts";
 
-/** Tells the model when to search and when to file. It is short, because every session has it in its context. */
+/** Tells the model when to search and when to file. The text is short, because every session has it in its context. */
 export const INSTRUCTIONS = [
   "This is the user's long-term memory, shared by all of their agents.",
   "Search it (mempalace_search) before you say anything about earlier work, decisions, people or preferences, and before you ask what the user may have told before.",

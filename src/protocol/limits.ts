@@ -1,137 +1,137 @@
-/** Limits that both sides, or two modules, must agree on. The checks at the end compare them with each other. Imports nothing. */
+/** Limits on which client and broker, or two modules, must agree. The checks at the end compare them with each other. Imports nothing. */
 
-/** Largest JSON-RPC message on any door, in either direction. */
+/** Maximum size of a JSON-RPC message on any door, in both directions. */
 export const FRAME_SIZE_MAX_BYTES = 16 * 1024 * 1024;
-/** Largest request of a client. It is smaller than a message, because the spool adds an id and a time on delivery. */
+/** Maximum size of a client's request. It is smaller than a message, because the spool adds an id and a time on delivery. */
 export const REQUEST_SIZE_MAX_BYTES = FRAME_SIZE_MAX_BYTES - 1024;
-/** Deepest nesting of a JSON message; a deeper one is refused before it is parsed. */
+/** Maximum nesting of a JSON message; a deeper message is refused before it is parsed. */
 export const JSON_DEPTH_MAX = 64;
 /**
- * Largest document that a feeder files as one source: as large as MemPalace allows, 50,000 drawers of 800 characters. One transaction files
+ * Maximum size of a document that a feeder files as one source: MemPalace's limit, 50,000 drawers of 800 characters. One transaction files
  * it, and other writes wait for that.
  */
 export const SOURCE_SIZE_MAX_BYTES = 40 * 1024 * 1024;
-/** Largest text in the call that files a document. The feeder sends a longer text before that call, in parts. */
+/** Maximum size of the text in the call that files a document. The feeder sends a longer text in parts, before that call. */
 export const SOURCE_CALL_MAX_BYTES = 5 * 1024 * 1024;
-/** Characters (UTF-16) of such a part. A character may become six bytes of JSON. */
+/** Maximum number of characters (UTF-16) of such a part. A character may become six bytes of JSON. */
 export const SOURCE_PART_MAX = 1024 * 1024;
 /** Time after which the broker drops the parts of a document that was not filed. */
 export const SOURCE_PARTS_KEPT_MS = 24 * 3_600_000;
-/** Most drawers of one source when settings ask for small drawers: more than the largest source has at the usual size. */
+/** Maximum number of drawers of one source, if settings make drawers small: more than the largest source has at the usual size. */
 export const SOURCE_DRAWERS_MAX = 200_000;
-/** Default sizes, characters: a drawer, the overlap of two neighbours in a document, and the smallest drawer. */
+/** Default sizes, characters: a drawer, the overlap of two neighbours in a document, and the minimum drawer. */
 export const DRAWER_SIZE = 800;
 export const DRAWER_OVERLAP = 100;
 export const DRAWER_SIZE_MIN = 50;
-/** Largest drawer that settings may ask for, characters: the largest text that a tool accepts. */
+/** Maximum drawer size that settings may ask for, characters: the longest text that a tool accepts. */
 export const DRAWER_SIZE_MAX = 100_000;
-/** Most keywords in all halls sent with a document, and characters of one keyword. */
+/** Maximum number of keywords in all halls sent with a document, and of characters of one keyword. */
 export const HALL_KEYWORDS_MAX = 2_000;
 export const HALL_KEYWORD_LENGTH_MAX = 200;
-/** Messages of a sweep in one call. */
+/** Maximum number of a sweep's messages in one call. */
 export const MESSAGES_PART_MAX = 256;
-/** Most sessions in one request. */
+/** Maximum number of sessions in one request. */
 export const SESSIONS_ASKED_MAX = 10_000;
-/** Drawers of a conversation in one call, and their characters. Other writes run between the calls. */
+/** Maximum number of a conversation's drawers in one call, and of their characters. Other writes run between the calls. */
 export const CONVERSATION_PART_DRAWERS_MAX = 1000;
 export const CONVERSATION_PART_SIZE_MAX = 2 * 1024 * 1024;
 
-/** Writes of all peers that wait in the broker; one more is refused with BROKER_BUSY. */
+/** Maximum number of writes of all peers that wait in the broker. Further writes are refused with BROKER_BUSY. */
 export const QUEUE_DEPTH_MAX = 4096;
-/** Writes of one peer that wait. */
+/** Maximum number of waiting writes of one peer. */
 export const QUEUE_DEPTH_PEER_MAX = 1024;
-/** Bytes of the waiting writes' arguments. */
+/** Maximum size of the arguments of all waiting writes. */
 export const QUEUE_SIZE_MAX_BYTES = 128 * 1024 * 1024;
-/** Names of MemPalace's registry in one document's request. */
+/** Maximum number of names of MemPalace's registry in the request for one document. */
 export const KNOWN_NAMES_MAX = 1_000;
-/** Most languages to look for names in. */
+/** Maximum number of languages in which to look for names. */
 export const LANGUAGES_MAX = 32;
-/** Links that one write of a mine creates or deletes; the next write continues. */
+/** Maximum number of links that one write of a mine creates or deletes; the next write continues. */
 export const LINKS_CHANGED_MAX = 1_000;
-/** Drawers that one call summarises. */
+/** Maximum number of drawers that one call summarises. */
 export const COMPRESSED_MAX = 200;
-/** Sources whose closets one write rebuilds. */
+/** Maximum number of sources whose closets one write rebuilds. */
 export const CLOSET_SOURCES_MAX = 10;
-/** Writes committed in one ledger transaction. */
+/** Maximum number of writes in one ledger transaction. */
 export const COMMIT_BATCH_MAX = 256;
-/** Open requests of one stream; the broker reads no further until one of them ends. */
+/** Maximum number of open requests of one stream. The broker stops reading from the stream until one request ends. */
 export const PEER_IN_FLIGHT_MAX = 512;
-/** Bytes of those open requests. */
+/** Maximum size of those open requests. */
 export const PEER_IN_FLIGHT_MAX_BYTES = 32 * 1024 * 1024;
-/** Unread reply bytes of one peer before the broker stops reading from it. */
+/** Maximum number of unread reply bytes of one peer; with more, the broker stops reading from that peer. */
 export const PEER_UNREAD_MAX_BYTES = 4 * 1024 * 1024;
-/** Unread reply bytes that a peer may have even when all peers together have too many. */
+/** Number of unread reply bytes that a peer may always have, even if all peers together have too many. */
 export const PEER_UNREAD_FEW_BYTES = 64 * 1024;
-/** Time that a peer may leave replies unread before the broker disconnects it. */
+/** Time that a peer may leave replies unread before the broker disconnects that peer. */
 export const PEER_STALL_MAX_MS = 30_000;
-/** Requests that wait for the child of engine `command`, which serves one at a time; one more is refused with BROKER_BUSY. */
+/** Maximum number of requests that wait for the child of engine `command`, which serves one at a time. Then: BROKER_BUSY. */
 export const ENGINE_DEPTH_MAX = 1024;
-/** Requests of one peer that wait for the child. */
+/** Maximum number of one peer's requests that wait for the child. */
 export const ENGINE_DEPTH_PEER_MAX = 128;
-/** Bytes of all peers' requests that have arrived in part. Beyond it the broker drops the connection of the oldest one. */
+/** Maximum size of all partly arrived requests of all peers. With more, the broker drops the connection of the oldest request. */
 export const UNFINISHED_MAX_BYTES = 64 * 1024 * 1024;
-/** Unread reply bytes of all peers together. Beyond it the broker disconnects peers that do not read. */
+/** Maximum number of unread reply bytes of all peers together. With more, the broker disconnects peers that do not read. */
 export const UNREAD_MAX_BYTES = 64 * 1024 * 1024;
-/** Time without reading after which a peer counts as one that does not read. */
+/** Time without reading after which we say that a peer does not read. */
 export const SLOW_PEER_MS = 1_000;
-/** Most reads that run at the same time: of all peers, and of one peer. Further reads wait. */
+/** Maximum number of reads at the same time: of all peers, and of one peer. Further reads wait. */
 export const READS_MAX = 16;
 export const READS_PEER_MAX = 2;
-/** Admitted connections of one door. */
+/** Maximum number of admitted connections of one door. */
 export const PEERS_MAX = 1024;
-/** Connections of one peer: a process on this machine, or a token. */
+/** Maximum number of connections of one peer: a process on this machine, or a token. */
 export const PEER_CONNECTIONS_MAX = 256;
-/** Connections of a door that are reserved for the owner's command line. */
+/** Number of a door's connections that are reserved for the owner's command line. */
 export const PEERS_KEPT = 8;
-/** Connections of one door that have not proven who they are; one more drops the oldest. */
+/** Maximum number of one door's connections without proof of identity yet; a further connection replaces the oldest. */
 export const UNPROVEN_MAX = 256;
 
-/** Longest socket path. The kernel's `sun_path` has 108 bytes on Linux and 104 on macOS, with the final zero. */
+/** Maximum length of a socket path. The kernel's `sun_path` has 108 bytes on Linux and 104 on macOS, with the final zero. */
 export const SOCKET_PATH_MAX_BYTES = process.platform === "darwin" ? 103 : 107;
 
 export const DIAL_TIMEOUT_MS = 2_000;
-/** Time to wait for a broker's start: a cold machine under load needs it. A failed start reports its error and ends the wait. */
+/** Maximum time to wait for a broker's start: a cold machine under load needs it. A failed start reports its error and ends the wait. */
 export const START_TIMEOUT_MS = 30_000;
-/** Time a command waits for a broker that only others can start: long enough for a restart. */
+/** Time that a command waits for a broker that it cannot start itself: long enough for a restart. */
 export const ABSENT_TIMEOUT_MS = 500;
 export const REQUEST_TIMEOUT_MS = 60_000;
 /** Time after which the broker answers with the progress of a mine that still runs. */
 export const MINE_WAIT_MS = 45_000;
 
-/** Longest wait of event_wait, as in MemPalace. The client gives up a little later. */
+/** Maximum wait of event_wait, as in MemPalace. The client gives up a little later. */
 export const EVENT_WAIT_MAX_MS = 300_000;
 export const EVENT_WAIT_GIVEN_UP_MS = EVENT_WAIT_MAX_MS + 30_000;
-/** Most waits for events: of all peers, and of one peer. One more is refused with BROKER_BUSY. */
+/** Maximum number of waits for events: of all peers, and of one peer. Further waits are refused with BROKER_BUSY. */
 export const EVENT_WAITS_MAX = 1024;
 export const EVENT_WAITS_PEER_MAX = 64;
 
 /** Time limit for a child's start, up to its answer to `initialize`: the child may import and read its palace first. */
 export const ENGINE_START_TIMEOUT_MS = 60_000;
 
-/** Least time that idempotency keys are kept: longer than any client spools a write. */
+/** Minimum time for which idempotency keys are kept: longer than any client spools a write. */
 export const IDEMPOTENCY_KEPT_MS = 30 * 24 * 3_600_000;
 /** Age after which a spooled write is not sent: its key may have expired. */
 export const SPOOL_AGE_MAX_MS = 29 * 24 * 3_600_000;
 
-/** Most characters (UTF-16) that a turn keeps of the user's text, and of the agent's text. Miners file whole sessions. */
+/** Maximum number of characters (UTF-16) that a turn keeps of the user's text, and of the agent's text. Miners file whole sessions. */
 export const SAID_MAX = 40_000;
-/** Most signals of one turn. */
+/** Maximum number of signals of one turn. */
 export const SIGNALS_MAX = 8;
-/** Longest id of a conversation and longest name of a project, characters. */
+/** Maximum length of a conversation's id and of a project's name, characters. */
 export const CONVERSATION_ID_MAX = 200;
-/** Roampal memories in one call, and their bytes as JSON. A larger memory is sent alone. */
+/** Maximum number of Roampal memories in one call, and their maximum size as JSON. A larger memory is sent alone. */
 export const CARRIED_MAX = 100;
 export const CARRIED_PART_MAX_BYTES = 2 * 1024 ** 2;
-/** Largest Roampal memory, bytes of JSON. */
+/** Maximum size of a Roampal memory, bytes of JSON. */
 export const CARRIED_MAX_BYTES = 8 * 1024 ** 2;
-/** Items of another memory in one call: rows of one kind, each drawer with all its slices. */
+/** Maximum number of another memory's items in one call: rows of one kind, each drawer with all its slices. */
 export const IMPORT_ITEMS_MAX = 200;
-/** Entries of a Roampal's graphs in one call (their bytes are limited as for memories), and depth of lists and objects in one entry. */
+/** Maximum number of entries of Roampal's graphs in one call (with memories' limit of bytes), and maximum depth of one entry's JSON. */
 export const CARRIED_ENTRIES_MAX = 1_000;
 export const CARRIED_LEVELS_MAX = 100;
-/** Notes in one checkpoint. The answer may have matches for each, and must fit a message. */
+/** Maximum number of notes in one checkpoint. The answer may have matches for each note, and must fit into a message. */
 export const CHECKPOINT_ITEMS_MAX = 1_000;
-/** Largest text of a book. */
+/** Maximum size of a book's text. */
 export const BOOK_MAX_BYTES = 10 * 1024 ** 2;
 
 if (SPOOL_AGE_MAX_MS >= IDEMPOTENCY_KEPT_MS) throw new Error("a spooled write must be recognised when it comes again");

@@ -1,6 +1,6 @@
 /**
  * MCP 2026-07-28, which has no handshake: the envelope in `params._meta` of each request, the answer to `server/discover`, and the fields
- * of every result. Streams, the shim without a broker and a child's answers use it. Over HTTP the SDK checks the envelope first. Pure.
+ * of every result. Used for streams, the shim without a broker and a child's answers. Over HTTP the SDK checks the envelope first. Pure.
  */
 import { isRecord } from "../base/is-record.ts";
 import { CLIENT_INFO_META } from "./headers.ts";
@@ -14,9 +14,9 @@ export const SERVER_INFO_META = "io.modelcontextprotocol/serverInfo";
 /** Keys between a client and this server; a child server never sees them. */
 export const ENVELOPE_KEYS: readonly string[] = [VERSION_META, CLIENT_INFO_META, CAPABILITIES_META, LOG_LEVEL_META];
 
-/** Time that a client may cache the lists of this server, ms. They change only with its version. */
+/** Time that a client may cache the lists of this server, ms. The lists change only with the server's version. */
 export const LISTS_TTL_MS = 300_000;
-/** Methods whose results a client may cache. True: the result is a list of this server. */
+/** Methods whose results a client may cache. True means that the result is a list of this server. */
 const CACHEABLE: Readonly<Record<string, boolean>> = {
   "server/discover": true,
   "tools/list": true,
@@ -29,7 +29,7 @@ const CACHEABLE: Readonly<Record<string, boolean>> = {
 export type Implementation = { name: string; version: string } & Record<string, unknown>;
 export type Capabilities = Readonly<Record<string, object>>;
 export const CAPABILITIES: Capabilities = { tools: {}, resources: {}, prompts: {} };
-/** Client of a request with a valid envelope. */
+/** Client's name and version, from a valid envelope of a request. */
 export type Envelope = { clientInfo: unknown };
 
 /**
@@ -93,7 +93,7 @@ export function modernResult(
   return {
     ...said,
     resultType: said["resultType"] ?? "complete",
-    // Private: the tools depend on the client's profile, and the rest is the user's memory.
+    // `private`, because the lists of tools depend on the client's profile, and other results are the user's memory.
     ...(isList !== undefined && { ttlMs: isList ? ttlMs : 0, cacheScope: "private" }),
     _meta: { [SERVER_INFO_META]: serverInfo, ...meta },
   };

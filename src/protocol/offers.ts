@@ -1,6 +1,6 @@
 /**
  * Answers an MCP 2026-07-28 client's requests that need no open palace: the server's description, and its lists of tools, resources and
- * prompts. The broker uses it, and the shim during an outage. Pure.
+ * prompts. The broker uses it; during an outage, the shim does. Pure.
  */
 import { INSTRUCTIONS } from "./introduction.ts";
 import { CAPABILITIES, discovered } from "./modern.ts";

@@ -1,7 +1,7 @@
 /** Wire types of memory that learns from outcomes: a host's reports about a turn, and the broker's answers to people and programs. */
 
 /**
- * Scores that an agent still owes. `exchange`: the exchange it was asked about, null if it owes none. `reply`: the user's answer to the
+ * Scores that an agent still owes. `exchange`: the exchange to score; null if the agent owes none. `reply`: the user's answer to the
  * exchange. `memories`: memories shown for the exchange. `sinceMs`: start of the turn that judges the exchange.
  */
 export type OwedScore = {
@@ -21,7 +21,7 @@ export function isHostSignal(value: unknown): value is HostSignal {
 
 export type MemoryTold = {
   id: string;
-  /** Id under which the drawer was filed. */
+  /** Id with which the drawer was filed. */
   drawer: string;
   wing: string;
   room: string;
@@ -30,15 +30,15 @@ export type MemoryTold = {
   score: number | null;
   uses: number;
   successes: number;
-  /** Wilson's lower bound of its success rate; null without uses. */
+  /** Wilson's lower bound of the memory's success rate; null without uses. */
   proven: number | null;
   /**
-   * The last outcomes, oldest first. `by`: `agent`, `user`, `judge`, or a signal's name. `weight`: how much we trust that source, 0…1. Both
-   * are null for outcomes older than the ledger's record of them.
+   * The last outcomes, oldest first. `by`: `agent`, `user`, `judge`, or a signal's name. `weight`: our trust in that source, 0…1. Both are
+   * null for old outcomes, for which the ledger did not record them.
    */
   outcomes: { at: string; outcome: string; reason: string | null; by: string | null; weight: number | null }[];
   /**
-   * Questions that the memory was shown for, in numbers. `asked`: different questions; `solved`: how many of them it solved; `answers`:
+   * Numbers of questions for which the memory was shown. `asked`: different questions; `solved`: questions that it solved; `answers`:
    * outcomes by the conversation's topic and the memory's collection at the time.
    */
   questions: {
@@ -46,18 +46,18 @@ export type MemoryTold = {
     solved: number;
     answers: { context: string; collection: string; worked: number; failed: number; partial: number }[];
   };
-  /** Ended fact of the graph that the memory states; null otherwise. Such a memory is shown after current memories. */
+  /** Fact of the graph that the memory states and that has ended; else null. Such a memory is shown after current memories. */
   over: { fact: string; ended: string } | null;
   moves: { from: string; to: string; timestamp: string; score: number; uses: number }[];
-  /** Conversations that showed the memory, newest first; `at`: when the conversation last continued. */
+  /** Conversations in which the memory was shown, newest first. `at`: time when the conversation last continued. */
   shownIn: { conversation: string; turn: number; at: string }[];
 };
 
 export type MemoryWhy = { found: false } | ({ found: true } & MemoryTold);
 
 /**
- * Outcomes of the memories that an agent was shown, for the conversations that went on last in that week. `week`: its Monday, UTC. `shown`: number of
- * showings; a memory counts once in a conversation. `worked`, `partial`, `failed`: their last outcomes; the other showings have none.
+ * Outcomes of shown memories, in the conversations that last continued in that week. `week`: its Monday, UTC. `shown`: number of showings;
+ * a memory counts once in a conversation. `worked`, `partial`, `failed`: their last outcomes; the other showings have none.
  */
 export type HelpedWeek = {
   week: string;
@@ -76,7 +76,7 @@ export type MemoryStats = {
   helped?: HelpedWeek[];
 };
 
-/** Memory as a turn showed it. `drawer` null: the memory was removed since. `outcomes`: those of this conversation, oldest first. */
+/** Memory as a turn showed it. `drawer` null: the memory was removed since. `outcomes`: outcomes in this conversation, oldest first. */
 export type ShownMemory = {
   id: string;
   drawer: string | null;
@@ -88,7 +88,7 @@ export type ShownMemory = {
   moves: MemoryTold["moves"];
 };
 
-/** Page of turns that showed memories, newest conversation first, of the newest 500 conversations. `at`: when the conversation went on last. */
+/** Page of turns that showed memories, in the newest 500 conversations, newest first. `at`: when the conversation last continued. */
 export type TurnPage = {
   turns: { conversation: string; agent: string; turn: number; at: string; memories: ShownMemory[] }[];
   total: number;
@@ -96,7 +96,7 @@ export type TurnPage = {
   limit: number;
 };
 
-/** A stored book. `source`: its file. `at`: when it was read. */
+/** A stored book. `source`: the book's file. `at`: time when the file was read. */
 export type Book = { title: string; source: string; at: string; chunks: number };
 
 /** Memory as fields for programs. Some collections, and searches, add fields (outcome-memory.md 2.12). */
@@ -109,7 +109,7 @@ export type MemoryFields = Record<string, unknown> & { id: string; content: stri
 export type TurnFields = {
   exchange: { user: string; assistant: string } | null;
   toScore: readonly { id: string; text: string }[];
-  /** Facts that are always shown. `memories`: memories that fit the prompt. */
+  /** Facts that every turn shows. `memories`: memories that fit the prompt. */
   facts: readonly MemoryFields[];
   memories: readonly MemoryFields[];
 };
@@ -123,9 +123,9 @@ export type FactRequest = {
 };
 
 /**
- * Scores of a turn. `conversation`: given if the client knows it; otherwise the memories identify it. `related`: ids that all get the
- * exchange's outcome, instead of `memory_scores`. `exchange_summary`: replaces the exchange's text. `facts`: each becomes a memory of its
- * own.
+ * Scores of a turn. `conversation`: absent if the client does not know it; the memories then identify the conversation. `related`: ids that
+ * all get the exchange's outcome, instead of `memory_scores`. `exchange_summary`: replaces the exchange's text. `facts`: each becomes a
+ * separate memory.
  */
 export type ScoreRequest = {
   outcome?: string;
@@ -138,8 +138,8 @@ export type ScoreRequest = {
 
 /**
  * Result of a score. `memories`: number of memories found and scored. `summary`: characters of the stored summary. `facts`: number of facts
- * stored. `settled`: ids that an earlier call of this turn gave a different outcome, which they keep. `gone`: drawers that this score
- * deleted, with their last score. `atMs`: time of arrival, ms; `palace history undo` selects by it.
+ * stored. `settled`: ids that keep a different outcome from an earlier call in this turn. `gone`: drawers that this score deleted, with
+ * their last score. `atMs`: time of arrival, ms; `palace history undo` selects writes by this time.
  */
 export type ScoreResult = {
   outcome: string;
@@ -164,8 +164,8 @@ export type RecallRequest = {
   sort_by?: "relevance" | "recency" | "score";
 };
 /**
- * Memory of a Roampal folder, with its fields and id in that folder. `collection`: its collection in that folder, where an archived fact is
- * still a fact.
+ * Memory in a Roampal folder, with its fields, id and collection there. In that folder, an archived fact is still in the collection of
+ * facts.
  */
 export type CarriedMemory = {
   id: string;
@@ -174,12 +174,12 @@ export type CarriedMemory = {
   metadata: Readonly<Record<string, string | number | boolean | readonly (string | number | boolean)[]>>;
 };
 
-/** Result of an import; ids are the folder's. A memory in none of the lists exists here already, unchanged. */
+/** Result of an import, with the ids in the folder. A memory that is in none of the lists already exists here, unchanged. */
 export type ImportReport = {
   added: string[];
   /** Memories that changed in the folder since their last import and did not change here. */
   updated: string[];
-  /** Memories that were scored or changed here and so differ from the folder. The broker keeps its state. */
+  /** Memories that were scored or changed here and so differ from the folder. The broker keeps its version. */
   kept: string[];
   /** Memories that an earlier import added and that were deleted here since. They are not imported again. */
   gone: string[];
@@ -189,7 +189,7 @@ export type ImportReport = {
 };
 
 /**
- * Page of an export. `others`: drawers on the page that are not memories. `next`: params of the next page, null after the last.
+ * Page of an export. `others`: number of drawers on the page that are not memories. `next`: params of the next page, null after the last.
  * `isShifted`: drawers before this page were deleted meanwhile, so the pages no longer fit together.
  */
 export type CarriedPage = {
@@ -209,7 +209,7 @@ export const CARRIED_GRAPHS = ["knowledge_graph.json", "content_graph.json", "me
  */
 export type CarriedEntry = { at: readonly string[]; value: string };
 
-/** Numbers of changed entries; all others exist here already, unchanged. */
+/** Numbers of added and updated entries; all other entries already exist here, unchanged. */
 export type GraphReport = { added: number; updated: number };
 
 /** Page of entries. `next`: `after` of the next page, null after the last. */

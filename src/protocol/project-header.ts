@@ -2,11 +2,11 @@
 
 const NAMES_MAX = 8;
 const NAME_MAX = 128;
-/** Longest line: a fourth of the size that a broker accepts for all headers. */
+/** Maximum length of the line: a quarter of the size that a broker accepts for all headers. */
 const LINE_MAX = 4_096;
 
 /**
- * Returns the header line of `names`, which begin with the most specific. Leaves out names that are too long, and those after the eighth.
+ * Returns the header line of `names`, which begin with the most specific. Leaves out names that are too long, and names after the eighth.
  */
 export function projectLine(names: readonly string[]): string {
   const usable = names.filter((name) => name !== "" && name.length <= NAME_MAX && name.isWellFormed());

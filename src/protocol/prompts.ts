@@ -29,7 +29,7 @@ export function wakeUpPrompt(story: string): Prompt {
   );
 }
 
-/** Returns the prompt `remember`, which names tools that the client knows. */
+/** Returns the prompt `remember`. It names only tools that the client's list has. */
 export function rememberPrompt(what: string | undefined, profile: ToolProfile): Prompt {
   const one = profile === "outcome" ? "add_to_memory_bank" : "mempalace_add_drawer";
   if (what !== undefined && what.trim() !== "")

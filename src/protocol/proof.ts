@@ -1,14 +1,14 @@
 /**
- * Mutual proof on the TCP door: both sides show that they know a token without sending it, as SCRAM does (RFC 5802). The token takes
- * the place of the salted password: it is random, so it needs no stretching. The server stores `TokenKeys`, which can check a client
- * and answer it; a thief of these keys cannot log in as the client.
+ * Mutual proof on the TCP door: both sides prove that they know a token without sending it, as SCRAM does (RFC 5802). The token takes the
+ * place of the salted password: it is random, so it needs no stretching. The server stores `TokenKeys`, which can check a client and answer
+ * it; a thief of these keys cannot log in as the client.
  *   client → GET /auth                                             server → 401, Palace-Challenge: <server nonce>
  *   client → Authorization: Palace id, client nonce, server nonce, proof    server → Palace-Proof: <signature>
  * Pure except for the nonces. The client loads this file only when it dials TCP.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 
-/** Keys that the server stores of a token, each 32 bytes as base64url. */
+/** Keys of a token that the server stores, each 32 bytes as base64url. */
 export type TokenKeys = { storedKey: string; serverKey: string };
 
 /** Values that both proofs cover, so that a proof fits one request on one connection. */
@@ -69,7 +69,7 @@ export function isProof(keys: TokenKeys, context: ProofContext, proof: string): 
   return isEqual(sha256(key), storedKey);
 }
 
-/** Returns true if this is the token itself, which standard clients send. */
+/** Returns true if `token` is the token itself: standard clients send it without a proof. */
 export function isToken(keys: TokenKeys, token: string): boolean {
   return isEqual(sha256(clientKey(token)), Buffer.from(keys.storedKey, "base64url"));
 }

@@ -1,9 +1,9 @@
-/** Turns any error into the form of JSON-RPC. Separate from spec.ts, because the build bundles that file alone for other programs. */
+/** Turns any error into the form of JSON-RPC. Separate from spec.ts, because the build bundles only spec.ts for other programs. */
 import { PalaceError } from "../base/errors.ts";
 import { cut } from "../base/shorten.ts";
 import { RPC, type RpcError } from "./spec.ts";
 
-/** Longest error text, characters: an error may quote what the peer sent, but not all of it. */
+/** Maximum length of an error's text, characters: an error may quote a peer's message, but not all of it. */
 export const ERROR_TEXT_MAX = 4_000;
 
 /** Returns an error as it crosses the wire. An error that is not ours becomes upstream's `Internal tool error`. */

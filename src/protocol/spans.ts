@@ -1,16 +1,16 @@
 /**
  * Names and attributes of a call's span, after OpenTelemetry's semantic conventions for MCP. They contain names from our tables, ids and
- * error codes, and never an argument, an answer or a message, because those may quote a memory.
+ * error codes. They never contain an argument, an answer or a message, because these may quote a memory.
  */
 import { isErrorCode } from "../base/errors.ts";
 import { isRecord } from "../base/is-record.ts";
 import type { SpanAttributes } from "../base/trace.ts";
 import { findTool } from "./tools/table.ts";
 
-/** Longest id of a request that becomes an attribute; the client chooses it. */
+/** Maximum length of a request's id as an attribute; the client chooses the id. */
 const ID_MAX = 100;
 
-/** Returns the span of a request. `isOurs`: tells which methods besides `tools/call` are traced. Undefined: the message has no span. */
+/** Returns the span of a request. `isOurs`: true for the traced methods besides `tools/call`. Undefined: the message has no span. */
 export function spanOfCall(
   { method, id, params }: Record<string, unknown>,
   isOurs: (method: string) => boolean = () => false,
@@ -18,7 +18,7 @@ export function spanOfCall(
   if (typeof method !== "string" || (typeof id !== "string" && typeof id !== "number")) return undefined;
   const common = { "mcp.method.name": method, "jsonrpc.request.id": String(id).slice(0, ID_MAX) };
   if (method === "tools/call") {
-    // Another name is a peer's own text, and would give the collector a new name for each call.
+    // An unknown name is a peer's own text: it could give the collector a new name for each call.
     const tool = findTool(isRecord(params) ? params["name"] : undefined)?.fullName ?? "unknown";
     const attributes = { ...common, "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool };
     return { name: `${method} ${tool}`, attributes };

@@ -93,7 +93,7 @@ export const ROLES = ["agent", "reader", "admin"] as const;
 /** Name of a role. */
 export type Role = (typeof ROLES)[number];
 
-/** Content of `broker.json`, a hint of the broker's address. It is valid only if `/health` answers with the same instanceId. */
+/** Content of `broker.json`, a hint to the broker's address. It is valid only if `/health` answers with the same instanceId. */
 export type BrokerFile = {
   schema: 1;
   instanceId: string;
@@ -112,16 +112,16 @@ export type BrokerFile = {
 /** How a search ranks: by words, by meaning, or by both. `auto` lets the broker choose. */
 export type SearchMode = "auto" | "lexical" | "vector" | "hybrid";
 
-/** A job and its parameters. `chroma`: the program to write with; absent: any that works; null: write the files without a program. */
+/** A job and its parameters. `chroma`: the program that writes; absent: any that works; null: the broker itself writes the files. */
 export type JobRequest =
   | { kind: "export"; dir: string; chroma?: string | null; partial?: boolean }
   /** Rebuilds the ledger's indexes and the public palace. */
   | { kind: "repair" }
   /** Rewrites the ledger without its free pages. */
   | { kind: "compact" }
-  /** `file` null: the broker writes its own file, and the result names its path. A client then takes the file to `goesTo`. */
+  /** `file` null: the broker writes its own file, and the result names its path. A client then copies that file to `goesTo`. */
   | { kind: "backup"; file: string | null; replace: boolean; goesTo: string | null; encrypted: boolean }
-  /** Reads a backup on the broker's machine whole, and says what a restore would change. */
+  /** Reads a whole backup on the broker's machine, and reports what a restore would change. */
   | { kind: "verify"; file: string }
   /** Rebuilds the public palace if it is not usable. `dryRun`: only report. */
   | { kind: "migrate"; dryRun: boolean };
@@ -147,15 +147,15 @@ export type JobReport = {
 /** A link that opens the page once. Its secret is behind the `#`, and browsers do not send that part to a server. */
 export type UiLink = { url: string; role: Role; expiresAtMs: number };
 
-/** Our own methods on the stream. Writes take an idempotency key in `_meta`, as `tools/call` does. */
+/** Our own methods on the stream. Writes accept an idempotency key in `_meta`, as `tools/call` does. */
 export type Methods = {
   "palace.status": { params: Record<string, never>; result: StatusReport };
-  /** Returns what the memory did for its agents: since the day of `sinceMs`, or in all time. */
+  /** Returns how agents used the memory: since the day of `sinceMs`, or in all time. */
   "palace.stats": { params: { sinceMs?: number }; result: StatsReport };
   "source.list": {
-    /** `sessions`: ids of sessions to look for in all wings, at most SESSIONS_ASKED_MAX. */
+    /** `sessions`: ids of sessions to find in all wings, at most SESSIONS_ASKED_MAX. */
     params: { wing: string; extractMode?: ExtractMode; sessions?: string[]; mined?: { by: Miner; below: string } };
-    /** `sessions`: filed sources that are transcripts of those sessions. `mined`: files in the folder that only MemPalace has filed. */
+    /** `sessions`: filed sources that are transcripts of those sessions. `mined`: files in folder `below` that only MemPalace has filed. */
     result: { sources: FilingRecord[]; sessions?: string[]; mined?: MinedSource[] };
   };
   /** `tooMany`: number of drawers that the document would have; if set, the broker has changed nothing. */
@@ -168,20 +168,20 @@ export type Methods = {
     /** `drawers`: number written; `added`: how many of them are new. */
     result: { drawers: number; added: number; unchanged: number; removed: number };
   };
-  /** Returns mined files, for which closets can be made. */
+  /** Returns the mined files for which closets can be made. */
   "closet.sources": { params: { wing?: string }; result: { sources: string[] } };
   "closet.rebuild": {
-    /** `knownNames`: all names of the registry; sources are tagged with those they mention. */
+    /** `knownNames`: all names of the registry; each source is tagged with the names that it mentions. */
     params: { sourceFiles: string[]; knownNames?: readonly string[]; languages?: readonly string[] };
-    /** `kept`: sources with closets from a language model, which stay. `unfit`: sources without mined drawers. */
+    /** `kept`: sources whose closets a language model wrote; these closets stay. `unfit`: sources without mined drawers. */
     result: { sources: number; closets: number; kept: number; unfit: number };
   };
   "closet.compressPreview": CompressPreview;
   "closet.compress": Compress;
   /**
-   * Rebuilds a wing's links after a mine: its hallways, and its tunnels by names and by topics. `hallwayMin`: least number of drawers that
-   * two names share. `topicsMin`: least number of topics that two wings share. Both default to the settings on the broker's machine.
-   * `left`: links still to change; call the method again.
+   * Rebuilds a wing's links after a mine: its hallways, and its tunnels by names and by topics. `hallwayMin`: minimum number of drawers
+   * with both names. `topicsMin`: minimum number of common topics of two wings. Both default to the settings on the broker's machine.
+   * `left`: number of links still to change; if not 0, call the method again.
    */
   "link.rebuild": {
     params: { wing: string; topics?: Record<string, readonly string[]>; hallwayMin?: number; topicsMin?: number };
@@ -201,14 +201,13 @@ export type Methods = {
       /** `prefer`, `strict` or `all`. Older brokers ignore it. */
       scope?: string;
       explain?: boolean;
-      /** ISO date that "yesterday" in the query refers to. */
+      /** ISO date to which "yesterday" in the query refers. */
       now?: string;
     };
     result: JsonObject;
   };
   /**
-   * Returns the drawer with this id, or the only one whose id or hash begins with it; otherwise the ids that begin with it. Secrets are
-   * masked.
+   * Returns the drawer with this id, or the only drawer whose id or hash begins with `id`; otherwise the ids that fit. Secrets are masked.
    */
   "drawer.show": {
     params: { id: string };
@@ -226,13 +225,13 @@ export type Methods = {
   };
   /** Starts a job. Only admins may call `job.start` and `job.cancel`. The broker runs one job at a time, on the files of its machine. */
   "job.start": { params: JobRequest; result: JobReport };
-  /** Reads the whole palace once to check it; opens nothing for writing. */
+  /** Reads the whole palace once to check it, and writes nothing. */
   "palace.health": { params: Record<string, never>; result: PalaceHealthReport };
   "job.list": { params: Record<string, never>; result: { jobs: JobReport[] } };
-  /** Returns the backups that the broker made, newest first. Only admins may call it: it names files of the machine. */
+  /** Returns the backups that the broker made, newest first. Only admins may call it: the answer names files on the machine. */
   "backup.list": { params: Record<string, never>; result: BackupsReport };
   "job.cancel": { params: { id: string }; result: JobReport };
-  /** Returns the drawer as it was filed, with its secrets. Only admins may call it; each call is logged. */
+  /** Returns the drawer as it was filed, with its secrets unmasked. Only admins may call it; each call is logged. */
   "drawer.reveal": { params: { id: string }; result: { found: false } | { found: true; drawer: JsonObject } };
   "memory.forgetPreview": { params: ForgetSelector; result: ForgetPreview };
   "memory.forget": { params: ForgetSelector; result: ForgetResult };
@@ -243,8 +242,8 @@ export type Methods = {
   /** Returns the writes, their authors and times, as far back as the journal goes. */
   "memory.audit": { params: AuditRequest; result: AuditPage };
   /**
-   * Returns layer 1 of upstream's wake-up, of all wings or of one. With `project`, the possible wings of the project, it returns notes of
-   * those wings first, then of others, and nothing mined.
+   * Returns layer 1 of upstream's wake-up, for all wings or for one. `project`: possible wings of the project. With it, returns notes of
+   * those wings first, then notes of other wings, and no mined drawers.
    */
   "palace.wakeUp": { params: { wing?: string; project?: readonly string[] }; result: { story: string } };
   /**
@@ -252,7 +251,7 @@ export type Methods = {
    * - `conversation`: the agent's name and its own id of the conversation.
    * - `project`: leaves out memories of other projects.
    * - `isFresh`: the agent's context no longer contains what the broker showed before.
-   * - `isCompacted`: it does not contain the conversation either; the answer then includes the last exchanges.
+   * - `isCompacted`: the context does not contain the conversation either; the answer then includes the last exchanges.
    * - `withinMs`: how long the client waits. After that the broker shows nothing in this turn.
    */
   "turn.begin": {
@@ -269,8 +268,8 @@ export type Methods = {
     result: { context: string; scoring: string; plainScoring: string; fields?: TurnFields };
   };
   /**
-   * Ends a turn: the broker stores the exchange, and the next user message judges it. `signals`: what the host recorded during the turn, at
-   * most eight. `metadata`: stored with the exchange. `id`: the stored memory. `scored`: whether the exchange before has a score.
+   * Ends a turn: the broker stores the exchange, and the next user message judges it. `signals`: signals that the host recorded during the
+   * turn, at most eight. `metadata`: stored with the exchange. `id`: the stored memory. `scored`: whether the exchange before has a score.
    */
   "turn.end": {
     params: {
@@ -283,18 +282,18 @@ export type Methods = {
     };
     result: { id: string | null; scored: boolean };
   };
-  /** Returns turns that showed memories, of all conversations or of one, with what came of each memory. */
+  /** Returns turns that showed memories, of all conversations or of one, with the outcome of each memory. */
   "turn.list": { params: { conversation?: string; limit?: number; offset?: number }; result: TurnPage };
   /** `isAsked`: the turn asks for scores. `isScored`: the turn has received them. */
   "turn.scored": { params: { conversation: string }; result: { isAsked: boolean; isScored: boolean } };
   /**
-   * Returns the scores that the current turn still owes, for a third party to judge: the beginning of each text, at most twelve memories.
-   * `reply`: the user's words in the turn.
+   * Returns the scores that the current turn still owes, so that a third party can judge: the beginning of each text, at most twelve
+   * memories. `reply`: the user's words in the turn.
    */
   "turn.owed": { params: { conversation: string; reply?: string }; result: OwedScore };
   /**
    * Records a third party's judgment, which may arrive later. `exchange` and `sinceMs` are from `turn.owed`; outcomes recorded since then
-   * stay. `judged`: number of outcomes recorded.
+   * are kept. `judged`: number of outcomes recorded.
    */
   "turn.judge": {
     params: {
@@ -307,8 +306,8 @@ export type Methods = {
     result: { judged: number };
   };
   /**
-   * Stores a book. `isNew` false: a book of that title exists and stays unchanged. `size`, `overlap`: characters of a chunk. `id`: the
-   * book's id; its first chunk is `ID_chunk_0`.
+   * Stores a book. `isNew` false: a book with that title already exists and is unchanged. `size`, `overlap`: characters of a chunk. `id`:
+   * the book's id; its first chunk is `ID_chunk_0`.
    */
   "book.ingest": {
     params: { title: string; source: string; content: string; size?: number; overlap?: number };
@@ -317,7 +316,7 @@ export type Methods = {
   "book.remove": { params: { title: string }; result: { title: string; removed: number } };
   "book.list": { params: Record<string, never>; result: { books: Book[] } };
   "fact.add": { params: FactRequest; result: { id: string } };
-  /** Replaces a fact. `old_content`: its text or id. `id` null: no fact matches. `fact.archive` takes the text or id as `content`. */
+  /** Replaces a fact. `old_content`: its text or id. `id` null: no fact matches. `fact.archive` has the text or id in `content`. */
   "fact.update": { params: { old_content: string; new_content: string }; result: { id: string | null } };
   "fact.archive": { params: { content: string }; result: { id: string | null } };
   /** Stores a takeaway. `text`: the takeaway as stored. */
@@ -344,7 +343,7 @@ export type Methods = {
     params: { memories: readonly CarriedMemory[]; isDry: boolean; profile?: string };
     result: ImportReport;
   };
-  /** Returns all memories page by page, as they are filed, with secrets unmasked. */
+  /** Returns all memories page by page, in their filed form, with secrets unmasked. */
   "outcome.export": { params: { from: number; after?: string; profile?: string }; result: CarriedPage };
   /** Imports entries of a Roampal's graphs. Only admins may call it and `outcome.exportGraph`. The journal stores only their digest. */
   "outcome.importGraph": { params: { entries: readonly CarriedEntry[]; isDry: boolean }; result: GraphReport };
@@ -354,14 +353,14 @@ export type Methods = {
   "memory.importPreview": { params: ImportPart; result: MergeReport & { importer: string } };
   /** Merges a part of another memory. Only admins may call it. The journal stores only its digest. */
   "memory.import": { params: ImportPart; result: MergeReport };
-  /** Opens the page on the loopback of the broker's machine and makes a link to it: for the asker's role, or a lesser `role`. */
+  /** Opens the page on the loopback of the broker's machine and makes a link to it: for the caller's role, or for a lesser `role`. */
   "ui.link": { params: { role?: Role }; result: UiLink };
   /** Lists the TCP door's tokens, without their secrets. Only the owner may call this and the next three methods. */
   "token.list": { params: Record<string, never>; result: { tokens: TokenReport[] } };
   "token.revoke": { params: { name: string }; result: { revoked: string } };
   /** Lists the oldest waiting and refused writes of this machine, 100 of each. */
   "spool.list": { params: Record<string, never>; result: SpoolReport };
-  /** Sends a refused write again. `waiting`: writes that the broker does not take for now. */
+  /** Sends a refused write again. `waiting`: number of writes that the broker refuses temporarily. */
   "spool.sendAgain": { params: { name: string }; result: { delivered: number; refused: number; waiting: number } };
   "broker.stop": { params: Record<string, never>; result: { stopping: true } };
 };

@@ -5,7 +5,7 @@ export type Door = { kind: "unix"; path: string } | { kind: "tcp"; host: string;
 
 /**
  * Door for programs that speak Roampal's HTTP API; `doors` does not list it. `isLocal`: programs of the broker's own user need no token.
- * `why`: the program that has its port, or what the door lacks.
+ * `why`: the program that uses the port, or what the door needs.
  */
 export type OutcomeDoorReport = { port: number; isLocal: boolean } & (
   | { state: "open" }
@@ -23,13 +23,13 @@ export type EngineReport =
       /** The program without its arguments, which may contain a secret. */
       program: string;
       state: "starting" | "ready" | "waiting" | "failed";
-      /** null if there is currently none. */
+      /** null without a running child. */
       pid: number | null;
       /** Number of children that this broker has started. */
       generation: number;
       /** Name and version that the child reports. */
       server: { name: string; version: string } | null;
-      /** Failed starts and dead children since the last answer. */
+      /** Number of failed starts and dead children since the last answer. */
       failures: number;
       /** The last error, even if it no longer applies. */
       lastError: ({ message: string; atMs: number } & WireErrorData) | null;
@@ -51,30 +51,30 @@ export type Health = {
 };
 
 /**
- * MemPalace's own lock of the palace. `held`: this broker has it. `waiting`: another process has it, and the public palace waits. `none`: a
- * MemPalace with this HOME could not take it either.
+ * MemPalace's own lock of the palace. `held`: this broker has it. `waiting`: another process has it, so the broker does not write the
+ * public palace. `none`: the lock cannot be taken here, not even by a MemPalace with this HOME.
  */
 export type UpstreamLockStatus = { state: "held" | "waiting" | "none"; detail: string };
 
 /**
- * Changes by foreign writers to the public palace, found by its own sequence numbers. `looking`: the search is running; `unreadable`: the
- * answer is unknown. On the wire it is named `strays`, for older clients.
+ * Changes by foreign writers to the public palace, found by Chroma's sequence numbers. `looking`: the search is running; `unreadable`: the
+ * answer is unknown. On the wire the report is named `strays`, for older clients.
  */
 export type ForeignWritersReport = {
   state: "off" | "looking" | "clear" | "found" | "unreadable";
   /** Possible writers, or the reason why they are unknown. */
   detail: string;
-  /** Number of foreign rows; `collections` are their collections. */
+  /** Number of foreign rows; `collections`: the rows' collections. */
   rows: number;
   collections: { name: string; rows: number }[];
   newestAtMs: number | null;
-  /** Drawers of ours that others changed in the palace. */
+  /** Number of our drawers that others changed in the palace. */
   changed: number;
-  /** Drawers of ours that were missing in the palace and that this broker sent again. */
+  /** Number of our drawers that were missing from the palace and that this broker sent again. */
   resent: number;
-  /** Rows whose vector the palace's index has lost. */
+  /** Number of rows whose vector the palace's index has lost. */
   unindexed: number;
-  /** Foreign rows, and changes and deletions by others, that this broker has adopted. */
+  /** Number of foreign rows, and of changes and deletions by others, that this broker has adopted. */
   taken: number;
 };
 
@@ -85,9 +85,9 @@ export type AdoptionReport = {
    * to the palace.
    */
   state: "none" | "running" | "verifying" | "verified" | "refused";
-  /** Rows of the palace. */
+  /** Number of rows in the palace. */
   rows: number;
-  /** Rows examined so far. */
+  /** Number of rows examined so far. */
   read: number;
   taken: number;
   /** Time when palace and ledger last had the same rows. */
@@ -96,13 +96,13 @@ export type AdoptionReport = {
   detail: string;
   /** Advice after a refusal. */
   hint: string;
-  /** Rows with a number that an export or a repair does not write exactly. Older brokers do not send it. */
+  /** Number of rows with numbers that an export or a repair does not write exactly. Older brokers do not send it. */
   inexact?: number;
 };
 
 /**
- * Counters of what the memory did for its agents. Searches by how good their answers were; tokens given at a session's start and beside
- * prompts, about; memories shown beside prompts; writes that waited for a broker and were stored later.
+ * Counters of how agents used the memory: searches, by the quality of their answers; tokens (estimated) given at a session's start and with
+ * prompts; memories shown with prompts; writes that waited for a broker and were stored later.
  */
 export const USAGE_NAMES = [
   "searchesGood",
@@ -119,8 +119,8 @@ export type UsageCounts = Record<(typeof USAGE_NAMES)[number], number>;
 export type MethodTimes = { method: string; calls: number; failed: number; p50Ms: number; p95Ms: number };
 
 /**
- * How the memory grew: drawers that it has now, by when they were filed. `unit`: the shortest with at most 62 periods, or year. Each
- * period has a drawer; `begins` is a day, month or year, and `total` counts also what was filed before. `undated`: filed on an unknown day.
+ * Growth of the memory: its present drawers, by the time when they were filed. `unit`: the shortest unit that gives at most 62 periods, or
+ * year. Periods without drawers are left out. `total` also counts earlier periods. `undated`: number of drawers with an unknown day.
  */
 export type Growth = {
   unit: "day" | "month" | "year";
@@ -128,9 +128,9 @@ export type Growth = {
   periods: { begins: string; filed: number; total: number }[];
 };
 
-/** Answer to `palace.stats`. `outcomes`: outcomes that were told of memories. Rates are 0…1, and null without anything to count. */
+/** Answer to `palace.stats`. `outcomes`: outcomes that memories got. Rates are 0…1, and null if there is nothing to count. */
 export type StatsReport = {
-  /** Beginning of the first day that counts, ms; null for all time. */
+  /** Beginning of the first counted day, ms; null for all time. */
   sinceMs: number | null;
   usage: UsageCounts;
   hitRate: number | null;
@@ -149,7 +149,7 @@ export type StatusReport = {
   pid: number;
   startedAtMs: number;
   topology: string;
-  /** Doors of the broker. Another machine names one of them in MEMPALACE_BROKER. */
+  /** Doors of the broker. A client on another machine names one of these doors in MEMPALACE_BROKER. */
   doors: Door[];
   /** Absent if the outcome door is not set up. */
   outcomeDoor?: OutcomeDoorReport;
@@ -176,21 +176,21 @@ export type StatusReport = {
     reranker?: { state: "ready" | "off" | "failed"; detail: string };
     embedded: number;
     pending: number;
-    /** Time until the pending drawers are embedded, ms from now; null if unknown. Older brokers do not send it. */
+    /** Estimated time until the pending drawers have their vectors, ms; null if unknown. Older brokers do not send it. */
     pendingMs?: number | null;
   };
   driver: {
     kind: "none" | "files" | "chroma" | "memory";
     state: "off" | "synced" | "syncing" | "waiting" | "unreachable";
-    /** Drawers whose newest state is not in the palace yet. */
+    /** Number of drawers whose newest state is not in the public palace yet. */
     lag: number;
-    /** Age of the oldest of them, ms. */
+    /** Age of the oldest such drawer, ms. */
     lagMs: number;
     detail: string;
   };
-  /** Closets. `lag`: how many are not in the public palace yet; `pending`: how many are not embedded yet. */
+  /** Closets. `lag`: number of closets that are not in the public palace yet; `pending`: number of closets without a vector yet. */
   closets: { count: number; pending: number; lag: number };
-  /** The graph in upstream's files. `lag`: rows not written there yet; `takenOver`: rows adopted from others. */
+  /** The graph in upstream's files. `lag`: number of rows not written there yet. `takenOver`: number of rows adopted from others. */
   graph: {
     facts: number;
     state: "off" | "synced" | "syncing" | "unreachable";
@@ -199,12 +199,12 @@ export type StatusReport = {
     lagMs?: number;
     takenOver: number;
     detail: string;
-    /** Facts of a MemPalace in a file that the broker does not read. Absent without any. */
+    /** Facts that a MemPalace has in a file that the broker does not read. Absent if there are none. */
     elsewhere?: { file: string; facts: number };
     /** File of hallways of MemPalace 3.12 and later. If it exists, the broker does not write `hallways.json`. */
     newer?: string;
   };
-  /** Counters of all time. Older brokers do not send them. */
+  /** Counters for all time. Older brokers do not send them. */
   usage?: UsageCounts;
   upstreamLock: UpstreamLockStatus;
   strays: ForeignWritersReport;
@@ -213,16 +213,16 @@ export type StatusReport = {
 
 export type LedgerHealth = {
   drawers: number;
-  /** Drawers according to the counters of each wing and room. */
+  /** Number of drawers according to the counters of each wing and room. */
   counted: number;
-  /** Drawers in the full-text index. */
+  /** Number of drawers in the full-text index. */
   words: number;
   vectors: number;
-  /** Quantized vectors, which a search reads first. */
+  /** Number of quantized vectors, which a search reads first. */
   codes: number;
-  /** Drawers that wait for their vector. */
+  /** Number of drawers that wait for their vector. */
   pending: number;
-  /** Drawers that have no vector and are not waiting for one. */
+  /** Number of drawers that have no vector and do not wait for one. */
   forgotten: number;
   /** "ok", or SQLite's message about the file. */
   integrity: string;
@@ -231,11 +231,11 @@ export type LedgerHealth = {
 export type CollectionHealth = {
   name: string;
   rows: number;
-  /** Vectors in the collection's index on disk. */
+  /** Number of vectors in the collection's index on disk. */
   indexed: number;
-  /** Writes in the queue of that index. */
+  /** Number of writes in the queue of that index. */
   queued: number;
-  /** Rows whose vector is neither in the index nor in the queue. */
+  /** Number of rows whose vector is neither in the index nor in the queue. */
   unindexed: number;
   segment: "whole" | "absent" | "torn";
   why: string;
@@ -248,7 +248,7 @@ export type CollectionHealth = {
 
 export type PublicHealth = {
   folder: string;
-  /** "ok", "absent", or why it cannot be read. */
+  /** "ok", "absent", or why the file cannot be read. */
   integrity: string;
   collections: CollectionHealth[];
   /** Differences from the ledger; null if none of the rows are ours. */
@@ -261,8 +261,8 @@ export type PublicHealth = {
 export type PalaceHealthReport = { ledger: LedgerHealth; palace: PublicHealth };
 
 /**
- * Answer to `backup.list`. `isThere`: the file still exists. `file` null: the backup went through a pipe. `failure`: that of the last
- * scheduled backup.
+ * Answer to `backup.list`. `isThere`: the file still exists. `file` null: the backup went through a pipe. `failure`: why the last scheduled
+ * backup failed.
  */
 export type BackupsReport = {
   backups: {
@@ -281,7 +281,7 @@ export type BackupsReport = {
   } | null;
 };
 
-/** A token of the TCP door. `expiresAtMs` null: never. `usedAtMs` null: not since the broker's start. */
+/** A token of the TCP door. `expiresAtMs` null: never. `usedAtMs` null: not used since the broker's start. */
 export type TokenReport = {
   name: string;
   role: "reader" | "agent" | "admin";
@@ -290,7 +290,7 @@ export type TokenReport = {
   usedAtMs: number | null;
 };
 
-/** Writes that wait on this machine for a broker, and writes that one refused, oldest first. `totals`: how many there are. */
+/** Writes that wait on this machine for a broker, and writes that a broker refused, oldest first. `totals`: their numbers. */
 export type SpoolReport = {
   folder: string;
   waiting: { name: string; atMs: number; agent: string; tool: string }[];

@@ -12,7 +12,7 @@ export const MODERN_MCP_VERSION = "2026-07-28";
 
 export type McpVersion = (typeof MCP_VERSIONS)[number] | typeof MODERN_MCP_VERSION;
 
-/** Returns the revision to use, by MCP's rule: a known one is echoed, an unknown one becomes our newest, none means the oldest. */
+/** Returns the revision to use, by MCP's rule: a known revision is kept, an unknown one becomes our newest, none means the oldest. */
 export function negotiateMcpVersion(asked: unknown): (typeof MCP_VERSIONS)[number] {
   if (asked === undefined || asked === null) return "2024-11-05";
   return MCP_VERSIONS.find((version) => version === asked) ?? MCP_VERSIONS[0];

@@ -9,7 +9,7 @@ import type { RequestId } from "../protocol/spec.ts";
 const CLOSE_MAX_MS = 1_000;
 
 export class ShimTrace {
-  // The shim has no log, and stdout carries only the protocol. The broker's log names a collector that takes nothing.
+  // The shim has no log, and stdout carries only the protocol. The broker's log reports a collector that accepts nothing.
   readonly #tracer: Tracer = openTelemetry({ service: "palace-shim", onChange: () => {} });
   readonly #open = new Map<RequestId, Span>();
 
@@ -23,7 +23,7 @@ export class ShimTrace {
     return { ...meta, [TRACEPARENT_META]: span.traceparent };
   }
 
-  /** Ends the span that a line to the agent answers. */
+  /** Ends the span of the request that this line to the agent answers. */
   answer(line: Buffer | string): void {
     if (this.#open.size === 0) return;
     const message = parseRecord(line.toString());
@@ -34,7 +34,7 @@ export class ShimTrace {
     this.#end(id, undefined);
   }
 
-  /** Ends the open spans and sends what waits. Never rejects. */
+  /** Ends the open spans and sends all spans that are not sent yet. Never rejects. */
   close(): Promise<void> {
     for (const id of this.#open.keys()) this.cancel(id);
     return this.#tracer.close(CLOSE_MAX_MS);

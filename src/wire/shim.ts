@@ -1,7 +1,7 @@
 /**
  * Connects an agent's stdio to the broker's stream. The shim adds an idempotency key to every tool call and passes all other lines through.
- * It has no state worth saving; stdout carries only the protocol. It must start fast, so it imports only a few of the client's files and
- * Node's net and fs.
+ * It has no state that must be saved; stdout carries only the protocol. It must start fast, so it imports only a few of the client's files,
+ * and Node's net and fs.
  */
 import { Link } from "./client/link.ts";
 import type { OfflineRules } from "./client/offline-rules.ts";
@@ -25,8 +25,8 @@ const PARENT_CHECK_MS = 2_000;
 type Message = { id?: RequestId | null; method?: string; params?: Record<string, unknown> };
 
 /**
- * Runs until the agent ends, then ends the process. The folder in which the agent started the shim tells the project. `offline`: loads the
- * rules for answers without a broker.
+ * Runs until the agent ends, then ends the process. The project is the one of the folder in which the agent started the shim. `offline`:
+ * loads the rules for answers without a broker.
  */
 export function runShim(config: Config, agent: string, offline: () => Promise<OfflineRules>): void {
   const parent = process.ppid;
@@ -67,7 +67,7 @@ export function runShim(config: Config, agent: string, offline: () => Promise<Of
     // A killed agent's child may keep our stdin open; the shim must end anyway.
     setInterval(() => process.ppid !== parent && end(), PARENT_CHECK_MS).unref();
   };
-  // Reads stdin one turn later, after the handshake is sent: opening stdin takes as long as the broker's answer.
+  // Reads stdin one turn of the event loop later, after the handshake is sent: opening stdin takes as long as the broker's answer.
   if (config.tracing !== "on") setImmediate(listen);
   else
     void loadTrace().then((loaded) => {
@@ -76,7 +76,7 @@ export function runShim(config: Config, agent: string, offline: () => Promise<Of
     });
 }
 
-/** Loads the tracer. A failure only leaves tracing off. */
+/** Loads the tracer. If that fails, tracing is off. */
 async function loadTrace(): Promise<ShimTrace | undefined> {
   try {
     return new (await import("./shim-trace.ts")).ShimTrace();

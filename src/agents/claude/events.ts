@@ -1,6 +1,6 @@
 /**
- * Reads the document that Claude Code sends to a hook, and formats the answer. Pure. Used by `palace hook claude-code` and
- * `mempalace hook run`. Source: hooks of Claude Code 2.1.330, seen in runs; Codex writes the same fields.
+ * Reads the document that Claude Code sends to a hook, and formats the answer. Pure. Used by `palace hook claude-code` and `mempalace hook
+ * run`. Source: hooks of Claude Code 2.1.330, observed in runs; Codex writes the same fields.
  */
 import { isRecord } from "../../base/is-record.ts";
 import { parseAs } from "../../base/parse-json.ts";
@@ -15,12 +15,12 @@ export type HookInput = Readonly<{
   cwd: string;
   transcript: string;
   lastAnswer: string;
-  /** `isSubagent`: the event is a subagent's. `isGoneOn`: the turn ended after another hook had made the agent continue. */
+  /** `isSubagent`: the event comes from a subagent. `isGoneOn`: the turn ended after another hook had made the agent continue. */
   isSubagent: boolean;
   isGoneOn: boolean;
 }>;
 
-/** Reads the document; returns undefined if stdin has none. */
+/** Parses the document; returns undefined if `text` is not one. */
 export function readInput(text: string): HookInput | undefined {
   const value = parseAs(text, isRecord);
   if (value === undefined) return undefined;
@@ -38,7 +38,7 @@ export function readInput(text: string): HookInput | undefined {
   };
 }
 
-/** Returns true for a session that starts with an empty context, unlike a resumed or forked one. */
+/** Returns true for a session that starts with an empty context, unlike a resumed or forked session. */
 export function isBeginning({ source }: HookInput): boolean {
   return ["startup", "clear", "compact"].includes(source);
 }
@@ -48,7 +48,7 @@ export function context(hookEventName: string, additionalContext: string): strin
   return additionalContext === "" ? "" : JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext } });
 }
 
-/** Checks the id, because it becomes an argument of a command of ours. */
+/** Checks the session's id, because we pass it as an argument to our own command. */
 export function isSessionId(session: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/.test(session);
 }

@@ -7,7 +7,7 @@ import { parseRecord } from "../../base/parse-json.ts";
 import { type Exchange, signalsOf } from "../signal/signals.ts";
 import { ToolUses } from "./tool-uses.ts";
 
-/** Tags that the host puts around a user's text, or in its place. */
+/** Tags of the texts that the host adds to a user's text, or writes in its place. */
 const HOST_TAGS = [
   ...["system-reminder", "task-notification", "command-name", "command-message", "command-args"],
   ...["local-command-stdout", "local-command-stderr", "local-command-caveat", "roampal-score-required"],
@@ -38,12 +38,12 @@ export function lastExchange(
   return { user, assistant: answers.join("\n"), signals, isWhole: tools.areAnswered() };
 }
 
-/** Removes the host's additions from a message: all of it if the host wrote it, as when a subagent has ended. */
+/** Removes the host's additions from a message. The result is empty if the host wrote all of it, as when a subagent has ended. */
 export function saidByUser(text: string): string {
   return HOST_TAGS.reduce(withoutBlocks, text).trim();
 }
 
-/** Reads a line; skips the host's own entries and a subagent's. */
+/** Reads a line; the type is empty for the host's own entries and for a subagent's entries. */
 function readLine(line: string): { type: string; text: string; entry: Record<string, unknown> } {
   const entry = parseRecord(line);
   const isHosts = ["isMeta", "isSidechain", "isCompactSummary"].some((mark) => entry[mark] === true);
@@ -63,7 +63,7 @@ function textOf(content: unknown): string {
   return parts.filter((part) => part !== "").join("\n");
 }
 
-/** Removes all blocks of a tag, with or without attributes. A block without an end stays. */
+/** Removes all blocks of a tag, with or without attributes. Keeps a block without an end. */
 function withoutBlocks(text: string, tag: string): string {
   const [open, close] = [`<${tag}`, `</${tag}>`];
   let rest = "";

@@ -9,7 +9,7 @@ import { Refused } from "./refused.ts";
 
 const run = promisify(execFile);
 
-/** Runner → its command line, and the suffix of its agents' names. */
+/** Maps each runner to its command line and the suffix of its agents' names. */
 const RUNNERS: Readonly<Record<string, { suffix: string; command: (folder: string, prompt: string) => string[] }>> = {
   codex: { suffix: "-codex", command: (folder, prompt) => ["codex", "exec", "--cd", folder, prompt] },
   claude: { suffix: "-claude", command: (_folder, prompt) => ["claude", "--print", prompt] },
@@ -21,10 +21,10 @@ export function isRunner(name: string): boolean {
   return Object.hasOwn(RUNNERS, name);
 }
 
-/** `agent`: the name given by the user. */
+/** `agent`: the agent's name that the user gave. */
 type Launch = { runner: string; workspace: string; agent: string | undefined; notice: (line: string) => void };
 
-/** Runs the agent and returns its exit code. Errors: Refused for another agent's task, or an unsuitable checkout. */
+/** Runs the agent and returns its exit code. Errors: Refused if the task is for another agent, or the checkout is unsuitable. */
 export async function launchTask(
   task: Task,
   { runner: name, workspace, agent: given, notice }: Launch,

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import type { Env } from "../../config/env.ts";
 
-/** Runs a command; resolves when it has read all of `input`. `problem`: log text if it cannot start. Never throws. */
+/** Runs a command; resolves when it has read all of `input`. `problem`: log text if the command cannot start. Never throws. */
 export function detach(
   [command = "", ...args]: readonly string[],
   { env, log, problem, input = "" }: { env: Env; log: (line: string) => void; problem: string; input?: string },

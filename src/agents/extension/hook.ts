@@ -1,6 +1,6 @@
 /**
- * Asks the palace from inside an agent: it runs `palace hook`, which limits the time, fences the text and files the session. No function
- * here throws. `palace install` copies this file into agents' folders, so its top imports only Node's own modules.
+ * Asks the palace from inside an agent's process. It runs `palace hook`, which limits the time, fences the text and files the session. No
+ * function here throws. `palace install` copies this file into agents' folders, so its top imports only Node's own modules.
  */
 import { spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
@@ -12,9 +12,9 @@ import { within } from "../../base/time-limit.ts";
 import type { Exchange } from "../signal/signals.ts";
 import { detach } from "./detach.ts";
 
-/** Time for a hook to exit after its limit, and to read its input, ms. */
+/** Time that a hook may take to exit after its limit, and to read its input, ms. */
 const GRACE_MS = 1_000;
-/** Longest wait for the wake-up text, ms. It may arrive after the first turn. */
+/** Maximum wait for the wake-up text, ms. It may arrive after the first turn. */
 const WAKE_UP_MAX_MS = 15_000;
 /** Maximum number of characters of an answer, more than a fenced text can have. */
 const OUTPUT_MAX_CHARS = 131_072;
@@ -24,18 +24,18 @@ export type Hook = {
   argv: readonly string[];
   env: Env;
   agent: string;
-  /** Longest time that a turn of the agent waits for the hook, ms. */
+  /** Maximum time that a turn of the agent waits for the hook, ms. */
   turnMaxMs: number;
   log: (line: string) => void;
   cwd?: string | undefined;
 };
 export type Session = { harness: "opencode" | "pi"; id: string };
 
-/** The commands that start us. `palace install` inserts them at the top of a copied file. */
+/** The commands that start our programs. `palace install` inserts these commands at the top of a copied file. */
 declare const PALACE_LAUNCH: { hook: readonly string[]; shim: readonly string[] };
 const launch = typeof PALACE_LAUNCH === "undefined" ? undefined : PALACE_LAUNCH;
 
-/** Reads the settings of the palace that `palace install` has named here, or else of the user's own. */
+/** Reads the settings of the palace that PALACE_LAUNCH names, or else the settings of the user's own palace. */
 export function readSettings(env: Env): HarnessSettings {
   const at = launch?.hook.indexOf("--palace") ?? -1;
   return readHarness(harnessEnv(env, at < 0 ? undefined : launch?.hook[at + 1]));
@@ -50,7 +50,7 @@ export function shimOf(settings: HarnessSettings): readonly string[] {
   return settings.mcpCommand ?? launch?.shim ?? commandOf("mempalace-mcp");
 }
 
-/** Returns our executable: from the package that holds this file, or from the PATH if this file is a copy. */
+/** Returns our executable: from the package that contains this file, or from the PATH if this file is a copy. */
 function commandOf(name: "palace" | "mempalace-mcp"): [string] {
   const file = fileURLToPath(new URL(`../../bin/${name === "palace" ? "palace.js" : "mp-shim.cjs"}`, import.meta.url));
   try {
@@ -61,17 +61,17 @@ function commandOf(name: "palace" | "mempalace-mcp"): [string] {
   }
 }
 
-/** Returns the wake-up text; empty without one. With `isResumed`, returns only the text that the session got before. */
+/** Returns the wake-up text; empty without one. With `isResumed`, returns only a text that the session already got. */
 export function askWakeUp(hook: Hook, { harness, id }: Session, isResumed: boolean): Promise<string> {
   const args = ["wake-up", "--session", `${harness}/${id}`, "--agent", hook.agent, "--within", String(WAKE_UP_MAX_MS)];
   const more = ["--cwd", hook.cwd ?? process.cwd(), ...(isResumed ? ["--resumed"] : [])];
   return ask(hook, `wake-up text of ${harness} ${id}`, [...args, ...more], WAKE_UP_MAX_MS);
 }
 
-/** Texts of memory with outcomes beside a prompt: the question about the last exchange, and the memories. Each may be empty. */
+/** Texts that the memory with outcomes adds to a prompt: the question about the last exchange, and the memories. Each may be empty. */
 export type Beside = Readonly<{ scoring: string; context: string }>;
 
-/** Parts of a session that the agent no longer sees. `shown`: the memories; `said`: the conversation too, except for a summary. */
+/** Parts of a session that the agent no longer sees. `shown`: the memories. `said`: also the conversation, except for a summary. */
 export type Lost = "nothing" | "shown" | "said";
 const LOST: Readonly<Record<Lost, readonly string[]>> = { nothing: [], shown: ["--fresh"], said: ["--compacted"] };
 
@@ -125,7 +125,7 @@ export async function endTurn(hook: Hook, { harness, id }: Session, said: Exchan
   await within(read, GRACE_MS);
 }
 
-/** Files what is new in a session, in a process that outlives this one. */
+/** Files the new part of a session, in a process that outlives this one. */
 export function handOver(hook: Hook, { harness, id }: Session): void {
   const args = ["file", "--from", harness, "--session", id];
   void detach([...hook.argv, ...args], { ...hook, problem: `${harness} ${id} is not filed` });

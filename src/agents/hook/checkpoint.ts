@@ -1,5 +1,5 @@
 /**
- * Writes a checkpoint after every `CHECKPOINT_EVERY` messages of the user: an entry in the agent's diary with the last of them
+ * Writes a checkpoint after every `CHECKPOINT_EVERY` messages of the user: an entry in the agent's diary with the last of these messages
  * (palace.md 8.3). Used by MemPalace's own hook and by `palace hook file`.
  */
 import { mkdirSync, readFileSync } from "node:fs";
@@ -10,14 +10,14 @@ import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { removeOld } from "../../base/old-files.ts";
 import { checkpointOf, type Talk } from "./talk.ts";
 
-/** Messages of the user between two checkpoints. */
+/** Number of the user's messages between two checkpoints. */
 export const CHECKPOINT_EVERY = 15;
 
 /** Time that a session's count is kept. A session that continues after that gets an entry at once. */
 const COUNT_KEPT_MS = 90 * 24 * 3_600_000;
 const COUNT_ENDING = "_last_save";
 
-/** Longest time to write an entry, ms. Agents give a stop hook 30 s. */
+/** Maximum time to write an entry, ms. Agents give a stop hook 30 s. */
 const DIARY_MAX_MS = 20_000;
 
 export type Checkpoint = {
@@ -26,12 +26,12 @@ export type Checkpoint = {
   stateDir: string;
   /** Owner of the diary. */
   agent: string;
-  /** Id of the session, which is part of a file's name. */
+  /** Id of the session. It is part of the name of the file with the count. */
   session: string;
   wing: string;
 };
 
-/** Counts the user's messages since the last checkpoint. From CHECKPOINT_EVERY on, a checkpoint is due. */
+/** Counts the user's messages since the last checkpoint. If there are CHECKPOINT_EVERY or more, a checkpoint is due. */
 export function countSinceLast({ stateDir, session }: Checkpoint, { count }: Talk): number {
   try {
     return count - Math.max(0, Number.parseInt(readFileSync(countFile(stateDir, session), "utf8"), 10) || 0);
@@ -48,8 +48,8 @@ export function noteCount({ stateDir, session }: Checkpoint, { count }: Talk): v
 }
 
 /**
- * Writes the entry, and then its count. After a kill in between it writes the entry again, and the broker recognises its key.
- * Errors: the broker's.
+ * Writes the entry, and then its count. After a kill in between, the next run writes the entry again, and the broker recognises the key.
+ * Errors: the broker's errors.
  */
 export async function writeCheckpoint(checkpoint: Checkpoint, talk: Talk): Promise<void> {
   const { config, agent, session, wing } = checkpoint;

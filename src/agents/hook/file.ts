@@ -1,6 +1,6 @@
 /**
- * Implements `palace hook file`, which files a session. One process per session runs `palace mine sessions`, which files only what
- * is new. A process that comes meanwhile leaves a mark, so that the session's end is not lost.
+ * Implements `palace hook file`, which files a session. One process per session runs `palace mine sessions`, which files only the new part.
+ * A process that starts meanwhile leaves a mark, so that the session's end is not lost.
  */
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, mkdirSync, rmSync, writeFileSync, writeSync } from "node:fs";
@@ -31,11 +31,11 @@ export async function fileHook(scene: Scene, { from = "", session = "" }: Values
   }
 }
 
-/** Repeats the work while other processes ask for it; returns at once if another process does it. Errors: the work's. */
+/** Repeats the work while other processes ask for it; returns at once if another process does the work. Errors: the errors of `work`. */
 async function oneAtATime(path: string, work: () => Promise<void>): Promise<void> {
   const [due, holder] = [`${path}.due`, `${path}.pid`];
   writeFileSync(due, "", { mode: 0o600 });
-  // Checks the mark again after removing the holder's file: it may appear between the last check and the removal.
+  // Checks the mark again after removing the holder's file: the mark may appear between the last check and the removal.
   while (existsSync(due)) {
     const file = takePidFile(holder);
     if (file === undefined) return;
@@ -53,8 +53,8 @@ async function oneAtATime(path: string, work: () => Promise<void>): Promise<void
 }
 
 /**
- * Writes the checkpoint for opencode, which has no hook of MemPalace's; in pi the user asks for an entry. Never throws, because the
- * session is filed.
+ * Writes the checkpoint for opencode, which has no MemPalace hook. (In pi the user asks for an entry.) Never throws, because the session is
+ * already filed.
  */
 async function keepDiary({ config, agent, log, host }: Scene, id: string): Promise<void> {
   try {

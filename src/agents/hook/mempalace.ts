@@ -1,6 +1,6 @@
 /**
- * Answers `mempalace hook run`, which agents call when a session begins, when an answer is done and before they compact
- * (palace.md 8.3; the words and names are those of 3.11). It never fails an agent: errors go to hook_state/hook.log.
+ * Answers `mempalace hook run`, which agents call when a session begins, when an answer is done and before they compact (palace.md 8.3; the
+ * words and names are from 3.11). It never makes an agent fail: errors go to hook_state/hook.log.
  */
 import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -22,14 +22,14 @@ import { readJsonObject } from "./stdin-object.ts";
 import { projectOf, readTalk, sessionName, themesOf } from "./talk.ts";
 
 export const HOOK_NAMES = ["session-start", "stop", "session-end", "precompact"] as const;
-/** Minimum size of a transcript that is a conversation. */
+/** Minimum size of a transcript; a smaller file has no conversation. */
 const TRANSCRIPT_MIN_BYTES = 100;
-/** Longest time to mine before a compaction, ms. Agents give that hook 90 s. */
+/** Maximum time to mine before a compaction, ms. Agents give that hook 90 s. */
 const PRECOMPACT_MAX_MS = 60_000;
 const PATH_SHOWN_MAX = 200;
 
 type Answer = Record<string, string>;
-/** `agent`: the diary's owner. `palace`: the command line of our executable. */
+/** `agent`: owner of the diary. `palace`: the command line of our executable. */
 type Asked = {
   config: Config;
   env: Env;
@@ -51,7 +51,7 @@ type Scene = Asked & {
 export async function answerMempalace(asked: Asked, hook: string): Promise<Answer> {
   const text = await readJsonObject(process.stdin);
   const { settingsDir, home } = asked.config.paths;
-  // A user who has no palace, or has removed it, gets no new one.
+  // If the user has no palace, or has removed it, the hook does not make a new palace.
   if (![settingsDir, home].some(isFolder) || !asked.config.hooks.autoSave) return {};
   const stateDir = join(settingsDir, "hook_state");
   const logFile = join(stateDir, "hook.log");
@@ -126,7 +126,7 @@ function isTranscript(path: string): boolean {
   return /\.jsonl?$/.test(path) && !path.split(/[/\\]/).includes("..");
 }
 
-/** Returns the fault of the document; empty if it has none. A session may have no transcript. */
+/** Returns the fault of the document; empty if the document is correct. A session may have no transcript. */
 function faultOf(text: string, input: HookInput | undefined): string {
   if (text.trim() === "") return "nothing came on stdin, a JSON document was expected";
   if (input === undefined) return `what came on stdin is no JSON document (${text.length} characters)`;

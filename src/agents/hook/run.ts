@@ -1,6 +1,6 @@
 /**
- * Implements `palace hook`: the text at a session's start, the texts beside a prompt, the exchange that has ended, and its judgment. Each
- * hook returns its answer, which may be empty; errors go to the log.
+ * Implements `palace hook`: the text at a session's start, the texts beside a prompt, the filing of the exchange that has ended, and its
+ * judgment. Each hook returns its answer, which may be empty; errors go to the log.
  */
 import { isAbsolute } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -30,10 +30,10 @@ import { readJsonObject } from "./stdin-object.ts";
 
 /** Time reserved to write the answer. */
 const LEAVING_MS = 50;
-/** Longest wait for a transcript that is still being written; the pause between two reads follows. */
+/** Maximum wait for a transcript that is still being written, and the pause between two reads. */
 const LATE_MAX_MS = 300;
 const LATE_STEP_MS = 20;
-/** Number of bytes to read from the end of a transcript, where the last exchange is. */
+/** Number of bytes to read from the end of a transcript. The last exchange is there. */
 const TRANSCRIPT_READ_BYTES = 2 * 1024 ** 2;
 /** Time to offer an exchange to a broker before it is spooled. The offer begins while the transcript may be incomplete. */
 const OFFER_MAX_MS = LATE_MAX_MS + 300;
@@ -41,16 +41,16 @@ const OFFER_MAX_MS = LATE_MAX_MS + 300;
 const SPOOLING_MS = 100;
 /** Minimum time for a hook: a session is filed even if starting the process alone takes a second. */
 const WORK_MIN_MS = 250;
-/** Longest time that `--within` allows. The agent does not wait for it: it gets the text with its next prompt. */
+/** Maximum value of `--within`. The agent does not wait that long: it gets the text with its next prompt. */
 const WITHIN_MAX_MS = 60_000;
-/** Longest time to store an exchange; no agent waits for it. */
+/** Maximum time to store an exchange; no agent waits for that. */
 const EXCHANGE_MAX_MS = 30_000;
 
-/** `untilMs`: time from the start of the process until the hook ends without an answer. */
+/** `untilMs`: time after the start of the process at which the hook ends without an answer. */
 type Timed = Scene & { untilMs: number };
 type Hook = (scene: Timed, values: Values) => Promise<string>;
 
-/** Hook → its work and its time, unless `--within` gives a time. The default is a turn's time. */
+/** Maps each hook to its work and its time limit. `--within` overrides the limit; without both, a turn's limit applies. */
 const HOOKS: Readonly<Record<string, readonly [work: Hook, usualMs?: number]>> = {
   "claude-code": [claudeCode],
   "wake-up": [wakeUp],
@@ -63,7 +63,7 @@ export function isHook(what: string): boolean {
   return Object.hasOwn(HOOKS, what);
 }
 
-/** Returns the hook's answer. Ends the process without one when its time is over, counted from the process's start. Never throws. */
+/** Returns the hook's answer. When the time is over, counted from the process's start, ends the process without an answer. Never throws. */
 export async function runHook(what: string, scene: Scene, values: Values): Promise<string> {
   const [work = turn, usualMs] = HOOKS[what] ?? [];
   const named = /^\d{1,6}$/.test(values.within ?? "") ? Number(values.within) : usualMs;
@@ -118,7 +118,7 @@ async function besidePrompt(scene: Timed, input: HookInput): Promise<string> {
   const hasLost = keptNote(scene.config, "compacted", session) !== undefined;
   const told = await tell(scene, turnOf(input), { prompt, isCompacted: hasLost }, true);
   const { scoring = "", context = "", drawers = "" } = told ?? {};
-  // A late answer is empty, so the agent was not shown anything.
+  // If both texts are empty (a late answer, say), the agent was not shown anything, so we keep the note.
   if (hasLost && (scoring !== "" || context !== "")) dropNote(scene.config, "compacted", session);
   return [scoring, context, drawers].filter(Boolean).join("\n");
 }
@@ -141,8 +141,8 @@ function turnOf({ session, cwd }: HookInput): Turn {
 }
 
 /**
- * Asks for the texts beside a prompt: those of memory with outcomes, and with `canRecall` the drawers that match. Returns undefined if both
- * are off or the palace does not exist.
+ * Asks for the texts beside a prompt: the texts of memory with outcomes, and with `canRecall` the drawers that match. Returns undefined if
+ * both are off or the palace does not exist.
  */
 async function tell(
   scene: Timed,
@@ -166,8 +166,8 @@ async function tell(
 }
 
 /**
- * Reads the transcript's last exchange, and waits up to `LATE_MAX_MS` until it is whole: the host calls the hook a moment before it writes
- * the transcript, so a tool's answer may still be missing.
+ * Reads the transcript's last exchange, and waits up to `LATE_MAX_MS` until the exchange is complete: the host calls the hook a moment
+ * before it writes the transcript, so a tool's answer may still be missing.
  */
 async function exchangeOf({ config, untilMs }: Timed, { transcript, lastAnswer }: HookInput): Promise<Exchange> {
   const { testCommands } = readHarness(config.settings.env);
@@ -188,13 +188,13 @@ function endOf(transcript: string): string {
   }
 }
 
-/** Offers an exchange to a broker, and spools it if no broker takes it in time. The offer continues while time is left. */
+/** Offers an exchange to a broker, and spools it if no broker takes it in time. The offer continues until the hook's time is over. */
 async function keep(scene: Timed, turn: Turn, say: () => Exchange | Promise<Exchange>): Promise<void> {
   const { outcomes, judge } = readHarness(scene.config.settings.env);
   const { config, agent, untilMs, log, host } = scene;
   if (outcomes === "off" || !host.hasPalace(config)) return;
   const [said, key, atMs] = [Promise.resolve(say()), newKey(), Date.now()];
-  // The code that awaits `said` below handles a rejection. Until then, this handler keeps it from being unhandled.
+  // The code that awaits `said` below handles a rejection. This handler only prevents an "unhandled rejection" until then.
   said.catch(() => {});
   const offer = withHookClient(scene, async (client) => {
     const exchange = await said;
@@ -215,7 +215,7 @@ async function keep(scene: Timed, turn: Turn, say: () => Exchange | Promise<Exch
   if ((await within(offer, untilMs - performance.now() - LEAVING_MS)) === "kept") waiting?.remove();
 }
 
-/** Asks the judge model in a process of its own, because the model may take longer than an agent waits. */
+/** Asks the judge model in a separate process, because the model may take longer than an agent waits. */
 function judgeBeside(scene: Scene, { conversation }: Turn, owed: OwedScore): Promise<void> {
   const { config, agent, host } = scene;
   const args = ["judge", ...config.handedOn().palace, "--session", conversation, "--agent", agent];

@@ -3,14 +3,14 @@ import type { Config } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { type Client, withClient } from "../../wire/client/client.ts";
 
-/** Functions of other wings, which the command line passes to a hook. */
+/** Functions from folders that this wing may not import. The command line passes them to a hook. */
 export type Host = Readonly<{
   /** The command line of `palace`. */
   palace: readonly string[];
   hasPalace: (config: Config) => boolean;
-  /** Files what is new in a session. Errors: any that prevented it. */
+  /** Files the new part of a session. Errors: any error that prevented this. */
   mineSession: (config: Config, harness: string, session: string) => Promise<void>;
-  /** Returns the user's messages in a session of opencode; undefined if the session is deleted. Errors: the source's. */
+  /** Returns the user's messages in a session of opencode; undefined if the session is deleted. Errors: opencode's database's. */
   saidInOpencode: (config: Config, session: string) => Promise<{ texts: string[]; wing: string } | undefined>;
 }>;
 
@@ -20,7 +20,7 @@ export type Scene = Readonly<{ config: Config; env: Env; log: (line: string) => 
 export type Values = Partial<Record<"session" | "cwd" | "within" | "from", string | undefined>> &
   Partial<Record<"resumed" | "fresh" | "compacted", boolean | undefined>>;
 
-/** Calls `ask` with a client whose searches prefer `project`. Returns undefined without a palace, and creates none. */
+/** Calls `ask` with a client whose searches prefer `project`. Returns undefined without a palace, and does not create one. */
 export async function withHookClient<T>(
   { config, agent, host }: Scene,
   ask: (client: Client) => Promise<T>,

@@ -1,6 +1,6 @@
 /**
- * Reads the JSON document that an agent sends to a hook. Some hosts never close the hook's stdin, so the end of the document is
- * the end of the input. Imported by the hook verbs of `palace` and `mempalace`.
+ * Reads the JSON document that an agent sends to a hook. Some hosts never close the hook's stdin, so we stop reading at the end of the
+ * document. Imported by the hook verbs of `palace` and `mempalace`.
  */
 import type { Readable } from "node:stream";
 
@@ -19,14 +19,14 @@ export async function readJsonObject(stdin: Readable & { isTTY?: boolean }): Pro
   return text;
 }
 
-/** Finds the end of an object, one chunk after another, and reads each character once. */
+/** Finds the end of a JSON object that arrives in chunks. Reads each character once. */
 class WholeObject {
   #depth = 0;
   #isString = false;
   #isEscaped = false;
   #isOther = false;
 
-  /** Returns the offset after the object's end in this chunk; undefined if it does not end there. */
+  /** Returns the offset after the object's end in this chunk; undefined if the object does not end in this chunk. */
   take(chunk: string): number | undefined {
     for (let at = 0; at < chunk.length && !this.#isOther; at += 1) {
       const character = chunk.charAt(at);

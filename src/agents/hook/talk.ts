@@ -1,6 +1,6 @@
 /**
- * Reads from a transcript what a hook needs (palace.md 8.3): the number of the user's messages, the last of them, and the
- * project. It reads the transcripts of Claude Code and Codex.
+ * Reads three facts from a transcript for a hook (palace.md 8.3): the number of the user's messages, the last messages, and the project. It
+ * reads the transcripts of Claude Code and Codex.
  */
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
@@ -18,14 +18,14 @@ export type Talk = {
 
 const TEXTS_KEPT = 30;
 const TEXT_LENGTH = 200;
-/** Length of a word that is longer than any usual word. */
+/** Length above which a word counts as unusually long, and may be a key. */
 const WORD_LENGTH = 15;
 const RECENT = 10;
 const RECENT_LENGTH = 80;
 /** Number of lines, from the first, in which to look for the working directory. */
 const CWD_WITHIN = 200;
 const THEMES = 3;
-/** Words without a topic. A theme is any other word of more than three letters. */
+/** Words that say nothing about the topic. A theme is any other word of more than three letters. */
 const STOP_WORDS: ReadonlySet<string> = new Set(
   (
     "about after again also another because been before being both cannot could does doing done down each even every from " +
@@ -62,7 +62,7 @@ export function hear(talk: Talk, text: string): void {
   if (talk.texts.length > TEXTS_KEPT) talk.texts.shift();
 }
 
-/** Makes a file name from a session's id, which comes from an agent. */
+/** Makes a safe file name from a session's id: an agent chose the id. */
 export function sessionName(id: string): string {
   return id.replaceAll(/[^A-Za-z0-9_-]/g, "") || "unknown";
 }

@@ -19,13 +19,13 @@ export const AGENTS = ["claude-code", "opencode", "pi"] as const;
 export type AgentName = (typeof AGENTS)[number];
 
 /**
- * Commands by which an agent starts us: the shim's argument vector, the command line of Claude Code's hooks, and the argument vector
- * with which extensions run a hook.
+ * Commands by which an agent starts our programs: the shim's argument vector, the command line of Claude Code's hooks, and the argument
+ * vector with which extensions run a hook.
  */
 export type Launch = { shim: readonly [string, ...string[]]; hook: string; extension: readonly string[] };
 
 export type Row =
-  /** A file of the agent's own, into which we merge an entry. `fresh`: the initial text of a new file. */
+  /** The agent's own file, into which we merge an entry. `fresh`: the initial text of a new file. */
   | { kind: "merge"; path: string; want: Want; fresh: string; note?: string | undefined }
   /** A file that is entirely ours: a copy from the package. A seed is written once and then belongs to the agent. */
   | { kind: "own" | "seed"; path: string; content: Buffer }
@@ -48,15 +48,15 @@ export function configFile(agent: AgentName, places: AgentPlaces): string {
   return agent === "pi" ? join(places.piDir, "mcp.json") : opencodeFile(places);
 }
 
-/** Returns the existing file; of two files, the one that opencode reads last. */
+/** Returns the existing file; if both exist, the file that opencode reads last. */
 function opencodeFile({ opencodeDir }: AgentPlaces): string {
   const withComments = join(opencodeDir, "opencode.jsonc");
   return existsSync(withComments) ? withComments : join(opencodeDir, "opencode.json");
 }
 
 /**
- * Returns the opencode generation for which to write settings; undefined if it is unknown, because the program of opencode's own
- * installer has no version in a file.
+ * Returns the opencode generation for which to write settings; undefined if it is unknown, because opencode's own installer does not write
+ * the version into a file.
  */
 export function opencodeGeneration(places: AgentPlaces): 1 | 2 | undefined {
   const { version = "" } = findAgent("opencode", places);
@@ -74,12 +74,12 @@ function hasSecondForm(path: string): boolean {
     const isServer = valueOf(servers, "type")?.type === "string";
     return (servers?.type === "object" && !isServer) || valueOf(root, "plugins")?.type === "array";
   } catch {
-    // The plan reports what cannot be read.
+    // The plan reports an unreadable file.
     return false;
   }
 }
 
-/** Returns the agent's name, with its generation if that is known and makes a difference. */
+/** Returns the agent's name, with the generation if we know it and the generations differ. */
 export function labelOf(agent: AgentName, places: AgentPlaces): string {
   const generation = agent === "opencode" ? opencodeGeneration(places) : undefined;
   return generation === undefined ? agent : `${agent} ${generation}`;
@@ -113,7 +113,7 @@ export function rowsOf(agent: AgentName, parts: RowParts): Row[] {
   }
 }
 
-/** Lists other files that may hold entries of ours, because agents had other file names when we wrote them. */
+/** Lists other files that may contain our entries, because the agents used other file names when we wrote the entries. */
 export function formerRows(agent: AgentName, { places, launch }: RowParts): Row[] {
   if (agent !== "opencode") return [];
   const now = opencodeFile(places);
@@ -139,7 +139,7 @@ export function profilesOf(agent: AgentName, paths: readonly string[]): string[]
 
 function claudeRows({ places, launch }: RowParts): Row[] {
   const [command, ...args] = launch.shim;
-  // `claude mcp add-json --scope user` writes this entry too. Without alwaysLoad, a model must search for the tools.
+  // `claude mcp add-json --scope user` writes the same entry. Without alwaysLoad, a model must search for the tools.
   const value = { type: "stdio", command, args, alwaysLoad: true };
   const hook = { type: "command", command: launch.hook, timeout: HOOK_TIMEOUT_S };
   return [
@@ -169,8 +169,8 @@ function copyRow(from: string, path: string): Row {
 }
 
 /**
- * Returns the row of an extension with the command that starts us, because the extension's folder has no other file of ours, and the
- * agent's PATH may lack us.
+ * Returns the row of an extension. The file contains the command that starts our programs, because the extension's folder has none of our
+ * other files, and the agent's PATH may not have our programs.
  */
 function extensionRow({ shipped, launch: { extension, shim } }: RowParts, name: string, path: string): Row {
   const row = copyRow(join(shipped, name), path);
@@ -188,8 +188,8 @@ function skillRows(shipped: string, to: string): Row[] {
 }
 
 /**
- * Lists files that make opencode skip an install. With a plugin, opencode installs its plugin package at start and waits for it,
- * over a minute without a network. A folder with packages of its own is not changed, because opencode would skip their install too.
+ * Lists files that make opencode skip an install. With a plugin, opencode installs its plugin package at start and waits for it, over a
+ * minute without a network. We do not change a folder that has its own packages, because opencode would skip their install, too.
  */
 function seedRows(folder: string): Row[] {
   const packages = join(folder, "node_modules");

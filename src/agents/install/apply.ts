@@ -1,6 +1,6 @@
 /**
- * Carries out a plan: it writes the record first, and then each file, whole or not at all. It rolls back a failure
- * half-way; after a kill the next run finishes from the record. Imported by install.ts.
+ * Carries out a plan: it writes the record first, and then each file, whole or not at all. If a write fails, it restores the files; after a
+ * kill the next run finishes from the record. Imported by install.ts.
  */
 import { mkdirSync, rmdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -15,7 +15,7 @@ export class ChangedMeanwhile extends Error {}
 
 export type Applied = { backups: Map<string, string> };
 
-/** Writes the plan; undoes all of it after an error. Errors: ChangedMeanwhile; STORE_DISK_FULL, STORE_READ_ONLY. */
+/** Writes the plan; after an error undoes all its writes. Errors: ChangedMeanwhile; STORE_DISK_FULL, STORE_READ_ONLY. */
 export function apply(agent: string, plan: Plan, state: InstallState, nowMs: number): Applied {
   const former = state.read(agent);
   const backups = new Map<string, string>();
@@ -50,7 +50,7 @@ export function apply(agent: string, plan: Plan, state: InstallState, nowMs: num
   return { backups };
 }
 
-/** Writes the record and the originals, so that a later run after a kill knows the writer and the former content. */
+/** Writes the record and the originals, so that a run after a kill knows that we wrote the files, and their former content. */
 function prepare(agent: string, plan: Plan, state: InstallState, former: AgentRecord | undefined): void {
   for (const original of plan.originals) {
     faultPoint("install.step");
@@ -83,14 +83,14 @@ function isContent(target: string, content: Buffer | undefined): boolean {
   return now === undefined || content === undefined ? now === content : content.equals(now);
 }
 
-/** Removes copies whose content the file has again. */
+/** Removes the backups of a file that are identical to its new content. */
 function removeBackups({ target, next }: Change): void {
   const copies = next === undefined ? [] : backupsWith(target, next);
   for (const path of copies) rmSync(path, { force: true });
 }
 
 function putBack({ target, kind, current, next }: Change): void {
-  // An agent has written the file since, so the file stays.
+  // The agent has written the file since, so we keep it.
   if (kind !== "folder" && !isContent(target, next)) return;
   try {
     if (kind === "folder") rmdirSync(target);

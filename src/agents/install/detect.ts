@@ -6,11 +6,11 @@ import { basename, dirname, join } from "node:path";
 import { readRecord } from "../../base/parse-json.ts";
 import type { AgentPlaces } from "../../config/agents.ts";
 
-/** `version` is undefined if only the program itself could tell it. */
+/** `version` is undefined if only running the program would show it. */
 export type Found = { program: string | undefined; version: string | undefined; hasFolder: boolean };
 
 const PROGRAMS = { "claude-code": "claude", opencode: "opencode", pi: "pi" } as const;
-/** Largest number of folders between a package's package.json and its program. */
+/** Maximum number of folders between a package's package.json and its program. */
 const PACKAGE_DEPTH = 5;
 const PACKAGES = /^(?:opencode-\w|@(?:anthropic-ai\/claude-code|(?:earendil-works|mariozechner)\/pi-coding-agent))/;
 

@@ -1,7 +1,6 @@
 /**
- * Edits another program's JSON file. It adds, replaces and removes members as cuts in the text, so that the comments,
- * order, indentation and line ends around them stay. `modify` of jsonc-parser would remove a member's comments with it.
- * Pure. Imported by plan.ts.
+ * Edits another program's JSON file. It adds, replaces and removes members as cuts in the text, so that the comments, order, indentation
+ * and line ends around them are kept. (`modify` of jsonc-parser would remove a member's comments, too.) Pure. Imported by plan.ts.
  */
 import { type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
 import { PalaceError } from "../../base/errors.ts";
@@ -28,7 +27,7 @@ export class Draft {
     return this.#bom + this.#text;
   }
 
-  /** Returns the root; undefined if the text holds only blanks and comments. */
+  /** Returns the root; undefined if the text has only blanks and comments. */
   root(): Node | undefined {
     const errors: ParseError[] = [];
     let root: Node | undefined;
@@ -84,7 +83,7 @@ export class Draft {
   }
 }
 
-/** Returns the value of a key. If several have that name, returns the last, as every parser does. */
+/** Returns the value of a key. If a key occurs several times, returns the last value, as every parser does. */
 export function valueOf(node: Node | undefined, key: string): Node | undefined {
   return propertyOf(node, key)?.children?.[1];
 }

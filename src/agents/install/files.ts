@@ -53,8 +53,8 @@ export function textOf(path: string, content: Buffer): string {
 const isUtf8 = (bytes: Buffer): boolean => Buffer.from(bytes.toString("utf8")).equals(bytes);
 
 /**
- * Refuses a read-only file, even for root, because its mode says that it must not change. `madeHint`: hint for a file that
- * another program generates (Nix, home-manager), where chmod does not help. Errors: STORE_READ_ONLY.
+ * Refuses a read-only file, even for root, because its mode says that it must not change. `madeHint`: hint for a file that another program
+ * generates (Nix, home-manager); chmod does not help there. Errors: STORE_READ_ONLY.
  */
 export function assertWritable(path: string, target: string, madeHint: string): void {
   const mode = statSync(target, { throwIfNoEntry: false })?.mode;
@@ -83,7 +83,7 @@ function nearestFolder(path: string): string {
   return existsSync(path) || path === dirname(path) ? path : nearestFolder(dirname(path));
 }
 
-/** Writes a file; `beforeRename` may throw to stop it. Errors: those of `beforeRename`; STORE_DISK_FULL, _READ_ONLY. */
+/** Writes a file; `beforeRename` may throw to stop it. Errors: as `beforeRename`; STORE_DISK_FULL, _READ_ONLY. */
 export function putFile(target: string, content: Buffer, beforeRename: () => void = () => {}): void {
   let veto: unknown;
   try {
@@ -113,7 +113,7 @@ function ownership(target: string): { mode: number; owner: Owner | undefined } {
   return { mode: stat.mode & 0o7777, owner: { uid: uid === 0 ? stat.uid : uid, gid } };
 }
 
-/** Copies the content beside the file, once for each content. Returns the copy's path; undefined if there already is one. */
+/** Copies the content beside the file, once for each content. Returns the copy's path; undefined if the copy already exists. */
 export function backUp(target: string, content: Buffer, nowMs: number): string | undefined {
   if (backupsWith(target, content).length > 0) return undefined;
   const time = new Date(nowMs)
@@ -131,7 +131,7 @@ export function backUp(target: string, content: Buffer, nowMs: number): string |
   return path;
 }
 
-/** Lists the copies that hold exactly this content. */
+/** Lists the copies with exactly this content. */
 export function backupsWith(target: string, content: Buffer): string[] {
   const folder = dirname(target);
   const start = `${basename(target)}.`;

@@ -17,7 +17,7 @@ export type Parts = {
   stateDir: string;
 };
 
-/** `elsewhere`: folders of other profiles that stay wired. `blocked`: why a dry run's changes could not be written. */
+/** `elsewhere`: folders of other profiles, which remain wired. `blocked`: why a dry run's changes could not be written. */
 export type Outcome = {
   changes: Change[];
   backups: ReadonlyMap<string, string>;
@@ -31,7 +31,7 @@ export type Wiring = "wired" | "drifted" | "not wired" | "read-only";
 const TRIES = 5;
 
 /**
- * Wires an agent. An error leaves all of its files unchanged. Errors: CONFIG_BAD_VALUE with file, line and column;
+ * Wires an agent. After an error, all files of the agent are unchanged. Errors: CONFIG_BAD_VALUE with file, line and column;
  * STORE_READ_ONLY, STORE_DISK_FULL.
  */
 export function install(agent: AgentName, parts: Parts, isDryRun: boolean): Outcome {

@@ -1,5 +1,5 @@
 /**
- * Makes the commands by which an agent starts us. Each command is an absolute path, because an agent's PATH may differ from the
+ * Makes the commands by which an agent starts our programs. Each command is an absolute path, because an agent's PATH may differ from the
  * shell's: a desktop or another Node of nvm may have started the agent. Imported by the verbs.
  */
 import { existsSync } from "node:fs";
@@ -11,7 +11,7 @@ import type { Launch } from "./agent-files.ts";
 export type LaunchParts = {
   /** Folder of the package. */
   root: string;
-  /** Node program that runs us. */
+  /** Path of the Node program that runs this process. */
   node: string;
   /** Folders of the PATH. */
   folders: readonly string[];
@@ -19,7 +19,7 @@ export type LaunchParts = {
   palace: readonly string[];
 };
 
-/** Returns the commands. A clone's launcher finds a Node; an install's command names both Node and our file. */
+/** Returns the commands. A clone's command is a launcher, which finds a Node. An installed package's command names Node and our file. */
 export function launchOf({ root, node, folders, palace }: LaunchParts): Launch {
   const launcher = join(root, "scripts/palace");
   const isClone = existsSync(launcher);
@@ -32,8 +32,8 @@ export function launchOf({ root, node, folders, palace }: LaunchParts): Launch {
 }
 
 /**
- * Returns a path of Node that stays valid after an update: a package manager's link (/opt/homebrew/bin/node) instead of the file
- * of one version.
+ * Returns a path of Node that stays valid after an update: a package manager's link (/opt/homebrew/bin/node) instead of the file of a
+ * single version.
  */
 function lastingName(node: string, folders: readonly string[]): string {
   const links = folders.filter((folder) => !isPassing(folder)).map((folder) => join(folder, "node"));

@@ -7,7 +7,7 @@ export type Cut = { from: number; to: number; put: string };
 /** `base`: indentation of the line on which a node begins. */
 type Layout = { eol: string; unit: string; base: string };
 
-/** Kinds of tokens. jsonc-parser has them as a const enum, which does not exist when types are only stripped. */
+/** Kinds of tokens. jsonc-parser exports them as a const enum, which does not exist if types are only stripped. */
 const COMMA = 5;
 const LINE_COMMENT = 12;
 const BLOCK_COMMENT = 13;
@@ -43,13 +43,13 @@ export function insertion(text: string, parent: Node, key: string | undefined, v
   const comma = commaBehind(text, end);
   if (comma !== undefined) return [at(lineEnd(text, comma + 1), `${piece},`)];
   const closing = parent.offset + parent.length - 1;
-  // A closing brace on the last member's line stays on that line.
+  // Keeps a closing brace on the last member's line.
   const tail = text.slice(lineEnd(text, end), closing).includes("\n") ? "" : `${eol}${base}`;
   const place = lineEnd(text, end);
   return place === end ? [at(end, `,${piece}${tail}`)] : [at(end, ","), at(place, `${piece}${tail}`)];
 }
 
-/** Removes a member with the blanks before it and one comma. Comments stay. */
+/** Removes a member with the blanks before it and one comma. Keeps comments. */
 export function cutsOf(text: string, parent: Node, child: Node): Cut[] {
   const siblings = parent.children ?? [];
   const previous = siblings[siblings.indexOf(child) - 1];
@@ -65,8 +65,7 @@ export function cutsOf(text: string, parent: Node, child: Node): Cut[] {
 }
 
 /**
- * Returns the offset at which the blanks before a member begin. The line end of a preceding comment stays, unless another
- * line end follows.
+ * Returns the offset at which the blanks before a member begin. Keeps the line end of a preceding comment, unless another line end follows.
  */
 function gapBefore(text: string, floor: number, offset: number, stop: number): number {
   let from = offset;
@@ -109,7 +108,7 @@ function lineEnd(text: string, offset: number): number {
   }
 }
 
-/** Returns true if members are on one line, or would be. */
+/** Returns true if the node's members are, or a first member would be, on one line. */
 function isOneLine(text: string, node: Node): boolean {
   const last = node.children?.at(-1);
   if (last !== undefined) return !text.slice(node.offset, last.offset + last.length).includes("\n");

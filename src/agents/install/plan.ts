@@ -1,6 +1,6 @@
 /**
- * Plans what an install or uninstall of one agent writes, file by file. It finds every fault of a file before any file is
- * written. Only reads. Imported by install.ts.
+ * Plans what an install or uninstall of one agent writes, file by file. It finds every fault before any file is written. It only reads.
+ * Imported by install.ts.
  */
 import { existsSync } from "node:fs";
 import type { Row } from "./agent-files.ts";
@@ -20,17 +20,17 @@ export type Change = {
   kind: Row["kind"];
   action: "already" | "write" | "remove" | "skip";
   note: string | undefined;
-  /** Content now and after; undefined means no file. */
+  /** Content before and after the change; undefined means no file. */
   current: Buffer | undefined;
   next: Buffer | undefined;
-  /** True if the file holds foreign content that exists nowhere else. */
+  /** True if the file has content of others of which there is no other copy. */
   needsBackup: boolean;
-  /** True if the file holds something of ours now. */
+  /** True if the file contains something of ours now. */
   isOurs: boolean;
 };
 
 /**
- * Plan for one agent. `record` is undefined if nothing of ours remains. `originals` must be saved before anything is written.
+ * Plan for one agent. `record` is undefined if none of our entries or files remain. `originals` must be saved before anything is written.
  * `leaves` is true for an uninstall.
  */
 export type Plan = {
@@ -43,7 +43,7 @@ export type Plan = {
   blocked: PalaceError | undefined;
 };
 
-/** `lines`: command that prints what would be written. */
+/** `lines`: the command that prints the lines to write by hand. */
 type Known = { state: InstallState; record: AgentRecord | undefined; lines: string };
 type Step = { change: Change; file?: FileRecord | undefined; original?: Buffer | undefined };
 
@@ -121,7 +121,7 @@ function mergeStep(
   const isOurs = isThere || hasMoved;
   const without = new Draft(path, draft.content);
   if (isThere) unwire(without, asRecorded(want, own), own);
-  // A file that we created and that holds no foreign content counts as no file.
+  // A file that we created and that has no content of others counts as no file.
   const isNone = current === undefined || (recorded?.before === null && isBare(without));
   const isKnown =
     current !== undefined &&
@@ -143,7 +143,7 @@ function asRecorded(want: Want, recorded: FileRecord | undefined): Want {
   return want.kind === "hooks" && was?.kind === "hooks" ? { ...want, allow: was.allow ?? [] } : want;
 }
 
-/** Plans the copy of a file of ours. The file keeps its first original, whatever changed it since. */
+/** Plans the copy of one of our files. The record keeps the first original of the target, even if the file was changed since. */
 function copyStep({ kind, content }: CopyRow, current: Buffer | undefined, recorded: FileRecord | undefined): Merged {
   const isOurs = kind === "own" && current !== undefined && (recorded !== undefined || current.equals(content));
   const before = { kept: [], was: null };
@@ -151,8 +151,8 @@ function copyStep({ kind, content }: CopyRow, current: Buffer | undefined, recor
 }
 
 /**
- * Plans an uninstall. `rows`: every file that may hold something of ours. `isHere`: true for this profile's files; other profiles
- * stay wired. Errors: as planInstall.
+ * Plans an uninstall. `rows`: every file that may contain something of ours. `isHere`: true for this profile's files; other profiles remain
+ * wired. Errors: as planInstall.
  */
 export function planUninstall(rows: readonly Row[], known: Known, isHere: (path: string) => boolean): Plan {
   const paths = new Set(rows.map(({ path }) => path));
@@ -202,7 +202,7 @@ function takeBack(
     if (left?.equals(current) === true) return change;
     return { ...becomes(ours, left), needsBackup: true };
   }
-  // The seed belongs to the agent by now, which has installed its packages there.
+  // The agent has installed its packages there meanwhile, so the seed now belongs to the agent.
   if (kind === "seed") return { ...change, action: "skip", note: "it was changed since; left as it is" };
   if (recorded !== undefined) return { ...becomes(ours, original ?? undefined), needsBackup: true };
   if (row?.kind === "own" && current.equals(row.content)) return becomes(ours, undefined);

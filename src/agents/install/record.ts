@@ -14,8 +14,8 @@ import { PalaceError } from "../../base/errors.ts";
 import type { Before, Want } from "./wire-entries.ts";
 
 /**
- * Record of a changed file. `before`: hash of the original; null if the file did not exist. `after`: hashes of what we
- * made of that original.
+ * Record of a changed file. `before`: hash of the original; null if the file did not exist. `after`: hashes of the contents that we made
+ * from that original.
  */
 export type FileRecord = Before & {
   path: string;
@@ -26,7 +26,7 @@ export type FileRecord = Before & {
   after: string[];
 };
 
-/** Record of an agent. `pid`: in the names of temporary files that a kill leaves. `folders`: those that we made. */
+/** Record of an agent. `pid`: part of the names of temporary files that a kill leaves. `folders`: folders that we made. */
 export type AgentRecord = { version: 1; pid: number; files: FileRecord[]; folders: string[] };
 
 const HASH = /^[0-9a-f]{64}$/;
@@ -42,8 +42,8 @@ export class InstallState {
   }
 
   /**
-   * Allows one run at a time, because a second run would think that the first one was killed. Returns the release. Errors:
-   * STORE_UNAVAILABLE, STORE_READ_ONLY.
+   * Allows one run at a time, because a second run would assume that the first run was killed. Returns the function that ends the lock.
+   * Errors: STORE_UNAVAILABLE, STORE_READ_ONLY.
    */
   lock(): () => void {
     let file: number;

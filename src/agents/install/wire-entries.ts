@@ -9,23 +9,23 @@ import { type Draft, propertyOf, valueOf } from "./draft.ts";
 type Json = Record<string, unknown>;
 
 export type Want =
-  /** `keys`: the objects around the entry, from the outermost, and then its name. */
+  /** `keys`: keys of the objects around the entry, outermost first, then the entry's name. */
   | { kind: "entry"; keys: readonly [string, string, ...string[]]; value: Json }
   /** `allow`: permission rules beside the hooks; records of older installs have none. */
   | { kind: "hooks"; events: readonly string[]; hook: Hook; allow?: readonly string[] };
 type Hook = Json & { command: string };
 
-/** State of the file before us: containers that stay even if they are empty, and a former entry with our name. */
+/** The file before we changed it. `kept`: containers that existed, perhaps empty. `was`: a former entry with our name. */
 export type Before = { kept: string[]; was: string | null };
 
 /** Matches a Node program before our file, as an install writes it. */
 const NODE = String.raw`(?:(?:[^\s'"&;|<>]*\/)?node |'(?:[^']*\/)?node' )?`;
 /**
- * Matches a clone's launcher and an install's own file. `mempalace-mcp` is also the name of MemPalace's own server, so it is ours
- * only if it equals the entry that we make.
+ * Matches a clone's launcher and an install's own file. `mempalace-mcp` is also the name of MemPalace's own server, so an entry with that
+ * command is ours only if it equals the entry that we make.
  */
 const OUR_SERVER = /^(?:(?:.*\/)?palace shim|(?:.*\/)?node .*\/dist\/bin\/mp-shim\.cjs)(?: --palace .*)?$/;
-/** Matches a whole command as any install of ours writes it; a command that somebody has wrapped is theirs. */
+/** Matches a whole command as any version of our install writes it; a command that the user has wrapped belongs to the user. */
 const OUR_HOOK = new RegExp(
   String.raw`^${NODE}(?:(?:[^\s'"&;|<>]*\/)?palace(?:\.js)?|'(?:[^']*\/)?palace(?:\.js)?') hook claude-code(?: --palace (?:'[^']*'|[^\s'"&;|<>]+))?(?: \|\| :)?$`,
 );
@@ -60,7 +60,7 @@ function nodeAt(draft: Draft, keys: readonly string[]): Node | undefined {
   return keys.reduce<Node | undefined>(valueOf, draft.root());
 }
 
-/** Joins the first `depth` keys, as a record lists them. */
+/** Joins the first `depth` keys, in the form that a record uses. */
 const pathOf = (keys: readonly string[], depth: number): string => keys.slice(0, depth).join(".");
 
 /** Sets the members that differ, one by one, because each edit moves the members after it. */
@@ -122,20 +122,20 @@ function ourHook(draft: Draft, event: string, { command }: Hook): HookPlace | un
   return undefined;
 }
 
-/** Returns true if the file holds something of ours. `isRecorded`: we wrote an entry of that name, whatever it contains now. */
+/** Returns true if the file contains something of ours. `isRecorded`: we wrote an entry of that name, whatever it contains now. */
 export function holds(draft: Draft, want: Want, isRecorded: boolean): boolean {
   if (want.kind === "hooks") return want.events.some((event) => ourHook(draft, event, want.hook) !== undefined);
   const entry = nodeAt(draft, want.keys);
   return entry !== undefined && (isRecorded || looksOurs(getNodeValue(entry), want.value));
 }
 
-/** Returns the recorded entry if the agent's new generation keeps its entries elsewhere; undefined if it does not. */
+/** Returns the recorded entry if the agent's new generation keeps its entries at another place in the file; else undefined. */
 export function movedFrom(want: Want, was: Want | null | undefined): Want | undefined {
   if (want.kind !== "entry" || was?.kind !== "entry") return undefined;
   return was.keys.join(".") === want.keys.join(".") ? undefined : was;
 }
 
-/** Returns true if an entry starts our shim, as any install of ours writes it. */
+/** Returns true if an entry starts our shim, in any form that a version of our install writes. */
 export function looksOurs(value: unknown, wanted: Json): boolean {
   if (!isRecord(value)) return false;
   const line = wordsOf(value).join(" ");
@@ -146,7 +146,7 @@ function wordsOf({ command, args }: Json): unknown[] {
   return [command, args].flat().filter((word) => typeof word === "string");
 }
 
-/** Returns what an uninstall restores. Call it before anything is added. */
+/** Returns the state that an uninstall restores. Call this function before anything is added. */
 export function lookBefore(draft: Draft, want: Want): Before {
   const root = draft.root();
   const kept: string[] = [];
@@ -176,11 +176,11 @@ export function unwire(draft: Draft, want: Want, before: Before | undefined): vo
     if (entries === undefined || entry === undefined) return;
     if (was !== null) return draft.replace(entry, was);
     draft.remove(entries, entry.parent ?? entry);
-    // If several entries share the name, all are ours: a remaining entry would become active.
+    // If several entries have our name, removes all of them: a remaining entry would become active.
     if (holds(draft, want, before !== undefined)) return unwire(draft, want, before);
     return prune(draft, containers, kept);
   }
-  // A rule has no command: without a record it is ours only if our hooks are there.
+  // A rule has no command: without a record, the rule is ours only if our hooks are in the file.
   const isOurs = before !== undefined || holds(draft, want, false);
   for (const event of want.events) unwireHook(draft, event, want.hook, kept);
   if (isOurs) for (const rule of want.allow ?? []) if (!kept.includes(rule)) disallow(draft, rule, kept);
@@ -214,7 +214,7 @@ function unwireHook(draft: Draft, event: string, ours: Hook, kept: readonly stri
   prune(draft, ["hooks"], kept);
 }
 
-/** Removes empty containers, from the innermost. A container that existed before us stays, and so does everything around it. */
+/** Removes empty containers, from the innermost. Keeps a container that existed before us, and the containers around it. */
 function prune(draft: Draft, containers: readonly string[], kept: readonly string[]): void {
   const parent = nodeAt(draft, containers.slice(0, -1));
   const property = propertyOf(parent, containers.at(-1) ?? "");

@@ -1,6 +1,6 @@
 /**
- * Asks a model of the user's choice to judge exchanges that the agent has not scored, at an endpoint of OpenAI's Chat Completions. It sends
- * nothing unless the user has named a model. Source: outcome-memory.md 7.5.
+ * Asks a model of the user's choice to judge exchanges that the agent has not scored, through an endpoint with OpenAI's Chat Completions
+ * API. It sends nothing unless the user has named a model. Source: outcome-memory.md 7.5.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JudgeSettings } from "../../config/harness.ts";
@@ -13,7 +13,7 @@ const ATTEMPTS = 2;
 const WAIT_MAX_MS = 2_000;
 const REPLY_TOKENS = 800;
 
-/** Asks the model, for 20 s at most. Errors: an Error that says what the endpoint did. */
+/** Asks the model, for 20 s at most. Errors: an Error that describes the endpoint's failure. */
 export async function askJudge(settings: JudgeSettings, owed: OwedScore): Promise<Judgment> {
   const messages = [
     { role: "system", content: INSTRUCTIONS },
@@ -59,7 +59,7 @@ function waitOf(response: Response): number {
   return response.status === 429 ? Math.min(Math.max(seconds * 1000 || WAIT_MAX_MS, 0), WAIT_MAX_MS) : 0;
 }
 
-/** Returns the model's answer; empty if there is none. A model may put its answer into its thoughts; incomplete thoughts do not count. */
+/** Returns the model's answer; empty if there is none. A model may put its answer into its thoughts; we ignore incomplete thoughts. */
 function contentOf(completion: unknown): string {
   const choices = isRecord(completion) ? completion["choices"] : undefined;
   const first: unknown = Array.isArray(choices) ? choices[0] : undefined;

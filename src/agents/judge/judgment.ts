@@ -8,7 +8,7 @@ import type { OwedScore } from "../../protocol/outcome.ts";
 
 export type Judgment = { outcome: string; memory_scores: Record<string, string> };
 
-/** End of the thoughts that some models print. */
+/** Text at the end of the thoughts that some models print. */
 const THOUGHT = "</think>";
 const OUTCOMES: readonly unknown[] = ["worked", "failed", "partial", "unknown"];
 
@@ -31,8 +31,8 @@ export function question({ exchange, reply, memories }: OwedScore): string {
 }
 
 /**
- * Parses a reply: the JSON from the first brace after the model's thoughts to the last brace. Returns undefined without a valid
- * outcome. Skips ids that were not asked about.
+ * Parses a reply: the JSON from the first brace after the model's thoughts to the last brace. Returns undefined without a valid outcome.
+ * Skips the ids of memories that are not in the question.
  */
 export function readJudgment(reply: string, { memories }: OwedScore): Judgment | undefined {
   const said = reply.slice(reply.lastIndexOf(THOUGHT) + 1);

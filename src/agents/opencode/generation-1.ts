@@ -8,10 +8,10 @@ type Event = {
   properties?: { sessionID?: string; info?: Info & { parentID?: string }; part?: Part };
 };
 
-/** Part of opencode 1.18's client that we use: it asks the server in the same process. */
+/** The part of opencode 1.18's client that we use. The client calls the server in the same process. */
 export type Input = { client?: { session: { get(request: object): Promise<{ data?: { parentID?: string } }> } } };
 
-/** Part of opencode 1.18's hooks that we use. */
+/** The part of opencode 1.18's hooks that we use. */
 export type Hooks = {
   event(input: { event: Event }): Promise<void>;
   "chat.message"(
@@ -31,7 +31,7 @@ export function firstHooks({ client }: Input, env: Env): Hooks {
   const find = client && (async (id: string) => (await client.session.get({ path: { id } })).data);
   const memory = new Memory({ env, find });
   const { turns } = memory;
-  /** Sessions whose next request is for a summary. */
+  /** Sessions whose next request to the model asks for a summary. */
   const compacting = new Set<string>();
 
   const on = ({ type, properties: { sessionID = "", info, part } = {} }: Event): void => {
@@ -62,7 +62,7 @@ export function firstHooks({ client }: Input, env: Env): Hooks {
     "experimental.chat.messages.transform": (_input, output) =>
       memory.safely("messages.transform", async () => {
         const id = output.messages.findLast(({ info }) => info.role === "user")?.info.sessionID ?? "";
-        // The summary must not keep the texts that were shown, and cannot answer the question for scores.
+        // The summary must not contain the memory's texts, and cannot answer the question for scores.
         if (compacting.delete(id)) return;
         await memory.asked(id);
         output.messages.splice(0, output.messages.length, ...turns.shown(output.messages));

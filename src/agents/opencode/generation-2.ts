@@ -1,6 +1,6 @@
 /**
- * The hooks and events of opencode 2, written from its published types: the real opencode 2 was not run. opencode 2 runs as a
- * service for many projects, and calls `setup` once for each. Used by palace.ts.
+ * The hooks and events of opencode 2, written from its published types and not tested with a real opencode 2. opencode 2 runs as a service
+ * for many projects, and calls `setup` once for each project. Used by palace.ts.
  */
 import type { Env } from "../../config/env.ts";
 import { isRecord } from "../../base/is-record.ts";
@@ -12,7 +12,7 @@ import type { Part } from "./turns.ts";
 export type TextPart = { type: "text"; text: string };
 export type ModelMessage = { id?: string; role: string; content: readonly { type: string; text?: string }[] };
 
-/** Events of the session hooks. opencode sends each event to the model as the hooks leave it. */
+/** Events of the session hooks. The hooks may change an event before opencode sends it to the model. */
 export type SessionHooks = {
   prompt: { sessionID: string; messageID: string; prompt: { text: string } };
   context: { sessionID: string; kind?: string; system: TextPart[]; messages: ModelMessage[] };
@@ -28,7 +28,7 @@ export type SecondEvent = {
   data?: { sessionID?: string; parentID?: string; location?: { directory?: string } };
 };
 
-/** Part of opencode 2's plugin context that we use. */
+/** The part of opencode 2's plugin context that we use. */
 export type Context = {
   app?: { version?: string };
   location?: { directory?: string };
@@ -43,7 +43,7 @@ export type Context = {
   event: { subscribe(options: { signal: AbortSignal }): AsyncIterable<SecondEvent> };
 };
 
-/** Returns true for the context of opencode 2. opencode 1.18 calls `setup` too, with neither session hooks nor events. */
+/** Returns true for the context of opencode 2. opencode 1.18 also calls `setup`, but with a context without session hooks and events. */
 export function isSecond(value: unknown): value is Context {
   if (!isRecord(value)) return false;
   const { app, session, event } = value;
@@ -56,14 +56,14 @@ export function isSecond(value: unknown): value is Context {
   );
 }
 
-/** Events that end an execution of the agent, with true if the answer was interrupted. */
+/** Maps each event that ends an execution of the agent to true if the answer was interrupted. */
 const ENDS: ReadonlyMap<string, boolean> = new Map([
   ["session.execution.succeeded", false],
   ["session.execution.failed", true],
   ["session.execution.interrupted", true],
 ]);
 
-/** Serves opencode 2; returns the cleanup. `isServed`: the 1.x half is active in this process. Never throws. */
+/** Serves opencode 2; returns the cleanup. `isServed`: true if the half for opencode 1.x is active in this process. Never throws. */
 export async function serveSecond(context: Context, env: Env, isServed: () => boolean): Promise<() => Promise<void>> {
   const served = new Served(context, env);
   const { memory } = served;
@@ -97,9 +97,9 @@ export async function serveSecond(context: Context, env: Env, isServed: () => bo
 class Served {
   readonly memory: Memory;
   readonly #context: Context;
-  /** Last prompt of each session, by its message's id. */
+  /** Id of the message with the last prompt, by session. */
   readonly #prompts = new Map<string, string>();
-  /** Turns that have ended and are still being read. */
+  /** Turns that have ended and whose answers are still being read, by session. */
   readonly #settling = new Map<string, Promise<void>>();
 
   constructor(context: Context, env: Env) {
@@ -124,7 +124,7 @@ class Served {
     await this.memory.asked(sessionID);
     for (const [at, message] of messages.entries()) {
       if (message.role !== "user" || message.id === undefined) continue;
-      // opencode also sends files, shell output and summaries as messages of the user; those have no texts of ours.
+      // opencode also sends files, shell output and summaries as messages of the user. We add no texts to those messages.
       const told = this.memory.turns.before(message.id, message.id === this.#prompts.get(sessionID));
       if (told !== "") messages[at] = withText(message, told);
     }
@@ -134,7 +134,7 @@ class Served {
     if (sessionID === undefined) return;
     const isBroken = ENDS.get(type);
     if (isBroken !== undefined) this.#settle(sessionID, isBroken);
-    // Every project gets all events of the service, so each skips sessions of other folders.
+    // Every project gets all events of the service, so we skip sessions of other folders.
     const isHere = location?.directory !== undefined && location.directory === this.#context.location?.directory;
     if (type === "session.created" && isHere) this.memory.begun(sessionID, parentID);
     if (type === "session.revert.committed") this.memory.turns.removed(sessionID);
@@ -170,7 +170,7 @@ class Served {
     for (const part of partsSince(messages, prompt)) turns.answer({ ...part, sessionID: id });
   }
 
-  /** Returns true unless opencode returns an empty session. */
+  /** Returns true unless opencode reports that the session is empty. */
   async #wasUsed(sessionID: string): Promise<boolean> {
     let messages: readonly StoredMessage[] | undefined;
     await this.memory.safely("context", async () => {
@@ -191,7 +191,7 @@ function withText(message: ModelMessage, told: string): ModelMessage {
   return Object.assign(copy, message, { content });
 }
 
-/** Returns the answer as parts of 1.x: everything after the prompt, or all of it if a compaction removed the prompt. */
+/** Returns the answer in the form of 1.x: the parts after the prompt, or all parts if a compaction removed the prompt. */
 function partsSince(messages: readonly StoredMessage[], prompt: string): Part[] {
   const own = messages.findIndex(({ id }) => id === prompt);
   const start = own === -1 ? messages.findLastIndex(({ type }) => type === "user" || type === "compaction") : own;
@@ -211,7 +211,7 @@ function partOf({ type, text, name, state }: StoredPart, messageID: string, at: 
     .join("\n");
   return {
     ...{ id, type, messageID },
-    // opencode 2 has another name for the shell.
+    // opencode 2 names the shell tool "shell", 1.x names it "bash".
     tool: name === "shell" ? "bash" : (name ?? ""),
     state: { status: String(status), input, output, ...(isRecord(ended) && { metadata: ended }) },
   };

@@ -1,6 +1,6 @@
 /**
- * Adds the memory to opencode's sessions: the wake-up text, the texts of memory with outcomes for a prompt, and the filing. Both
- * generations of the plugin report their events to it.
+ * Adds the memory to opencode's sessions: the wake-up text and the texts of memory with outcomes for a prompt. Also files the sessions.
+ * Both generations of the plugin report their events here.
  */
 import type { Env } from "../../config/env.ts";
 import type { HarnessSettings } from "../../config/harness.ts";
@@ -21,13 +21,13 @@ import { Turns } from "./turns.ts";
 /** Text for the model that summarizes a session. */
 export const COMPACTING =
   "Say in the summary that the whole of this session is filed in the memory palace, and that mempalace_search finds what the summary leaves out.";
-/** Longest wait for opencode's answer about a session; it comes from opencode's own process. */
+/** Maximum wait for opencode's answer about a session; the answer comes from the same process. */
 export const LOOK_MAX_MS = 500;
 
-/** Text of a session. Every call gets the text of the first call, so that prompt caches work. */
+/** Wake-up text of a session. Every request gets the text of the first request, so that prompt caches work. */
 type Told = { text: Promise<string>; isFixed: boolean };
 
-/** Asks opencode for a session; returns undefined for an unknown one. */
+/** Asks opencode for a session; returns undefined for an unknown session. */
 export type Find = (id: string) => Promise<{ parentID?: string | undefined } | undefined>;
 
 /** `cwd`: the project's folder, if the process runs in another one. */
@@ -42,7 +42,7 @@ export class Memory {
   readonly #hook: Hook;
   readonly #find: Find | undefined;
   readonly #told = new Map<string, Told>();
-  /** Sessions that began here, or were looked up here. `#children` has the sessions of subagents. */
+  /** Sessions that began in this process or were looked up by it. `#children` has the sessions of subagents. */
   readonly #known = new Set<string>();
   readonly #children = new Set<string>();
   /** Sessions with messages since they were last filed. */
@@ -68,7 +68,7 @@ export class Memory {
     }
   }
 
-  /** Notes a new session. A subagent gets what it needs from its caller, and is filed with its parent session. */
+  /** Notes a new session. A subagent's session gets no wake-up text: its caller tells it all. It is filed with its parent session. */
   begun(id: string, parentID: string | undefined): void {
     this.#known.add(id);
     if (parentID !== undefined) this.#children.add(id);
@@ -79,7 +79,7 @@ export class Memory {
     return this.#children.has(id);
   }
 
-  /** Returns true until a wake-up text is requested. */
+  /** Returns true until the session's wake-up text is requested. */
   isNew(id: string): boolean {
     return !this.#told.has(id);
   }
@@ -121,12 +121,12 @@ export class Memory {
     return text;
   }
 
-  /** Waits for the texts for the last prompt, no longer than a turn may wait. */
+  /** Waits for the texts for the last prompt, at most as long as a turn may wait. */
   async asked(id: string): Promise<void> {
     await within(this.#asked.get(id), this.#settings.turnMaxMs);
   }
 
-  /** Files the session. The next prompt may show again what the summary drops. */
+  /** Files the session. The next prompt may show memories again, because the summary drops them. */
   compacting(id: string): void {
     this.turns.compacted(id);
     this.#unfiled.add(id);

@@ -1,6 +1,6 @@
 /**
- * Tracks opencode's turns for memory that learns from outcomes: the user's text, the agent's text, and the texts that the memory adds to
- * a message. Each request has these texts before that message. The plugin does not change what opencode shows.
+ * Tracks opencode's turns for memory that learns from outcomes: the user's text, the agent's text, and the texts that the memory adds to a
+ * message. Each request contains these texts before that message. The plugin does not change the messages that opencode shows.
  */
 import type { HostSignal } from "../../protocol/outcome.ts";
 import type { Beside, Lost } from "../extension/hook.ts";
@@ -21,8 +21,8 @@ export type Info = { id?: string; role?: string; sessionID?: string; error?: unk
 export type Message = { info: Info; parts: Part[] };
 
 /**
- * State of a turn. `message`: the user's message, whose parts are not answers. `answers`, `steps`: by part, in the order in which they
- * ended.
+ * State of a turn. `message`: id of the user's message, whose parts are not answers. `answers`, `steps`: by part id, in the order in which
+ * the parts ended.
  */
 type Turn = {
   message: string;
@@ -32,7 +32,7 @@ type Turn = {
   isBroken: boolean;
 };
 
-/** Maximum number of messages whose texts are kept; newer ones replace the oldest. */
+/** Maximum number of messages whose texts are kept; newer messages replace the oldest. */
 const MESSAGES_KEPT = 500;
 
 export class Turns {
@@ -41,9 +41,9 @@ export class Turns {
   readonly #turns = new Map<string, Turn>();
   /** Texts by the id of the user's message. */
   readonly #told = new Map<string, Beside & { session: string }>();
-  /** Sessions whose agent still sees what it was shown. */
+  /** Sessions whose agent still sees the memories that it was shown. */
   readonly #seeing = new Set<string>();
-  /** Sessions that were compacted and have not been shown anything since. */
+  /** Sessions that were compacted and whose agent has not been shown a text since. */
   readonly #compacted = new Set<string>();
   /** Sessions whose user has reverted messages since the last turn ended. */
   readonly #reverted = new Set<string>();
@@ -57,8 +57,8 @@ export class Turns {
   }
 
   /**
-   * Returns true if the agent sees nothing of what it was shown before. opencode does not store the texts before messages, so they are
-   * lost when opencode starts and when it compacts the session.
+   * Returns true if the agent no longer sees the texts that it was shown. opencode does not store these texts, so they are lost when
+   * opencode starts and when it compacts the session.
    */
   #isFresh(session: string): boolean {
     return !this.#seeing.has(session);
@@ -75,11 +75,11 @@ export class Turns {
   }
 
   /**
-   * Stores the texts for a message. If the agent is fresh, drops older texts: the new ones may repeat those before messages that a
-   * compaction has kept.
+   * Stores the texts for a message. If the agent no longer sees its texts, drops them: the new texts may repeat older ones, before messages
+   * that a compaction has kept.
    */
   tell(session: string, message: string, beside: Beside): void {
-    // A late answer is empty, so the agent was not shown anything.
+    // If both texts are empty (a late answer, say), the agent was not shown anything.
     if (beside.scoring === "" && beside.context === "") return;
     if (this.#isFresh(session))
       for (const [one, told] of this.#told) if (told.session === session) this.#told.delete(one);
@@ -92,7 +92,7 @@ export class Turns {
     }
   }
 
-  /** Stores a part, which contains its whole text so far. */
+  /** Stores a part of the answer. The part contains its whole text so far. */
   answer(part: Part): void {
     const { id = "", type, text = "", synthetic, sessionID = "", messageID = "" } = part;
     const turn = this.#turns.get(sessionID);
@@ -106,13 +106,13 @@ export class Turns {
     this.#reverted.add(session);
   }
 
-  /** Marks a turn whose answer was interrupted or failed: it is not stored. */
+  /** Marks a turn whose answer was interrupted or failed. Such a turn is not stored. */
   broke({ sessionID = "", role, error }: Info): void {
     const turn = this.#turns.get(sessionID);
     if (turn !== undefined && role === "assistant" && error !== undefined && error !== null) turn.isBroken = true;
   }
 
-  /** Returns the exchange of a turn that has ended, only once; undefined without an answer. */
+  /** Returns the exchange of a turn that has ended; undefined without an answer, and at the second call. */
   end(session: string): Exchange | undefined {
     const turn = this.#turns.get(session);
     if (turn === undefined || (turn.answers.size === 0 && !turn.isBroken)) return undefined;
@@ -134,7 +134,7 @@ export class Turns {
     this.#compacted.delete(session);
   }
 
-  /** Returns the text before a message; it has the question for scores only if the message is the last. */
+  /** Returns the text before a message; with the question for scores only if the message is the last one. */
   before(message: string, isLast: boolean): string {
     const { scoring = "", context = "" } = this.#told.get(message) ?? {};
     return [isLast ? scoring : "", context].filter((text) => text !== "").join("\n");
@@ -146,8 +146,8 @@ export class Turns {
   }
 
   /**
-   * Returns the messages of a request, each after its texts. The originals are not changed, because opencode shows them. Only the last
-   * user message gets the question for scores, because the time to answer an earlier question is over.
+   * Returns the messages of a request, each with its texts before it. The originals are not changed, because opencode shows them. Only the
+   * last user message gets the question for scores, because the time to answer an earlier question is over.
    */
   shown(messages: readonly Message[]): Message[] {
     const last = messages.findLast(({ info }) => info.role === "user");

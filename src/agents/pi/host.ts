@@ -1,4 +1,4 @@
-/** Types for the part of pi's extension API that we use, as in versions 0.87 and 1.5. pi passes the object in. */
+/** Types for the part of pi's extension API that we use, as in versions 0.87 and 1.5. pi passes the API object to the extension. */
 export type PiContext = {
   cwd: string;
   ui?: { notify?: (text: string, kind?: string) => void };
@@ -28,14 +28,14 @@ export type PiTool = {
 
 export type PiMessage = { customType: string; content: string; display: boolean };
 
-/** Event of pi. `prompt`: in before_agent_start. `messages`: in agent_end, those of the run. */
+/** Event of pi. `prompt`: only in before_agent_start. `messages`: only in agent_end, the messages of the run. */
 export type PiEvent = {
   reason?: string;
   prompt?: string;
   messages?: readonly PiRunMessage[];
 };
 
-/** Message of a run. `toolCallId`, `isError`: in a tool's result. */
+/** Message of a run. `toolCallId`, `isError`: only in a tool's result. */
 export type PiRunMessage = {
   role?: string;
   content?: unknown;
@@ -53,6 +53,6 @@ export type Pi = {
   ): void;
   sendUserMessage(text: string, options?: { deliverAs: "followUp" }): void;
   getAllTools?(): readonly { name: string }[];
-  /** Present in 1.x, which has its own MCP client. */
+  /** Present in pi 1.x, which has its own MCP client. */
   registerMcpServer?: unknown;
 };

@@ -1,6 +1,6 @@
 /**
- * Runs an MCP server as a child: starts it on demand, ends it if it stalls, restarts it a limited number of times. Calls
- * may overlap; each belongs to one child and fails with that child. Errors are written for the model.
+ * Runs an MCP server as a child: starts it on demand, ends it if it stalls, and restarts it a limited number of times. Calls may overlap.
+ * Each call belongs to one child, and fails if that child ends. Errors are written for the model.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { McpChild } from "../../base/mcp-child.ts";
@@ -23,7 +23,7 @@ export class McpServer {
   readonly #options: McpServerOptions;
   #running: Promise<McpChild> | undefined;
   #generation = 0;
-  /** Number of consecutive starts without an answer. */
+  /** Number of starts since the last answer. */
   #failures = 0;
   #isClosed = false;
   #live: McpChild | undefined;
@@ -99,7 +99,7 @@ export class McpServer {
   }
 }
 
-/** Gives up a child that does not answer, because it may not answer other calls either. The next call starts a new one. */
+/** Ends a child that does not answer: it would not answer other calls either. The next call starts a new child. */
 function late(child: McpChild): (error: Error) => void {
   return ({ message }) => {
     child.process.kill("SIGKILL");

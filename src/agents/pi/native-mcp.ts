@@ -1,4 +1,4 @@
-/** Checks whether pi itself connects to the palace: 1.x reads mcp.json, and the tools must not appear twice. */
+/** Checks whether pi itself connects to the palace (pi 1.x reads mcp.json), because the tools must not appear twice. */
 import { basename, join } from "node:path";
 import { isRecord } from "../../base/is-record.ts";
 import { readRecord } from "../../base/parse-json.ts";

@@ -1,6 +1,6 @@
 /**
- * The pi extension. It adds the palace's tools, the wake-up text of a new session, the texts of memory with outcomes for a prompt, and
- * /mempalace-diary, and files the session when the agent is idle. The build makes one file without imports, which pi loads from its
+ * The pi extension. It adds the palace's tools, the wake-up text of a new session, the texts of memory with outcomes for a prompt, and the
+ * command /mempalace-diary. It files the session when the agent is idle. The build makes one file without imports, which pi loads from its
  * extensions folder. No failure here stops pi; no turn waits longer than the setting `turn-max-ms`.
  */
 import { basename } from "node:path";
@@ -21,8 +21,8 @@ const TOPIC_MAX_CHARS = 128;
 
 type Due = { text: Promise<string>; isAwaited: boolean };
 
-// The handlers share one session's state: separate functions would need all of it as parameters.
-// oxlint-disable-next-line max-lines-per-function
+// The handlers share the state of one session. Separate functions would need the whole state as parameters. oxlint-disable-next-line
+// max-lines-per-function
 export default function palace(pi: Pi): void {
   const settings = readSettings(process.env);
   const agent = settings.agentName ?? "pi";
@@ -37,7 +37,7 @@ export default function palace(pi: Pi): void {
   let isUnfiled = false;
   /** The user's text of the current turn, if memory with outcomes tracks it. */
   let prompt = "";
-  /** True if a summary may have dropped the conversation and what the agent was shown. */
+  /** True if a summary may have dropped the conversation and the memories that the agent was shown. */
   let isCompacted = false;
   let started = Promise.withResolvers<void>();
 
@@ -91,7 +91,7 @@ export default function palace(pi: Pi): void {
     const asked = askTurn(hook, { harness: "pi", id: ctx.sessionManager.getSessionId() }, prompt, lost);
     const { scoring = "", context = "" } = (await within(asked, settings.turnMaxMs)) ?? {};
     const told = [scoring, context].filter((text) => text !== "").join("\n");
-    // A late answer is empty, so the agent was not shown anything.
+    // If `told` is empty (a late answer, say), the agent was not shown anything.
     if (told !== "") isCompacted = false;
     return told;
   };
@@ -136,7 +136,7 @@ export default function palace(pi: Pi): void {
   });
 }
 
-/** Returns true for a new context. A resumed or forked session still has the texts from its start. */
+/** Returns true if the session starts with an empty context. A resumed or forked session still has the texts from its start. */
 function isFresh(reason: string | undefined, { sessionManager }: PiContext): boolean {
   if (reason === "resume" || reason === "fork") return false;
   return !sessionManager.getEntries().some(({ type, customType }) => type === "message" || customType === WAKE_UP);

@@ -4,7 +4,7 @@ import type { Ended } from "../signal/command.ts";
 import { type Step, stepOf } from "../signal/signals.ts";
 import type { PiRunMessage } from "./host.ts";
 
-/** Beginning of the last line that the tool adds to the output of a failed command. */
+/** Beginning of the line that pi's bash tool adds at the end of a failed command's output. */
 const EXIT = "Command exited with code ";
 
 /** Returns the steps in the order of the calls. */

@@ -1,7 +1,7 @@
 /** Recognises commands that ask a question, so that their failure means "no". Pure. Used by `command.ts`. */
 import { type Command, commandOf } from "./shell.ts";
 
-/** Commands for which exit code 1 means "no"; another code is an error. */
+/** Commands for which exit code 1 means "no"; any other code except 0 is an error. */
 const WITH_ONE =
   /^(?:[efz]?grep|rg|ag|ack|diff|cmp|comm|test|\[|which|type|pgrep|command|find|fd|expr|let|false|pkill|killall|printenv|read|cat|head|tail|wc)$/;
 /** Commands for which any failure may mean "no". */
@@ -12,7 +12,7 @@ const VERB =
   /^(?:(?:status|show|view|list|ls|get|inspect|info|describe|exists|has|search|outdated|whoami|ps|top|exec|show-ref|rev-parse|ls-files|ls-remote|ls-tree|check-ignore|check-attr|cat-file|symbolic-ref)$|is-|has-|get-)/;
 const OPTION = / (?:--is-\S*|--exit-code|--exit-status|-detailed-exitcode|--contains)(?: |$)/;
 const GIT_OPTION = / (?:--get|--quiet|--verify)(?: |$)/;
-/** Interpreters whose program on the command line is not read, so it may be a question too. */
+/** Interpreters. We do not read the program on their command line, so it may also ask a question. */
 const INTERPRETER = /^(?:bash|sh|zsh|node|python3?|perl|ruby)$/;
 
 export function answersNo({ call }: Command, exit: number): boolean {

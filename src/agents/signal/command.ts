@@ -4,26 +4,26 @@ import { revertIn } from "./revert.ts";
 import { commandOf, readCommands, type Step } from "./shell.ts";
 import { type TestCommand, testOf } from "./test-command.ts";
 
-/** Result of a command that ended by itself: its exit code, and its output, as far as the host keeps it. */
+/** Result of a command that ended by itself: its exit code, and the part of its output that the host keeps. */
 export type Ended = Readonly<{ exit: number; output: string }>;
 
 export type Told = {
-  /** Result of the tests; undefined if the line runs none. `unclear` if the exit code may not be the tests'. */
+  /** Result of the tests; undefined if the line runs none. `unclear` if the exit code may come from another command. */
   tests: "passed" | "failed" | "unclear" | undefined;
   hasFailed: boolean;
   hasReverted: boolean;
 };
 
-/** Words of the shell's control flow: they make it unknown which commands ran, and whose exit code the line has. */
+/** Words of the shell's control flow: with such a word we do not know which commands ran, and which command's exit code the line has. */
 const TURNS = [
   String.raw`!|\{|\}|\[\[|\]\]|if|then|elif|else|fi|for|while|until|do|done|case|esac|select|function|coproc|trap|eval|exec|exit`,
   "return|alias|unalias|shopt|break|continue|builtin|enable|hash|wait|logout|suspend|set|command(?! -[vV])",
 ].join("|");
 const TURN = new RegExp(`^(?:${TURNS})(?: |$)`);
 const LEADING_TURNS = new RegExp(`^(?:(?:${TURNS}) )+`);
-/** Matches the shell's options that the start of a line switches on. */
+/** Matches commands at the start of a line that set the shell's options. */
 const SETS = /^\s*(?:set(?: -[eux]*(?:o pipefail)?)+[ \t]*(?:;|&&|\n)\s*)*/;
-/** Exit codes that are not the command's own: timeout, not executable, not found, interrupted, killed, asked to end. */
+/** Exit codes that do not come from the command: timeout, not executable, not found, interrupted, killed, asked to end. */
 const NOT_THEIRS: ReadonlySet<number> = new Set([124, 125, 126, 127, 129, 130, 137, 141, 143]);
 const STOPPED: ReadonlySet<number> = new Set([124, 129, 130, 137, 141, 143]);
 /** Commands that never fail unless a file is missing (an assignment has no name); then commands that print nothing. */
@@ -50,7 +50,7 @@ export function readCommand(line: string, { exit, output }: Ended, named: readon
   if (steps.length === 0) return told;
   const end = steps.findLastIndex(({ after }, at) => at < steps.length - 1 && (after === ";" || after === "&"));
   const last = steps.slice(end + 1);
-  // The line's exit code is that of these commands, unless another command replaced it.
+  // The line's exit code comes from these commands, unless another command replaced it.
   const isReplaced = last.some(({ after }) => after === "||" || after === "&");
   const deciders = isReplaced ? [] : last.filter(({ after }) => after !== "|" || options.includes("pipefail"));
   const enders = / -[ux]*e/.test(options) ? steps : last;
@@ -77,8 +77,8 @@ function hasNotEnded(one: Read, exit: number, isThere: boolean): boolean {
 }
 
 /**
- * Returns true if each folder change of the line has surely succeeded. A failed change prints its own name, and then no command runs. So if
- * the commands before print nothing, output without such a name comes from a command after the changes.
+ * Returns true if each folder change of the line has surely succeeded. A failed change prints the name of its command, and no later command
+ * runs. So if the commands before it print nothing, output without such a name comes from a command after the changes.
  */
 function hasMoved(steps: readonly Step[], output: string): boolean {
   const last = steps.findLastIndex(({ name }) => MOVES.test(name));

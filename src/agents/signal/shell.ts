@@ -1,4 +1,4 @@
-/** Splits a shell's command line into commands, as far as its exit code needs them. Takes linear time. Pure. */
+/** Splits a shell's command line into the commands that may decide its exit code. Takes linear time. Pure. */
 
 export type Command = Readonly<{
   /** Words that do not change what the program does: assignments, `timeout 60`, `npx`, `uv run`. */
@@ -10,10 +10,10 @@ export type Command = Readonly<{
   /** Arguments, each after a space. */
   args: string;
 }>;
-/** `after`: the operator after the command, `;` at the end. `mayNotStart`: a redirection needs a file that may be missing. */
+/** `after`: the operator after the command; `;` for the last command. `mayNotStart`: a redirection needs a file that may be missing. */
 export type Step = Command & Readonly<{ after: string; mayNotStart: boolean }>;
 
-/** Longest line that is read, characters; a longer one is a program, not a command. */
+/** Maximum length of a line that we read, characters; a longer line is a program, not a command. */
 const LINE_MAX = 4_000;
 /** Matches one token. Text without a match is too complex: substitutions, groups, texts of several lines (`<<`), quotes without an end. */
 const TOKEN = new RegExp(
@@ -29,7 +29,7 @@ const QUOTED = /'([^']*)'|"((?:[^"\\]|\\[^])*)"|\\([^])/g;
 /** Redirections that never fail: to a file without a folder, or in a folder that always exists. */
 const SAFE = /^[\d&]*(?:>[>&|]?(?:[^/]*$|\/tmp\/)|[<>]+[&|]?\/dev\/)/;
 
-/** Makes a pattern for options; the ones in `withWord` have a value. It matches in one way only, in linear time. */
+/** Makes a pattern for options; the options in `withWord` have a value. The pattern matches in one way only, in linear time. */
 export function options(withWord = "(?!)", start = "[-+]"): string {
   return String.raw`(?: (?:${withWord}) \S+| (?!(?:${withWord}) )${start}\S+)*`;
 }
@@ -45,7 +45,7 @@ const PREFIX = new RegExp(
   ].join("|")})(?: |$)`,
 );
 
-/** Returns the commands of a line without redirections and comments; undefined if it is too complex. */
+/** Returns the commands of a line without redirections and comments; undefined if the line is too complex. */
 export function readCommands(line: string): Step[] | undefined {
   const steps: Step[] = [];
   let [words, redirect, mayNotStart, end]: [string[], string, boolean, number] = [[], "", false, 0];

@@ -14,7 +14,7 @@ export type Exchange = Readonly<{ user: string; assistant: string; signals: read
 
 const EDITORS: ReadonlySet<string> = new Set("edit write multiedit notebookedit patch apply_patch".split(" "));
 
-/** Returns a tool use as a step; undefined for other tools, and for a command without an end of its own. */
+/** Returns a tool use as a step; undefined for other tools, and for a command that did not end by itself. */
 export function stepOf(tool: unknown, input: unknown, ended: Ended | undefined): Step | undefined {
   const name = typeof tool === "string" ? tool.toLowerCase() : "";
   if (EDITORS.has(name)) return { kind: "edited" };
@@ -28,7 +28,7 @@ export function signalsOf(steps: readonly Step[], testCommands: readonly string[
   const told = steps.map((step) => (step.kind === "ran" ? readCommand(step.command, step, testCommands) : undefined));
   const tests = told.findLast((one) => one?.tests !== undefined)?.tests;
   const last = told.findLast((one) => one !== undefined);
-  // A revert after a change in the same turn may undo that very change.
+  // A revert after a change in the same turn may undo only that change.
   const firstEdit = steps.findIndex(({ kind }) => kind === "edited");
   const hasReverted = told.slice(0, firstEdit === -1 ? undefined : firstEdit).some((one) => one?.hasReverted === true);
   return [

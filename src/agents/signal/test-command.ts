@@ -1,4 +1,4 @@
-/** Recognises commands that run tests: those of a table, and those that the user has named. Pure. Used by `command.ts`. */
+/** Recognises commands that run tests: the commands of a table, and the commands that the user has named. Pure. Used by `command.ts`. */
 import { type Command, commandOf, options } from "./shell.ts";
 
 /** Matches a package's test script: `test:unit`, not `test:setup`. */
@@ -52,7 +52,7 @@ const RUNNERS = [
   shows: shows.split(" ").map((one) => new RegExp(one.endsWith("]") ? `^-\\w*${one.slice(1)}` : `^${one}$`)),
   codes: codes.split(" ").map(Number),
 }));
-/** Matches first words with which a program that accepts any word runs no tests. */
+/** Matches first words with which a test runner that accepts any word runs no tests. */
 const OTHER = after(OPTIONS, "help|list|init|bench|related|debug|reset-cache");
 const IS_FILE = new RegExp(`^(?:${FILE})(?: |$)`);
 /** Matches options that list, show or prepare tests, or pass without any test: `--collect-only`, `--listTests`, `-run '^$'`. */

@@ -1,6 +1,6 @@
 /**
- * Makes the machine's service manager start the broker at login, and undoes that. A file of somebody else is never changed. Where the
- * manager cannot be reached, the file is written and the report names the commands to type.
+ * Makes the machine's service manager start the broker at login, and undoes that. Never changes a file that is not ours. If the manager
+ * cannot be reached, we write the file, and the report names the commands to type.
  */
 import { spawnSync } from "node:child_process";
 import { lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
@@ -21,11 +21,11 @@ import { brokerCommand, hasManager, isOurs, makeUnit, managerOf, type Unit } fro
 export type AtLogin = Readonly<{
   unit: Unit;
   action: "write" | "keep" | "remove";
-  /** Commands that make the service manager follow. */
+  /** Commands that make the service manager read the changed file. */
   commands: readonly (readonly string[])[];
 }>;
 
-/** `failed`: why the service manager did not do it, and the commands to type; undefined if it did. */
+/** `failed`: why the service manager did not follow, and the commands to type; undefined if it did. */
 export type Done = Readonly<{ failed?: Readonly<{ why: string; type: string }> }>;
 
 /** Plans the start at login, and changes nothing. Errors: CONFIG_USAGE if it cannot work here, CONFIG_BAD_VALUE. */
@@ -52,7 +52,7 @@ export function planStart(config: Config, platform = process.platform): AtLogin 
   return { unit, action, commands: startCommands(unit, action === "write") };
 }
 
-/** Plans the undoing; undefined if no file is there. Errors: CONFIG_USAGE for a file of somebody else. */
+/** Plans the removal; undefined without a file. Errors: CONFIG_USAGE for a file that is not ours. */
 export function planStop(config: Config, platform = process.platform): AtLogin | undefined {
   if (!hasManager(platform)) return undefined;
   const unit = makeUnit(managerOf(platform, config), config);
@@ -68,7 +68,7 @@ export function apply({ unit, action, commands }: AtLogin, env: Env): Done {
       mkdirSync(dirname(file), { recursive: true });
       writeFileAtomic(file, content);
     }
-    // systemd needs the file to disable its unit. It reads the folder again afterwards.
+    // systemd needs the file to disable its unit, so the other command (reload the folder) runs after the file is removed.
     const last = action === "remove" ? commands.slice(0, 1) : commands;
     const failed = runAll(last, commands, env);
     if (action !== "remove") return failed;
@@ -81,9 +81,9 @@ export function apply({ unit, action, commands }: AtLogin, env: Env): Done {
 }
 
 /**
- * Runs `ensure`, which waits for a broker. Before that it starts the service, by the plan or if there is one, and until the service's broker
- * answers no client starts another one. Where the service does not start, `ensure` starts a broker. `done`: outcome of the plan. `stale`:
- * file of a service that was not started, because it has other settings or another program than this command.
+ * Starts the login service (by `plan`, or an installed one), then runs `ensure`, which waits for its broker. Until that broker answers, no
+ * client starts another. If the service does not start, `ensure` starts a broker. `done`: outcome of the plan. `stale`: file of a service
+ * that was not started, because it has other settings or another program than this command.
  */
 export async function ensureByService<T>(
   config: Config,
@@ -103,7 +103,7 @@ export async function ensureByService<T>(
   }
 }
 
-/** Returns the command that starts the service of an earlier `palace start --at-login`, or its file if that is stale. */
+/** Returns the command that starts the service of an earlier `palace start --at-login`, or the service's file if it is stale. */
 function serviceOf(config: Config): { command?: AtLogin["commands"]; stale?: string } {
   if (!hasManager(process.platform)) return {};
   const unit = makeUnit(managerOf(process.platform, config), config);
@@ -119,7 +119,7 @@ export function noticeStale(stale: string | undefined, out: Output): void {
   out.notice("  to renew it: palace start --at-login");
 }
 
-/** Reads the file that is there. Errors: CONFIG_USAGE if it is not ours. */
+/** Reads the present file; undefined if there is none. Errors: CONFIG_USAGE if the file is not ours. */
 function readUnit({ file }: Unit): string | undefined {
   const content = contentOf(file);
   if (content === undefined || isOurs(content)) return content;
@@ -157,7 +157,7 @@ function startCommands(unit: Unit, isNew: boolean): string[][] {
   return [
     [...systemctl, "daemon-reload"],
     [...systemctl, "enable", name],
-    // A broker that runs with an older file is started again.
+    // A running broker of an older file is restarted.
     [...systemctl, isNew ? "restart" : "start", name],
   ];
 }
@@ -187,7 +187,7 @@ function target({ name }: Unit): string {
 function runAll(commands: AtLogin["commands"], all: AtLogin["commands"], env: Env): Done {
   for (const command of commands) {
     const failed = run(command, env);
-    // launchd has nothing to end at the first start.
+    // At the first start, launchd has nothing to end, so this failure is normal.
     if (failed !== undefined && command[1] !== "bootout") return { failed: { why: failed.why, type: shown(all) } };
   }
   return {};

@@ -11,26 +11,26 @@ import { PalaceError } from "../../base/errors.ts";
 import { withoutPassword } from "../../base/without-password.ts";
 import { executable } from "../executable.ts";
 
-/** Pause before a failed broker is started again, s. Launchd has no limit of the number, so its pause is longer. */
+/** Pause before a failed broker is started again, s. launchd does not limit the number of starts, so its pause is longer. */
 const AGAIN_S = { systemd: 5, launchd: 60 };
-/** Failed starts in `WITHIN_S` seconds after which systemd gives up. */
+/** Number of failed starts in `WITHIN_S` seconds after which systemd gives up. */
 const STARTS_MAX = 5;
 const WITHIN_S = 300;
-/** Time that a broker has to finish its calls, s. It is longer than all steps of its ending. */
+/** Time that a broker has to finish its calls, s. It is longer than all steps of the broker's shutdown. */
 const END_MAX_S = 60;
 
-/** Text by which we know our own file again. An XML comment may not contain two hyphens. */
+/** Text by which we recognise our own file. An XML comment may not contain two hyphens. */
 const MARK = "Written by palace-devbox";
 
-/** Variables that a broker needs besides those of settings. */
+/** Variables that a broker needs besides the variables of settings. */
 const PASSED_ON = [
   ...["MEMPALACE_PATH", "MEMPALACE_PALACE_PATH", "MEMPALACE_CONFIG_DIR"],
   ...["XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "MEMPALACE_ENGINE", "MEMPALACE_TRUST_MOUNT"],
   ...["HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "NODE_EXTRA_CA_CERTS"],
 ];
-/** A service that ended when it was idle would be away until the next login. */
+/** Turns the idle exit off: a service that exited when it was idle would be missing until the next login. */
 const STAYS: [name: string, value: string] = ["MEMPALACE_IDLE_EXIT_MINUTES", "0"];
-/** A proxy with a user, also without `http://`, and a URL with a query, which may have a key. */
+/** Matches a proxy with a user name, and a URL with a query. Both may contain a secret. */
 const MAY_HOLD_SECRET = /^[a-z]*_proxy=.*@|:\/\/[^\s]*\?/i;
 /** Variables that are always secrets. */
 const SECRET = ["MEMPALACE_CHROMA_TOKEN", "MEMPALACE_BACKUP_PASSPHRASE"];
@@ -44,7 +44,7 @@ export type Unit = Readonly<{
   name: string;
   file: string;
   content: string;
-  /** Variables that are set here and not written, because their value is a secret. */
+  /** Variables that are set here but are left out of the file, because their value is a secret. */
   left: readonly string[];
 }>;
 
@@ -52,7 +52,7 @@ export function hasManager(platform: NodeJS.Platform): boolean {
   return platform === "linux" || platform === "darwin";
 }
 
-/** Returns the service manager of a platform. Errors: CONFIG_USAGE, with the command for another one. */
+/** Returns the service manager of a platform. Errors: CONFIG_USAGE, with the command to type on another platform. */
 export function managerOf(platform: NodeJS.Platform, config: Config): Manager {
   if (platform === "linux") return "systemd";
   if (platform === "darwin") return "launchd";
@@ -63,7 +63,7 @@ export function managerOf(platform: NodeJS.Platform, config: Config): Manager {
   );
 }
 
-/** Returns the command line of a broker that stays. All its paths are absolute. */
+/** Returns the command line of the broker that the service runs. All its paths are absolute. */
 export function brokerCommand(config: Config): string[] {
   return [...executable("mempalace-broker"), "--at-login", ...config.handedOn().palace];
 }
@@ -94,7 +94,7 @@ export function isOurs(content: string): boolean {
 
 type Variables = [name: string, value: string][];
 
-/** Selects the variables that a broker started without a shell would miss. A secret is left out: such files are often shared. */
+/** Selects the variables that a broker started without a shell would miss. Leaves out secrets, because people often share such files. */
 function variablesOf(config: Config): { kept: Variables; left: string[] } {
   const { env } = config.handedOn();
   const settings = config.settings.told().flatMap(({ variable }) => variable ?? []);
@@ -107,7 +107,7 @@ function variablesOf(config: Config): { kept: Variables; left: string[] } {
   return { kept: [...set.filter((one) => !isSecret(one)), STAYS], left: set.filter(isSecret).map(([name]) => name) };
 }
 
-/** Returns a variable's value; the palace's folder is made absolute, because the service starts in another folder. */
+/** Returns a variable's value; makes the palace's folder absolute, because the service starts in another folder. */
 function absolute(name: string, env: Env, { paths }: Config): string {
   const value = env[name] ?? "";
   return name === "MEMPALACE_PATH" && value !== "" ? paths.settingsDir : value;

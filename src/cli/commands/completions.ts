@@ -14,7 +14,7 @@ export function completionsFor(shell: Shell, words: readonly Described[]): strin
   return { bash, zsh, fish }[shell](words);
 }
 
-/** A place at which words are completed: after `palace`, after a verb, after its subverb. */
+/** A place at which words are completed (`at`): after `palace`, after a verb, or after its subverb. */
 type Place = { at: string; words: readonly Described[]; flags: readonly Flag[] };
 
 function placesOf(words: readonly Described[]): Place[] {

@@ -42,7 +42,7 @@ function pre(text: string): string[] {
   return [".RS", ".nf", ...text.split("\n").map(escaped), ".fi", ".RE"];
 }
 
-/** Escapes a line: a point or quote at its beginning would be a troff request, and a hyphen becomes typographic. */
+/** Escapes a line: troff reads a full stop or quote at its beginning as a request, and prints another character for a hyphen. */
 function escaped(line: string): string {
   return line
     .replaceAll("\\", String.raw`\e`)

@@ -1,6 +1,6 @@
 /**
- * Table of words that people try before they have read the help, and the command that each means. A word runs its command
- * only if that reads, adds a note, or adds documents; any other command is only suggested. Imported by palace.ts.
+ * Table of words that people try before they have read the help, and the command that each word means. A word runs its command only if the
+ * command reads, adds a note, or adds documents; any other command is only suggested. Imported by palace.ts.
  */
 
 export type Synonym = Readonly<{
@@ -10,7 +10,7 @@ export type Synonym = Readonly<{
   runs?: readonly string[];
 }>;
 
-/** Makes an entry that suggests one call for several words. */
+/** Makes the entries of several words that suggest one call. */
 const suggested = (means: string, words: string): [string, Synonym][] =>
   words.split(" ").map((word) => [word, { means }]);
 const run = (means: string, words: string): [string, Synonym][] => {

@@ -14,7 +14,7 @@ import { shorten, type Output } from "../terminal/output.ts";
 import { callOrSpool } from "../tool-call.ts";
 import { type Call, defineVerb, type Verb, type VerbParts } from "../define-verb.ts";
 
-/** Event of a tool's answer, with the fields that the commands show. */
+/** An event in a tool's answer, with the fields that the commands show. */
 export type Shown = EventText & { id: string; created_at: string; artifact_ids: string[] };
 
 /** Exit code if the tool refused, or if no event came in time. */
@@ -24,12 +24,12 @@ const BODY_SHOWN = 80;
 
 type Answer = Record<string, unknown>;
 
-/** Parts of a command that calls one tool. An option is the tool's argument of that name: `--to-agent` is `to_agent`. */
+/** Parts of a command that calls one tool. Each option is the tool's argument of the same name: `--to-agent` is `to_agent`. */
 type ToolVerbParts<T extends ParseArgsOptionsConfig> = Pick<VerbParts<T>, "usage" | "args" | "place"> & {
   options: T;
   tool: ToolName;
   required?: readonly (keyof T & string)[];
-  /** Returns further arguments, and undefined for an option that the tool does not take. */
+  /** Returns further arguments. Its value is undefined for an option that is not an argument of the tool. */
   asked?: (values: Call<T>["values"], args: readonly string[]) => Answer | Promise<Answer>;
   /** Prints the answer. Returns the exit code. */
   show: (answer: Answer, call: Call<T>) => number;
@@ -52,7 +52,7 @@ export function defineToolVerb<const T extends ParseArgsOptionsConfig>(parts: To
   });
 }
 
-/** Returns the tool's answer. Leaves out undefined values. Errors: Refused, and the transport's. */
+/** Returns the tool's answer. Leaves out undefined values. Errors: Refused, and TRANSPORT_*. */
 export async function callLog(
   config: Config,
   tool: ToolName,
@@ -66,7 +66,7 @@ export async function callLog(
   return answer;
 }
 
-/** Runs a command's work, and prints a refusal. */
+/** Runs a command's work. Prints a refusal and returns EXIT_REFUSED for it. */
 export async function orRefusal(out: Output, work: () => Promise<number>): Promise<number> {
   try {
     return await work();

@@ -1,6 +1,6 @@
 /**
- * Stores where a watch resumes after a restart, in MemPalace 3.11's file, `{"cursor": …}`. Only a missing file means a
- * first run; with an unreadable file, events are shown twice but never lost.
+ * Stores where a watch resumes after a restart, in MemPalace 3.11's file, `{"cursor": …}`. Only a missing file means a first run; if the
+ * file is unreadable, events are shown twice but never lost.
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -28,7 +28,7 @@ export function readWatchState(file: string | undefined): WatchState {
   }
 }
 
-/** Writes the cursor. Errors: the file system's. */
+/** Writes the cursor. Errors: file system errors. */
 export function writeWatchState(file: string | undefined, cursor: string | undefined, agent: string | undefined): void {
   if (file === undefined) return;
   mkdirSync(dirname(file), { recursive: true });

@@ -1,6 +1,6 @@
 /**
- * `palace events watch` waits for events while an agent works, and resumes after a restart. It stores a cursor after it
- * has printed the events before it, so that a kill in between repeats an event and never loses one.
+ * `palace events watch` waits for events while an agent works, and resumes after a restart. It stores a cursor after it has printed the
+ * events before it, so that a kill in between repeats events but never loses one.
  */
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,7 +17,7 @@ const LIMIT = 50;
 /** Pause between two attempts to reach an absent broker. */
 const AWAY_MS = 1_000;
 
-/** Option with several values → field of an event. */
+/** Options that may have several values, with the field of an event that each filters. */
 const FIELDS = {
   stream: "stream",
   room: "room",
@@ -116,14 +116,14 @@ function asked({ wanted }: Watch): Record<string, unknown> {
   );
 }
 
-/** Refuses an impossible type, because such an event never arrives. Errors: Refused. */
+/** Refuses an unknown event type, because such an event never arrives. Errors: Refused. */
 async function assertValues({ config, wanted }: Watch): Promise<void> {
   for (const [field, values] of wanted.fields)
     for (const value of values)
       await callLog(config, "event_list", { [field === "from_agent" ? "writer" : field]: value, limit: 1 });
 }
 
-/** Decides where the watch begins and prints it on stderr. Errors: Refused if the named event does not exist. */
+/** Decides where the watch begins and prints that position on stderr. Errors: Refused if the named event does not exist. */
 async function beginning(
   { config, out, stateFile }: Watch,
   state: WatchState,
@@ -186,7 +186,7 @@ async function follow(watched: Watch): Promise<number> {
   }
 }
 
-/** Waits for events. If another broker replaces this one, it continues with the new one. */
+/** Waits for events. If a new broker replaces the present one, the wait continues there. */
 async function waited({ config }: Watch, asking: Record<string, unknown>): Promise<Shown[]> {
   try {
     return (await callLog(config, "event_wait", asking))["events"] as Shown[];
@@ -207,6 +207,6 @@ function keep({ stateFile, cursor, agent }: Watch): void {
   try {
     writeWatchState(stateFile, cursor, agent);
   } catch {
-    // The next cursor may succeed.
+    // Storing the next cursor may succeed.
   }
 }

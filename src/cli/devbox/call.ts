@@ -1,4 +1,4 @@
-/** Defines the arguments of each part of `palace devbox`, and finds the stack's folder. Imported by the parts. */
+/** Defines the arguments of each subverb of `palace devbox`, and finds the stack's folder. Imported by the subverbs. */
 import { PalaceError } from "../../base/errors.ts";
 import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";
 import type { Place, Watch } from "../../devbox/compose.ts";
@@ -10,7 +10,7 @@ import { type Call, options } from "../define-verb.ts";
 
 export const DEVBOX_OPTIONS = options("workspace= share from= fresh no-build force volumes yes= no-backup");
 
-/** `rest`: words after the name: the command of `shell`, the backup of `restore`. */
+/** `rest`: words after the subverb, that is, the command of `shell` or the backup of `restore`. */
 export type DevboxCall = Call<typeof DEVBOX_OPTIONS> & Readonly<{ rest: readonly string[] }>;
 
 /** Returns the folder of a devbox verb. `isBuilding`: first copies the files for a build out of the package. */
@@ -23,8 +23,8 @@ export function placeOf(
 }
 
 /**
- * Shows progress on stderr. The first Ctrl-C ends the work at its next safe point. `next`: advice for that case, or for a lost
- * engine. Errors: TRANSPORT_CLOSED for a lost engine.
+ * Shows progress on stderr. The first Ctrl-C ends the work at its next safe point. `next`: advice after Ctrl-C, or after the connection to
+ * Docker is lost. Errors: TRANSPORT_CLOSED if the connection to Docker is lost.
  */
 export async function watched(
   { out }: DevboxCall,

@@ -61,7 +61,7 @@ async function brokerNames(engine: Engine, project: string): Promise<string[]> {
   return [`${project}-broker-1`, ...boxes.filter(({ service }) => service === "broker").map(({ name }) => name)];
 }
 
-/** Ends the process of the bridge from this machine's agents to a broker that will not return. Returns true if there was one. */
+/** Removes the bridge from this machine's agents to a broker that will not return. Returns true if there was a bridge. */
 async function removeBridge({ paths }: Config, brokers: readonly string[]): Promise<boolean> {
   const bridge = readSettings(paths);
   if (bridge?.kind !== "docker" || !brokers.includes(bridge.host)) return false;

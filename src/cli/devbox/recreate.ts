@@ -1,4 +1,4 @@
-/** `palace devbox recreate` lists everything that would be lost, then runs the steps of src/devbox/recreate. */
+/** `palace devbox recreate` lists the files that would be lost, then runs the steps of src/devbox/recreate. */
 import { assertCertificates } from "../../devbox/compose.ts";
 import { revisionOf } from "../../devbox/folder.ts";
 import { finishRecreate } from "../../devbox/recreate/finish.ts";

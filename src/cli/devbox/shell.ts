@@ -8,8 +8,8 @@ import { PalaceError } from "../../base/errors.ts";
 import { type DevboxCall, placeOf } from "./call.ts";
 
 /**
- * Shell text that enters tmux session `main`. If another terminal shows this session, it makes a session in the same group with a window of
- * its own, which ends with the window's shell. A terminal that the box does not know counts as an xterm.
+ * Shell text that enters tmux session `main`. If another terminal shows this session, the text makes a session in the same group with its
+ * own window; that session ends with the window's shell. A terminal type that the container does not know counts as xterm.
  */
 export const ENTER = `
 infocmp "$TERM" >/dev/null 2>&1 || TERM=xterm-256color
@@ -20,7 +20,7 @@ case \${COLORTERM-} in truecolor | 24bit) colour='-T RGB' ;; *) colour= ;; esac
 session=$(tmux new-session -d -t =main -P -F '#{session_name}') &&
   tmux new-window -t "=$session:" "zsh -l; tmux kill-session -t '=$session'" &&
   exec tmux -u $colour attach-session -t "=$session" ';' set-option destroy-unattached on`;
-/** Detaches the terminal with that id, as if a terminal on the box were closed. */
+/** Detaches the terminal with that id, as if the terminal were closed. */
 const leave = (id: string): string => `kill -HUP "$(cat /tmp/shell-${id})"; rm -f /tmp/shell-${id}`;
 const EXIT_HUNG_UP = 129;
 const DEVBOXES = ["devbox", "devbox-bridged"];
@@ -58,7 +58,7 @@ export async function shell(call: DevboxCall): Promise<number> {
   process.on("SIGINT", pass).on("SIGHUP", hangUp);
   try {
     const [code] = (await once(child, "close")) as [number | null];
-    // The engine lets the command run on, so tmux would think that this terminal is still open.
+    // Docker lets the command continue, so tmux would assume that this terminal is still open.
     if (isHungUp && isTerminal)
       await once(spawn("docker", ["exec", box.id, "sh", "-c", leave(id)], { env: { ...env } }), "close");
     return isHungUp ? EXIT_HUNG_UP : (code ?? 130);

@@ -1,6 +1,6 @@
 /**
- * `palace devbox up` starts the stack. It also connects this machine's agents to the stack's memory, unless this machine has a
- * memory of its own, or another broker is set.
+ * `palace devbox up` starts the stack. It also connects this machine's agents to the stack's memory, unless this machine has its own
+ * memory, or another broker is set.
  */
 import { brokerContainer, upStack } from "../../devbox/up.ts";
 import { armFault } from "../../base/fault-point.ts";

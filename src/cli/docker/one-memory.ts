@@ -1,7 +1,7 @@
 /**
- * Makes this machine and the stack in its Docker engine share one memory: this machine's agents reach the stack's broker over a
- * bridge. A machine that already has memories keeps them, and its user gets a notice that there are two. `up` calls it when the
- * stack is healthy.
+ * Makes this machine and the stack in its Docker share one memory: this machine's agents reach the stack's broker over a bridge. A machine
+ * that already has memories keeps them, and its user gets a notice that there are two. `palace devbox up` and `palace up --docker` call
+ * this code when the stack is healthy.
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -37,7 +37,7 @@ export async function joinStack(
   const bridge = found?.kind === "docker" && found.host === `${before}-broker-1` ? undefined : found;
   const hint = `to let them share the stack's: palace bridge setup docker:${container}`;
   const own = [paths.ledgerFile, join(paths.palaceDir, "chroma.sqlite3")].find((file) => existsSync(file));
-  // The command switches to the stack's memory, so this machine's own memory must be imported after it.
+  // The command switches to the stack's memory, so this machine's own memory must be imported afterwards.
   const merge = own === undefined ? "" : `; then, to bring this one over: palace import ${quoted(dirname(own))}`;
   const apart = (why: string): Joined => ({
     ...{ state: "apart", why: `agents on this machine ${why}`, hint: `${hint}${merge}` },
@@ -53,8 +53,8 @@ export async function joinStack(
 }
 
 /**
- * Returns the container of a stack's broker in this machine's engine while this machine's agents use another memory. Returns
- * undefined without such a container, or if `docker` does not answer in time.
+ * Returns the container of a stack's broker on this machine, if this machine's agents use another memory. Returns undefined without such a
+ * container, or if `docker` does not answer in time.
  */
 export async function otherMemory({ endpoint, paths }: Config): Promise<string | undefined> {
   const bridge = readSettings(paths);
@@ -65,10 +65,10 @@ export async function otherMemory({ endpoint, paths }: Config): Promise<string |
   return bridge !== undefined && names.includes(bridge.host) ? undefined : names[0];
 }
 
-/** Returns the engine of this environment as options: an agent that starts the bridge later may have another environment. */
+/** Returns the options of `docker` for the Docker daemon of this environment: an agent may start the bridge in another one. */
 export function dockerOptions(env: Env): string[] {
   const { DOCKER_HOST: host = "", DOCKER_CONFIG: config, DOCKER_CONTEXT: context } = env;
-  // If both variables are set, docker uses the host; if both options are given, docker refuses. So pass only one.
+  // If host and context are both set as variables, docker uses the host; as options, docker refuses both. So pass only one.
   const engine = { "--config": config, "--host": host, "--context": host === "" ? context : "" };
   return Object.entries(engine).flatMap(([option, value = ""]) => (value === "" ? [] : [option, value]));
 }

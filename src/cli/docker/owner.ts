@@ -1,7 +1,7 @@
 /**
- * Runs a verb as the memory's owner if the broker is in a container of this machine's engine: anyone who may use the engine is the
- * owner. The verb runs here and reaches the broker through the container (`wire/bridge/owner-socket.ts`). Agents still use the
- * bridge's resident, and so have only the role agent.
+ * Runs a verb as the memory's owner if the broker is in a Docker container on this machine: anyone who may use Docker is the owner. The
+ * verb runs on this machine and reaches the broker through the container (`wire/bridge/owner-socket.ts`). Agents still use the bridge's
+ * resident, and so have only the role agent.
  */
 import { execFile, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,7 +17,7 @@ import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
 const SAID_MAX_CHARS = 2_000;
 const POLL_MS = 200;
 
-/** Container of the broker, and docker's options to reach its engine. */
+/** Container of the broker, and the options of `docker` that select its Docker daemon. */
 export type BrokerBox = Readonly<{ container: string; options: readonly string[] }>;
 
 /** Returns the container whose broker this command line uses; undefined if it uses another broker. */
@@ -27,7 +27,7 @@ export function brokerBox({ endpoint, paths }: Config): BrokerBox | undefined {
   return { container: settings.host, options: settings.dockerOptions ?? [] };
 }
 
-/** Runs a verb as the owner. A broker outside a container is reached as usual. Errors: those of the connection, and of `run`. */
+/** Runs a verb as the owner. A broker outside a container is reached as usual. Errors: as openOwnerWay, and the errors of `run`. */
 export async function asOwner<C extends { config: Config }, Result>(
   call: C,
   run: (call: C) => Promise<Result>,
@@ -57,12 +57,12 @@ export async function askDocker({ container, options }: BrokerBox, args: readonl
   }
 }
 
-/** Returns true if the container runs. Errors: STORE_UNAVAILABLE if the container or the engine is missing. */
+/** Returns true if the container runs. Errors: STORE_UNAVAILABLE if the container or Docker is missing. */
 export async function isBoxRunning(box: BrokerBox): Promise<boolean> {
   return (await askDocker(box, ["inspect", "--format", "{{.State.Running}}", box.container])) === "true";
 }
 
-/** Stops the container. Its broker drains first, and the engine does not start it again. Errors: STORE_UNAVAILABLE. */
+/** Stops the container. Its broker drains first, and Docker does not start it again. Errors: STORE_UNAVAILABLE. */
 export async function stopBox(box: BrokerBox): Promise<{ stopped: boolean; staysOff: true }> {
   const stopped = await isBoxRunning(box);
   if (stopped) await askDocker(box, ["stop", box.container]);
@@ -70,8 +70,8 @@ export async function stopBox(box: BrokerBox): Promise<{ stopped: boolean; stays
 }
 
 /**
- * Resolves when the container's broker answers; the engine may be restarting it. Errors: the last connection error, if no broker
- * answers in time.
+ * Resolves when the container's broker answers; Docker may be restarting it. Errors: the last connection error, if no broker answers in
+ * time.
  */
 export async function untilServed(config: Config): Promise<Awaited<ReturnType<typeof ensureBroker>>> {
   for (const deadline = performance.now() + START_TIMEOUT_MS; ; await sleep(POLL_MS)) {
@@ -85,8 +85,8 @@ export async function untilServed(config: Config): Promise<Awaited<ReturnType<ty
 }
 
 /**
- * Yields what a command writes to stdout; a caller that stops reading ends the command. Errors: STORE_UNAVAILABLE with the end of
- * its stderr if it fails or cannot run.
+ * Yields what a command writes to stdout; a caller that stops reading ends the command. Errors: STORE_UNAVAILABLE with the end of the
+ * command's stderr if it fails or cannot run.
  */
 export async function* outputOf({ options }: BrokerBox, args: readonly string[]): AsyncGenerator<Uint8Array> {
   const child = spawn("docker", [...options, ...args], { stdio: ["ignore", "pipe", "pipe"], detached: true });

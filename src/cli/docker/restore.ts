@@ -1,8 +1,7 @@
 /**
- * Implements `palace backup restore` for a broker in a container of this machine's engine. It streams the backup into a second
- * container with the broker's image, user and volumes, and the verb runs there. The verb checks every byte before it ends the
- * broker; the engine starts the broker again. If this process is killed, the second container sees the end of its input, and
- * either changes nothing or finishes.
+ * Implements `palace backup restore` for a broker in a container on this machine. It streams the backup into a second container with the
+ * broker's image, user and volumes, and the verb runs there. The verb checks every byte before it ends the broker; Docker starts the broker
+ * again. If this process is killed, the second container sees the end of its input, and either changes nothing or finishes.
  */
 import { spawn } from "node:child_process";
 import { createReadStream, statSync } from "node:fs";
@@ -38,7 +37,7 @@ const SAID_MAX_CHARS = 4_000;
 /** Matches variables that decide which palace the broker opens, and how. */
 const HANDED_ON = /^(?:MEMPALACE|XDG)_/;
 
-/** Returns the exit code. Errors: the verb's own from the container, STORE_UNAVAILABLE for the engine's. */
+/** Returns the exit code. Errors: the verb's errors, passed on from the container; STORE_UNAVAILABLE if Docker fails. */
 export async function restoreInBox(box: BrokerBox, asked: Asked, out: Output): Promise<number> {
   const { config, file, dryRun, yes, withTokens } = asked;
   if (file === STDIN)
@@ -59,11 +58,11 @@ export async function restoreInBox(box: BrokerBox, asked: Asked, out: Output): P
     preview(looked, { ...looked, withTokens }, out);
     if (dryRun || !(await isWanted(looked, yes))) return 0;
   }
-  // Ctrl-C stops the sending. After all is sent, the container finishes its work.
+  // Ctrl-C stops the sending. After everything is sent, the container finishes its work.
   const done = await withoutInterrupt(async () => {
     const restored = await besideBroker(box, once, ["--yes", "--no-start", ...tokens], out);
     if (restored === undefined) return undefined;
-    // The engine has already started it, unless the container has no restart policy.
+    // Docker has already started it, unless the container has no restart policy.
     await askDocker(box, ["start", box.container]);
     await untilServed(config);
     return restored as Restored;
@@ -112,7 +111,7 @@ async function besideBroker(box: BrokerBox, asked: Asked, how: string[], out: Ou
 }
 
 /**
- * Sends the backup as it is, without a passphrase. Resolves to the error that ended it early; the receiver then refuses the
+ * Sends the backup as it is, without a passphrase. Resolves to the error that ended the sending early; the receiver then refuses the
  * incomplete archive.
  */
 async function feed(

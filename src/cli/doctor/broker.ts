@@ -75,7 +75,7 @@ function compared(said: string, version: string): Check {
   return version === VERSION ? ok("build", said) : warn("build", said, "install the same version on both sides");
 }
 
-/** Returns what runs here. In a clone the launchers run the sources if these are newer than the build; sources need no restart. */
+/** Returns what runs here. In a clone the launchers run the sources if the sources are newer than the build. */
 function whatRuns(root: string): { what: string; madeAtMs?: number } {
   const builtAtMs = statSync(join(root, "dist/bin"), { throwIfNoEntry: false })?.mtimeMs;
   if (!existsSync(join(root, "scripts/palace"))) {
@@ -86,7 +86,7 @@ function whatRuns(root: string): { what: string; madeAtMs?: number } {
   const inputs = ["package-lock.json", "tsconfig.json", "tsconfig.build.json"].map((name) => join(root, name));
   if (newest([...inputs, ...within(join(root, "src"))]) > builtAtMs)
     return { what: "this clone's sources (its build is older: ./scripts/up)" };
-  // The folder's date is the start of the build; its files' date is the end.
+  // The folder's date is the start of the build; the files in it have the date of the end.
   const madeAtMs = statSync(join(root, "dist/bin/palace.js"), { throwIfNoEntry: false })?.mtimeMs ?? builtAtMs;
   return { what: "this clone's build", madeAtMs };
 }
@@ -100,7 +100,7 @@ function newest(paths: readonly string[]): number {
   return Math.max(0, ...paths.map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0));
 }
 
-/** Checks the outcome door. Returns no check if no such door was requested. */
+/** Checks the outcome door (Roampal's port). Returns no check if no such door was requested. */
 export function checkOutcomeDoor({ outcomeDoor: door }: Pick<StatusReport, "outcomeDoor">): Check[] {
   if (door === undefined) return [];
   const who = door.isLocal

@@ -2,7 +2,7 @@
 
 import { withoutPassword } from "../../base/without-password.ts";
 
-/** Result of a check. `hint` is empty if there is nothing to do. */
+/** Result of a check. `hint` is empty if the user need not act. */
 export type Check = { name: string; state: "ok" | "warn" | "fail"; detail: string; hint: string };
 
 /** A fix. `what` describes the action; `run` may return its result. Errors of `run`: PalaceError. */

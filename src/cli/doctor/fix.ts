@@ -25,7 +25,7 @@ import { willChange, wiringParts } from "../report/wiring.ts";
 import { type Output, plural } from "../terminal/output.ts";
 import type { Fix } from "./check.ts";
 
-/** Result of a fix. `error`: it failed and changed nothing. `state` is `planned` with --dry-run. */
+/** Result of a fix. `error`: why the fix failed; it then changed nothing. `state` is `planned` with --dry-run. */
 export type Fixed = {
   name: string;
   what: string;
@@ -33,7 +33,7 @@ export type Fixed = {
   error?: { code: string; message: string; hint: string };
 };
 
-/** Finds the fixes that are needed. `mayStart`: it may start a broker. Errors: those of finding one. */
+/** Finds the fixes that are needed. `mayStart`: a fix may start a broker. */
 export async function planFixes(config: Config, mayStart: boolean, out: Output): Promise<Fix[]> {
   const isOwn = config.endpoint === undefined && !isBridged(config);
   const isOurDisk = isOwn && foreignMount(config) === undefined;
@@ -91,7 +91,7 @@ function spoolFixes(config: Config): Fix[] {
   if (waiting === 0) return [];
   const what = `deliver ${plural(waiting, "spooled write")}`;
   const run = async (): Promise<string> => {
-    // Connecting delivers the spool: every client of ours does that first.
+    // Connecting delivers the spool: each of our clients does that first.
     (await connectClient({ config, agent: "palace doctor", start: "auto" })).close();
     const left = spool.entries().length;
     if (left < waiting) return left === 0 ? what : `${what}: ${left} still wait`;
@@ -127,7 +127,7 @@ export function agentFixes(config: Config): Fix[] {
   });
 }
 
-/** Returns no change if the settings cannot be read: `palace install status` reports them. */
+/** Returns no change if the agent's settings cannot be read: `palace install status` reports that. */
 function driftOf(agent: (typeof AGENTS)[number], parts: Parameters<typeof install>[1]): Change[] {
   try {
     if (wiringOf(agent, parts) !== "drifted") return [];
@@ -137,7 +137,7 @@ function driftOf(agent: (typeof AGENTS)[number], parts: Parameters<typeof instal
   }
 }
 
-/** Returns true if the agent is wired with `--palace` and the new wiring is not: its user wants that palace. */
+/** Returns true if the agent is wired with `--palace` and the new wiring is not: the user wants that palace. */
 function namesAnother({ current, next }: Change): boolean {
   return current?.includes("--palace") === true && next?.includes("--palace") !== true;
 }
@@ -172,7 +172,7 @@ export function backupFixes(config: Config, out: Output): Fix[] {
 
 const OPEN_TO_OTHERS = 0o077;
 
-/** Makes the state folder, and the sockets' folder if a broker may run here. Brokers make their palace's folder. */
+/** Makes the state folder, and the sockets' folder if a broker may run here. The broker itself makes its palace's folder. */
 export function folderFixes({ paths }: Config): Fix[] {
   const sockets = existsSync(paths.home) && !canWrite(paths.home) ? [] : [dirname(paths.socketPath)];
   return [paths.stateDir, ...sockets].flatMap((folder): Fix[] => {
@@ -190,7 +190,7 @@ export function folderFixes({ paths }: Config): Fix[] {
   });
 }
 
-/** Removes leftovers, but only while no process holds the palace's lock: then no broker uses them. */
+/** Removes leftovers, but only while no process holds the palace's lock: then no broker uses the files. */
 export function leftoverFixes({ paths }: Config): Fix[] {
   const { lockFile, brokerFile, wantedFile, socketPath, gatePath, outcomeSocketPath } = paths;
   const release = existsSync(lockFile) ? holdLock(lockFile) : undefined;
@@ -215,7 +215,7 @@ export function leftoverFixes({ paths }: Config): Fix[] {
     ...[socketPath, gatePath, outcomeSocketPath]
       .filter(isOwnSocket)
       .map((path) => drop(path, "socket", `remove the dead socket ${path}`)),
-    // Files of another broker, or of a program that is not ours, stay.
+    // We keep files of another broker, or of a program that is not ours.
     ...(readBrokerFile(brokerFile) === undefined
       ? []
       : [drop(brokerFile, "note", `remove ${brokerFile} of a broker that has died`)]),
@@ -228,7 +228,7 @@ export function leftoverFixes({ paths }: Config): Fix[] {
   ];
 }
 
-/** Takes the lock and returns its release; undefined if a broker holds it. Ignores a file system without locks. */
+/** Takes the lock and returns the function that releases it; undefined if a broker holds the lock. Ignores a file system without locks. */
 function holdLock(file: string): (() => void) | undefined {
   let fd: number | undefined;
   try {
@@ -238,7 +238,7 @@ function holdLock(file: string): (() => void) | undefined {
       return () => closeSync(held);
     }
   } catch {
-    // The lock cannot be tested here, so the file stays.
+    // We cannot test the lock here, so we keep the file.
   }
   if (fd !== undefined) closeSync(fd);
   return undefined;

@@ -17,7 +17,7 @@ import { type Check, ok, warn } from "./check.ts";
 
 /** Minimum free space without a warning. It leaves time to act before the disk is full and a broker refuses writes. */
 const FREE_MIN_BYTES = 256 * 1024 * 1024;
-/** Longest wait for a file system, because a network file system without its server never answers. */
+/** Maximum wait for a file system, because a network file system without its server never answers. */
 const ANSWER_MAX_MS = 1_000;
 
 type Disk = { holds: string[]; folder: string; freeBytes: number | undefined };
@@ -84,7 +84,7 @@ async function lookAt(disk: Omit<Disk, "freeBytes">): Promise<Disk> {
   return { ...disk, freeBytes: await within(free, ANSWER_MAX_MS) };
 }
 
-/** A folder to check. `volume`: a possible name for a volume of it. */
+/** A folder to check. `volume`: a name that the user could give to a Docker volume for the folder. */
 type Place = { what: string; path: string; volume: string };
 
 const IN_MEMORY = new Set(["tmpfs", "ramfs"]);
@@ -111,7 +111,7 @@ function isLost({ point, type }: Mount): boolean {
   return point === "/" || IN_MEMORY.has(type);
 }
 
-/** Lists the folders to check. The memory is checked where its broker runs. A read-only home has nothing to lose. */
+/** Lists the folders to check. The palace's folder is checked where its broker runs. A read-only home has nothing to lose. */
 function placesOf(config: Config): Place[] {
   const { paths, model, endpoint } = config;
   const isElsewhere = endpoint !== undefined || isBridged(config);
@@ -125,7 +125,7 @@ function placesOf(config: Config): Place[] {
 /** Folder of the project in the devbox. */
 const WORKSPACE = "/workspace";
 
-/** Checks the user's id; returns no check on a system without such numbers. */
+/** Checks the user's numeric id; returns no check on a system without such ids. */
 export function checkUid({ paths, endpoint, model }: Config, folder = workspace(model.userHome)): Check[] {
   const uid = process.getuid?.();
   if (uid === undefined) return [];
@@ -173,7 +173,7 @@ function ownerOf(path: string): { uid: number; gid: number } | undefined {
   }
 }
 
-/** Returns true by the folder's owner, because a folder may be mounted read-only on purpose. */
+/** Returns true if permissions refuse us (EACCES). A read-only mount (EROFS) does not count, because it may be on purpose. */
 function isRefused(folder: string): boolean {
   try {
     accessSync(folder, constants.W_OK);
@@ -186,7 +186,7 @@ function isRefused(folder: string): boolean {
 /** Maximum difference of two clocks without a warning, ms. */
 export const SKEW_MAX_MS = 60_000;
 
-/** Times of one question: our clock before it and after the answer, and the time of a write that is dated later. */
+/** Times of one request: our clock before it and after the answer, and the time of a write that is dated later. */
 export type Asked = { fromMs: number; toMs: number; writtenMs?: number | undefined };
 
 /** Returns the time of the newest write that is dated in the future. */

@@ -1,4 +1,4 @@
-/** Checks the settings file, its use by the running broker, and the judge model, for `palace doctor`. */
+/** For `palace doctor`: checks the settings file, whether the running broker uses it, and the judge model. */
 import type { Config } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { readHarness } from "../../config/harness.ts";
@@ -26,7 +26,7 @@ export function checkSettingsFile(config: Config, status: StatusReport | undefin
   return [...checks, ...checkUse(config, status?.settings), ...checkDoor(status)];
 }
 
-/** Warns if a door of the settings file is shut: a broker starts without it. */
+/** Warns if a door in the settings file is shut: the broker starts without that door. */
 function checkDoor(status: StatusReport | undefined): Check[] {
   const listen = status?.settings?.find(({ key, source }) => key === "listen" && source === "file");
   if (listen === undefined || listen.value === "off" || status?.doors.some(({ kind }) => kind === "tcp") === true)
@@ -34,7 +34,7 @@ function checkDoor(status: StatusReport | undefined): Check[] {
   return [warn("listen", `the door ${printable(listen.value)} of the file is shut`, "palace status logs says why")];
 }
 
-/** Compares the file with what the running broker has read; an older broker does not report that. */
+/** Compares the file with the values that the running broker has read; an older broker does not report them. */
 function checkUse({ settings }: Config, inUse: StatusReport["settings"]): Check[] {
   if (inUse === undefined) return [];
   const wanted = settings.told().filter(({ takesEffect }) => takesEffect === "start");
@@ -72,7 +72,7 @@ export async function checkJudge(env: Env): Promise<Check[]> {
       redirect: "error",
       signal: AbortSignal.timeout(ANSWER_MAX_MS),
     });
-    // Not every server lists its models; but one that refuses or fails cannot judge either.
+    // Not every server lists its models; but a server that refuses or fails cannot judge either.
     const isRefused = status === 401 || status === 403 || status >= 500;
     return [isRefused ? warn(JUDGE, `${who} answers with status ${status}`, HINT) : ok(JUDGE, who)];
   } catch {

@@ -7,10 +7,10 @@ import type { Caller } from "../../feeders/send.ts";
 export { placeOf } from "../../feeders/came-from.ts";
 
 export const EXIT_INTERRUPTED = 130;
-/** Time that a miner gets to exit cleanly after its starter died. */
+/** Time that a miner gets to exit cleanly after the program that started it has died. */
 const ORPHAN_MAX_MS = 2_000;
 
-/** Connects to the broker; a dry run and `why` do so only if one runs. */
+/** Connects to the broker; a dry run and `why` connect only if a broker runs. */
 export async function connect(config: Config, agent: string, onlyIfRunning: boolean): Promise<Caller | undefined> {
   if (onlyIfRunning && (await findBroker(config)) === undefined) return undefined;
   return connectClient({ config, agent, start: onlyIfRunning ? "never" : "auto" });
@@ -23,8 +23,8 @@ type InterruptOptions = {
 };
 
 /**
- * Lets the current call finish at the first Ctrl-C; the second one ends the process. If a program started us and reads our
- * progress (`isWatched`), the end of our stdin ends us too: the program closed it, or died.
+ * Lets the current call finish at the first Ctrl-C; the second one ends the process. If a program started us and reads our progress
+ * (`isWatched`), the end of our stdin ends us, too: the program closed it, or died.
  */
 export async function withInterrupt<T>(
   work: (signal: AbortSignal) => Promise<T>,
@@ -36,8 +36,7 @@ export async function withInterrupt<T>(
     onStop();
     controller.abort();
   };
-  // The starter is gone, perhaps the broker itself, so the work may not be able to finish. Half-done work does not count as
-  // done.
+  // The program that started us (perhaps the broker) is gone, so the work may not be able to finish. Half-done work does not count as done.
   const leave = (): void => {
     stop();
     setTimeout(() => process.exit(EXIT_INTERRUPTED), ORPHAN_MAX_MS).unref();

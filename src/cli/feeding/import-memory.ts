@@ -1,7 +1,7 @@
 /**
- * Merges another memory into the running one. The first pass asks the broker what each part would change; the second pass
- * sends the parts that change something. Every part is one write. The broker decides by what it has, so the next run
- * finishes an interrupted one. Used by `palace import`.
+ * Merges another memory into the running one. The first pass asks the broker what each part would change; the second pass sends the parts
+ * that change something. Every part is one write. The broker decides by the rows that it has, so the next run finishes an interrupted one.
+ * Used by `palace import`.
  */
 import type { OtherMemory } from "../../memory/backup/other-memory.ts";
 import { ROWS_OF } from "../../memory/backup/other-rows.ts";
@@ -23,7 +23,7 @@ import { CARRIED_MAX_BYTES, IMPORT_ITEMS_MAX } from "../../protocol/limits.ts";
 import { parts } from "../../learning/roampal/carrying.ts";
 import { teller } from "./roampal.ts";
 
-/** Kinds in the order of the first pass. Filing records come first: they tell which mined files are newer here. */
+/** Kinds in the order of the first pass. Filing records come first: they show which mined files are newer in the running memory. */
 const PREVIEW_ORDER: readonly ImportKind[] = ["source", ...IMPORT_KINDS.filter((kind) => kind !== "source")];
 const UNDO_KEPT_DAYS = 30;
 const AUDIT_PAGE = 500;
@@ -34,18 +34,18 @@ export type Joined = {
   from: string;
   kind: OtherMemory["kind"];
   dryRun: boolean;
-  /** False after Ctrl-C; the same command then continues. */
+  /** False after Ctrl-C; if it is run again, the same command continues. */
   complete: boolean;
   rows: Record<ImportKind, { added: number; updated: number; here: number }>;
   /** Kinds of rows that are not imported, with their number. */
   notImported: Record<string, number>;
-  /** The undo that removes all imported rows, also those of interrupted runs. Null if no such row is left. */
+  /** The undo that removes all imported rows, also the rows of interrupted runs. Null if no such row is left. */
   undo: { client: string; since: string } | null;
 } & Pick<MergeReport, "kept" | "keptSources" | "gone" | "beside" | "refused">;
 
 export type JoinOptions = { from: string; isDry: boolean; silent: boolean; signal: AbortSignal };
 
-/** Imports the memory. After an error the same command continues with the rest. Errors: the broker's, STORE_CORRUPT. */
+/** Imports the memory. After an error the same command continues with the rest. Errors: the broker's errors, STORE_CORRUPT. */
 export async function importMemory(client: Client, other: OtherMemory, options: JoinOptions): Promise<Joined> {
   const run = new Run(client, other, options);
   await run.preview();
@@ -58,10 +58,10 @@ class Run {
   readonly #client: Client;
   readonly #other: OtherMemory;
   readonly #options: JoinOptions;
-  /** Counts of the first pass, which looks, and of the second pass, which writes. */
+  /** Counts of the first pass, which only previews, and of the second pass, which writes. */
   readonly #found = new Tally();
   readonly #written = new Tally();
-  /** Our name in the journal, which a token may have changed. */
+  /** Our name in the journal; a token may have given us another name. */
   importer = "";
   /** Parts with something to write, by kind and number. */
   readonly #due = new Set<string>();
@@ -114,7 +114,7 @@ class Run {
     };
   }
 
-  /** Returns the part without rows that are not imported; undefined if none remain. */
+  /** Removes the rows that are not imported from the part; undefined if no row remains. */
   #wanted(part: ImportPart): ImportPart | undefined {
     const items = part.items.filter((item) => !this.#isAway(part.kind, item));
     return items.length === 0 ? undefined : ({ ...part, items } as ImportPart);
@@ -221,7 +221,7 @@ function notImported({ ledger, counts }: OtherMemory): Record<string, number> {
 }
 
 /**
- * Returns the undo of the import, or null without one. If an import was undone and repeated, the undo covers only the
+ * Returns the undo of the import, or null if there is nothing to undo. If an import was undone and repeated, the undo covers only the
  * repetition. `importer`: our name in the journal.
  */
 async function undoOf(client: Client, importer: string): Promise<Joined["undo"]> {
@@ -246,7 +246,7 @@ async function newest(
   }
 }
 
-/** Yields the items that the broker accepts: it would refuse a whole part for one row with odd metadata. */
+/** Yields the items that the broker accepts: for one row with odd metadata the broker would refuse a whole part. */
 function* readable(items: Iterable<object>, refuse: (item: object) => void): Generator<object, void> {
   for (const item of items) {
     const { rows, closets } = item as { rows?: readonly ImportedRow[]; closets?: readonly ImportedRow[] };

@@ -1,6 +1,6 @@
 /**
- * Runs a command that mines, for every kind of source: shared options, progress and Ctrl-C, the report and the exit code.
- * Imported by the files of verbs/ and documents.ts.
+ * Runs a mining command for any kind of source, and provides the shared options, progress, Ctrl-C, the report and the exit code. Imported
+ * by the files of verbs/ and documents.ts.
  */
 import type { parseArgs } from "node:util";
 import type { Config } from "../../config/config.ts";
@@ -19,12 +19,12 @@ const SKIPS_SHOWN_MAX = 20;
 /** Options of all commands that file something. `progress` prints the progress for a program. */
 export const MINE_OPTIONS = options("limit= dry-run quiet progress");
 
-/** Options of commands that file what changed, and choose where to file it. */
+/** Options of commands that file changed sources, with the place to file them. */
 export const FEED_OPTIONS = { ...MINE_OPTIONS, ...options("wing= agent= force") };
 
 type FeedValues = ReturnType<typeof parseArgs<{ options: typeof FEED_OPTIONS }>>["values"];
 
-/** Reads those options. `usual`: the agent and the limit without them. Errors: CONFIG_USAGE. */
+/** Reads FEED_OPTIONS. `usual`: the agent and the limit if the options are not given. Errors: CONFIG_USAGE. */
 export function feedOptions(values: FeedValues, config: Config, usual: { agent?: string; limit?: number } = {}) {
   return {
     ...{ wing: values.wing, dryRun: values["dry-run"] === true, force: values.force === true },
@@ -36,7 +36,7 @@ export function feedOptions(values: FeedValues, config: Config, usual: { agent?:
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof MINE_OPTIONS }>>["values"];
 
-/** Returns the demand on --palace: filing may begin a palace; a dry run does not need one. */
+/** Returns the condition for --palace: filing may begin a palace; a dry run does not need one. */
 export function feedPlace({ values }: { values: { "dry-run"?: boolean | undefined } }): Place {
   return values["dry-run"] === true ? "any" : "anew";
 }
@@ -48,7 +48,7 @@ type MineRun = {
 };
 
 export type MineCommand<R> = {
-  /** Name of the command, in messages and for the broker. */
+  /** Name of the command in messages, and the client name that the broker gets. */
   command: string;
   values: Values;
   config: Config;
@@ -153,7 +153,7 @@ export function readExtract(value: string | undefined): ExtractMode {
   return readChoice(value, "extract", EXTRACT_MODES, "exchange");
 }
 
-/** Returns the summary for transcripts. `head` names what was examined. */
+/** Returns the summary for transcripts. `head`: text about the examined files. */
 export function transcriptsDone(report: RunReport & { kept: number }, head: string): string {
   const done = report.dryRun
     ? `${report.wouldFile?.length ?? 0} to file`

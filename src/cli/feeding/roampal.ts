@@ -9,7 +9,7 @@ import { Progress } from "../terminal/progress.ts";
 const NAMED_MAX = 5;
 const TELL_AFTER_MS = 2_000;
 
-/** Reports progress: on a terminal at once, otherwise only if the work takes longer. */
+/** Reports progress: on a terminal at once, otherwise only if the work takes long. */
 export function teller(silent: boolean): Tell {
   return (doing, what, total) => {
     const progress = new Progress({ silent });
@@ -25,7 +25,7 @@ export function teller(silent: boolean): Tell {
   };
 }
 
-/** Describes the import, one line for each kind of result that occurred. `importer`: its name in the journal. */
+/** Describes the import, one line for each kind of result that occurred. `importer`: the import's name in the journal. */
 export function describeImport(imported: Imported, importer: string): string {
   const { dir, dryRun, added, updated, unchanged, kept, gone, refused, overdue, graphs, notUsed } = imported;
   const { ghosts, repeated, unreadable } = imported;

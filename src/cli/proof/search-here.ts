@@ -1,4 +1,4 @@
-/** Describes whether search on a palace uses the model. Imported by `up`, here and in scripts/. */
+/** Finds out whether search on a palace uses the model. Imported by `palace up` and by scripts/. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { parseRecord } from "../../base/parse-json.ts";
@@ -12,8 +12,8 @@ const STATUS_SIZE_MAX_BYTES = 1024 * 1024;
 export type SearchHere = Pick<StatusReport["search"], "modelState" | "modelDetail">;
 
 /**
- * Runs `command`, a `palace status --json`, perhaps in a container. Returns undefined if it does not answer, or if an external
- * engine does the searching.
+ * Runs `command`, a `palace status --json`, perhaps in a container. Returns undefined if the command fails, or if an external engine
+ * searches.
  */
 export async function askSearch(command: readonly string[], env: Env): Promise<SearchHere | undefined> {
   const [program = "", ...args] = command;
@@ -38,7 +38,7 @@ export function describeSearch({ modelState, modelDetail }: SearchHere): string 
   return `Search finds memories by words and meaning, without the model: ${causeOf(modelDetail)}. \`palace doctor\` says what to do.`;
 }
 
-/** Returns why the model is missing, without the address and error of a download, which `palace doctor` shows. */
+/** Returns why the model is missing, without a download's address and error, which `palace doctor` shows. */
 export function causeOf(modelDetail: string): string {
   const [cause = ""] = printable(modelDetail).split("; searching without it");
   return cause.replace(/ \(.*\)$/, "");

@@ -7,7 +7,7 @@ import { otherMemory } from "../docker/one-memory.ts";
 import type { Check } from "../doctor/check.ts";
 import { wiringParts } from "./wiring.ts";
 
-/** Warns if a stack runs in Docker beside this machine's own memory. */
+/** Warns if a stack runs in Docker while this machine's agents use another memory. */
 export async function checkOneMemory(config: Config): Promise<Check[]> {
   const container = await otherMemory(config);
   if (container === undefined) return [];
@@ -25,7 +25,7 @@ export function checkAgents(config: Config): Check[] {
     try {
       return [{ agent, state: wiringOf(agent, parts) }];
     } catch {
-      // The settings cannot be read: `palace install status` reports them.
+      // The agents' settings cannot be read: `palace install status` reports that.
       return [];
     }
   });

@@ -1,11 +1,11 @@
-/** Checks the backups for `palace doctor`. It reads the list beside the ledger, so it needs no running broker. */
+/** Checks the backups for `palace doctor`. It reads the list of backups beside the ledger, so it needs no running broker. */
 import { type OwnBackup, ownBackups, readList, type Schedule } from "../../memory/backup/known-backups.ts";
 import type { Config } from "../../config/config.ts";
 import { formatDuration, plural } from "../terminal/output.ts";
 import type { Check } from "../doctor/check.ts";
 
 const HOUR_MS = 3_600_000;
-/** Number of intervals after which a backup is late: the extra half is for a wait for a broker or a pause. */
+/** Number of intervals after which a backup is late. The extra half allows for a time without a broker. */
 const LATE_FACTOR = 1.5;
 
 /** Returns the folder in which the broker makes backups, if the last backup there is too old. */

@@ -1,6 +1,6 @@
 /**
- * Runs the checks of `palace doctor`. Each checks one thing and says what it found and what to do. The first failure
- * usually explains later ones, so the basics come first. Imported by verbs/doctor.ts.
+ * Runs the checks of `palace doctor`. Each check looks at one thing, and says what it found and what to do. The first failure usually
+ * explains the later failures, so the basics come first. Imported by verbs/doctor.ts.
  */
 import { accessSync, constants, existsSync } from "node:fs";
 import { join } from "node:path";
@@ -45,10 +45,10 @@ import { checkBackups } from "./backup-health.ts";
 import { checkModel, checkReranker, checkRuntime } from "./model-checks.ts";
 
 const NODE_MAJOR_MIN = 24;
-/** Longest lag of the driver without a warning. */
+/** Maximum time that the driver may lag without a warning. */
 const LAG_WARN_MS = 60_000;
 const OPEN_MAX_MS = 30_000;
-/** Longest wait until the model is found or missing; after that, it is reported as loading. */
+/** Maximum wait until the broker has found the model or knows that it is missing. After that, the model is reported as loading. */
 const MODEL_MAX_MS = 5_000;
 const POLL_MS = 50;
 
@@ -107,7 +107,7 @@ function checkReached(config: Config, reached: Reached | PalaceError | undefined
   ];
 }
 
-/** Checks the open palace by the broker's report. */
+/** Checks the open palace with the broker's report. */
 function checkPalace(status: StatusReport | PalaceError, config: Config): Check[] {
   if (status instanceof PalaceError) return [fail("palace", status.message, status.hint)];
   if (status.engine?.kind === "command") return [checkEngine(status.engine, config), checkQueue(status)];
@@ -117,7 +117,7 @@ function checkPalace(status: StatusReport | PalaceError, config: Config): Check[
     checkModel(status, config),
     checkReranker(status),
     checkDriver(status),
-    // A search works without closets; checkDriver explains why closets wait to be sent.
+    // Always passes: a search works without closets, and checkDriver explains why closets wait to be written.
     ok("closets", describeClosets(status.closets)),
     checkGraph(status),
     checkUpstreamLock(status),
@@ -159,7 +159,7 @@ async function reachBroker(config: Config, mayStart: boolean): Promise<Reached |
   }
 }
 
-/** Asks until the palace is open and its model loaded, or time is up: an earlier status is provisional. */
+/** Asks until the palace is open and its model is loaded, or time is up. A status before that is provisional. */
 async function askWhenOpen(client: Client): Promise<StatusReport> {
   for (let waitedMs = 0; ; waitedMs += POLL_MS) {
     const status = await client.call("palace.status", {});
@@ -236,7 +236,7 @@ function checkEvents({ paths }: Config): Check[] {
     assertEvents(file);
     return [ok("events", `${file} is whole`)];
   } catch (error) {
-    // For example, the folder is read-only. The broker's own calls report that better.
+    // For example, the folder is read-only. The broker reports that better when it writes.
     if (!(error instanceof PalaceError)) return [];
     return [fail("events", `${file}: ${error.message}; backups leave it out`, error.hint)];
   }
@@ -263,7 +263,7 @@ function checkLedger(status: StatusReport): Check {
     : warn("ledger", `${status.state}, ${size}`, "run `palace doctor` again in a moment");
 }
 
-/** Checks an external engine, which keeps its own data; the builtin engine's ledger beside it is not in use. */
+/** Checks an external engine. It keeps its own data, so a ledger of the builtin engine in the same palace is not in use. */
 function checkEngine(engine: Extract<EngineReport, { kind: "command" }>, { paths }: Config): Check {
   const { state, lastError } = engine;
   const said = lastError === null ? "" : `; last error: ${printable(lastError.message)}`;
@@ -305,7 +305,7 @@ function checkDriver({ driver }: StatusReport): Check {
     : ok("driver", detail);
 }
 
-/** Checks the graph. The ledger has all of it; only MemPalace would miss something. */
+/** Checks the graph. The ledger has the whole graph; only MemPalace would lack a part. */
 function checkGraph({ graph }: StatusReport): Check {
   const detail = describeGraph(graph);
   if (graph?.state !== "unreachable") return describeElsewhere(detail, graph?.elsewhere);
@@ -330,13 +330,13 @@ function checkUpstreamLock({ upstreamLock: { state, detail } }: StatusReport): C
   return warn("palace lock", `${detail}; ${waits}`, "end that process; the broker goes on by itself");
 }
 
-/** Checks the adoption. Until it is verified, the broker does not write to the public palace; the memory itself works. */
+/** Checks the adoption. Until the adoption is verified, the broker does not write to the public palace; the memory itself works. */
 function checkAdoption({ adoption }: StatusReport): Check {
   const detail = describeAdoption(adoption) ?? "there was no palace to adopt";
   return adoption?.state === "refused" ? warn("adoption", detail, adoption.hint) : ok("adoption", detail);
 }
 
-/** Checks for rows of other writers: they do no harm here, but then two programs write one palace. */
+/** Checks for rows of other writers: the rows do no harm, but they show that two programs write one palace. */
 function checkStrays({ strays, driver }: StatusReport): Check {
   const detail = describeForeignWriters(strays);
   if (strays.state !== "found") return ok("strays", detail);

@@ -5,8 +5,8 @@ import type { Client } from "../../wire/client/client.ts";
 import { formatDuration, plural, printable } from "../terminal/output.ts";
 
 /**
- * Returns, for example, `, 3 drawers behind for 5 s`; empty without a lag. With `lagMs` below 1 it gives no time,
- * because those drawers wait for vectors.
+ * Returns, for example, `, 3 drawers behind for 5 s`; empty without a lag. If `lagMs` is below 1, the drawers wait for vectors, and the
+ * text has no time.
  */
 export function describeLag({ lag, lagMs }: StatusReport["driver"]): string {
   if (lag === 0) return "";
@@ -21,20 +21,20 @@ export async function askErasure(client: Client): Promise<ErasureReport | undefi
   return client.call("memory.erasure", { waitMs: 0 }).catch(() => undefined);
 }
 
-/** Describes the erasure; returns undefined if the files no longer hold any forgotten text. */
+/** Describes the erasure; returns undefined if the files no longer contain forgotten text. */
 export function describeErasure(report: ErasureReport | undefined): string | undefined {
   if (report === undefined || report.pending === 0) return undefined;
   const why = report.problems.length === 0 ? "" : `: ${report.problems.join("; ")}`;
   return `${plural(report.pending, "forgetting")} not yet out of every file${why}`;
 }
 
-/** Describes the reranker; returns undefined without one, which is not a fault. */
+/** Describes the reranker; returns undefined without a reranker, which is not a fault. */
 export function describeReranker({ reranker }: StatusReport["search"]): string | undefined {
   if (reranker === undefined || reranker.state === "off") return undefined;
   return `${reranker.state === "ready" ? "the first hits are put in its order" : reranker.state}: ${reranker.detail}`;
 }
 
-/** Describes the closets; an older broker has none. */
+/** Describes the closets; an older broker does not report them. */
 export function describeClosets(closets: StatusReport["closets"] | undefined): string {
   if (closets === undefined || closets.count + closets.lag === 0) return "none";
   const pending = closets.pending === 0 ? "" : `, ${closets.pending} still to embed`;
@@ -42,7 +42,7 @@ export function describeClosets(closets: StatusReport["closets"] | undefined): s
   return `${plural(closets.count, "closet")} that point at drawers${pending}${lag}`;
 }
 
-/** Describes the graph; an older broker has none. */
+/** Describes the graph; an older broker does not report it. */
 export function describeGraph(graph: StatusReport["graph"] | undefined): string {
   if (graph === undefined || graph.state === "off") return "none is kept";
   const age = graph.lagMs === undefined ? "" : `, the oldest for ${(graph.lagMs / 1000).toFixed(1)} s`;
@@ -107,7 +107,7 @@ export function describeAdoption(report: AdoptionReport | undefined): string | u
   }
 }
 
-/** docs/how-to/going-back.md has the same words, so change both. */
+/** Describes rows with numbers that an export does not write exactly. docs/how-to/going-back.md has the same words, so change both. */
 function describeInexact({ inexact = 0 }: AdoptionReport): string {
   if (inexact === 0) return "";
   const rows = `${plural(inexact, "row")} ${inexact === 1 ? "has" : "have"}`;

@@ -10,7 +10,7 @@ import { Progress } from "../terminal/progress.ts";
 
 const POLL_MS = 150;
 
-/** Returns the job's result, or undefined if the user cancelled it. Errors: the job's, the transport's. */
+/** Returns the job's result, or undefined if the user cancelled it. Errors: the job's errors, TRANSPORT_*. */
 export async function runJob(config: Config, request: JobRequest, out: Output): Promise<JsonObject | undefined> {
   const client = await connectClient({ config, agent: `palace ${request.kind}`, start: "auto" });
   const progress = new Progress({ silent: out.isJson });
@@ -31,7 +31,7 @@ export async function runJob(config: Config, request: JobRequest, out: Output): 
   }
 }
 
-/** Runs a job that is a verb's whole work, prints its result and returns the exit code. */
+/** Runs a job as the whole work of a verb, prints the job's result and returns the exit code. */
 export async function answerJob<R>(
   config: Config,
   request: JobRequest,

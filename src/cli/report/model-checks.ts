@@ -19,7 +19,7 @@ export function checkRuntime({ model }: Config): Check {
   }
 }
 
-/** Checks the model; warns that it is missing only if the settings expect one. */
+/** Checks the model; warns about a missing model only if the settings expect one. */
 export function checkModel({ search }: StatusReport, config: Config): Check {
   const { offline } = config.model;
   const { model, modelState, modelDetail, pending, embedded } = search;

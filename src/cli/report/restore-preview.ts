@@ -6,12 +6,12 @@ import type { Staged } from "../../memory/backup/restore.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { type Output, plural } from "../terminal/output.ts";
 
-/** A checked backup, as `--json` describes it. */
+/** A checked backup in the form that `--json` prints. */
 export type Coming = Pick<Manifest, "version" | "madeAtMs" | "journalSeq" | "counts" | "leftOut" | "unreadable"> & {
   file: string;
   bytes: number;
   encrypted: boolean;
-  /** True if the backup holds tokens of the TCP door. */
+  /** True if the backup contains tokens of the TCP door. */
   tokens: boolean;
 };
 

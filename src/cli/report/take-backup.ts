@@ -1,4 +1,4 @@
-/** Asks the broker for a backup. The broker writes it on its machine, or we write it to another file or a pipe. */
+/** Asks the broker for a backup. The broker writes the backup on its machine, or we write it to another file or a pipe. */
 import { closeSync, createReadStream, existsSync, openSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { Readable } from "node:stream";
@@ -23,7 +23,7 @@ export type BackupGoal = {
 
 export type BackupResult = MakeReport & { encrypted: boolean; unsettled: string | null };
 
-/** Makes the backup; returns undefined if the user cancelled it. Errors: the job's, the file system's. */
+/** Makes the backup; returns undefined if the user cancelled it. Errors: the job's errors, the file system's errors. */
 export async function backUp(config: Config, goal: BackupGoal, out: Output): Promise<BackupResult | undefined> {
   const { file, passphrase, replace } = goal;
   if (file !== null && !replace && existsSync(file))
@@ -33,8 +33,8 @@ export async function backUp(config: Config, goal: BackupGoal, out: Output): Pro
       "name another: palace backup FILE, or add --force",
     );
   const box = brokerBox(config);
-  // The broker writes the file itself, with three exceptions: a passphrase, which we apply; a devbox, where the palace is
-  // read-only; a container, which has other files.
+  // The broker writes the file itself, with three exceptions: a passphrase, which we apply; a devbox, where the palace is read-only; a
+  // broker in a container, which has other files.
   const isDirect = file !== null && passphrase === undefined && box === undefined && canWrite(config.paths.home);
   if (file !== null && !isDirect) assertTarget({ file, replace }, config.paths);
   const isEncrypted = passphrase !== undefined;
@@ -46,7 +46,7 @@ export async function backUp(config: Config, goal: BackupGoal, out: Output): Pro
   return bytes === undefined ? undefined : { ...made, file: file ?? "-", bytes, encrypted: isEncrypted };
 }
 
-/** Copies the staged file to its goal; undefined if cancelled. Errors: CONFIG_USAGE, STORE_UNAVAILABLE, file system's. */
+/** Copies the staged file to `file` or stdout; undefined if cancelled. Errors: CONFIG_USAGE, STORE_UNAVAILABLE, system errors. */
 function carry(
   { file: staged, bytes }: MakeReport,
   { file, passphrase }: BackupGoal,
@@ -64,8 +64,8 @@ function carry(
 }
 
 /**
- * Opens the staged file and removes its name, so it is deleted however we end. If we may not remove it, the broker does so a
- * minute later.
+ * Opens the staged file and removes its name, so that the file is deleted however we end. If we may not remove the name, the broker does so
+ * a minute later.
  */
 function openStaged(file: string): number {
   try {
@@ -90,7 +90,7 @@ async function* piecesOf(fd: number): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Shell text that opens the file, removes its name and copies it to stdout, so the file is deleted however that ends. */
+/** Shell text that opens the file, removes its name and copies it to stdout, so the file is deleted however the copy ends. */
 const READ_AND_FORGET = 'exec 3<"$1" && rm -f -- "$1" && exec cat <&3';
 
 async function* piecesIn(box: BrokerBox, file: string): AsyncGenerator<Uint8Array> {
@@ -102,7 +102,7 @@ async function* piecesIn(box: BrokerBox, file: string): AsyncGenerator<Uint8Arra
   }
 }
 
-/** Counts the bytes. Errors: BROKER_CANCELLED, and STORE_UNAVAILABLE if the number differs from the staged file's. */
+/** Counts the bytes. Errors: BROKER_CANCELLED, and STORE_UNAVAILABLE if the staged file has another size. */
 export async function* watched(
   pieces: AsyncIterable<Uint8Array>,
   bytes: number,
@@ -119,7 +119,7 @@ export async function* watched(
     throw new PalaceError("STORE_UNAVAILABLE", `the backup has ${bytes} bytes and ${done} of them came`, "repeat it");
 }
 
-/** Streams the backup to stdout. A closed pipe is a failure here, because its reader has no whole backup. */
+/** Streams the backup to stdout. A closed pipe is a failure here, because its reader has only a part of the backup. */
 async function toStdout(pieces: AsyncIterable<Uint8Array>): Promise<void> {
   process.stdout.prependListener("error", () => {
     process.stderr.write("palace: the pipe was closed before the backup was through\n");

@@ -23,17 +23,17 @@ export type Trace = {
   what: "spool" | "staged copy" | "audit log" | "live" | "backup" | "encrypted backup" | "log" | "source";
 };
 
-/** Folders that hold models or packages, and nothing of the user's. */
+/** Folders with models, packages or git objects. They are not searched. */
 const LEFT_OUT: ReadonlySet<string> = new Set(["models", "node_modules", ".git"]);
 const FEEDER_CACHES = ["mempalace-docs", "mempalace-session", "mempalace-convos"];
-/** Matches palaces that a repair, a migration or a restore keeps in the folder. */
+/** Matches former palaces that a repair, a migration or a restore keeps inside the palace's folder. */
 const KEPT_INSIDE = /^before-[^/]+\//;
 const LIVE =
   /^(?:ledger\.sqlite3|chroma\.sqlite3|knowledge_graph\.sqlite3)(?:-wal|-shm|-journal)?$|^(?:tunnels|hallways)\.json$/;
 
 export type Sought = Pick<ForgetPreview, "traces" | "marks" | "ids" | "sources">;
 
-/** Finds files with a part of the texts, the sources, and spooled writes with a whole text. Reads each file once. */
+/** Finds files with a part of the texts, source files, and spooled writes with a whole text. Reads each file once. */
 export function findTraces(config: Config, { traces, marks = [], ids = [], sources }: Sought): Trace[] {
   const needles = needlesOf(traces.concat(ids));
   const { searched, listed } = cameFrom(config, sources);
@@ -48,7 +48,7 @@ export function findTraces(config: Config, { traces, marks = [], ids = [], sourc
       const real = realOf(file);
       if (found.has(real)) continue;
       const kind = what ?? whatIs(real);
-      // Keeps a spooled write that only begins like the forgotten text: it exists nowhere else and would be lost.
+      // Keeps a spooled write that only begins like the forgotten text: there is no other copy of it.
       if (!(kind === "spool" ? holdsWhole(real, marks) : holds(real, needles))) continue;
       found.set(real, { path: real, what: kind });
     }
@@ -71,7 +71,7 @@ export function findTraces(config: Config, { traces, marks = [], ids = [], sourc
     for (const source of searched) look(source, "source");
     for (const { file, encrypted } of readList(home).backups) {
       if (file === null || !existsSync(file)) continue;
-      // An encrypted backup cannot be searched from here.
+      // We cannot search an encrypted backup, so we list it.
       if (encrypted) found.set(realOf(file), { path: realOf(file), what: "encrypted backup" });
       else look(file, "backup");
     }
@@ -83,16 +83,16 @@ export function findTraces(config: Config, { traces, marks = [], ids = [], sourc
   return [...found.values()];
 }
 
-/** Returns whether a rewritten file still contains a sought text; false for an encrypted file, which cannot be read. */
+/** Returns true if a rewritten file still contains a sought text; false for an encrypted file, which cannot be read. */
 export function stillHolds({ path, what }: Trace, { traces, ids = [] }: Sought): boolean {
   const needles = needlesOf(traces.concat(ids));
   return what !== "encrypted backup" && needles.length > 0 && holds(path, needles);
 }
 
 /**
- * Removes traces that are only our copies (spooled writes, staged copies), and the audit log's lines that hold a text. Returns the
- * removed and the remaining traces. `sources`: the sources of the forgotten drawers. A staged copy of another source stays,
- * because its drawers stay. Without `sources`, staged copies of all sources are removed. Errors: the file system's.
+ * Removes traces that are only our copies (spooled writes, staged copies), and the audit log's lines that contain a text. Returns the
+ * removed and the remaining traces. `sources`: the sources of the forgotten drawers. A staged copy of another source is kept, because its
+ * drawers are kept. Without `sources`, staged copies of all sources are removed. Errors: file system errors.
  */
 export function removeTraces(
   traces: readonly Trace[],
@@ -120,13 +120,13 @@ export function removeTraces(
   return { removed, left };
 }
 
-/** Returns a staged path without its home, because the home may have another path in a container. */
+/** Returns a staged path without the cache's folder, because that folder may have another path in a container. */
 function belowCache(path: string): string {
   const at = Math.max(...FEEDER_CACHES.map((name) => path.lastIndexOf(`/${name}/`)));
   return at < 0 ? path : path.slice(at);
 }
 
-/** Returns palaces that a repair, a migration or a user has kept beside this one. */
+/** Returns former palaces that a repair, a migration or a user has kept beside this palace. */
 function siblings(palaceDir: string): string[] {
   const name = basename(palaceDir);
   return (readFolder(dirname(palaceDir)) ?? [])
@@ -142,7 +142,7 @@ function realOf(path: string): string {
   return realPath(path) ?? path;
 }
 
-/** Returns true if a string of a spooled write contains one of the texts whole, from the first character to the last. */
+/** Returns true if a string in a spooled write contains one of the texts as a whole, from the first character to the last. */
 function holdsWhole(file: string, marks: readonly TextMark[]): boolean {
   let text: string;
   try {
@@ -162,7 +162,7 @@ function standsIn(string: string, { piece, at, length, sha256 }: TextMark): bool
   return false;
 }
 
-/** Yields all strings of a value, also those inside a string of JSON, such as the line of a spooled write. */
+/** Yields all strings of a value. A string of JSON, such as the line of a spooled write, is searched for strings, too. */
 function* stringsOf(value: unknown): Generator<string> {
   if (typeof value === "string") {
     yield value;
@@ -171,7 +171,7 @@ function* stringsOf(value: unknown): Generator<string> {
   } else if (typeof value === "object" && value !== null) for (const one of Object.values(value)) yield* stringsOf(one);
 }
 
-/** Returns the text that a spooled end of a turn would file: both halves together. */
+/** Returns the text that a spooled end of a turn would file: the user's message and the agent's answer together. */
 function exchangeIn(text: string): string[] {
   const { line } = (parseJson(text) ?? {}) as { line?: unknown };
   const { params } = (typeof line === "string" ? (parseJson(line) ?? {}) : {}) as { params?: Partial<Exchange> };

@@ -1,9 +1,9 @@
-/** Shows a report again and again until Ctrl-C: in place on a terminal, else only what changed. Used by `palace status --watch`. */
+/** Shows a report every second until Ctrl-C: in place on a terminal, else only the changed rows. Used by `palace status --watch`. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { withInterrupt } from "../feeding/feeding.ts";
 import { alignRows, type Output } from "../terminal/output.ts";
 
-/** One look at what is watched. `same`: equal for two looks that show the same, apart from clocks. */
+/** One state of the watched report. `same`: equal for two states that differ only in times. */
 export type Look = { document: object; rows: readonly (readonly [string, string])[]; same: readonly string[] };
 
 const WATCH_MS = 1_000;
@@ -12,7 +12,7 @@ const CLEAR = "\u001B[2J";
 const CLEAR_LINE = "\u001B[K";
 const CLEAR_BELOW = "\u001B[J";
 
-/** Looks every second. Returns exit code 0 after Ctrl-C, and passes the errors of `look` on. */
+/** Calls `look` every second. Returns exit code 0 after Ctrl-C, and passes the errors of `look` on. */
 export async function watch(out: Output, look: () => Promise<Look>): Promise<number> {
   return withInterrupt(
     async (signal) => {
@@ -31,7 +31,7 @@ export async function watch(out: Output, look: () => Promise<Look>): Promise<num
   );
 }
 
-/** Draws over the look before. A line that is longer than the terminal is cut, because a wrapped line would move the others. */
+/** Draws the rows over the previous ones. A line that is wider than the terminal is cut, because a wrapped line would move the others. */
 function draw({ rows }: Look, isFirst: boolean): void {
   const { columns, rows: height } = process.stdout;
   const lines = alignRows(rows).map((line) => Array.from(line).slice(0, columns).join("") + CLEAR_LINE);

@@ -1,4 +1,4 @@
-/** Code shared by the verbs of `palace install`: the commands with which agents start us, and the lines that report each change. */
+/** Code shared by the verbs of `palace install`: the commands with which agents start our programs, and the report of each change. */
 import { basename, dirname, join } from "node:path";
 import { createTwoFilesPatch } from "diff";
 import type { Config } from "../../config/config.ts";
@@ -15,7 +15,7 @@ import { PACKAGE_ROOT } from "../executable.ts";
 import { nearestWord } from "../../base/nearest.ts";
 import type { Output } from "../terminal/output.ts";
 
-/** Returns the installer's parts. `palace`: the folder named by --palace, which agents then get too. */
+/** Returns the installer's parts. `palace`: the folder named by --palace, which the agents' commands then also name. */
 export function wiringParts(config: Config, palace: string | undefined): Parts {
   armFault(config.fault);
   const { agents: places, paths } = config;
@@ -75,17 +75,17 @@ export function noticeProfiles(out: Output, agent: AgentName, folders: readonly 
   }
 }
 
-/** Returns the text before a shell command that makes it use that profile. */
+/** Returns the prefix that makes a shell command use that profile. */
 function profileOf(agent: AgentName, folder: string): string {
   if (agent === "pi") return `PI_CODING_AGENT_DIR=${quoted(folder)}`;
   if (agent === "opencode") return `XDG_CONFIG_HOME=${quoted(dirname(folder))}`;
-  // The usual profile keeps its servers beside its folder, where the variable would not look.
+  // The usual profile keeps its servers in a file beside its folder. With the variable set, Claude Code would not read that file.
   return basename(folder) === ".claude" ? "env -u CLAUDE_CONFIG_DIR" : `CLAUDE_CONFIG_DIR=${quoted(folder)}`;
 }
 
 const RIVALS_SHOWN_MAX = 10;
 
-/** Prints what an agent prefers to our wiring or runs beside it, and how to remove that. */
+/** Prints the settings and programs that the agent uses instead of our wiring or beside it, and how to remove them. */
 export function noticeRivals(out: Output, agent: string, rivals: readonly Rival[]): void {
   for (const { what, where, wins, takeOut } of rivals.slice(0, RIVALS_SHOWN_MAX)) {
     out.notice(`${agent}: ${what} (${where}): ${wins}`);
@@ -95,7 +95,7 @@ export function noticeRivals(out: Output, agent: string, rivals: readonly Rival[
   if (more > 0) out.notice(out.spelled(`${agent}: and ${more} more: palace install status --json`));
 }
 
-/** Returns an outcome as JSON for a program. */
+/** Returns the result for one agent as JSON, for a program. */
 export function outcomeDocument(
   { changes, backups, elsewhere, blocked }: Outcome,
   isDryRun: boolean,
@@ -116,7 +116,7 @@ export function outcomeDocument(
 
 export const willChange = (action: Change["action"]): boolean => action === "write" || action === "remove";
 
-/** Returns true for a file that holds only our content, which a reader need not see. */
+/** Returns true for a file with only our content. The report leaves out that content. */
 const isWhole = (kind: Change["kind"]): boolean => kind === "own" || kind === "seed";
 
 function lineCount(content: Buffer | undefined): number {

@@ -1,6 +1,6 @@
 /**
- * Reads and changes settings of a broker in a container of this machine's engine: the settings file is in the container's
- * volume, so `palace config` runs there. Imported by verbs/config.ts.
+ * Reads and changes settings of a broker in a Docker container on this machine: the settings file is in the container's volume, so `palace
+ * config` runs in the container. Imported by verbs/config.ts.
  */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
@@ -11,7 +11,7 @@ import type { SettingRow } from "./sources.ts";
 
 type Answer = { error?: { code: string; message: string; hint: string } };
 
-/** Returns the document of --json. Errors: those of the command in the container; STORE_UNAVAILABLE without an answer. */
+/** Returns the document of --json. Errors: the errors of the command in the container; STORE_UNAVAILABLE without an answer. */
 export async function configInBox({ container, options }: BrokerBox, args: readonly string[]): Promise<object> {
   const argv = [...options, "exec", container, "palace", "config", "--json", ...args];
   const { stdout, stderr } = await promisify(execFile)("docker", argv).catch(

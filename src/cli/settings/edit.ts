@@ -1,6 +1,6 @@
 /**
  * Changes one key of `settings.json` and keeps the rest of the file, with its comments. A lock on the folder allows one write at a time,
- * and a file that an editor saved meanwhile is read again, so no change is lost. Imported by verbs/config.ts.
+ * and if an editor saved the file meanwhile, we read the file again, so no change is lost. Imported by verbs/config.ts.
  */
 import { closeSync, mkdirSync, openSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -43,7 +43,7 @@ function editOnce(path: string, key: string, value: SettingValue | undefined): "
   change(draft, key, value);
   if (draft.content === before) return "same";
   const isThere = before !== undefined;
-  // Keeps a link, such as dotfile managers make.
+  // Keeps a symbolic link, such as dotfile managers make.
   const file = isThere ? realpathSync(path) : path;
   const mode = isThere ? statSync(file).mode & 0o777 : FILE_MODE;
   let isOutdated = false;
@@ -74,7 +74,7 @@ function change(draft: Draft, key: string, value: SettingValue | undefined): voi
   else draft.replace(old, draft.source(old, value));
 }
 
-/** Waits for the lock, which the kernel releases with the process. Without locks, only the second read protects. */
+/** Waits for the lock, which the kernel releases when the process ends. On a file system without locks, only the second read protects. */
 async function takeLock(folder: string): Promise<number> {
   const { tryFlock } = await import("../../base/libc.ts");
   const lock = openSync(folder, "r");
@@ -94,7 +94,7 @@ function busy(path: string): PalaceError {
   return new PalaceError("STORE_UNAVAILABLE", `${path} is being changed by another command`, "run this again");
 }
 
-/** Makes the error of a read-only palace. In the devbox, the broker's container can write the file. */
+/** Makes the error of a read-only palace. Its hint for the devbox uses the broker's container, which can write the file. */
 function readOnly(path: string, key: string, value: SettingValue | undefined): PalaceError {
   const words = value === undefined ? `unset ${key}` : `set ${key} ${quoted(String(value))}`;
   return new PalaceError(

@@ -30,14 +30,14 @@ export function assertOwnBroker(config: Config): void {
     );
 }
 
-/** Restarts the broker with these variables; returns undefined if the broker opens no such door. */
+/** Restarts the broker with these variables; returns undefined if the broker does not open the outcome door. */
 export async function restartWith(config: Config, more: Env = {}): Promise<OutcomeDoorReport | undefined> {
   const { env, palace } = config.handedOn();
   await restartBroker(loadConfig({ ...env, ...more }, { palace: palace[1] }));
   return doorOf(config);
 }
 
-/** Returns the broker's door, and waits for one that is about to open; undefined if there is none. */
+/** Returns the broker's outcome door, and waits if the door is about to open; undefined if there is none. */
 export async function doorOf(config: Config): Promise<OutcomeDoorReport | undefined> {
   return withClient({ config, agent: "outcome door", start: "auto" }, async (client) => {
     for (let waitedMs = 0; ; waitedMs += POLL_MS) {
@@ -57,8 +57,8 @@ export function assertOpen(door: OutcomeDoorReport | undefined): OutcomeDoorRepo
 }
 
 /**
- * Sets, permanently, whether the owner's programs need no token. Returns the door. Errors: CONFIG_USAGE if the system does not tell a
- * socket's owner, CONFIG_BAD_VALUE if the environment says otherwise, BROKER_START_FAILED.
+ * Stores whether the owner's programs need no token. Returns the door. Errors: CONFIG_USAGE if the system does not report a socket's owner,
+ * CONFIG_BAD_VALUE if a variable says otherwise, BROKER_START_FAILED.
  */
 export async function letOwnerIn(config: Config, isLocal: boolean): Promise<OutcomeDoorReport | undefined> {
   assertOwnBroker(config);

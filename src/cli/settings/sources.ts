@@ -6,10 +6,10 @@ import { SETTING_KEYS, SETTINGS, type SettingKey, type TakesEffect } from "../..
 
 export type SettingRow = {
   key: SettingKey;
-  /** Null if only the default applies. */
+  /** Null if the setting has its default. */
   value: string | null;
   source: Source;
-  /** The variable, if the environment sets it. */
+  /** Name of the variable, if the environment sets it. */
   variable?: string;
   default: string;
   takesEffect: TakesEffect;
@@ -36,7 +36,7 @@ export function sourceText({ source, variable }: Pick<SettingRow, "source" | "va
   return variable === undefined ? source : `${source} (${variable})`;
 }
 
-/** Returns a setting from the broker's last start: the doors that its environment requested. */
+/** Returns a setting that the broker stored at its last start: the doors that its environment requested. */
 function rememberedValue({ paths }: Config, key: SettingKey): string | undefined {
   const file = { listen: paths.listenFile, "outcome-port": paths.outcomeDoorFile }[key as string];
   const address = file === undefined ? undefined : recallAddress(file);

@@ -25,7 +25,7 @@ export async function ask(question: string): Promise<boolean> {
   return /^y(es)?$/i.test((await askLine(`${question} [y/N] `, { ifEnded: UNCHANGED })).trim());
 }
 
-/** Asks for one line. Ctrl-C and Ctrl-D end the process, after `ifEnded` is printed. `isHidden`: the user types without echo. */
+/** Asks for one line. Ctrl-C and Ctrl-D print `ifEnded` and end the process. `isHidden`: the user types without echo. */
 export async function askLine(question: string, { isHidden = false, ifEnded = "" } = {}): Promise<string> {
   const silent = new Writable({ write: (_text, _encoding, done) => done() });
   const terminal = createInterface({

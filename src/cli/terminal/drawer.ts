@@ -46,14 +46,14 @@ export async function findDrawer(client: Client, id: string): Promise<ShownDrawe
     : new PalaceError("PROTOCOL_BAD_PARAMS", `no drawer ${id}`, "look for its id: palace search WORDS, or palace ls");
 }
 
-/** Completes a part of an id; returns it unchanged if no drawer has it. Errors: several have it. */
+/** Completes a part of an id; returns the part unchanged if no drawer fits. Errors: PROTOCOL_BAD_PARAMS if several drawers fit. */
 export async function wholeId(client: Client, id: string): Promise<string> {
   const answer = await client.call("drawer.show", { id });
   if (!answer.found && answer.matches.length === 0) return id;
   return answer.found ? String(answer.drawer["drawer_id"]) : (await findDrawer(client, id)).drawer_id;
 }
 
-/** Completes a part of an id before its drawer is erased. Errors: several have it; CONFIG_USAGE for too short a part. */
+/** Completes a part of an id before its drawer is erased. Errors: as wholeId; CONFIG_USAGE if the part is too short. */
 export async function wholeIdToErase(client: Client, given: string): Promise<string> {
   const id = await wholeId(client, given);
   if (isEnoughToErase(given, id)) return id;
@@ -64,7 +64,7 @@ export async function wholeIdToErase(client: Client, given: string): Promise<str
   );
 }
 
-/** Returns true if the part is long enough. An id without a hash counts by its last part. */
+/** Returns true if the part is long enough. In an id without a hash, the text after the last `_` counts as the hash. */
 export function isEnoughToErase(given: string, id: string): boolean {
   if (given.startsWith(id)) return true;
   const hashAt = (HASHED.exec(id)?.index ?? id.lastIndexOf("_")) + 1;

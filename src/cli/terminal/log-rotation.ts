@@ -2,9 +2,9 @@
 import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Size limit of one file, and of the older one beside it. Several processes may write, and each checks the size. */
+/** Maximum size of the log file, and of the older file beside it. Several processes may write to the file, and each checks its size. */
 const LOG_SIZE_MAX_BYTES = 8 * 1024 * 1024;
-/** Bytes that a process writes between two checks of the file's size. */
+/** Number of bytes that a process writes between two checks of the file's size. */
 const LOOK_AFTER_BYTES = 64 * 1024;
 
 export function logFile(path: string, sizeMaxBytes = LOG_SIZE_MAX_BYTES): (line: string) => void {
@@ -12,7 +12,7 @@ export function logFile(path: string, sizeMaxBytes = LOG_SIZE_MAX_BYTES): (line:
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   } catch {
-    // The first line will get the same error.
+    // The first written line will get the same error.
   }
   return (line) => {
     try {

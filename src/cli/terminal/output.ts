@@ -16,7 +16,7 @@ export class Output {
   readonly isTerminal: boolean;
   readonly #palace: string | undefined;
 
-  /** `palace`: the folder named on the command line. */
+  /** `palace`: the folder that --palace names. */
   constructor({ json, palace }: { json: boolean; palace?: string | undefined }) {
     this.isJson = json;
     this.#palace = palace;
@@ -27,7 +27,7 @@ export class Output {
     return process.stdout.columns || TERMINAL_COLUMNS;
   }
 
-  /** Rewrites the commands in a text as the user types them here, for this palace. */
+  /** Rewrites the commands in a text to the form that the user must type on this machine, for this palace. */
   spelled(text: string): string {
     return spelled(text, this.#palace);
   }
@@ -48,14 +48,14 @@ export class Output {
   }
 
   /**
-   * Prints lines for people; with --json, prints nothing. Anybody may have written the text, so it removes control
-   * characters on a terminal; a program gets every byte.
+   * Prints lines for people; with --json, prints nothing. Anybody may have written the text, so control characters are removed on a
+   * terminal; a program gets every byte.
    */
   text(lines: string): void {
     process.stdout.write(`${this.isTerminal ? harmless(lines.replaceAll("\r\n", "\n")) : lines}\n`);
   }
 
-  /** Prints lines of pieces on a terminal; highlights matches unless NO_COLOR is set. */
+  /** Prints lines on a terminal, each made of pieces; highlights matches unless NO_COLOR is set. */
   styled(lines: readonly (readonly { text: string; isMatch: boolean }[])[], indent: string): void {
     const style = (text: string): string => styleText(["bold", "underline"], text, { stream: process.stdout });
     for (const line of lines) {

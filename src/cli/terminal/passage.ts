@@ -8,8 +8,8 @@ import { harmless, shorten } from "./output.ts";
 
 export type Piece = { text: string; isMatch: boolean };
 /**
- * `heading`: the nearest one above the passage; undefined if there is none, or if the passage contains it. `line`: number
- * of the best matching line in the document, from 1; undefined without the document.
+ * `heading`: the nearest heading above the passage; undefined if there is none, or if the passage contains it. `line`: number of the best
+ * matching line in the document, from 1; undefined without the document.
  */
 export type Passage = { heading: string | undefined; line: number | undefined; lines: Piece[][] };
 
@@ -19,7 +19,7 @@ export type Window = {
   /** Slices of the same source around the drawer; they may overlap with it. */
   before?: readonly string[];
   after?: readonly string[];
-  /** False if the source does not begin with the first of these slices. */
+  /** False if the first of these slices is not the beginning of the source. */
   isFromStart?: boolean;
   /** The whole source, and the drawer's position in it. */
   document?: { text: string; at: number } | undefined;
@@ -42,7 +42,7 @@ type Row = {
 const CUT = "…";
 const TAB = "    ";
 const HEADING_MAX = 120;
-/** Length of a line above which it is shown from the drawer on. */
+/** Maximum number of characters by which a drawer is extended to the start, or to the end, of its line. */
 const LINE_MAX = 4_000;
 
 /** Returns the passage: at most `rows` lines of at most `columns` characters. */
@@ -66,7 +66,7 @@ export function passageOf(drawer: string, query: string, window: Window): Passag
   };
 }
 
-/** Returns the row with the most different words of the query, the first if there are several. */
+/** Returns the row with the most different words of the query; the first row if several have as many. */
 function bestRow(rows: readonly Row[]): Row | undefined {
   const worth = ({ terms }: Row): number => new Set(terms.map(({ term }) => term)).size;
   return rows.reduce<Row | undefined>((best, row) => (worth(row) > (best ? worth(best) : 0) ? row : best), undefined);
@@ -104,7 +104,7 @@ function joined(drawer: string, { before = [], after = [], isFromStart }: Window
   return wholeLines({ text, from, to: from + drawer.length, isFromStart: isWhole && isFromStart !== false });
 }
 
-/** Completes the first and the last line, because a drawer is cut by length. */
+/** Extends the drawer to whole lines, because drawers are cut by length. */
 function wholeLines(context: Context): Context {
   const { text, from, to } = context;
   const start = text.lastIndexOf("\n", from - 1) + 1;
@@ -190,8 +190,8 @@ function piecesOf(word: string, terms: Asked): { pieces: Piece[]; found: string[
 }
 
 /**
- * Returns the first row of the window with most of the query's words, each counted once. The first of equal windows is
- * moved so that its matches are in the middle.
+ * Returns the first row of the window with the most words of the query, each counted once. If several windows are equal, takes the first
+ * and moves it so that its matches are in the middle.
  */
 function densest(rows: readonly Row[], size: number): number {
   let best = { first: 0, count: 0 };
@@ -205,7 +205,7 @@ function densest(rows: readonly Row[], size: number): number {
   if (from < 0) return 0;
   const centred = best.first + from - Math.floor((size - (to - from + 1)) / 2);
   const begin = Math.max(0, Math.min(centred, rows.length - size));
-  // Begins a passage with the start of a line if possible.
+  // Begins the passage at the start of a line if possible.
   let whole = begin;
   while (whole < best.first + from && (rows[whole]?.isContinued === true || rows[whole]?.pieces.length === 0)) whole++;
   return rows[whole]?.isContinued === true ? begin : whole;
@@ -216,7 +216,7 @@ function trimmed(rows: readonly Row[]): Row[] {
   return rows.slice(Math.max(rows.findIndex(isFull), 0), rows.findLastIndex(isFull) + 1);
 }
 
-/** Draws the rows without their common indentation, and marks a line that continues outside them. */
+/** Draws the rows without their common indentation, and marks a line that continues outside the rows. */
 function drawn(rows: readonly Row[]): Piece[][] {
   const plain = (text: string): Piece[] => (text === "" ? [] : [{ text, isMatch: false }]);
   const common = Math.min(...rows.filter(({ pieces }) => pieces.length > 0).map(({ indent }) => indent));

@@ -1,7 +1,6 @@
 /**
- * Checks whether the palace of --palace exists. A reading command with a mistyped path fails and creates no palace. A
- * writing command may begin a palace there, with a notice. Imported by define-verb.ts, mp-shim.ts and the verbs that check
- * this themselves.
+ * Checks whether the palace of --palace exists. A reading command with a mistyped path fails and creates no palace. A writing command may
+ * begin a palace at that path, with a notice. Imported by define-verb.ts, mp-shim.ts and the verbs that check this themselves.
  */
 import { readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -12,7 +11,7 @@ import { quoted } from "../../base/shell-word.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { nearestWord } from "../../base/nearest.ts";
 
-/** Demand of a command on --palace: an existing palace; a palace, or a place for a new one; anything. */
+/** Condition of a command for --palace: a palace exists; a palace exists or may begin there; no condition. */
 export type Place = "there" | "anew" | "any";
 
 /** Returns the folder that --palace names on a command line; undefined without the option. */
@@ -25,20 +24,19 @@ export function namedPalace(argv: readonly string[]): string | undefined {
 }
 
 /**
- * Returns true if a palace exists or may exist: behind another broker, in an unreadable folder, or vanished, which has its
- * own error.
+ * Returns true if a palace exists or may exist: behind another broker, in an unreadable folder, or vanished (a case with its own error).
  */
 export function hasPalace(config: Config): boolean {
   const { paths, endpoint } = config;
   const { ledgerFile, brokerFile, lockFile, tokensFile, graphFile, palaceDir, home } = paths;
   if (endpoint !== undefined || isBridged(config)) return true;
-  // A graph in another folder may belong to many palaces.
+  // A graph file in another folder may belong to several palaces, so it proves nothing.
   const graph = dirname(graphFile) === home ? [graphFile] : [];
   const signs = [ledgerFile, join(palaceDir, "chroma.sqlite3"), brokerFile, lockFile, tokensFile, ...graph];
   return signs.some(mayExist) || vanishedPalace(paths) !== undefined;
 }
 
-/** Checks the demand. `notice` reports a palace that is about to begin. Errors: PALACE_NOT_FOUND. */
+/** Checks the condition. `notice` reports a palace that is about to begin. Errors: PALACE_NOT_FOUND. */
 export function assertPlace(config: Config, place: Place, notice: (line: string) => void): void {
   if (place === "any" || hasPalace(config)) return;
   if (place === "there") throw palaceNotFound(config);

@@ -1,7 +1,7 @@
 /**
- * Spells our commands as the user types them here: `palace` if npm has put it on the PATH, the launchers' paths in a clone,
- * and always with the palace in question. All hints, even the broker's, say `palace`; they are spelled when they are shown.
- * Imported by output.ts, define-verb.ts and palace.ts.
+ * Spells our commands as the user types them here: `palace` if npm has put it on the PATH, the launchers' paths in a clone, and always with
+ * the palace that is meant. All hints, even the broker's, say `palace`; we rewrite them when we show them. Imported by output.ts,
+ * define-verb.ts and palace.ts.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -16,11 +16,11 @@ const UPSTREAM_VERBS = [
 
 /** Folder of the launchers; the package that npm installs has none. */
 const SCRIPTS = join(PACKAGE_ROOT, "scripts");
-/** Matches quoted text, which is a user's name or data. */
+/** Matches quoted text. It is a name or data of the user and is not rewritten. */
 const QUOTED = /"(?:[^"\\]|\\.)*"|(?<=^|[\s(=:])'[^']*'(?=$|[\s.,;:)])/;
 /** Makes a pattern of verbs: "palace" is the command only if a verb follows. */
 const words = (verbs: readonly string[]): string => [...verbs].sort((a, b) => b.length - a.length).join("|");
-/** Verbs that run on this machine; `gate` always runs on the other one. */
+/** Verbs that run on this machine. `gate` always runs on the other machine. */
 const HERE = WORDS.filter((verb) => verb !== "gate");
 const AFTER = `(?= (?:${words(HERE)}|help|--help|--palace|VERB)(?![\\w-]))`;
 const COMMAND = `(?<![\\w./-])(?:palace${AFTER}|mempalace(?= (?:${words(UPSTREAM_VERBS)}|--help)(?![\\w-])))`;

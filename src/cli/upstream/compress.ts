@@ -1,4 +1,4 @@
-/** `mempalace compress` has the broker make and file AAAK summaries of drawers, with upstream's output. */
+/** `mempalace compress` lets the broker make and file AAAK summaries of drawers, with upstream's output. */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { CompressedDrawer, NamePair } from "../../protocol/compress.ts";

@@ -9,7 +9,7 @@ export function pythonFloat(value: number): string {
   return Number.isInteger(value) ? value.toFixed(1) : String(value);
 }
 
-/** Formats like Python's `:.1f`. A half rounds to even; only a quarter can be exactly a half. */
+/** Formats like Python's `:.1f`. Exact halves round to even; only a multiple of 0.25 can be an exact half. */
 export function oneDecimal(value: number): string {
   const isHalf = Number.isInteger(value * 4) && !Number.isInteger(value * 2);
   return (isHalf && Math.floor(value * 10) % 2 === 0 ? Math.floor(value * 10) / 10 : value).toFixed(1);

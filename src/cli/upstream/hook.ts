@@ -6,7 +6,7 @@ import { executable } from "../executable.ts";
 import { logFile } from "../terminal/log-rotation.ts";
 import { defineVerb } from "../define-verb.ts";
 
-/** Host → the agent that owns the diary. */
+/** Maps a host program to the name of the agent that owns the diary. */
 const HARNESSES: Readonly<Record<string, string>> = { "claude-code": "claude", codex: "codex" };
 
 const USAGE = `mempalace hook run --hook session-start|stop|session-end|precompact --harness claude-code|codex

@@ -115,7 +115,7 @@ function showProposal({ wing, rooms, source }: ReturnType<typeof proposeRooms>, 
   out.text(`\n${"-".repeat(55)}`);
 }
 
-/** Writes the palace's path for upstream's programs. A palace named only for this call does not become the default. */
+/** Writes the palace's path for upstream's programs. A palace that is named only for this call does not become the default. */
 function writeConfig({ paths }: Config, out: Output): void {
   const file = join(paths.settingsDir, "config.json");
   if (paths.palaceDir === paths.home || existsSync(file)) return;
@@ -130,7 +130,7 @@ function writeConfig({ paths }: Config, out: Output): void {
 
 type Settling = { root: string; wing: string; config: Config; out: Output; yes: boolean | undefined };
 
-/** Returns what was written, if anything. */
+/** Returns the written entities; undefined if none were written. */
 async function settleEntities(
   entities: Entities,
   { root, wing, config, out, yes }: Settling,

@@ -1,6 +1,6 @@
 /**
- * Detects whether a folder holds conversations with an AI, and writes that to the palace's origin.json, for `init` and
- * `mine --redetect-origin`.
+ * Detects whether a folder contains conversations with an AI, and writes the result to the palace's origin.json, for `init` and `mine
+ * --redetect-origin`.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

@@ -1,11 +1,11 @@
-/** Maps the verbs of `roampal` to ours. Imported by bin/roampal.ts. */
+/** Maps the verbs of `roampal` to our verbs. Imported by bin/roampal.ts. */
 import { type Config, loadConfig } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { assertOpen, assertOwnBroker, doorOf, restartWith } from "../settings/outcome-door.ts";
 import { defineVerb, type Verb } from "../define-verb.ts";
 
-/** `before`: arguments before the user's. */
+/** `before`: arguments that are put before the user's arguments. */
 export type Entry = Readonly<{ does: string; before: readonly string[]; load: () => Promise<Verb> }>;
 
 const outcome = (does: string, name: string): Entry => ({
@@ -61,7 +61,7 @@ palace restart. It restarts a broker that has no such door; connected agents con
     assertOwnBroker(config);
     let door = await doorOf(config);
     if (door === undefined || (port !== undefined && String(door.port) !== port)) {
-      // A user who types this wants the door, even if the environment says `off`.
+      // A user who types `roampal start` wants the door, even if the variable says `off`.
       const named = env["MEMPALACE_OUTCOME_PORT"] ?? "";
       const MEMPALACE_OUTCOME_PORT = port ?? (named === "" || named === "off" ? "on" : named);
       door = await restartWith(config, { MEMPALACE_OUTCOME_PORT });
@@ -71,7 +71,7 @@ palace restart. It restarts a broker that has no such door; connected agents con
   },
 });
 
-/** Gives development its own folder and port, whatever the environment says about the other memory. Source: outcome-memory.md 4.1. */
+/** Gives development (`--dev`) its own folder and port; ignores variables about the other memory. Source: outcome-memory.md 4.1. */
 export function asDeveloper(verb: string, args: readonly string[], env: Env): { args: string[]; env: Env } {
   const rest = args.filter((one) => one !== DEV_OPTION);
   const config = readable(env);
@@ -81,7 +81,7 @@ export function asDeveloper(verb: string, args: readonly string[], env: Env): { 
   return { args: rest, env: { ...own, ...door, MEMPALACE_PATH: `${config.paths.home}-dev` } };
 }
 
-/** Loads the configuration; undefined if it is faulty, which the verb reports. */
+/** Loads the configuration; undefined if it is faulty. The verb then reports the fault. */
 function readable(env: Env): Config | undefined {
   try {
     return loadConfig(env);
@@ -104,7 +104,7 @@ export const VERBS: Readonly<Record<string, Entry>> = {
   remove: outcome("TITLE: remove a book", "remove"),
 };
 
-/** Roampal's commands that we lack, each with what to type here. */
+/** Roampal's commands that we lack, each with the command to type instead. */
 export const ABSENT: Readonly<Record<string, string>> = {
   context: 'palace call get_context_insights \'{"query":"WORDS"}\'',
   summarize: "this program shortens nothing: it keeps a memory word for word",

@@ -12,7 +12,7 @@ type Hit = {
   wing?: string;
   room?: string;
   source_file?: string;
-  /** Absolute path; empty if the drawer came from no file. */
+  /** Absolute path; empty if the drawer was not filed from a file. */
   source_path?: string | null;
   similarity?: number | null;
   bm25_score?: number;

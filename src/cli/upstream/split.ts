@@ -1,4 +1,4 @@
-/** `mempalace split DIR` splits transcripts of several sessions into one file per session, with upstream's output. */
+/** `mempalace split DIR` splits each transcript of several sessions into one file per session, with upstream's output. */
 import { statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import {

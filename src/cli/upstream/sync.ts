@@ -98,7 +98,7 @@ function print(
   out.text(`\n${rule}\n`);
 }
 
-/** Sorts by the number of drawers, largest first. */
+/** Formats the counts, the largest number of drawers first. */
 function topOf(counts: Readonly<Record<string, number>>): string[] {
   const top = Object.entries(counts).sort(([, a], [, b]) => b - a);
   return top.slice(0, SOURCES_SHOWN_MAX).map(([source, count]) => `    ${printable(source)}  (${count})`);

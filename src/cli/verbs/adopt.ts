@@ -1,4 +1,4 @@
-/** `palace import adopt DIR` adopts an existing MemPalace palace in place; prints progress and how agents reach it. */
+/** `palace import adopt DIR` adopts an existing MemPalace palace in place. It prints its progress and how agents reach the palace. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,7 +16,7 @@ import { mcpEntry } from "../terminal/spelling.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
 const POLL_MS = 200;
-/** Time that a refusal may last, because the broker tries again meanwhile. */
+/** Time after which we report a refusal. The broker tries again meanwhile. */
 const REFUSED_MAX_MS = 15_000;
 
 export const verb = defineVerb({
@@ -39,7 +39,7 @@ beside them and compared, row by row, before anything is written there. If you i
         "name the folder that `mempalace status` shows as its palace",
       );
     const named = loadConfig(env, { palace: palaceDir });
-    // The palace of this home has its ledger in the home above it.
+    // If DIR is this home's own palace, its ledger is in the home, not in DIR.
     const config = own.paths.palaceDir === named.paths.palaceDir ? own : named;
     // Without this check, a ledger and a broker would be left beside a folder that is not a palace.
     assertPalace(palaceDir);
@@ -56,7 +56,7 @@ beside them and compared, row by row, before anything is written there. If you i
   },
 });
 
-/** Resolves when the palace is verified. Errors: the refusal, with its reason and remedy; ensureBroker's. */
+/** Resolves when the palace is verified. Errors: the broker's refusal, with its reason and remedy; as ensureBroker. */
 async function adopt(config: Config, progress: Progress): Promise<StatusReport> {
   clearStop(config);
   await ensureBroker(config);

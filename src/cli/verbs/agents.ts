@@ -50,7 +50,7 @@ type Described = {
   found: boolean;
   program: string | null;
   version: string | null;
-  /** The generation of opencode; null if neither its version nor its settings tell. */
+  /** The generation of opencode; null if neither its version nor its settings show it. */
   generation?: 1 | 2 | null;
   state: string;
   config: string;

@@ -106,9 +106,7 @@ function setUpSsh({ values, config, out }: BridgeCall, target: string): Promise<
   });
 }
 
-/**
- * Waits for a broker started on demand here: within a second it sees the bridge and exits; its agents use the bridge.
- */
+/** Waits until a broker that was started on demand here has exited: within a second it sees the bridge. Its agents then use the bridge. */
 async function ownBrokerLeft({ paths }: Config): Promise<void> {
   const own = readBrokerFile(paths.brokerFile)?.instanceId;
   if (own === undefined || !isHeldOnDemand(paths.lockFile)) return;
@@ -165,7 +163,7 @@ function key({ config, out }: BridgeCall): number {
 function describe(state: ReturnType<typeof readState>): string {
   if (state === undefined) return "has not run yet";
   const since = formatDuration(Math.max(Date.now() - state.sinceMs, 0));
-  // An older resident reports no hint, and `palace bridge status` is useless to a user who has just typed it.
+  // An older resident reports no hint, and the hint `palace bridge status` is useless to a user who has just typed that.
   const isOwn = [undefined, "", "palace bridge status"].includes(state.hint);
   const hint = isOwn ? "" : ` → ${state.hint}`;
   return `${state.state} for ${since}, ${state.channels} open${state.why === "" ? "" : `; ${state.why}${hint}`}`;

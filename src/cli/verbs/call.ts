@@ -6,7 +6,7 @@ import { findTool, TOOL_PREFIX } from "../../protocol/tools/table.ts";
 import { callOrSpool, isRefusal, readArguments } from "../tool-call.ts";
 import { defineVerb } from "../define-verb.ts";
 
-/** Exit code if the tool refused. If the call could not be made, the exit code is the error's own. */
+/** Exit code if the tool refused. If the call could not be made, the error decides the exit code. */
 const EXIT_REFUSED = 1;
 
 export const verb = defineVerb({

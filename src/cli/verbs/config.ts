@@ -60,7 +60,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Lists the settings. If the broker is in a container of this machine's engine, asks there. */
+/** Lists the settings. If the broker is in a Docker container on this machine, reads them in that container. */
 async function allRows(config: Config): Promise<SettingRow[]> {
   const box = brokerBox(config);
   const asked = new Map((box === undefined ? [] : await rowsInBox(box)).map((row) => [row.key, row]));
@@ -116,7 +116,7 @@ async function set(config: Config, key: SettingKey, text: string, out: Output): 
   }
 }
 
-/** Returns true for a door that other machines can reach, if no token exists. */
+/** Returns true if other machines can reach the door and no token exists. */
 function lacksToken({ paths }: Config, value: SettingValue): boolean {
   const listen = LISTEN.read(String(value));
   if (listen === undefined || listen === "off" || isLoopback(resolveListenHost(listen.host))) return false;
@@ -126,7 +126,7 @@ function lacksToken({ paths }: Config, value: SettingValue): boolean {
 async function unset(config: Config, name: string, out: Output): Promise<void> {
   const key = keyOf(name);
   const { path: file, faults } = config.settings.file;
-  // Another version's key can be removed too.
+  // A key that only another version knows can be removed, too.
   const written = faults.find((fault) => fault.key === name)?.key ?? known(name, "unset");
   const box = isSettingKey(key) ? boxOf(config, key) : undefined;
   if (box !== undefined) return changeInBox(box, ["unset", key], out);
@@ -166,7 +166,7 @@ async function effectText(config: Config, key: SettingKey): Promise<string> {
   return isRunning ? "It takes effect at the next start: palace restart" : "The broker reads it when it starts.";
 }
 
-/** Returns the value in the file's form. Errors: CONFIG_BAD_VALUE. */
+/** Returns the value as it is written in the file. Errors: CONFIG_BAD_VALUE. */
 function checked(config: Config, key: SettingKey, text: string): SettingValue {
   const { kind }: Setting = SETTINGS[key];
   const value = parseValue(kind, text, config.model.userHome);
@@ -183,7 +183,7 @@ function exampleOf(key: SettingKey): string {
   return parseValue(kind, defaultText, "/") === undefined ? kind.example : defaultText;
 }
 
-/** Returns the key; the user may also write its variable's name. */
+/** Returns the name of a key; the user may also type the name of its variable. */
 function keyOf(name: string): string {
   return name
     .toLowerCase()

@@ -72,7 +72,7 @@ a small example project, asks three questions, and lets two agents write and rea
     ),
 });
 
-/** Makes the demo's environment: it does not touch the user's palace, and downloads nothing. */
+/** Makes the demo's environment. With it, a command does not touch the user's palace, and downloads nothing. */
 function isolate(env: Env, folder: string): Env {
   const kept = Object.entries(env).filter(([name]) => !/^(?:MEMPALACE_|MEMPAL_|XDG_)/.test(name));
   return {
@@ -163,7 +163,7 @@ function passageIn(config: Config, hit: Hit, question: string, columns: number) 
   return { source, room, lines, text: lines.map((row) => row.map((piece) => piece.text).join("")).join("\n") };
 }
 
-/** Lets two shims, like those of two agents, write at the same time. Each then searches for the other's text. */
+/** Lets two shims write at the same time, as two agents would. Each then searches for the other's text. */
 async function letAgentsMeet(env: Env, out: Output, signal: AbortSignal): Promise<{ ms: number; found: boolean }> {
   const open = (name: string): Promise<StdioMcp> =>
     openStdioMcp(executable("mp-shim"), {

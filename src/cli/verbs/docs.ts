@@ -162,7 +162,7 @@ function mineDocuments({ options, ...command }: DocumentsCommand): Promise<numbe
   });
 }
 
-/** Texts about the files that each command accepts, for a folder without any. */
+/** Texts about the files that each command accepts. They are printed if the folder has no such file. */
 const TAKES: Readonly<Record<FeedOptions["front"]["name"], string>> = {
   docs: "documentation (md, rst, txt, yaml, toml, scripts, Dockerfiles …); source code too: palace mine projects DIR",
   projects: "text and source code, but what .gitignore names; office documents: palace mine formats DIR",

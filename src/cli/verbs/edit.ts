@@ -44,7 +44,7 @@ writes nothing. It prints the command that takes the change back. ID is a drawer
   },
 });
 
-/** Finds the drawer with its secrets: if the owner edited masked text, the masks would replace the secrets. */
+/** Finds the drawer with unmasked text: if the owner edited masked text, the masks would replace the secrets. */
 async function findWithSecrets(client: Client, given: string): Promise<ShownDrawer & { content: string }> {
   const drawer = await findDrawer(client, given);
   const content = drawer.content ?? "";
@@ -70,7 +70,7 @@ async function assertUnchanged(
 
 type Asked = { config: Config; agent: string; out: Output; source?: string };
 
-/** Updates the drawer. Errors: PROTOCOL_BAD_PARAMS if the tool refuses it. */
+/** Updates the drawer. Errors: PROTOCOL_BAD_PARAMS if the tool refuses the change. */
 async function update(id: string, change: JsonObject, { config, agent, out, source = "" }: Asked): Promise<number> {
   const sinceMs = Date.now();
   const args = { drawer_id: id, ...change };

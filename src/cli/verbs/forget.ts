@@ -1,4 +1,4 @@
-/** `palace forget` erases drawers for good, and lists the files that still hold them. */
+/** `palace forget` erases drawers for good, and lists the files that still contain their text. */
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { text as readText } from "node:stream/consumers";
@@ -58,15 +58,15 @@ export const verb = defineVerb({
     const erased = await untilErased(client);
     stopTelling();
     const { removed, ...found } = clean(config, preview, selector);
-    // After a complete erasure, the ledger no longer holds the forgotten drawers. Equal words in it belong to a drawer that
-    // stays.
+    // After a complete erasure, the ledger no longer contains the forgotten drawers. Equal words in the ledger belong to a drawer that is
+    // kept.
     const isOther = ({ path, what }: Trace): boolean =>
       erased.pending === 0 && what === "live" && isLedger(config, path);
     const left = found.left.filter((trace) => !isOther(trace));
     if (left.length < found.left.length) erased.notes.push(ELSEWHERE);
     erased.notes.push(...piped(config));
     const rewritten = values["rewrite-backups"] === true ? await rewriteBackups(config, left, out) : [];
-    // The rebuilt backup may hold equal words for a drawer that stays.
+    // The rebuilt backup may contain equal words in a drawer that is kept.
     const cleaned = new Set(rewritten.filter((trace) => !stillHolds(trace, preview)).map(({ path }) => path));
     const standing = left.filter(({ path }) => !cleaned.has(path));
     out.answer({ ...done, ...erased, removed, rewritten, left: standing }, () => {
@@ -89,7 +89,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Replaces short ids by whole ones, and a file's path by the name under which it is filed. */
+/** Replaces short ids by whole ids, and a file's path by the name under which the file's drawers are filed. */
 async function wholeSelector(
   client: Client,
   config: Config,
@@ -100,7 +100,7 @@ async function wholeSelector(
   return "ids" in asked ? { ids: await Promise.all(asked.ids.map((id) => wholeIdToErase(client, id))) } : asked;
 }
 
-/** Lists backups that were streamed, which no command can find from here. */
+/** Lists backups that were streamed to a pipe. No command can find those files. */
 function piped({ paths }: Config): string[] {
   const made = readList(paths.home).backups.filter(({ file }) => file === null);
   const last = made.at(-1);
@@ -109,7 +109,7 @@ function piped({ paths }: Config): string[] {
   return [`${plural(made.length, "backup")} went into a pipe, the last one ${when}: where they are is not known here`];
 }
 
-/** Rebuilds our own backups among the remaining files, even an encrypted one if its passphrase is known. */
+/** Rebuilds our own backups among the remaining files, even an encrypted backup if its passphrase is known. */
 async function rewriteBackups(config: Config, left: readonly Trace[], out: Output): Promise<Trace[]> {
   const rewritten: Trace[] = [];
   const ours = new Map(readList(config.paths.home).backups.map((one) => [one.file ?? "", one]));
@@ -126,7 +126,7 @@ async function rewriteBackups(config: Config, left: readonly Trace[], out: Outpu
   return rewritten;
 }
 
-/** Rebuilds a backup. If that fails, prints a notice, and the backup stays among the remaining files. */
+/** Rebuilds a backup. If that fails, prints a notice, and the backup remains in the list. */
 async function isRewritten(
   config: Config,
   file: string,
@@ -148,8 +148,8 @@ function isLedger({ paths }: Config, path: string): boolean {
 }
 
 /**
- * Finds the name under which a file's drawers are filed. Feeders file a document under the path of its staged copy, so the
- * document's name means that copy. Errors: CONFIG_USAGE.
+ * Finds the name under which a file's drawers are filed. Feeders file a document under the path of its staged copy, so a document's name
+ * means that copy. Errors: CONFIG_USAGE.
  */
 async function findSource(client: Client, config: Config, file: string, out: Output): Promise<{ source: string }> {
   const names = namesOf(file, placeOf(config));
@@ -183,7 +183,7 @@ function tellOfInterrupt(out: Output): () => void {
   return () => process.off("SIGINT", leave);
 }
 
-/** Waits for the erasure. If the broker dies meanwhile, the next call starts another one, which continues. */
+/** Waits for the erasure. If the broker dies meanwhile, the next call starts another broker, which continues. */
 async function untilErased(client: Client): Promise<ErasureReport> {
   let report: ErasureReport = { pending: 1, problems: [], notes: [] };
   for (let attempt = 0; attempt < ATTEMPTS_MAX && report.pending > 0; attempt++) {
@@ -198,7 +198,7 @@ function clean(config: Config, preview: ForgetPreview, selector: ForgetSelector)
     return removeTraces(
       findTraces(config, preview),
       preview.traces.concat(preview.ids ?? []),
-      // With --match, this means every copy that holds the text, from any source.
+      // With --match, we remove every staged copy that contains the text, from any source.
       "match" in selector ? undefined : preview.sources,
     );
   } catch (cause) {

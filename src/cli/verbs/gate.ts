@@ -50,7 +50,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Returns the command with absolute paths and the current settings: sshd gives it almost no environment. */
+/** Returns the command with absolute paths and the current settings: sshd gives the command almost no environment. */
 function gateCommand(config: Config, env: Env): string[] {
   const [node, file] = executable("palace");
   const { palace } = config.handedOn();

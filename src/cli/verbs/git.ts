@@ -5,7 +5,7 @@ import { FEED_OPTIONS, feedOptions, feedPlace, runMine } from "../feeding/mining
 import { type Output, plural, printable } from "../terminal/output.ts";
 import { defineVerb } from "../define-verb.ts";
 
-/** Number of commits to examine, unless the user gives another. */
+/** Number of commits to examine, unless the user gives another number. */
 const COMMITS_USUAL = 1_000;
 
 export const verb = defineVerb({

@@ -1,7 +1,7 @@
 /**
- * Implements `palace hook`, which agents' hooks, the pi extension and the opencode plugin run. It never fails an agent
- * or delays it by more than one second, counted from the start of the process; then it ends without an answer. stdout
- * has only the answer; errors go to the log.
+ * Implements `palace hook`, which agents' hooks, the pi extension and the opencode plugin run. It never fails an agent or delays it by more
+ * than one second, counted from the start of the process; after that second it ends without an answer. stdout has only the answer; errors
+ * go to the log.
  */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -72,7 +72,7 @@ export const verb: Verb = {
   },
 };
 
-/** Parses the arguments. An unknown option of another version must not stop an agent, as exit code 2 would. */
+/** Parses the arguments. Only reports an unknown option (another version wired the agent): exit code 2 would stop the agent. */
 function parse(argv: readonly string[]): { values: Values; positionals: string[] } {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true, strict: true });
@@ -82,7 +82,7 @@ function parse(argv: readonly string[]): { values: Values; positionals: string[]
   }
 }
 
-/** Returns the context; undefined if the settings are faulty, because that must not fail an agent. */
+/** Returns the context; undefined if the settings are faulty, because the hook must never fail an agent. */
 function usable(what: string, values: Values, env: Env): Scene | undefined {
   try {
     return sceneOf(what, values, env);

@@ -60,7 +60,7 @@ undoes the import.
   },
 });
 
-/** Returns the name in the journal: the same for every run from one path, so that one undo covers all of them. */
+/** Returns the journal's client name for this import. All imports from one path have the same name, so one undo removes them all. */
 function importerOf(from: string): string {
   return `palace import ${createHash("sha256").update(from).digest("hex").slice(0, 8)}`;
 }

@@ -1,4 +1,4 @@
-/** `palace ls [WING[/ROOM]]` lists wings, the rooms of one, or the drawers of a room. */
+/** `palace ls [WING[/ROOM]]` lists wings, the rooms of a wing, or the drawers of a room. */
 import type { Client } from "../../wire/client/client.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { sourcesShown } from "../../feeders/came-from.ts";
@@ -71,10 +71,7 @@ async function wingsOf(client: Client): Promise<Record<string, Rooms>> {
   return wings;
 }
 
-/**
- * Reads a place. A wing's name may contain a slash, so the longest wing that fits is used. `hint`: which names are listed instead.
- * Errors: PROTOCOL_BAD_PARAMS.
- */
+/** Reads a place. A wing's name may contain a slash, so the longest wing that fits is used. Errors: PROTOCOL_BAD_PARAMS. */
 function readPlace(given: string, wings: Readonly<Record<string, Rooms>>): Place {
   if (given === "") return { wing: undefined, room: undefined };
   const asked = given.replace(/\/$/, "");

@@ -1,4 +1,4 @@
-/** `palace mine PATH` and `palace mine KIND …` run the feeder of that kind; a path alone means documents. */
+/** `palace mine PATH` and `palace mine KIND …` run the feeder of that kind; without a KIND, the documents' feeder. */
 import { statSync } from "node:fs";
 import type { Env } from "../../config/env.ts";
 import { PalaceError } from "../../base/errors.ts";

@@ -1,4 +1,4 @@
-/** `palace model get`: brings MiniLM and what runs it to this machine, and waits until the broker has it. */
+/** `palace model get` downloads MiniLM and its runtime to this machine, and waits until the broker has loaded the model. */
 import { PalaceError } from "../../base/errors.ts";
 import { fetchRuntime, findRuntime } from "../../base/onnxruntime.ts";
 import { brokerBox } from "../docker/owner.ts";
@@ -11,7 +11,7 @@ import type { Config } from "../../config/config.ts";
 import { Progress } from "../terminal/progress.ts";
 
 const POLL_MS = 250;
-/** The broker looks every ten seconds. A broker with another cache folder never finds the fetched files. */
+/** Maximum wait until the broker has found the files: it looks every ten seconds, but never finds them in another cache folder. */
 const SEEN_MAX_MS = 30_000;
 
 export const verb = defineVerb({
@@ -48,7 +48,7 @@ cache folder, each checked against its digest; the broker then loads it and embe
   },
 });
 
-/** Errors: CONFIG_USAGE where the broker runs elsewhere; CONFIG_BAD_VALUE when offline. */
+/** Refuses a download that would be useless. Errors: CONFIG_USAGE if the broker runs elsewhere; CONFIG_BAD_VALUE when offline. */
 function assertHere(config: Config): void {
   if (config.endpoint !== undefined || brokerBox(config) !== undefined || isServedByStack(config))
     throw new PalaceError(
@@ -64,7 +64,7 @@ function assertHere(config: Config): void {
     );
 }
 
-/** Returns the model's name. The broker looks for it again every ten seconds. Errors: STORE_UNAVAILABLE with the broker's reason. */
+/** Waits until the broker has loaded the model, and returns the model's name. Errors: STORE_UNAVAILABLE with the broker's reason. */
 async function untilReady(client: Client, progress: Progress, signal: AbortSignal): Promise<string> {
   let said = "";
   const deadline = performance.now() + SEEN_MAX_MS;

@@ -46,7 +46,7 @@ Memory that learns from outcomes (docs/how-to/learning.md).
 
 const OPTIONS = options("title= sort= profile= dry-run chunk-size= chunk-overlap= local off");
 
-/** Name in the journal, which `palace history undo --client` accepts. */
+/** Client name of an import in the journal; `palace history undo --client` accepts it. */
 const IMPORTER = "palace outcome import";
 
 type Asked = {
@@ -58,7 +58,7 @@ type Asked = {
   out: Output;
 };
 
-/** Call → its minimum and maximum number of arguments, and its function. */
+/** Maps each call to its minimum and maximum number of arguments, and its function. */
 const CALLS: Readonly<Record<string, readonly [least: number, most: number, run: (asked: Asked) => Promise<number>]>> =
   {
     stats: [0, 0, stats],
@@ -75,7 +75,7 @@ const CALLS: Readonly<Record<string, readonly [least: number, most: number, run:
     door: [0, 0, door],
   };
 
-/** Option → the call that accepts it. */
+/** Maps each option to the call that accepts it. */
 const TAKERS = {
   title: "ingest",
   "chunk-size": "ingest",
@@ -90,10 +90,10 @@ const TAKERS = {
 /** Collections that `list` shows by default. Books have many chunks, so `books` lists them. */
 const LISTED = ["working", "history", "patterns", "memory_bank"];
 const SORTS = ["recency", "score"] as const;
-/** The broker's own limit. */
+/** Maximum number of listed memories; the broker has the same limit. */
 const LISTED_MAX = 500;
 const TEXT_COLUMNS = 70;
-/** Most turns of a page. */
+/** Maximum number of turns on a page. */
 const TURNS_MAX = 100;
 const TELLINGS = ["worked", "failed", "partial"];
 
@@ -118,7 +118,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Opens or shows the door. It has no client, because a restart would end the client's broker. */
+/** Opens or shows the outcome door. It has no client, because a restart would end the client's broker. */
 async function door({ config, values, out }: Omit<Asked, "client">): Promise<number> {
   const { assertOpen, doorOf, letOwnerIn } = await import("../settings/outcome-door.ts");
   const { local = false, off = false } = values;

@@ -27,7 +27,7 @@ Lets the broker finish and starts a new one, for instance after an update. Agent
 type Found = Pick<Awaited<ReturnType<typeof ensureBroker>>, "endpoint" | "health">;
 type Restarted = { stopped: boolean; stale?: string | undefined } & Found;
 
-/** Restarts the broker with `config`'s environment. Resolves when its palace is open. Errors: of stopping, of starting. */
+/** Restarts the broker with `config`'s environment. Resolves when its palace is open. Errors: as stopBroker and ensureBroker. */
 export async function restartBroker(config: Config): Promise<Restarted> {
   const box = brokerBox(config);
   if (box !== undefined) {
@@ -37,7 +37,7 @@ export async function restartBroker(config: Config): Promise<Restarted> {
   }
   assertSettings(config.settings);
   assertCanListen(config);
-  // The mark keeps agents from starting the old version in between. It is always removed, or agents would take it for a stop by
+  // The stop mark keeps agents from starting the old version in between. We always remove the mark: agents would take it for a stop by
   // hand.
   process.once("exit", () => clearStop(config));
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(EXIT_INTERRUPTED));
@@ -50,7 +50,7 @@ export async function restartBroker(config: Config): Promise<Restarted> {
   return { stopped, stale, ...(await untilOpen(config, found)) };
 }
 
-/** Adds to the error that the old broker has ended and no new one runs. */
+/** Adds to the error that the old broker has ended and no new broker runs. */
 function withoutBroker(error: unknown): unknown {
   if (!(error instanceof PalaceError)) return error;
   const { code, message, hint, cause } = error;

@@ -1,4 +1,4 @@
-/** `palace backup restore` replaces the palace with a backup and keeps the old state aside. */
+/** `palace backup restore` replaces the palace with a backup and moves the old palace aside. */
 import { existsSync, readdirSync, rmdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -114,7 +114,7 @@ function assertHere(config: Config): void {
     );
 }
 
-/** Swaps the palaces. The caller ignores Ctrl-C for this moment: the next command must finish an interrupted swap. */
+/** Swaps the palaces. The caller ignores Ctrl-C meanwhile: the next command would have to finish an interrupted swap. */
 async function exchange(
   config: Config,
   file: string,
@@ -136,7 +136,7 @@ async function exchange(
   let pending: PendingRestore;
   try {
     ({ stopped } = await stopBroker(config));
-    // An engine may restart its broker before we take the lock.
+    // Docker may restart the broker's container before we take the lock.
     pending = await underLock(config, swap).catch(async (error: unknown) => {
       if (!noStart || !(error instanceof PalaceError && error.code === "PALACE_LOCKED")) throw error;
       await stopBroker(config);

@@ -20,7 +20,7 @@ const PASSAGE_ROWS = 5;
 const TITLE_COLUMNS_MAX = 100;
 const INDENT = "   ";
 const COLUMNS_MIN = 20;
-/** Number of slices around a hit, for its heading and for words that were cut. */
+/** Number of slices to fetch around a hit, for its heading and for words that were cut. */
 const SLICES_AROUND = 5;
 
 type Slice = { text: string; chunk_index?: number };
@@ -90,7 +90,7 @@ none.`,
     if (typeof found["error"] === "string")
       throw new PalaceError("PROTOCOL_BAD_PARAMS", found["error"], "see `palace search --help`");
     if (values.scope === "strict" && values.wing === undefined && found["scope"] === undefined) throw TOO_OLD;
-    // The broker writes its hints for agents.
+    // The broker writes its hints for agents, so we rewrite the option for people.
     const hint = typeof found["hint"] === "string" ? found["hint"].replace("scope=all", "--scope all") : "";
     if (out.isJson) return out.document(found);
     const hits = (found["results"] ?? []) as Hit[];
@@ -113,13 +113,13 @@ const TOO_OLD = new PalaceError(
   "palace restart",
 );
 
-/** Checks the scope. Errors: CONFIG_USAGE for a scope that does not exist, or that has no project here. */
+/** Checks the scope. Errors: CONFIG_USAGE for an unknown scope, or a scope that needs a project where there is none. */
 function checkScope({ scope, wing }: { scope?: string; wing?: string }, project: readonly string[]): void {
   if (readChoice(scope, "scope", SCOPES, "prefer") === "strict" && wing === undefined && project.length === 0)
     throw new PalaceError("CONFIG_USAGE", "this folder is no project", "go to the project's folder, or use --wing W");
 }
 
-/** Says that the folder's project came first or was searched alone; empty if no project counted. */
+/** Says that the folder's project was preferred or searched alone; empty if no project affected the search. */
 function scopeNote({ scope }: JsonObject): string {
   const { wings, strict } = isRecord(scope) ? scope : {};
   if (!Array.isArray(wings) || wings.length === 0) return "";
@@ -127,7 +127,7 @@ function scopeNote({ scope }: JsonObject): string {
   return strict === true ? `, in ${named} only` : `, ${named} first (--scope all treats all alike)`;
 }
 
-/** Says in one line why drawers were not searched by meaning; empty if all were. */
+/** Says in one line why some drawers were not searched by meaning; empty if all drawers were. */
 async function meaningSkipped(client: Client, found: JsonObject, mode: SearchMode): Promise<string[]> {
   const asked = mode === "auto" ? "" : `--mode ${mode}: `;
   if (found["vector_disabled"] === true) {

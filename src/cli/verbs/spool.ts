@@ -39,7 +39,7 @@ export const verb = defineVerb({
         sendAgain(spool, name, text === undefined ? undefined : readArguments(text));
       }
       return replay(spool, out, async () =>
-        // Connecting delivers the spool, before anything else that a client does.
+        // Connecting delivers the spool before the client does anything else.
         (await connectClient({ config, agent: "palace spool", start: "auto" })).close(),
       );
     }
@@ -59,7 +59,7 @@ function assertUse(what: string, name: string | undefined, given: string | undef
     throw new PalaceError("CONFIG_USAGE", "arguments belong to one write, so name it", "palace status spool list");
 }
 
-/** Finds a refused write by a part of its name. Errors: CONFIG_USAGE if no write fits, or several do. */
+/** Finds a refused write by a part of its name. Errors: CONFIG_USAGE if no write or more than one write fits. */
 function findRefused(spool: Spool, name: string): RefusedEntry {
   const found = spool.refused().filter((one) => one.name.startsWith(name));
   const exact = found.find((one) => one.name === name) ?? (found.length === 1 ? found[0] : undefined);
@@ -92,7 +92,7 @@ function argumentsOf({ line }: SpooledWrite): unknown {
   return method === "tools/call" ? (params?.["arguments"] ?? {}) : params;
 }
 
-/** Moves one refused write, or all of them, back to the waiting ones. */
+/** Moves one refused write, or all, back to the waiting writes. */
 function sendAgain(spool: Spool, name: string, args: object | undefined): void {
   if (name !== ALL) {
     const { name: found } = findRefused(spool, name);
@@ -136,7 +136,7 @@ async function replay(spool: Spool, out: Output, connect: () => Promise<void>): 
 }
 
 function list(spool: Spool, out: Output): void {
-  // Sets aside files that cannot be sent.
+  // Calls `entries` because it sets aside files that cannot be sent.
   spool.entries();
   const report = spool.report();
   const { waiting, refused, droppedAtMs } = report;

@@ -1,4 +1,4 @@
-/** `palace start` starts the broker and lifts a stop by hand; with --new also where a palace vanished. */
+/** `palace start` starts the broker and lifts a stop by hand. With --new it also begins a new palace in place of a vanished one. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { connectClient } from "../../wire/client/client.ts";
 import { findBroker } from "../../wire/client/discover.ts";
@@ -48,13 +48,13 @@ export const verb = defineVerb({
     } = box === undefined
       ? await ensureByService(config, plan, () => ensureBroker(config))
       : { found: await untilServed(config) };
-    // A broker that ran already may be the service's.
+    // A broker that already ran may be the login service's.
     if (before === undefined) noticeStale(stale, out);
     const atLogin = plan && done && reportAtLogin(plan, done, out);
     const { endpoint, health } = await untilOpen(config, served);
     // The service manager may have started it.
     const started = isStarting || before?.health.instanceId !== health.instanceId;
-    // Connecting delivers what agents wrote without a broker.
+    // Connecting delivers the writes that agents spooled without a broker.
     if (new Spool(config.paths.spoolDir).entries().length > 0)
       (await connectClient({ config, agent: "palace start", start: "auto" })).close();
     const { instanceId, version } = health;
@@ -64,7 +64,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Starts a broker with a new palace. Errors: the broker's own, BROKER_START_FAILED. */
+/** Starts a broker with a new palace. Errors: the broker's errors, BROKER_START_FAILED. */
 async function beginAnew(config: Config): Promise<void> {
   const { logFile } = config.paths;
   clearFailed(config.paths);

@@ -1,4 +1,4 @@
-/** `palace stats` prints what the memory did for its agents: searches, texts given to agents, outcomes, late writes, times. */
+/** `palace stats` prints how agents used the memory: searches, texts given to agents, outcomes, late writes, times. */
 import type { Growth, StatsReport } from "../../protocol/spec.ts";
 import { localDay } from "../../base/clock.ts";
 import { type Cell, formatDuration } from "../terminal/output.ts";

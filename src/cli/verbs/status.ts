@@ -83,12 +83,12 @@ async function watchStatus({ config, out }: Asked): Promise<number> {
 /** Matches ages and remaining times, which change without an event. */
 const DURATION = /\b[\d.]+ (?:ms|s|min|h)\b/g;
 
-/** Asks the broker, if one runs. */
+/** Asks the broker for its status; undefined if none runs. */
 async function look(config: Config): Promise<Look | undefined> {
   const found = await findBroker(config);
   if (found === undefined) return undefined;
   const box = brokerBox(config);
-  // Our own socket into the container ends with this process.
+  // We print the container, because our own socket into the container is removed when this process ends.
   const endpoint = box === undefined ? found.endpoint : `docker:${box.container}`;
   return withClient({ config, agent: "palace status", start: "never" }, async (client) => {
     const status = await client.call("palace.status", {});
@@ -154,7 +154,7 @@ function describe(status: StatusReport, endpoint: string, erasure: string | unde
       `${status.state}, version ${status.version}, pid ${status.pid}, up ${formatDuration(Date.now() - status.startedAtMs)}`,
     ],
     ["door", endpoint],
-    // The other doors come after it.
+    // The door that we used comes first, then the other doors.
     ...status.doors
       .map(formatEndpoint)
       .filter((door) => door !== endpoint)
@@ -167,7 +167,7 @@ function describe(status: StatusReport, endpoint: string, erasure: string | unde
       "queue",
       `${queue.depth} of ${queue.depthMax} waiting, ${queue.acknowledged} acknowledged, ${queue.refused} refused`,
     ],
-    // An older broker reports no engine and has the builtin one.
+    // An older broker does not report its engine and always has the builtin engine.
     ...(engine?.kind === "command" ? describeCommand(status.home, engine) : describePalace(status)),
     ...(erasure === undefined ? [] : [["forgetting", erasure] as Row]),
     ...(status.error === undefined ? [] : [["error", `${status.error.message}; ${status.error.hint}`] as Row]),

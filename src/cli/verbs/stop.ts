@@ -26,7 +26,7 @@ export const verb = defineVerb({
     const box = brokerBox(config);
     const { stopped, staysOff } = await (box === undefined ? stopBroker(config) : stopBox(box));
     const until = staysOff ? out.spelled(" It stays off until `palace start`.") : "";
-    // The stop mark is there first, so that no agent starts another broker in between.
+    // `stopBroker` sets the stop mark first, so that no agent starts another broker in between.
     const atLogin = plan && reportAtLogin(plan, apply(plan, config.env), out);
     if (values["at-login"] === true && plan === undefined) out.notice("The broker did not start at login.");
     const { endpoint } = config;

@@ -1,4 +1,4 @@
-/** `palace ui`: opens the page that shows the memory, in the browser of this machine. */
+/** `palace ui` opens the page that shows the memory, in the browser of this machine. */
 import { spawn } from "node:child_process";
 import { within } from "../../base/time-limit.ts";
 import { serveChannels } from "../../wire/bridge/channel.ts";
@@ -8,7 +8,7 @@ import { ROLES } from "../../protocol/spec.ts";
 import { brokerBox } from "../docker/owner.ts";
 import { defineVerb, options, readChoice } from "../define-verb.ts";
 
-/** A program that opens links and has not failed by then has done it: some stay until the browser ends. */
+/** Time after which a program that opens links counts as successful: some such programs run until the browser ends. */
 const OPENED_MS = 1_500;
 
 export const verb = defineVerb({
@@ -45,7 +45,7 @@ everything. Over a bridge, and where the broker runs in a container, the command
   },
 });
 
-/** Returns false when no program opens links here. */
+/** Returns false if this machine has no program that opens links. */
 async function openBrowser(url: string): Promise<boolean> {
   const program = process.platform === "darwin" ? "open" : "xdg-open";
   const { promise, resolve } = Promise.withResolvers<boolean>();

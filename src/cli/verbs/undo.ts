@@ -12,7 +12,7 @@ Takes back what the agent of that name wrote (the time when a write arrived coun
 Keeps and lists what others have changed since. Without --until, writes dated in the future by a wrong clock count too. TIME is 2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. An undo is
 a write of "palace undo", which can be taken back in the same way. Writes of the last 30 days can be undone.`;
 
-/** Names of the kinds of writes for people. An undo does not touch a mined file itself. */
+/** Names of the kinds of writes for people. (An undo removes drawers of a mined file, never the file.) */
 const KINDS: Readonly<Record<string, string>> = {
   source: "mark of a file",
   triple: "fact",
@@ -21,7 +21,7 @@ const KINDS: Readonly<Record<string, string>> = {
   imported: "journal row",
 };
 const SHOWN_MAX = 40;
-/** Minimum difference between two machines' clocks that is reported. */
+/** Minimum difference between two machines' clocks that we report. */
 const AHEAD_MIN_MS = 60_000;
 const PREVIEW_COLUMNS = 60;
 
@@ -43,7 +43,7 @@ export const verb = defineVerb({
     const client = await connect("palace undo");
     const plan = await client.call("memory.undoPreview", request);
     if (plan.writes === 0) throw nothingSince(agent, plan);
-    // Writes that arrive after the preview stay.
+    // Keeps writes that arrive after the preview.
     if (until === undefined) request.untilMs = Math.max(now, plan.latest_ms ?? now);
     if (values["dry-run"] === true) {
       tell(plan, out, "Would take back");

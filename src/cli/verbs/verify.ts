@@ -26,7 +26,7 @@ those in the backup. Changes nothing. Without FILE it reads the newest backup th
   run: async ({ values, args, config, out }) => {
     const file = args[0] === undefined ? newest(config) : resolve(args[0]);
     const { cacheDir } = config.paths;
-    // Removes what a killed run has left.
+    // Removes the files that a killed run has left.
     removeDrafts(cacheDir, VERIFY_DRAFT);
     const { folder, release } = makeDraft(cacheDir, VERIFY_DRAFT);
     const passphrase = (): Promise<string | undefined> => readPassphrase(config, values["passphrase-file"], false);
@@ -55,7 +55,7 @@ those in the backup. Changes nothing. Without FILE it reads the newest backup th
 function newest({ paths, backup }: Config): string {
   const dir = backup.dir ?? readList(paths.home).schedule?.dir;
   if (dir !== undefined) {
-    // A lost palace has lost its list of backups too.
+    // A lost palace has lost its list of backups, too, so we look in the backup folder.
     const others = scheduledNames(dir, paths.tag).map(({ name }) => ({ file: join(dir, name) }));
     const last = ownBackups(paths, dir).made.at(-1) ?? others.at(-1);
     if (last !== undefined) return last.file;

@@ -4,8 +4,8 @@ import { type Job, writeJob } from "./job.ts";
 import type { Room } from "./room.ts";
 
 /**
- * Containers to stop, in this order; bridged boxes use the same home. Chroma keeps running: only the broker reaches it, and a copy waits
- * until Chroma has every write.
+ * Services whose containers are stopped, in this order; `devbox-bridged` uses the same home. Chroma keeps running: only the broker reaches
+ * it, and a copy waits until Chroma has every write.
  */
 const ORDER = ["devbox", "devbox-bridged", "broker"];
 const GRACE_SECONDS = 60;
@@ -39,7 +39,7 @@ export async function hasRunSince({ engine, stack }: Room, { old, endedAt }: Job
   return false;
 }
 
-/** Starts the old containers again, for a recreate that is given up before it made new ones. Returns false if one of them is gone. */
+/** Starts the old containers again, for a recreate that is given up before it made new containers. Returns false if one is missing. */
 export async function startOld({ engine, stack }: Room, { old }: Job): Promise<boolean> {
   const there = new Map((await boxesOf(engine, stack.project)).map((box) => [box.id, box]));
   for (const service of ["chroma", "broker", "devbox"])

@@ -1,12 +1,12 @@
-/** Finishes a recreate that was killed, in the next recreate or `up`. */
+/** Finishes a recreate that was killed. The next `recreate` or `up` calls it. */
 import { readJob, STEPS } from "./job.ts";
 import { giveUp, type Recreated, runJob } from "./recreate.ts";
 import type { Room } from "./room.ts";
 import { sweepOneOffs } from "../one-off.ts";
 
 /**
- * Finishes a killed recreate. Returns undefined if there was none, or if `up` gave up one that had not changed anything. Errors: as runJob;
- * the stack is then the old one, and the caller may try again.
+ * Finishes a killed recreate. Returns undefined if there was none, or if `up` gave up a recreate that had not changed anything. Errors: as
+ * runJob; the stack is then the old stack, and the caller may try again.
  */
 export async function finishRecreate(room: Room, by: "up" | "recreate"): Promise<Recreated | undefined> {
   const job = readJob(room.state);

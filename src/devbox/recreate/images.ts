@@ -1,4 +1,4 @@
-/** Keeps the stack's old images under their own tag until the next recreate, and can give them back the names that compose uses. */
+/** Keeps the stack's old images under a separate tag until the next recreate, and can give the old images the names that compose uses. */
 import { type Service, SERVICES } from "../compose.ts";
 import { boxesOf, type Engine, unlessMissing } from "../engine.ts";
 import type { Job, OldBox } from "./job.ts";
@@ -35,7 +35,7 @@ export function imagesOf({ old }: Job): Map<Service, string> {
   return new Map(old.map(({ service, imageId }) => [service, imageId]));
 }
 
-/** Removes an image; the engine refuses if the image has another name or a container. */
+/** Removes an image; Docker refuses if the image has another name or a container. */
 async function removeUnused(engine: Engine, imageId: string): Promise<void> {
   await engine
     .getImage(imageId)
@@ -43,7 +43,7 @@ async function removeUnused(engine: Engine, imageId: string): Promise<void> {
     .catch(() => undefined);
 }
 
-/** Splits an image's name. A registry's port has a colon, too. */
+/** Splits an image's name. A registry's port also follows a colon. */
 export function split(image: string): { repo: string; tag: string } {
   const at = image.lastIndexOf(":");
   return at > image.lastIndexOf("/")

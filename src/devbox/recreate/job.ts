@@ -1,6 +1,6 @@
 /**
- * State file of a recreate: the current step and the results of the steps before. It is written before a step begins, so that the next run
- * after a kill knows what may have been done. Every step can be done twice.
+ * State file of a recreate: the current step and the results of earlier steps. It is written before a step begins, so that the next run
+ * after a kill knows which step may have run. Every step can be done twice.
  */
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import type { Service } from "../compose.ts";
 import type { Counts } from "../counts.ts";
 import { writeState } from "../note.ts";
 
-/** Steps in their order; `roll-back` replaces the last ones. */
+/** Steps in their order; after a failure `roll-back` follows instead of the remaining steps. */
 export const STEPS = ["keep-images", "build", "drain", "snapshot", "switch", "verify", "roll-back"] as const;
 export type Step = (typeof STEPS)[number];
 
@@ -25,7 +25,7 @@ export type Job = Readonly<{
   isBuilding: boolean;
   /** Old containers with their images. */
   old: readonly OldBox[];
-  /** Time at which each old container ended; one that has run since may have written. */
+  /** Time at which each old container ended; a container that has run since may have written. */
   endedAt: Readonly<Record<string, string>>;
   /** Counts of the drained memory. */
   before: Counts | null;

@@ -1,4 +1,4 @@
-/** Reports, before any change, what a recreate would lose and what would stop it. */
+/** Reports, before any change, what a recreate would lose, and what would prevent it. */
 import { mkdirSync, statfsSync } from "node:fs";
 import { isRecord } from "../../base/is-record.ts";
 import { parseRecord } from "../../base/parse-json.ts";
@@ -16,7 +16,7 @@ const SPARE_BYTES = 512 * 1024 * 1024;
 
 export type Finding = Readonly<{ what: string; hint: string }>;
 
-/** Paths that the engine puts into every container. */
+/** Paths that Docker puts into every container. */
 const ENGINES =
   /^(\/usr)?\/sbin\/docker-init$|^\/etc\/(hostname|hosts|resolv\.conf|mtab)$|^\/\.dockerenv$|^\/(dev|proc|sys)(\/|$)/;
 const FORCE = "or, all the same: palace devbox recreate --force";
@@ -36,7 +36,7 @@ export async function preflight(room: Room): Promise<Finding[]> {
   ];
 }
 
-/** Finds files in the containers themselves, which a recreate loses. The root folder is read-only, unless somebody has changed that. */
+/** Finds files in the containers' own layers, which a recreate loses. These layers are read-only, unless somebody has changed that. */
 async function writtenFiles(engine: Engine, boxes: readonly Box[]): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { id, name } of boxes) {
@@ -108,7 +108,7 @@ async function minesUnderWay(engine: Engine, boxes: readonly Box[]): Promise<Fin
   }));
 }
 
-/** Checks the free space: twice the memory (the copy, and reading it through) and once the home. */
+/** Checks the free space: twice the size of the memory (for the copy and for its check) and once the size of the home. */
 async function tooLittleSpace(engine: Engine, boxes: readonly Box[], state: string): Promise<Finding[]> {
   const sizeOf = async (service: string, path: string): Promise<number> => {
     const box = boxes.find((one) => one.service === service);
@@ -127,7 +127,7 @@ async function tooLittleSpace(engine: Engine, boxes: readonly Box[], state: stri
   ];
 }
 
-/** Refuses if there are findings. Errors: CONFIG_USAGE with the first thing to do. */
+/** Refuses if there are findings. Errors: CONFIG_USAGE with the first remedy as the hint. */
 export function refuse(findings: readonly Finding[]): void {
   const [first] = findings;
   if (first === undefined) return;

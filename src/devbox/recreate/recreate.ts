@@ -1,7 +1,6 @@
 /**
- * Makes the stack again from new images, or leaves it as it was. The steps run in the state file's order; after a kill the next run
- * continues at the same step. Until `switch` all old containers exist. Afterwards there is either a verified new stack, or the old images
- * again.
+ * Makes the stack again from new images, or leaves it as it was. The steps run in the order of `STEPS`; after a kill the next run continues
+ * at the same step. Until `switch` all old containers exist. Afterwards the stack is either new and verified, or has the old images again.
  */
 import { join } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
@@ -99,7 +98,7 @@ async function copy(room: Room, given: Job): Promise<Job> {
   }
 }
 
-/** Gives up a job before `switch`: the old stack runs again, and its names mean the old images. Ctrl-C does not interrupt this. */
+/** Gives up a job before `switch`: the old stack runs again, with the old images. Ctrl-C does not interrupt this. */
 export async function giveUp(room: Room, job: Job): Promise<void> {
   await putImagesBack(room, job);
   if (!(await startOld(room, job))) await switchOver({ ...room, signal: undefined }, job);

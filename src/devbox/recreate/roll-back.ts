@@ -11,7 +11,7 @@ import type { Room } from "./room.ts";
 import { switchOver } from "./switch.ts";
 import { snapshotFolder } from "./verify.ts";
 
-/** Rolls back. Errors: STORE_CORRUPT for an incomplete snapshot, BROKER_START_FAILED; the job stays and can be tried again. */
+/** Rolls back. Errors: STORE_CORRUPT for an incomplete snapshot, BROKER_START_FAILED; the job is kept and can be tried again. */
 export async function rollBack(room: Room, job: Job): Promise<void> {
   const { engine, stack, state, log } = room;
   log(`rolling back: ${job.why ?? ""}`);
@@ -20,7 +20,7 @@ export async function rollBack(room: Room, job: Job): Promise<void> {
     if (isRunning) await engine.getContainer(id).stop();
   const source = await sourceOf(room, job);
   const folder = snapshotFolder(state, job);
-  // After a kill this looks again: files that were restored no longer differ.
+  // After a kill, this comparison runs again: files that were already restored no longer differ.
   const { palace, home } = await whatDiffers(room, job, source);
   if (palace) {
     log("putting the memory back from the snapshot (what is there is kept beside it) ...");
@@ -30,7 +30,7 @@ export async function rollBack(room: Room, job: Job): Promise<void> {
     log("putting the home's files back from the snapshot (what is there is kept as NAME.~1~) ...");
     await restoreHome(source, folder, home);
   }
-  // Compose recognises by the image that a container must be replaced.
+  // Compose replaces a container if its image differs.
   const failure = await switchOver(room, { ...job, old: await newBoxes(room, job) });
   if (failure === undefined) return;
   log(failure);
@@ -39,7 +39,7 @@ export async function rollBack(room: Room, job: Job): Promise<void> {
 
 /**
  * Compares memory and home with the snapshot while nothing runs. Another schema counts as a difference, because the old version does not
- * know a newer one's tables.
+ * know the tables of a newer schema.
  */
 async function whatDiffers(
   room: Room,
@@ -54,7 +54,7 @@ async function whatDiffers(
   return { palace, home };
 }
 
-/** Lists the containers that switchOver replaces: those without their old image. */
+/** Lists the containers that switchOver replaces: the containers that do not have their old image. */
 async function newBoxes({ engine, stack }: Room, job: Job): Promise<Job["old"]> {
   const images = imagesOf(job);
   const boxes = await boxesOf(engine, stack.project);

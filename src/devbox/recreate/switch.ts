@@ -1,4 +1,4 @@
-/** Makes the containers again from the images that have the names now, and waits until they are healthy. */
+/** Makes the containers again from the images that now have the names of compose, and waits until they are healthy. */
 import { type Place, runCompose } from "../compose.ts";
 import { boxesOf } from "../engine.ts";
 import { type Job } from "./job.ts";
@@ -6,11 +6,11 @@ import type { Room } from "./room.ts";
 
 const WAIT_MAX_SECONDS = 300;
 
-/** Switches the stack over. Returns undefined, or the output of a failed compose. */
+/** Replaces the containers. Returns undefined, or the output of a failed compose. */
 export async function switchOver(room: Room, job: Job): Promise<string | undefined> {
   const { engine, stack, place } = room;
   const there = new Set((await boxesOf(engine, stack.project)).map(({ id }) => id));
-  // If a run was killed here, its new containers are kept.
+  // If a run was killed here, the next run keeps its new containers.
   const isAnew = job.old.some(({ id }) => there.has(id));
   const scale = job.old.filter(({ service }) => service === "devbox").length;
   const scaled = scale > 1 ? ["--scale", `devbox=${scale}`] : [];

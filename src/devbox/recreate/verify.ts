@@ -1,4 +1,4 @@
-/** Checks that memory and home in the new stack are the same as in the old one. */
+/** Checks that memory and home in the new stack are the same as in the old stack. */
 import { join } from "node:path";
 import { type Counts, countCommand, countsDiffer, parseCounts } from "../counts.ts";
 import { boxesOf } from "../engine.ts";

@@ -1,6 +1,6 @@
 /**
- * Title, hints about effects, and answer fields of each tool, which newer MCP revisions list. Hosts read them to decide whether to ask the
- * user; few show them to the model. profile.ts selects them by revision.
+ * Title, hints about effects, and answer fields of each tool. Newer MCP revisions list them. Hosts use the hints to decide whether to ask
+ * the user; few hosts show them to the model. profile.ts selects them by revision.
  */
 import type { ToolName } from "./table.ts";
 
@@ -11,11 +11,11 @@ export type Hints = {
   openWorldHint: boolean;
 };
 type FieldType = "string" | "integer" | "number" | "boolean" | "array" | "object";
-/** Names of the answer's fields by their JSON type, or by two types with a bar between them. */
+/** Names of the answer's fields, by JSON type; a key with a bar is for two types. */
 type Fields = Partial<Record<FieldType | `${FieldType}|null`, string>>;
 export type Announced = readonly [title: string, hints: Hints, output?: Fields | "list"];
 
-/** Hints for a tool. `openWorldHint` is always false: no tool reaches outside the memory. */
+/** Hints for a tool. `openWorldHint` is always false: no tool has an effect outside the memory. */
 const hints = (readOnlyHint: boolean, destructiveHint: boolean, idempotentHint: boolean): Hints => ({
   ...{ readOnlyHint, destructiveHint, idempotentHint, openWorldHint: false },
 });

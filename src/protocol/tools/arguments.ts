@@ -7,7 +7,7 @@ import type { Tool } from "./table.ts";
 /** Parameter that every tool accepts and ignores. */
 const IGNORED = "wait_for_previous";
 
-/** Most unknown parameters that an error names. */
+/** Maximum number of unknown parameters that an error names. */
 const NAMES_MAX = 20;
 
 export type CheckedArguments = { ok: true; values: Record<string, unknown> } | { ok: false; error: RpcError };
@@ -31,7 +31,7 @@ export function checkArguments(tool: Tool, given: unknown): CheckedArguments {
   }
 
   for (const [alias, key] of Object.entries(aliases)) {
-    // An empty string under the proper name counts as given, null does not.
+    // An empty string under the proper name counts as given; null counts as absent.
     if (Object.hasOwn(values, alias)) values[key] ??= values[alias];
     delete values[alias];
   }
@@ -41,7 +41,7 @@ export function checkArguments(tool: Tool, given: unknown): CheckedArguments {
   return { ok: true, values };
 }
 
-/** Converts as Python's int() and float() do: "5" and 5.0 become 5, true becomes 1, null and "x" are refused. */
+/** Converts like Python's int() and float(): "5" and 5.0 become 5, true becomes 1, null and "x" are refused. */
 function toNumber(value: unknown, type: "integer" | "number"): number | undefined {
   if (typeof value === "boolean") return value ? 1 : 0;
   // JSON has no infinity, but 1e999 parses to it.

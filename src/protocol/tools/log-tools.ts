@@ -1,4 +1,4 @@
-/** Rows of the tool table: the coordination log, where agents of one palace give each other work. */
+/** Rows of the tool table: the coordination log, in which agents of one palace give each other tasks. */
 import { BROKER, BROKER_WAIT, integer, LOG_READ, LOG_WRITE, type PropertySchema, text, texts, tool } from "./row.ts";
 
 const METADATA: PropertySchema = { type: "object", description: "More fields, kept as they are, 64 KiB at most" };

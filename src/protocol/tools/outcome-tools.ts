@@ -1,6 +1,6 @@
 /**
- * Rows of the tool table: memory that learns from outcomes, as Roampal's server lists it (outcome-memory.md 5). Their names have no prefix.
- * The profile `outcome` lists only these tools.
+ * Rows of the tool table: memory that learns from outcomes, as Roampal's server lists it (outcome-memory.md 5). The tools' names have no
+ * prefix. The profile `outcome` lists only these tools.
  */
 import { integer, number, oneOf, type PropertySchema, READ, text, texts, tool, WRITE } from "./row.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Lists the tools for a client by its profile: all of MemPalace's, a few for small models, or those of memory that learns from outcomes.
- * Any tool can be called, listed or not. The client's MCP revision decides which fields are listed. Pure.
+ * Lists the tools for a client by its profile: all tools of MemPalace, a few for small models, or the tools of memory that learns from
+ * outcomes. Any tool can be called, listed or not. The client's MCP revision decides which fields are listed. Pure.
  */
 import type { ToolProfile } from "../headers.ts";
 import { MODERN_MCP_VERSION, type McpVersion } from "../version.ts";
@@ -27,7 +27,7 @@ const BY_PROFILE: Readonly<Record<ToolProfile, readonly ListedTool[]>> = {
   ...{ "full+outcome": [...FULL, ...OUTCOME], "light+outcome": [...LIGHT, ...OUTCOME] },
 };
 
-/** Returns the tools of a profile. `revision` undefined: the oldest one. */
+/** Returns the tools of a profile. `revision` undefined: the oldest revision. */
 export function toolsOf(profile: ToolProfile, revision: McpVersion = "2024-11-05"): readonly ListedTool[] {
   if (revision === "2024-11-05") return BY_PROFILE[profile];
   return BY_PROFILE[profile].map((tool) => announced(tool, revision));
@@ -44,7 +44,7 @@ function announced(tool: ListedTool, revision: McpVersion): ListedTool {
     ...(revision >= "2025-06-18" && { title }),
     description,
     inputSchema,
-    // Only a client of this revision gets every answer as a value, so only this client gets its schema.
+    // Only a client of this revision gets every answer as a value, so only this client gets the value's schema.
     ...(revision === MODERN_MCP_VERSION && output !== undefined && { outputSchema: outputSchema(output) }),
     annotations,
   };

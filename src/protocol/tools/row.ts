@@ -1,4 +1,4 @@
-/** Columns of the tool table, which is in table.ts. Client and broker follow them. */
+/** Columns of the tool table in table.ts. Client and broker use these columns. */
 import { EVENT_WAIT_GIVEN_UP_MS, REQUEST_TIMEOUT_MS } from "../limits.ts";
 
 export type PropertySchema = {
@@ -17,19 +17,17 @@ export type PropertySchema = {
 export type Properties = Record<string, PropertySchema>;
 
 export type Columns = {
-  /** A write is done once for each key, through the journal. A read sees the earlier writes of the same peer. */
+  /** A write takes effect once for each key, by means of the journal. A read sees the earlier writes of the same peer. */
   kind: "read" | "write";
   /** Part that executes the tool: on the ledger, on the coordination log, or in the broker. */
   keeper: "palace" | "log" | "broker";
-  /** Least role that may call it. `agent to change`: a reader may call it without arguments. */
+  /** Lowest role that may call the tool. `agent to change`: a reader may call it only without arguments. */
   role: "reader" | "agent" | "agent to change";
-  /**
-   * Rule that decides if a client spools the call while no broker answers. Calls that only read, or that depend on the current state, are not spooled.
-   */
+  /** When a client spools the call while no broker answers. It never spools a call that only reads, or depends on the current state. */
   spool: "always" | "unless dry" | "never";
-  /** True for a write that needs findings of the main thread, which also see its sender's earlier writes. */
+  /** True for a write that needs `findings`, which the main thread computes after its sender's earlier writes. */
   isPrepared: boolean;
-  /** API of the tool: MemPalace's, or Roampal's for memory that learns from outcomes. Each has its own names and list. */
+  /** API of the tool: MemPalace's, or Roampal's for memory that learns from outcomes. Each API has its own names and list of tools. */
   surface: "palace" | "outcome";
   /** True if secrets are masked in the answer. */
   isMasked: boolean;
@@ -40,11 +38,11 @@ export type Columns = {
   /** Position in the light profile's list, and the parameters that it shows. */
   light?: { place: number; shown: readonly string[] };
   /**
-   * Other names of parameters, which no schema lists. Upstream's skill texts call rooms and wings by them, so agents do, too (palace.md
-   * 2.12).
+   * Other names of parameters, which no schema lists. Upstream's skill texts use these names for rooms and wings, so agents use them, too
+   * (palace.md 2.12).
    */
   aliases?: Readonly<Record<string, string>>;
-  /** Parameters that may be given under an alias. The schema lists both names and so cannot require one. */
+  /** Parameters that may be given under an alias. The schema lists both names, so it cannot require one of them. */
   requiredEither?: readonly string[];
 };
 
@@ -57,13 +55,13 @@ const USUAL = {
   isAnnounced: false,
   timeoutMs: REQUEST_TIMEOUT_MS,
 } as const;
-/** Columns of most rows; a row states its exceptions. */
+/** Usual columns of a row that reads; a row states its exceptions. */
 export const READ = { ...USUAL, kind: "read", keeper: "palace", role: "reader", spool: "never" } as const;
 export const ANNOUNCED = { ...READ, isAnnounced: true } as const;
 export const WRITE = { ...USUAL, kind: "write", keeper: "palace", role: "agent", spool: "always" } as const;
 export const LOG_READ = { ...READ, keeper: "log" } as const;
 export const LOG_WRITE = { ...WRITE, keeper: "log" } as const;
-/** A part of the broker executes the tool; the answer is about the machine, not the memory. */
+/** For a tool that a part of the broker executes; its answer is about the machine, not the memory. */
 export const BROKER = { ...READ, keeper: "broker", isMasked: false } as const;
 export const BROKER_WAIT = { ...READ, keeper: "broker", timeoutMs: EVENT_WAIT_GIVEN_UP_MS } as const;
 

@@ -1,6 +1,6 @@
 /**
- * Edits the host's side of a bridge: one line in `authorized_keys` that lets a key run `palace gate` and nothing else.
- * Every other line stays byte for byte as it is. Source of the options: sshd(8), AUTHORIZED_KEYS FILE FORMAT.
+ * Edits the host's side of a bridge: one line in `authorized_keys` that lets a key run `palace gate` and nothing else. Every other line
+ * stays byte for byte as it is. Source of the options: sshd(8), AUTHORIZED_KEYS FILE FORMAT.
  */
 import { chownSync, existsSync, mkdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -10,7 +10,7 @@ import { PalaceError } from "../../base/errors.ts";
 const KEY = /^(ssh-ed25519) ([A-Za-z0-9+/]+={0,2})(?: .*)?$/;
 const MARK = "palace-bridge";
 
-/** Adds the key's line. `command`: the words that sshd's shell runs. Returns true if the file changed. Errors: CONFIG_BAD_VALUE. */
+/** Adds the key's line. `command`: the words that sshd passes to a shell. Returns true if the file changed. Errors: CONFIG_BAD_VALUE. */
 export function authorizeKey(
   file: string,
   publicKey: string,
@@ -57,9 +57,9 @@ function readLines(file: string): string[] {
   return lines;
 }
 
-/** Writes the file. If root writes another user's file, that user stays or becomes its owner. */
+/** Writes the file. If root writes another user's file, the file belongs to that user afterwards. */
 function write(file: string, lines: readonly string[]): void {
-  // Many dotfiles are symbolic links; the link stays.
+  // Many dotfiles are symbolic links. Writes to the target, so that the link remains.
   if (existsSync(file)) file = realpathSync(file);
   const folder = dirname(file);
   const before = statSync(file, { throwIfNoEntry: false });

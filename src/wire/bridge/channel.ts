@@ -7,15 +7,15 @@ import { GATE_GREETING } from "./gate.ts";
 
 /** Time to open a channel; the host may have to start its broker first. */
 const CHANNEL_TIMEOUT_MS = 30_000;
-/** Most bytes that a login shell may print before the gate's greeting. */
+/** Maximum number of bytes that a login shell may print before the gate's greeting. */
 const NOISE_MAX_BYTES = 64 * 1024;
 
-/** Events of a connection that opens channels. `why`: one sentence for people. */
+/** Events of a connection that opens channels. `why`: the reason, one sentence for people. */
 export type ConnectionEvents = { connected: []; down: [why: string] };
 
 /**
- * Returns the channel, or fails with TRANSPORT_TIMEOUT and `hint`. Only this channel is given up: other channels may work, and keep-alive
- * ends a dead connection.
+ * Returns the channel, or fails with TRANSPORT_TIMEOUT and `hint`. Gives up only this channel: other channels may work, and keep-alive ends
+ * a dead connection.
  */
 export async function inTime(opening: Promise<Duplex>, hint: string): Promise<Duplex> {
   const channel = await within(opening, CHANNEL_TIMEOUT_MS);
@@ -25,7 +25,7 @@ export async function inTime(opening: Promise<Duplex>, hint: string): Promise<Du
   throw new PalaceError("TRANSPORT_TIMEOUT", `the host lets us in and opens no channel within ${seconds} s`, hint);
 }
 
-/** Returns the stream, paused after the gate's greeting. Rejects with `ended()` if it closes before the greeting or sends only noise. */
+/** Returns the stream, paused after the gate's greeting. Rejects with `ended()` if the stream closes before it, or sends only noise. */
 export function afterGreeting<Stream extends Readable>(stream: Stream, ended: () => PalaceError): Promise<Stream> {
   return new Promise((resolve, reject) => {
     let seen = Buffer.alloc(0);
@@ -48,8 +48,8 @@ export function afterGreeting<Stream extends Readable>(stream: Stream, ended: ()
 export type ChannelServer = { locals: ReadonlySet<Socket>; port: number; close: () => void };
 
 /**
- * Listens at `path`, or without one at a free port of the loopback, and pipes each connection into the channel that `open` returns, and
- * back. When one side ends, the other ends, too. An error of `open` ends the connection. Errors: the system's.
+ * Listens at `path`, or without a path at a free port of the loopback. Connects each client with the channel that `open` returns, in both
+ * directions. When one side ends, the other ends, too. An error of `open` ends the connection. Errors: system errors.
  */
 export async function serveChannels(
   path: string | undefined,

@@ -1,7 +1,7 @@
 /**
  * Bridge into a container with a broker, through the user's `docker`. Each channel is a `palace gate` in the container, so no port is
  * opened. The agents' gate leads to the broker's gate socket, as a bridge's key does. The owner's gate leads to the broker's own socket,
- * where the kernel names the peer.
+ * where the kernel identifies the peer.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { EventEmitter } from "node:events";

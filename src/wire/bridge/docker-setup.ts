@@ -1,6 +1,5 @@
 /**
- * Sets up the bridge into a container of this machine's engine. It needs neither a host key nor a key of its own, because the engine admits
- * its user.
+ * Sets up the bridge into a Docker container on this machine. It needs no host key and no key of its own, because Docker admits its users.
  */
 import { DockerExec } from "./docker-exec.ts";
 import { type BridgePaths, type BridgeSettings, writeSettings } from "./settings.ts";
@@ -15,7 +14,7 @@ export function containerOf(target: string): string | undefined {
 
 /**
  * Sets up the bridge and returns its settings. It writes them only after the container's gate has answered. `dockerOptions`: options of
- * `docker` that choose the engine. Errors: TRANSPORT_REFUSED with docker's message, TRANSPORT_TIMEOUT.
+ * `docker` that select the Docker daemon. Errors: TRANSPORT_REFUSED with docker's message, TRANSPORT_TIMEOUT.
  */
 export async function setUpDockerBridge(
   paths: BridgePaths,

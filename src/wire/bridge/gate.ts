@@ -22,7 +22,7 @@ export type GateOptions = {
   stdout: NodeJS.WritableStream;
 };
 
-/** Resolves when either side ends. Errors: BROKER_DENIED for another command; those of discovery and start. */
+/** Resolves when either side ends. Errors: BROKER_DENIED for another command; the errors of discovery and start. */
 export async function runGate({ config, stdin, stdout }: GateOptions): Promise<void> {
   if (config.sshCommand !== GATE_COMMAND)
     throw new PalaceError("BROKER_DENIED", "this key opens the palace and nothing else", "");
@@ -30,8 +30,8 @@ export async function runGate({ config, stdin, stdout }: GateOptions): Promise<v
 }
 
 /**
- * Passes bytes to the broker's own socket, where the kernel tells the broker the user of this process. Only a user of the engine can start
- * it, with `docker exec`. A command that came over SSH is refused. Errors: as runGate.
+ * Passes bytes to the broker's own socket, where the kernel tells the broker the user of this process. Only a user of Docker can start it,
+ * with `docker exec`. A command that came over SSH is refused. Errors: as runGate.
  */
 export async function runOwnerGate({ config, stdin, stdout }: GateOptions): Promise<void> {
   if (config.sshCommand !== undefined)
@@ -40,7 +40,7 @@ export async function runOwnerGate({ config, stdin, stdout }: GateOptions): Prom
 }
 
 async function passThrough({ config, stdin, stdout }: GateOptions, socketPath: () => string): Promise<void> {
-  // Reads at once to notice the end of the input: it must not start a broker for a client that is gone.
+  // Reads at once to notice the end of the input: the gate must not start a broker for a client that is gone.
   const waiting = stdin.pipe(new PassThrough());
   const gone = new Promise<"gone">((resolve) => {
     stdin.once("end", () => waiting.readableLength === 0 && resolve("gone"));
@@ -57,7 +57,7 @@ export function gateSocket({ paths }: Config): string {
   return readBrokerFile(paths.brokerFile)?.gate ?? paths.gatePath;
 }
 
-/** Returns the socket that the running broker's file names, else its usual path. */
+/** Returns the socket in the running broker's broker.json, else the usual path of that socket. */
 function ownSocket({ paths }: Config): string {
   const door = readBrokerFile(paths.brokerFile)?.doors.find(({ kind }) => kind === "unix");
   return door?.kind === "unix" ? door.path : paths.socketPath;

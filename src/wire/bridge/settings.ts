@@ -18,18 +18,18 @@ export type BridgeSettings = {
   /** The host key in SSH's wire format, base64. */
   hostKey: string;
   /**
-   * How a channel is made.
+   * Kind of channel.
    * - `gate`: the host runs `palace gate` for us.
    * - `streamlocal`: the host forwards to its own socket.
    * - `command`: the user's `ssh` forwards, over the connection that the user's configuration shares.
-   * - `docker`: `docker exec` runs the gate in the container `host`, on this machine's engine.
+   * - `docker`: `docker exec` runs the gate in the container `host` on this machine.
    */
   kind: "gate" | "streamlocal" | "command" | "docker";
   /** Socket of the broker on the host, for `streamlocal` and `command`. */
   remoteSocket?: string;
   /** Argument of `ssh -F`, for `command`. */
   sshConfig?: string;
-  /** Options of `docker` that choose the engine, for `docker`. */
+  /** Options of `docker` that select the Docker daemon, for `docker`. */
   dockerOptions?: string[];
 };
 
@@ -52,7 +52,7 @@ export function readSettings({ bridgeDir }: BridgePaths): BridgeSettings | undef
   return settings["schema"] === 1 ? (settings as BridgeSettings) : undefined;
 }
 
-/** Writes `bridge.json` in one step. Errors: the system's. */
+/** Writes `bridge.json` in one step. Errors: system errors. */
 export function writeSettings({ bridgeDir }: BridgePaths, settings: BridgeSettings): void {
   put(bridgeDir, "bridge.json", settings);
 }
@@ -63,7 +63,7 @@ export function readState({ bridgeDir }: BridgePaths): BridgeState | undefined {
   return "state" in state ? (state as BridgeState) : undefined;
 }
 
-/** Writes `state.json` in one step. Errors: the system's. */
+/** Writes `state.json` in one step. Errors: system errors. */
 export function writeState({ bridgeDir }: BridgePaths, state: BridgeState): void {
   put(bridgeDir, "state.json", state);
 }
@@ -73,7 +73,7 @@ export function keyFile({ bridgeDir }: BridgePaths): string {
   return join(bridgeDir, "id_ed25519");
 }
 
-/** Removes the bridge's folder with its key. Errors: the system's. */
+/** Removes the bridge's folder with its key. Errors: system errors. */
 export function removeSettings({ bridgeDir }: BridgePaths): void {
   rmSync(bridgeDir, { recursive: true, force: true });
 }

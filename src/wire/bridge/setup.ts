@@ -1,6 +1,6 @@
 /**
  * Sets up a bridge: makes a key, pins the host's key, authorises our key on the host, tests the round trip. All steps can be repeated. It
- * uses the user's `ssh` once, to ask the host for the entry.
+ * uses the user's `ssh` once, to add our key on the host.
  */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -29,7 +29,7 @@ export type SetupOptions = {
   /** True after the host was reinstalled: the pinned key is dropped. */
   newHostKey: boolean;
   sshConfig?: string;
-  /** Command that runs our command line on the host, and the palace there. */
+  /** Command that runs our command line on the host. */
   remotePalace: string;
   remoteDir?: string;
   /** Socket to forward to, if the host cannot be asked for it. */
@@ -83,12 +83,12 @@ export async function setUpBridge(options: SetupOptions): Promise<BridgeSettings
   return settings;
 }
 
-/** Returns the hint for a gate that does not answer. sshd runs the gate through the user's login shell, so a shell that waits delays it. */
+/** Returns the hint for a gate that does not answer: sshd runs the gate through the login shell, and a shell that waits delays it. */
 function loginHint({ target }: SetupOptions): string {
   return `on the host: see that its login shell ends by itself (ssh ${target} true), and look at ~/.local/state/palace/gate.log; then again: palace bridge setup ${target}`;
 }
 
-/** Characters of a host's unexpected answer that the error shows. */
+/** Maximum number of characters of a host's unexpected answer in the error. */
 const SAID_MAX_CHARS = 80;
 
 type Remote = { file?: string; gateSocket: string };
@@ -119,7 +119,7 @@ function pinnedFor(paths: BridgePaths, { host, port }: Target): Buffer | undefin
   return Buffer.from(known.hostKey, "base64");
 }
 
-/** Returns the host's key if there is a reason to trust it. Errors: BROKER_DENIED with its fingerprint. */
+/** Returns the host's key if we have a reason to trust the key. Errors: BROKER_DENIED with its fingerprint. */
 async function findHostKey(options: SetupOptions, where: Target, pinned: Buffer | undefined): Promise<Buffer> {
   let shown: Buffer | undefined;
   await connectSsh(where, readFileSync(keyFile(options.paths)), (key) => {
@@ -186,7 +186,7 @@ async function askHost(options: SetupOptions, action: "authorize" | "socket", wo
   }
 }
 
-/** Returns the last line that is an answer; a shell's start files may print lines before it. Errors: a sentence if no line is an answer. */
+/** Returns the last line that is an answer; a shell's start files may print other lines first. Errors: an Error without an answer. */
 function lastObject(said: string): Remote {
   const lines = said.trim().split("\n");
   const answer = lines.map(parseJson).findLast(isRecord);
@@ -200,7 +200,7 @@ export function fingerprintOf(key: Buffer): string {
   return `SHA256:${createHash("sha256").update(key).digest("base64").replace(/=+$/, "")}`;
 }
 
-/** Runs a command and returns its stdout. Errors: the text of stderr. */
+/** Runs a command and returns its stdout. Errors: an Error with the text of stderr. */
 function run(command: string, args: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(command, args, { timeout: 60_000 }, (error, stdout, stderr) => {
@@ -210,7 +210,7 @@ function run(command: string, args: string[]): Promise<string> {
   });
 }
 
-/** Removes the entry on the host. Returns false if that fails. */
+/** Removes our public key from the host's `authorized_keys` (`palace gate revoke`). Returns false if that fails. */
 export async function forgetOnHost(paths: BridgePaths, remotePalace: string): Promise<boolean> {
   const settings = readSettings(paths);
   if (settings === undefined || ["command", "docker"].includes(settings.kind) || !existsSync(`${keyFile(paths)}.pub`))

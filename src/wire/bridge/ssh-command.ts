@@ -31,9 +31,9 @@ export function sshArguments(sshConfig: string | undefined): string[] {
 export class SshCommand extends EventEmitter<ConnectionEvents> {
   readonly #settings: BridgeSettings;
   readonly #at: Endpoint & { kind: "unix" };
-  /** Our running `ssh` processes. If there are none, the user's master may hold the forwarding, perhaps from an earlier resident. */
+  /** Our running `ssh` processes. If there are none, the user's ssh master may have the forwarding, perhaps from an earlier resident. */
   readonly #children = new Set<ChildProcess>();
-  /** The `ssh` that forwards without the user's master. It ends by itself when the host is silent. */
+  /** The `ssh` process that forwards without the user's master. It exits when the host stops answering. */
   #alone: ChildProcess | undefined;
   #starting: Promise<void> | undefined;
 
@@ -57,9 +57,9 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
   }
 
   /**
-   * Returns true if the user's master hangs; we then connect without it. A stopped master (a laptop's sleep, SIGSTOP) accepts connections
-   * and never answers, and `ConnectTimeout` does not limit that wait. Only an answer through the forwarding proves that it works: the
-   * master may hold it although the master's own socket is gone.
+   * Returns true if the user's ssh master hangs; we then connect without it. A stopped master (a laptop's sleep, SIGSTOP) accepts
+   * connections and never answers, and `ConnectTimeout` does not limit that wait. Only an answer through the forwarding proves that it
+   * works: the master may still have it although the master's own socket is gone.
    */
   async #isSharedHung(): Promise<boolean> {
     try {
@@ -80,7 +80,7 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
     return isKilled;
   }
 
-  /** Starts the forwarding. With a shared connection `ssh` gives it to its master and exits, so it is ready when a socket listens. */
+  /** Starts the forwarding. With a shared connection `ssh` passes it to its master and exits, so we wait for the local socket. */
   async #start(isAlone: boolean): Promise<void> {
     const { target } = this.#settings;
     rmSync(this.#at.path, { force: true });

@@ -1,6 +1,6 @@
 /**
- * Keeps one SSH connection to the host and opens channels through it. It dials when a channel is wanted; after a break it dials again with
- * backoff. It refuses any host key but the pinned one.
+ * Keeps one SSH connection to the host and opens channels through it. It connects when a channel is wanted; after a break it reconnects
+ * with backoff. It accepts only the pinned host key.
  */
 import { EventEmitter } from "node:events";
 import type { Duplex } from "node:stream";
@@ -101,7 +101,7 @@ export class BridgeConnection extends EventEmitter<ConnectionEvents> {
     this.#privateKey = privateKey;
   }
 
-  /** Opens a byte stream to the broker. Errors: those of connecting; BROKER_DENIED and TRANSPORT_CLOSED from the gate. */
+  /** Opens a byte stream to the broker. Errors: as connectSsh; BROKER_DENIED and TRANSPORT_CLOSED from the gate. */
   async channel(): Promise<Duplex> {
     const client = await (this.#client ?? this.#connect());
     const { kind, remoteSocket = "" } = this.#settings;
@@ -109,7 +109,7 @@ export class BridgeConnection extends EventEmitter<ConnectionEvents> {
     return inTime(opening, "palace bridge status");
   }
 
-  /** Connects to the host. During the backoff after a failure it fails at once, so that callers do not wait for a host that is away. */
+  /** Connects to the host. During the backoff after a failure it fails at once, so that callers do not wait for an unreachable host. */
   #connect(): Promise<Client> {
     if (performance.now() < this.#notBeforeMs && this.#lastFailure !== undefined)
       return Promise.reject(this.#lastFailure);
@@ -144,7 +144,7 @@ export class BridgeConnection extends EventEmitter<ConnectionEvents> {
   }
 }
 
-/** Returns the bytes after the gate's greeting. */
+/** Returns a channel to the gate, as a stream of the bytes after the gate's greeting. */
 export function openGate(client: Client): Promise<Duplex> {
   return new Promise((resolve, reject) => {
     client.exec(GATE_COMMAND, (error, channel) => {

@@ -24,7 +24,7 @@ import { toRpcError } from "./rpc-error.ts";
 import type { OfflineRules } from "./offline-rules.ts";
 import type { Spool, SpooledWrite } from "./spool.ts";
 
-/** Why no broker answers, and the spool for writes. `revision`: MCP's, from the client's handshake. */
+/** Why no broker answers (`away`), and the spool for writes. `revision`: the MCP revision of the client's handshake. */
 export type Absence = {
   agent: string;
   revision?: McpVersion | undefined;
@@ -86,7 +86,7 @@ function keptWrite(
   return toolResult(tool, { ...value, message: `${kept}; ${aboutId(tool, id)}.` }, isModern);
 }
 
-/** Spools the write. Errors: the spool's. If a sandbox also forbids the spool, the error names the sandbox. */
+/** Spools the write. Errors: as Spool.append. If a sandbox also forbids the spool, the error names the sandbox. */
 function append(spool: Spool, write: SpooledWrite, { away, config }: Pick<Absence, "away" | "config">): void {
   try {
     if (away.code === "TRANSPORT_SANDBOXED") assertOutlives(spool.folder, config);
@@ -101,7 +101,7 @@ function append(spool: Spool, write: SpooledWrite, { away, config }: Pick<Absenc
 /** File systems in memory that belong to the whole machine. */
 const SHARED_MEMORY = ["/dev/shm", "/tmp"];
 
-/** Refuses a home in memory without a palace: it belongs to the sandbox and ends with it. Errors: STORE_READ_ONLY. */
+/** Refuses a home in memory without a palace: it belongs to the sandbox and is lost when the sandbox ends. Errors: STORE_READ_ONLY. */
 function assertOutlives(folder: string, { paths: { ledgerFile } }: Config): void {
   const mount = mountOf(folder);
   if (mount?.type !== "tmpfs" || SHARED_MEMORY.includes(mount.point) || existsSync(ledgerFile)) return;

@@ -1,6 +1,6 @@
 /**
- * Authorises a connection. On a UNIX socket the kernel identifies the client. Over TCP client and broker prove to each other that they know
- * the token, before either says anything about the palace. Another process on that port learns nothing it could use.
+ * Authorises a connection. On a UNIX socket the kernel identifies the client. Over TCP, client and broker first prove to each other that
+ * they know the token. So another process on that port learns nothing about the palace.
  */
 import type { Socket } from "node:net";
 import { PalaceError } from "../../base/errors.ts";

@@ -10,14 +10,14 @@ import { PalaceError } from "../../base/errors.ts";
 
 const PORT_MAX = 65_535;
 
-/** Returns true if a bridge is set up. It checks the root first, because the folder's name needs hashing, which a shim's start avoids. */
+/** Returns true if a bridge is set up. It checks the parent folder first: a shim starts faster without hashing the folder's name. */
 export function hasBridge({ paths }: Config): boolean {
   return existsSync(paths.bridgeRoot) && existsSync(join(paths.bridgeDir, "bridge.json"));
 }
 
 const SSH_ENDPOINT = /^ssh:\/\/(?:(\w[\w.+-]*)@)?(?:\[([\da-fA-F:]+)\]|(\w[\w.-]*))(?::(\d{1,5}))?\/?$/;
 
-/** Returns true if the client reaches the broker over the bridge: MEMPALACE_BROKER says ssh://, or is not set and a bridge exists. */
+/** Returns true if the client uses the bridge: MEMPALACE_BROKER is an ssh:// address, or is not set and a bridge exists. */
 export function isBridged(config: Config): boolean {
   return config.endpoint === undefined ? hasBridge(config) : config.endpoint.startsWith("ssh:");
 }

@@ -1,6 +1,6 @@
 /**
- * The typed client for feeders, the command line and other programs. Every call that may change something has an idempotency key, so a
- * repeated call is done once.
+ * The typed client for feeders, the command line and other programs. Every call that may change something has an idempotency key, so a call
+ * that is sent twice takes effect once.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseJson, parseRecord } from "../../base/parse-json.ts";
@@ -29,8 +29,8 @@ const HAND_OVER_MAX_MS = 5_000;
 const POLL_MS = 50;
 
 /**
- * Settings of a connection. `agent`: name for the audit log. `start`: without a broker `never` fails, `auto` starts one. `project`: names
- * of the project that searches prefer.
+ * Settings of a connection. `agent`: name for the audit log. `start`: if no broker runs, `never` fails and `auto` starts one. `project`:
+ * names of the project that searches prefer.
  */
 export type ConnectOptions = { config: Config; agent: string; start: "auto" | "never"; project?: readonly string[] };
 /** Settings of one call. `key`: idempotency key, by default a new one. `timeoutMs`: time to wait for the answer, including repetitions. */
@@ -56,7 +56,7 @@ export interface Client {
   close(): void;
 }
 
-/** Connects, and returns once a broker has answered. Errors: those of discovery and start; TRANSPORT_CLOSED. */
+/** Connects, and returns once a broker has answered. Errors: as ensureBroker; TRANSPORT_CLOSED. */
 export async function connectClient({ config, agent, start, project = [] }: ConnectOptions): Promise<Client> {
   const waiting = new Map<number, (response: RpcResponse) => void>();
   const link = new Link({
@@ -103,7 +103,7 @@ export async function connectClient({ config, agent, start, project = [] }: Conn
       (await request(method, { ...params, ...keyed(options) }, options.timeoutMs ?? REQUEST_TIMEOUT_MS)) as never,
     callTool: async (name, args, options = {}) => {
       const params = { name, arguments: args, ...keyed(options) };
-      // The broker itself ends a wait for events in time.
+      // A call that waits for events may take longer: the broker ends it after the requested time.
       const usualMs = findTool(name)?.timeoutMs ?? REQUEST_TIMEOUT_MS;
       return toolValue(name, await request("tools/call", params, options.timeoutMs ?? usualMs));
     },
@@ -112,7 +112,7 @@ export async function connectClient({ config, agent, start, project = [] }: Conn
   };
 }
 
-/** Connects, passes the client to `use`, and closes it afterwards. Errors: those of connecting, and of `use`. */
+/** Connects, passes the client to `use`, and closes it afterwards. Errors: as connectClient, and the errors of `use`. */
 export async function withClient<T>(options: ConnectOptions, use: (client: Client) => Promise<T>): Promise<T> {
   const client = await connectClient(options);
   return use(client).finally(() => client.close());
@@ -123,7 +123,7 @@ function noAnswer(method: string, timeoutMs: number): PalaceError {
   return new PalaceError("TRANSPORT_TIMEOUT", message, "run `palace status`");
 }
 
-/** Finds the broker that just answered, or its successor: between the two, no broker answers for a moment. */
+/** Finds the broker that just answered, or its successor. Repeats the search, because while one replaces the other, no broker answers. */
 async function findSuccessor(config: Config): ReturnType<typeof findBroker> {
   for (const deadline = performance.now() + HAND_OVER_MAX_MS; ; await sleep(POLL_MS)) {
     const found = await findBroker(config);
@@ -131,7 +131,7 @@ async function findSuccessor(config: Config): ReturnType<typeof findBroker> {
   }
 }
 
-/** Decodes a tool's value from its MCP result. A tool that answers in sentences has `{ text, isError? }`. */
+/** Decodes a tool's value from its MCP result. If the tool answers in sentences, the value is `{ text, isError? }`. */
 export function toolValue(name: string, result: unknown): Json {
   const { content, isError } = result as { content: { text: string }[]; isError?: true };
   const text = content[0]?.text ?? "null";
@@ -142,7 +142,7 @@ export function toolValue(name: string, result: unknown): Json {
   return value as Json;
 }
 
-/** Returns the error in an answer. Upstream's numeric errors have no code of ours and get the code of the same meaning. */
+/** Returns the error in an answer. Upstream's numeric errors lack our codes, so each gets our code of the same meaning. */
 export function toPalaceError({ code, message, data }: RpcError): PalaceError {
   const wire = (data ?? {}) as Partial<WireErrorData>;
   const options = wire.retryAfterMs === undefined ? {} : { retryAfterMs: wire.retryAfterMs };

@@ -1,4 +1,4 @@
-/** Answers one tool call of a command without a broker, as for an agent: a write is spooled. Loaded only in an outage. */
+/** Answers one tool call of a command without a broker, like an agent's call: a write is spooled. Loaded only in an outage. */
 import { parseRecord } from "../../base/parse-json.ts";
 import type { Config } from "../../config/config.ts";
 import type { PalaceError } from "../../base/errors.ts";
@@ -14,7 +14,7 @@ import { Spool } from "./spool.ts";
 export type CommandCall = { config: Config; agent: string; name: string; args: JsonObject; key: string };
 type Outage = Readonly<{ away: PalaceError; rules: OfflineRules }>;
 
-/** Returns the tool's value once the write is on disk. Errors: `away` for any other call; the broker's own errors about arguments. */
+/** Returns the tool's value once the write is on disk. Errors: `away` for any other call; the broker's error for bad arguments. */
 export function spoolCall({ config, agent, name, args, key }: CommandCall, { away, rules }: Outage): Json {
   if (!isOutage(away)) throw away;
   const params = { name, arguments: args, _meta: { [IDEMPOTENCY_META]: key } };

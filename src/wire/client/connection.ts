@@ -42,13 +42,13 @@ export type ConnectionOwner = {
   /** `connectedMs`: how long the connection was `connected`. */
   onLost: (connectedMs: number) => void;
   onMessage: (message: RpcResponse, bytes: Buffer) => void;
-  /** Called with the beginning of a message that is too long to read. `id`: the call that it answers. */
+  /** Called when a message is too long to read. `id`: the call that the message answers. */
   onOversize: (id: RequestId | undefined) => void;
   /** True while the owner waits for an answer. Only then the connection ends a silent stream. */
   isAwaiting: () => boolean;
 };
 
-/** Connection of one owner. Its state says whether messages can be sent. */
+/** Connection of one owner. Messages can be sent only in some of its states. */
 export class Connection {
   readonly #owner: ConnectionOwner;
   readonly #clock: Clock;
@@ -74,7 +74,7 @@ export class Connection {
     return "socket" in this.#state ? this.#state.socket : undefined;
   }
 
-  /** Dials until a broker answers. Errors: PalaceError after the attempt has ended and the owner knows it; any other error is our bug. */
+  /** Dials until a broker answers. Errors: PalaceError, after the owner got `onUnreachable`; any other error is our bug. */
   connect(): Promise<void> {
     if (this.#state.name === "connecting") return this.#state.attempt;
     if (this.#state.name !== "disconnected") return Promise.resolve();
@@ -156,14 +156,14 @@ export class Connection {
   }
 }
 
-/** Returns why no broker is reached. Errors: `error` itself if it is neither ours nor the system's, but a bug. */
+/** Returns why no broker is reached. Errors: `error` itself if it is a bug, that is, not our PalaceError and not a system error. */
 function asUnreachable(error: unknown): PalaceError {
   if (error instanceof PalaceError) return error;
   if (!(error instanceof Error) || !("syscall" in error)) throw error;
   return new PalaceError("TRANSPORT_REFUSED", "the broker cannot be reached", "run `palace doctor`", { cause: error });
 }
 
-/** Returns the message, or undefined for bytes that no broker sends. */
+/** Returns the message, or undefined if the bytes are not a broker's message. */
 function toMessage(bytes: Buffer): RpcResponse | undefined {
   const decoded = decodeFrame(bytes);
   if (!decoded.ok || typeof decoded.message !== "object" || decoded.message === null) return undefined;
@@ -172,7 +172,7 @@ function toMessage(bytes: Buffer): RpcResponse | undefined {
   return isWell ? (decoded.message as RpcResponse) : undefined;
 }
 
-/** Returns the id of the call that a message answers, from its first bytes; undefined if they have none. */
+/** Returns the id of the call that a message answers. Reads only the first bytes; undefined if they do not contain the id. */
 function idInHead(head: Buffer): RequestId | undefined {
   const id = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?\d+),/.exec(head.toString("utf8"))?.[1];
   return parseAs(id ?? "", isId);

@@ -38,9 +38,9 @@ const BRIDGE_TIMEOUT_MS = 10_000;
 /** Socket that carries messages. `rest`: bytes that have already arrived; the socket is paused after them. */
 export type Stream = { socket: Socket; rest: Buffer; endpoint: string };
 
-/** Largest broker.json that we read: thirty times the usual size. */
+/** Maximum size of a broker.json that we read: thirty times the usual size. */
 const BROKER_FILE_SIZE_MAX_BYTES = 16 * 1024;
-/** Most doors to try: each door without an answer costs a dial's time-out. */
+/** Maximum number of doors to try: each door without an answer costs a time-out. */
 const DOORS_MAX = 4;
 
 /** Reads broker.json; undefined if it is missing or malformed. Never throws, never blocks. Leaves out doors of unknown kinds. */
@@ -55,8 +55,8 @@ export function readBrokerFile(path: string): BrokerFile | undefined {
 }
 
 /**
- * Returns true if this file was copied together with the folder of a running broker: the original still exists at the path that it names.
- * Seen from another mount point, that path is missing or has another content.
+ * Returns true if this file was copied together with the folder of a running broker: the original still exists at the path in the file.
+ * Seen from another mount point, that path is missing or has other content.
  */
 function isCopy(path: string, { home, instanceId }: BrokerFile): boolean {
   if (typeof home !== "string" || !isAbsolute(home)) return false;
@@ -82,7 +82,7 @@ function isDoor(value: unknown): value is Door {
 /** Lists the endpoints to dial, best first. */
 function candidates(config: Config): Candidate[] {
   const timeoutMs = DIAL_TIMEOUT_MS;
-  // With a bridge, users want the host's memory; a broker on this machine would split it in two.
+  // With a bridge, users want the host's memory; a broker on this machine would be a second memory.
   if (isBridged(config)) {
     if (missingBridge(config) !== undefined) return [];
     const endpoint: Endpoint = { kind: "unix", path: config.paths.bridgeSocketPath };
@@ -91,14 +91,14 @@ function candidates(config: Config): Candidate[] {
   if (config.endpoint !== undefined)
     return [{ endpoint: parseEndpoint(config.endpoint), instanceId: undefined, timeoutMs }];
   const file = readBrokerFile(config.paths.brokerFile);
-  // A TCP door needs a token. Without one it only refuses, and that would hide a socket that is about to appear.
+  // A TCP door needs a token. Without a token, its refusal would hide a UNIX socket that is about to appear.
   const doors = (file?.doors ?? []).filter(({ kind }) => kind === "unix" || config.token() !== undefined);
   return doors.map((endpoint) => ({ endpoint, instanceId: file?.instanceId, timeoutMs }));
 }
 
 /**
- * Parts of a client's introduction besides its name. `revision`: MCP's, from the handshake of a client that was connected before.
- * `project`: names of the client's project.
+ * Parts of a client's introduction besides its name. `revision`: the MCP revision that the client chose in an earlier handshake. `project`:
+ * names of the client's project.
  */
 export type Introduction = { revision?: McpVersion | undefined; project?: readonly string[] };
 
@@ -154,7 +154,7 @@ export async function findBroker(
   return found;
 }
 
-/** Returns the health, or undefined for a body that no broker sends. */
+/** Returns the health, or undefined if the body is not a broker's health. */
 function toHealth(body: string): Health | undefined {
   const health = parseJson(body);
   const { instanceId, version, protocol } = (health ?? {}) as Partial<Record<keyof Health, unknown>>;
@@ -164,8 +164,8 @@ function toHealth(body: string): Health | undefined {
 }
 
 /**
- * Returns the first answer to a request to `path`. Skips a door that refuses or sends nonsense, and destroys its socket. Throws our own
- * bugs.
+ * Returns the first answer to a request to `path`. Skips a door that refuses or sends nonsense, and destroys its socket. An error that is a
+ * bug of ours is thrown.
  */
 async function firstLive<T>(
   config: Config,

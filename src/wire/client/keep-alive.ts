@@ -1,18 +1,18 @@
 /**
- * Tells a busy broker from an unreachable one: a network that drops packets ends no connection. While the link waits for answers and no
- * byte arrives, it pings the broker; without a reply it drops the connection.
+ * Distinguishes a busy broker from an unreachable one: a network that drops packets does not end a connection. While the link waits for
+ * answers and no byte arrives, it pings the broker; without a reply it drops the connection.
  */
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../../base/clock.ts";
 import type { RequestId } from "../../protocol/spec.ts";
 
 const LOOK_MS = 500;
-/** Time without a byte before the ping; a busy machine may need it. */
+/** Time without a byte before the ping; a busy machine may need that long to answer. */
 const PING_AFTER_MS = 1_500;
 const SILENCE_MAX_MS = 4_500;
 const PING_ID = "palace/ping";
 
-/** Watches one socket at a time and destroys a silent one. */
+/** Watches one socket at a time, and destroys it if it is silent. */
 export class KeepAlive {
   readonly #clock: Clock;
   #timer: Timer | undefined;
@@ -31,7 +31,7 @@ export class KeepAlive {
     const look = (): void => {
       this.#timer = this.#clock.after(LOOK_MS, look);
       if (!isAwaiting() || socket.destroyed) return this.stop();
-      // A long message takes time on a slow connection: bytes that leave prove that it is alive, too.
+      // A long message takes time on a slow connection: bytes that leave also prove that the connection is alive.
       const sent = socket.bytesWritten - socket.writableLength;
       if (socket.writableLength > 0 && sent !== this.#sent) this.heard();
       this.#sent = sent;

@@ -1,6 +1,6 @@
 /**
- * Learns the palace's id recipe from its answers. A palace uses one of two recipes, which make a drawer's id of wing, room and text. With
- * the recipe, a write that is spooled in an outage already has its id.
+ * Learns the palace's id recipe from its answers. A palace uses one of two recipes, which compute a drawer's id from wing, room and text.
+ * With the recipe, a write that is spooled in an outage already has its id.
  */
 import { mkdirSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -16,7 +16,7 @@ import type { OfflineRules } from "./offline-rules.ts";
 type IdRecipe = Parameters<OfflineRules["newDrawerId"]>[0];
 const RECIPES: readonly IdRecipe[] = ["v3", "bare"];
 
-/** Stores the recipe that the answer to an add_drawer reveals, if it reveals one. Never throws. */
+/** Stores the recipe if the answer to an add_drawer reveals it. Never throws. */
 export function learnIdRecipe({ newDrawerId }: OfflineRules, paths: Paths, request: string, answer: string): void {
   try {
     const params = argumentsOf(request);
@@ -29,7 +29,7 @@ export function learnIdRecipe({ newDrawerId }: OfflineRules, paths: Paths, reque
     mkdirSync(paths.stateDir, { recursive: true, mode: 0o700 });
     writeFileAtomic(noteOf(paths), `${recipe}\n`);
   } catch {
-    // The next answer teaches the same.
+    // The next answer reveals the recipe again.
   }
 }
 

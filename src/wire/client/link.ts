@@ -55,9 +55,7 @@ export type LinkOptions = {
   clock?: Clock;
 };
 
-/**
- * Ways to a broker. `open` returns undefined if no broker runs; `ensure` returns when a broker runs. Errors: those of discovery and start.
- */
+/** Ways to a broker. `open`: undefined if no broker runs. `ensure`: returns when a broker runs. Errors: as openStream, ensureBroker. */
 export type Reach = {
   open: (config: Config, agent: string, introduction: Introduction) => Promise<Stream | undefined>;
   ensure: (config: Config, options: EnsureOptions) => Promise<unknown>;
@@ -72,13 +70,13 @@ const REACH: Reach = {
 /** A call without an answer yet. `since`: on the link's clock, ms. */
 type Call = { line: string; since: number };
 
-/** Part of a request whose answer may reveal the id recipe. */
+/** Text in a request whose answer may reveal the id recipe. */
 const ADD_DRAWER = '"mempalace_add_drawer"';
 /** Modules that are loaded in an outage, or when the spool has writes. */
 type Outage = typeof import("./answer-offline.ts") &
   typeof import("./send-spooled.ts") & { spool: Spool; rules: OfflineRules | undefined };
 
-/** Answers each call of one owner once: from a broker, from the spool, or with an error. */
+/** Gives each call of its owner one answer: from a broker, from the spool, or an error. */
 export class Link {
   readonly #options: LinkOptions;
   readonly #clock: Clock;
@@ -150,7 +148,7 @@ export class Link {
     if (this.#calls.delete(id) && this.#connection.state === "connected") this.#connection.write(notification);
   }
 
-  /** Connects, and starts a broker if allowed. Errors, also for open requests: those of discovery and start. */
+  /** Connects, and starts a broker if allowed. Errors of discovery and start reach the caller and every open request. */
   connect(): Promise<void> {
     return this.#connection.connect();
   }
@@ -216,7 +214,7 @@ export class Link {
 
   #onConnected(): void {
     if (this.#presence !== "refusing") this.#retryMs = RETRY_MAX_MS;
-    // Writes queue behind the spooled ones that the broker refuses for now, so their order stays.
+    // The broker refuses spooled writes for now. New writes are spooled behind them, so that the order remains.
     else this.#withdraw((line) => this.#outage?.isWrite(line) === true, REFUSES);
     const lines = [...this.#unsent, ...[...this.#calls.values()].map(({ line }) => line)];
     this.#unsent = [];
@@ -263,7 +261,7 @@ export class Link {
 
   #onLost(connectedMs: number): void {
     const now = this.#clock.now();
-    // A request that the broker had for long, such as a wait for an event, gets its full time again.
+    // After a long connection, the open requests (a wait for an event, say) get their full time again.
     if (connectedMs > REPEAT_TIMEOUT_MS) for (const call of this.#calls.values()) call.since = now;
     this.#saw("ended");
     for (const settle of this.#delivering.values()) settle(undefined);
@@ -322,7 +320,7 @@ export class Link {
     this.#retryMs = Math.min(this.#retryMs * 2, SPOOL_RETRY_MAX_MS);
   }
 
-  /** Returns true if writes are spooled. It checks the root first, because the palace's tag needs hashing, which a shim's start avoids. */
+  /** Returns true if writes are spooled. It checks the parent folder first: a shim starts faster without hashing. */
   #hasSpooled(): boolean {
     const { paths } = this.#options.config;
     return this.#options.start === "auto" && existsSync(paths.spoolRoot) && existsSync(paths.spoolDir);

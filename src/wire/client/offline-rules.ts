@@ -16,6 +16,6 @@ export type OfflineWrite = Readonly<{
 export type OfflineRules = Readonly<{
   /** Returns the answer that every palace gives, from the arguments alone; undefined if the answer depends on the palace. */
   answerWithoutPalace(write: OfflineWrite): { value: unknown } | undefined;
-  /** Returns the id of a new drawer. `recipe`: the way to compute it. Errors: those of bad arguments. */
+  /** Returns the id of a new drawer. `recipe`: the way to compute it. Errors: as the tool's, for bad arguments. */
   newDrawerId(recipe: "v3" | "bare", params: Record<string, unknown>): string;
 }>;

@@ -1,6 +1,6 @@
 /**
- * Decides what happens to a call while no broker answers it. It has two small state machines without timers and files, which link.ts asks:
- * what the link knows about its broker (`Presence`), and what happens to one call. Every shim imports it, so it imports almost nothing.
+ * Decides what happens to a call while no broker answers it. It has two small state machines without timers and files, for link.ts: one for
+ * the link's knowledge of its broker (`Presence`), one for the fate of a call. Every shim imports it, so it imports almost nothing.
  *
  * | Decision       | The call                                                                              |
  * | -------------- | ------------------------------------------------------------------------------------- |
@@ -43,7 +43,7 @@ export function nextPresence(presence: Presence, sighting: Sighting): Presence {
   }
 }
 
-/** Returns how long a dial waits for a broker that cannot be started here, ms. `spools`: an agent needs an answer soon. */
+/** Returns how long a dial waits for a broker that cannot be started here, ms. `spools`: the link has a spool. */
 export function dialTimeoutMs(presence: Presence, spools: boolean): number {
   if (presence === "absent") return 0;
   if (spools) return OUTAGE_TIMEOUT_MS;
@@ -75,7 +75,7 @@ export function fateOfAnswered(
 
 /**
  * Decides after OUTAGE_TIMEOUT_MS without a broker. `isStarting`: this machine is starting one. In state `absent` the call does not wait
- * for it: such a broker may exit again, because an unreachable process holds the palace.
+ * for the new broker: it may exit again, because an unreachable process has locked the palace.
  */
 export function fateOfSilent(presence: Presence, isStarting: boolean, isBridgeUp: boolean): "wait" | "answer offline" {
   return (isStarting && presence !== "absent") || isBridgeUp ? "wait" : "answer offline";
@@ -86,12 +86,12 @@ export function fateOfUnreachable(error: PalaceError, spools: boolean): "answer 
   return spools && isOutage(error) ? "answer offline" : "give up";
 }
 
-/** Decides about a call that brokers have had for `waitedMs`. */
+/** Decides about a call that has been sent to brokers for `waitedMs` without an answer. */
 export function fateOfRepeated(waitedMs: number): "wait" | "give up" {
   return waitedMs > REPEAT_TIMEOUT_MS ? "give up" : "wait";
 }
 
-/** Returns true for errors that waiting for a broker can cure. The user must fix the cause of all other errors; their messages say how. */
+/** Returns true if waiting for a broker can end the error. The user must fix the cause of any other error; its message says how. */
 export function isOutage({ code }: PalaceError): boolean {
   if (["BROKER_STOPPED", "BROKER_START_FAILED", "PALACE_FOREIGN_MOUNT"].includes(code)) return true;
   return code.startsWith("TRANSPORT_") || code.startsWith("STORE_");

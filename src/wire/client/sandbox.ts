@@ -12,7 +12,7 @@ export function namedSandbox(config: Config, error: PalaceError): PalaceError {
 
 function hintOf({ sandbox, paths: { socketPath } }: Config): string | undefined {
   const isMac = process.platform === "darwin";
-  // On Linux the sandbox cannot tell sockets apart by their paths, so allowUnixSockets has no effect on Linux.
+  // On Linux the sandbox cannot distinguish sockets by their paths, so allowUnixSockets has no effect on Linux.
   const network = isMac ? `{"allowUnixSockets":["${socketPath}"]}` : '{"allowAllUnixSockets":true}';
   switch (sandbox) {
     case "claude-code":

@@ -9,13 +9,13 @@ import type { Spool, SpoolEntry } from "./spool.ts";
 
 /**
  * Result of a delivery. `interrupted` and `stuck` leave the remaining writes in place and in order. `waiting` leaves single writes that the
- * broker refuses for now while it takes others.
+ * broker refuses for now, although it accepts others.
  */
 export type Delivery = "delivered" | "waiting" | "interrupted" | "stuck";
 
-/** Most temporary refusals of a write; after that many the delivery skips it and continues. */
+/** Maximum number of temporary refusals of a write. After more refusals the delivery skips the write and continues. */
 const REFUSALS_MAX = 3;
-/** Most temporarily refused writes of one tool in one delivery; after that many it skips the tool's other writes. */
+/** Maximum number of temporarily refused writes of one tool in one delivery. Then the delivery skips the tool's other writes. */
 const LEFT_MAX = 16;
 
 /** A request or notification; its `params`, if any, are an object. */
@@ -34,8 +34,8 @@ export function isForLater({ spool }: Tool, values: Record<string, unknown>): bo
 
 /**
  * Sends the spooled writes one by one, in order. `ask` returns the broker's answer, or undefined if the connection ended. A write is
- * removed when it is acknowledged, and set aside when the broker refuses it for good. If the palace takes no writes, order is kept. A
- * single write that the broker never takes does not hold back the others.
+ * removed when it is acknowledged, and set aside when the broker refuses it for good. After a temporary refusal the delivery stops, so that
+ * the writes stay in order. After `REFUSALS_MAX` such refusals of one write it skips that write and sends the others.
  */
 export async function deliver(
   spool: Spool,
@@ -60,7 +60,7 @@ export async function deliver(
       const response = await ask(dated(parseMessage(line), atMs));
       if (response === undefined) return "interrupted";
       const refusal = refusalOf(response, line);
-      // An older broker or another engine knows no turns, and a reader's token may not write. The entry stays for another broker or token.
+      // An older broker or another engine does not know turns, and a reader may not write. The write waits for another broker or token.
       if (refusal === "elsewhere") continue;
       if (refusal === "passing") {
         const times = (spool.refusals.get(name) ?? 0) + 1;
@@ -89,8 +89,8 @@ function dated({ params, ...message }: Message, atMs: number): Message {
 }
 
 /**
- * Returns why the broker refused. "passing": the palace is in a state that a person can change, such as a full disk, a damaged ledger or a
- * ledger of a newer version. Wrong arguments and a tool's own failure are not passing.
+ * Returns why the broker refused. "passing": the refusal is temporary, because the palace is in a state that a person can change, such as a
+ * full disk, a damaged ledger or a ledger of a newer version. Wrong arguments and a tool's own failure are not passing.
  */
 function refusalOf(response: RpcResponse, line: string): "passing" | "elsewhere" | { why: string } | undefined {
   if ("error" in response) {

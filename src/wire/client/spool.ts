@@ -1,7 +1,7 @@
 /**
  * Spools writes until a broker takes them. Each write is a small file that only its user can read; it is synced before the agent gets its
- * answer. A file is removed only after the broker has acknowledged it. So a write may be sent twice, even by two processes; its idempotency
- * key makes it one write.
+ * answer. A file is removed only after the broker has acknowledged it. So a write may be sent twice, even by two processes; because of its
+ * idempotency key it takes effect once.
  */
 import { existsSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -24,22 +24,22 @@ export type RefusedEntry = { name: string; atMs: number; tool: string; why: stri
 type StoredWrite = SpooledWrite & { againAtMs?: number };
 
 /**
- * Most writes, and their bytes, in the spool of one palace on one machine. The spool is for the few writes of agents, not for a feeder's
- * thousands.
+ * Maximum number of writes, and of their bytes, in the spool of one palace on one machine. The spool is for the few writes of agents, not
+ * for a feeder's thousands.
  */
 const ENTRIES_MAX = 10_000;
 const SIZE_MAX_BYTES = 64 * 1024 * 1024;
 if (FRAME_SIZE_MAX_BYTES > SIZE_MAX_BYTES) throw new Error("the spool must hold at least one frame");
 
 const SUFFIX = ".json";
-/** Ending of a file with the end of a turn. Older clients do not know such entries; with this ending they leave them alone. */
+/** Ending of a file with the end of a turn. Older clients do not know such entries; because of this ending they ignore them. */
 const TURN_SUFFIX = ".turn";
-/** Share of the spool that ends of turns may fill; the rest is for the agents' writes. */
+/** Maximum share of the spool for ends of turns; the rest is for the agents' writes. */
 const TURNS_SHARE = 0.5;
 const REFUSED = "refused";
-/** Most bytes of refused writes to keep: a full spool and the reasons. */
+/** Maximum size of the kept refused writes: a full spool and the reasons. */
 const REFUSED_SIZE_MAX_BYTES = 2 * SIZE_MAX_BYTES;
-/** File beside the refused writes; its time says when older refused writes were dropped. */
+/** File in the folder of the refused writes; its time is the time when older refused writes were dropped. */
 const DROPPED = "older-ones-dropped.txt";
 const PUT_ATTEMPTS = 5;
 /** Age after which a half-written file is a leftover; writing takes far less. */
@@ -61,7 +61,8 @@ export class Spool {
   }
 
   /**
-   * Returns the write's name once the write is on disk. Errors, without spooling: TRANSPORT_SPOOL_FULL, STORE_DISK_FULL, STORE_READ_ONLY.
+   * Returns the write's name once the write is on disk. Errors, with nothing spooled: TRANSPORT_SPOOL_FULL, STORE_DISK_FULL,
+   * STORE_READ_ONLY.
    */
   append(write: SpooledWrite): string {
     const names = this.#names();
@@ -84,7 +85,7 @@ export class Spool {
     }
   }
 
-  /** Writes the file. It retries, because another process may remove the empty folder before that. */
+  /** Writes the file. It retries, because another process may remove the empty folder first. */
   #put(name: string, text: string): void {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -97,8 +98,8 @@ export class Spool {
   }
 
   /**
-   * Lists the spooled writes, those of one process in order. Sets aside files that are not spooled writes, and drops the oldest refused
-   * writes beyond the limits.
+   * Lists the spooled writes; the writes of one process are in order. Sets aside files that are not spooled writes, and drops the oldest
+   * refused writes beyond the limits.
    */
   entries(): SpoolEntry[] {
     this.#sweep(this.folder);
@@ -159,7 +160,7 @@ export class Spool {
     });
   }
 
-  /** Returns what waits and what was refused, at most `limit` of each. Reads no other files. */
+  /** Returns the waiting and the refused writes, at most `limit` of each. Reads no other files. */
   report(limit = Number.MAX_SAFE_INTEGER): SpoolReport {
     const [waiting, refused] = [this.#names(), list(join(this.folder, REFUSED), SUFFIX, TURN_SUFFIX)];
     return {
@@ -181,14 +182,14 @@ export class Spool {
   }
 
   /**
-   * Moves a refused write back to the waiting writes, with `write` as its new content. A kill at any step leaves it in one of the two
-   * places. Errors: STORE_* if the files cannot be written.
+   * Moves a refused write back to the waiting writes, with `write` as its new content. A kill at any step leaves the write in one of the
+   * two places. Errors: STORE_* if the files cannot be written.
    */
   sendAgain(name: string, write: SpooledWrite): void {
     const aside = join(this.folder, REFUSED);
     try {
       writeFileAtomic(join(aside, name), `${JSON.stringify({ schema: 1, ...write, againAtMs: Date.now() })}\n`);
-      // A reason without its write would stay for ever, so the reason goes first.
+      // A reason without its write would stay for ever, so the reason is removed first.
       rmSync(join(aside, `${name}.why`), { force: true });
       faultPoint("spool.before-again");
       renameSync(join(aside, name), join(this.folder, name));
@@ -203,7 +204,7 @@ export class Spool {
     return statSync(join(this.folder, REFUSED, DROPPED), { throwIfNoEntry: false })?.mtimeMs;
   }
 
-  /** Keeps only the newest refused writes. Files that cannot be removed stay until the next time: they must not fail a write. */
+  /** Keeps only the newest refused writes. A file that cannot be removed stays until the next time: it must not make a write fail. */
   #dropRefused(): void {
     const aside = join(this.folder, REFUSED);
     try {
@@ -218,8 +219,8 @@ export class Spool {
           return at >= ENTRIES_MAX || sizeBytes > REFUSED_SIZE_MAX_BYTES;
         });
       if (tooMany.length === 0) return;
-      // The note comes first, and a reason goes before its write. So a kill in between loses no note and leaves no reason without its
-      // write.
+      // The note is written first, and a reason is removed before its write. So a kill in between loses no note and leaves no reason
+      // without its write.
       writeFileAtomic(join(aside, DROPPED), "Writes that were refused before these were dropped to make room.\n");
       for (const { file, why } of tooMany) for (const one of [why, file]) rmSync(one, { force: true });
     } catch {
@@ -227,7 +228,7 @@ export class Spool {
     }
   }
 
-  /** Removes half-written files of killed processes. No caller was told that these writes are safe. */
+  /** Removes half-written files of killed processes. No caller got an acknowledgement of these writes. */
   #sweep(folder: string): void {
     for (const name of list(folder, ".tmp")) {
       const file = join(folder, name);

@@ -1,6 +1,6 @@
 /**
- * Starts the broker's process, once at a time. The start lock only saves work: of twenty brokers started by twenty clients, nineteen exit
- * at the broker's own lock. The start lock proves nothing.
+ * Starts the broker's process, once at a time. The start lock only saves work: if twenty clients started twenty brokers, nineteen would
+ * exit at the broker's own lock. The start lock proves nothing.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -25,9 +25,9 @@ import { bridgeFault, isBridged, missingBridge } from "./bridge.ts";
 import { assertSockets, findBroker } from "./discover.ts";
 
 const POLL_MS = 15;
-/** Age of a start mark that a dead process left. */
+/** Age above which a start mark is ignored: a dead process has left it. */
 export const START_MARK_MS = START_TIMEOUT_MS / 2;
-/** First pause before a failed start is repeated; it doubles each time. */
+/** First pause before a failed start is repeated; the pause doubles each time. */
 const START_AGAIN_MS = 1_000;
 /** Pause between attempts to start a resident; if one already runs, the second one exits at once. */
 const BRIDGE_RESTART_MS = 5_000;
@@ -42,22 +42,22 @@ export function clearStop(config: Config): void {
 
 /** Limits of the wait for a broker. */
 export type EnsureOptions = {
-  /** Time to wait for a broker that we cannot start. Default: none, but for a read-only palace until the start's deadline. */
+  /** Time to wait for a broker that we cannot start. Default: 0, but for a read-only palace the time that a start may take. */
   timeoutMs?: number | undefined;
   /** Called if a broker is starting on this machine, so that the caller can wait. */
   onStarting?: () => void;
 };
 
 /**
- * Returns a running broker and starts one if needed, but never for a given address or a read-only palace. Errors: BROKER_STOPPED (sticky),
- * BROKER_START_FAILED, TRANSPORT_REFUSED for a given address, PALACE_GONE, PROTOCOL_VERSION_MISMATCH, TRANSPORT_SANDBOXED, and the error of
- * the started broker.
+ * Returns a running broker and starts one if needed, but never for a given address or a read-only palace. Errors: BROKER_STOPPED (after
+ * `palace stop`), BROKER_START_FAILED, TRANSPORT_REFUSED for a given address, PALACE_GONE, PROTOCOL_VERSION_MISMATCH, TRANSPORT_SANDBOXED,
+ * and the error of the started broker.
  */
 export async function ensureBroker(config: Config, options: EnsureOptions = {}): Promise<Ensured> {
   if (isBridged(config)) return ensureBridged(config, options.onStarting);
   const running = await findBroker(config);
   if (running !== undefined) return { ...running, started: false };
-  // A broker started inside a sandbox would fail in the same way, but only after its whole time.
+  // A broker started inside a sandbox would fail in the same way, but only after the whole time for a start.
   if (config.endpoint === undefined) await assertSockets(config);
   const since = performance.now();
   let started = false;
@@ -86,7 +86,7 @@ export async function ensureBroker(config: Config, options: EnsureOptions = {}):
   }
 }
 
-/** Waits until the broker has opened its palace; its door answers before that. Errors: why the palace cannot be opened. */
+/** Waits until the broker has opened its palace; its door answers before that. Errors: the error that prevents the opening. */
 export async function untilOpen<T extends Pick<Ensured, "health">>(config: Config, found: T): Promise<T> {
   let { health } = found;
   for (const deadline = performance.now() + START_TIMEOUT_MS; performance.now() < deadline; await sleep(POLL_MS)) {
@@ -98,7 +98,7 @@ export async function untilOpen<T extends Pick<Ensured, "health">>(config: Confi
   throw new PalaceError(error.code, error.message, error.hint);
 }
 
-/** Does the same as ensureBroker over this container's bridge, and starts its resident if needed. */
+/** Does the same as ensureBroker over this container's bridge, and starts the bridge's resident if needed. */
 async function ensureBridged(config: Config, onStarting: (() => void) | undefined): Promise<Ensured> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   const sinceMs = Date.now();
@@ -150,7 +150,7 @@ function assertWorthWaiting(config: Config, { timeoutMs, waitedMs, canStart, has
 /** Returns true if this process started a broker, false if it waits for another start. */
 async function startUnlessUp(config: Config): Promise<boolean> {
   if (!takeStarting(config.paths, START_MARK_MS)) return false;
-  // The last owner of the mark may have started a broker meanwhile; the next look reports its problems.
+  // The last owner of the mark may have started a broker meanwhile; the next search reports that broker's problems.
   const isUp = await findBroker(config).then(
     (meanwhile) => meanwhile !== undefined,
     () => true,
@@ -160,7 +160,7 @@ async function startUnlessUp(config: Config): Promise<boolean> {
   return !isUp;
 }
 
-/** Returns the error for a given address where nothing answers. */
+/** Returns the error for a given address at which no broker answers. */
 export function unanswered(endpoint: string): PalaceError {
   return new PalaceError(
     "TRANSPORT_REFUSED",
@@ -181,8 +181,8 @@ function mayStart(config: Config): boolean {
 }
 
 /**
- * Returns the error for a palace on a mount where its lock does not exclude another machine's broker. Such a palace is never opened from
- * here.
+ * Returns the error for a palace on a mount where its lock does not exclude another machine's broker. This machine never opens such a
+ * palace.
  */
 export function foreignMount({ paths, trustMount }: Config): PalaceError | undefined {
   // config.json may put the palace on another mount than its home.
@@ -201,7 +201,7 @@ export function foreignMount({ paths, trustMount }: Config): PalaceError | undef
 export function spawnBroker(config: Config, more: readonly string[] = []): void {
   const startedAtMs = performance.now();
   const child = spawnDetached(config, "mempalace-broker", ["--on-demand", ...more]);
-  // A child that exits early leaves its mark, which would delay every other start.
+  // A child that exits early would leave its start mark, which delays every other start.
   child.on("exit", () => {
     if (performance.now() - startedAtMs < START_MARK_MS) dropStarting(config.paths);
   });

@@ -1,7 +1,7 @@
 /**
- * Ends a broker that speaks another protocol. It cannot be asked to stop, so it gets SIGTERM, which drains a broker of any version. A file
- * alone never decides which process that is: the listener on the socket must give the instance id of broker.json, and the kernel must name
- * the pid of broker.json for that socket.
+ * Ends a broker that speaks another protocol. We cannot ask it to stop, so it gets SIGTERM, which drains a broker of any version. A file
+ * alone never decides which process gets the signal: the listener on the socket must give the instance id of broker.json, and the kernel
+ * must report the pid in broker.json for that socket.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseRecord } from "../../base/parse-json.ts";
@@ -15,7 +15,7 @@ import { readBrokerFile } from "./discover.ts";
 
 const POLL_MS = 15;
 
-/** Resolves when the broker is gone. Errors: `mismatch`; its hint differs if we cannot tell which process the broker is. */
+/** Resolves when the broker is gone. Errors: `mismatch`; its hint differs if we cannot identify the broker's process. */
 export async function endOtherBroker({ paths }: Config, mismatch: PalaceError): Promise<void> {
   const pid = await provenPid(paths.brokerFile);
   if (pid === undefined)

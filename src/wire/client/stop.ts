@@ -16,13 +16,13 @@ const ANSWER_MAX_MS = 10_000;
 const CLOSE_MAX_MS = 10_000;
 
 /**
- * Drains and stops the broker; returns when it is gone. If this machine starts it, it stays stopped until `clearStop`. Errors:
- * TRANSPORT_TIMEOUT if it does not answer or end; STORE_DISK_FULL and STORE_READ_ONLY if it has ended but the mark cannot be written.
+ * Drains and stops the broker; returns when it is gone. A broker of this machine stays off until `clearStop`. Errors: TRANSPORT_TIMEOUT if
+ * the broker does not answer or end; STORE_DISK_FULL and STORE_READ_ONLY if it has ended but the mark cannot be written.
  */
 export async function stopBroker(config: Config): Promise<{ stopped: boolean; staysOff: boolean }> {
   if (config.endpoint !== undefined || hasBridge(config)) return { stopped: await endBroker(config), staysOff: false };
   const before = await findBroker(config).catch((error: unknown) => {
-    // If we cannot ask the broker to stop, it must not find the mark.
+    // If we cannot ask the broker to stop, the stop mark must not exist.
     if (error instanceof PalaceError && error.code === "TRANSPORT_SANDBOXED") throw error;
     return undefined;
   });
@@ -36,7 +36,7 @@ export async function stopBroker(config: Config): Promise<{ stopped: boolean; st
   const deadline = performance.now() + START_TIMEOUT_MS / 2;
   while (isStarting(config.paths, START_TIMEOUT_MS / 2) && performance.now() < deadline) await sleep(POLL_MS);
   if (await endBroker(config)) stopped = true;
-  // A broker that saw the mark before our request has ended by itself.
+  // A broker that saw the stop mark before our request has ended by itself.
   if (!stopped && before !== undefined) {
     await untilClosed(config, before.health.instanceId);
     stopped = true;
@@ -62,7 +62,7 @@ function markStopped({ paths }: Config): PalaceError | undefined {
   }
 }
 
-/** Ends the running broker without the sticky mark. Returns true if a broker ran. */
+/** Ends the running broker without the stop mark. Returns true if a broker ran. */
 async function endBroker(config: Config): Promise<boolean> {
   const isOurs = config.endpoint === undefined && !hasBridge(config);
   const found = await findBroker(config, isOurs ? ANSWER_MAX_MS : undefined).catch((error: unknown) => {

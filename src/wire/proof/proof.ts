@@ -1,6 +1,6 @@
 /**
  * Proves that a palace is shared: a memory written through one shim is found through every other one, then erased. Shims are given as
- * command lines, so they may run here or in containers. `up` uses it.
+ * command lines, so they may run here or in containers. `palace up` uses this proof.
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -54,7 +54,7 @@ export async function provePalace({ writer, readers, env, signal }: ProofOptions
   return { drawerId, readers: readers.length, ms: Math.round(performance.now() - startedAt) };
 }
 
-/** Searches a few times, because a search may reflect the moment before the write. */
+/** Searches a few times, because a search may show the palace as it was before the write. */
 export async function canFind(reader: StdioMcp, word: string, wing: string): Promise<boolean> {
   for (let look = 0; look < LOOKS_MAX; look += 1) {
     const found = await reader.call("mempalace_search", { query: word, wing, limit: 5 });

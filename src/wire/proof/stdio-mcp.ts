@@ -1,6 +1,6 @@
 /**
  * The smallest MCP client over a process's stdin and stdout. It calls our tools through a real shim, on the host or through `docker exec`.
- * The proof of `up` and the demo use it, because they must see what an agent sees.
+ * The proof of `palace up` and the demo use this client, because they must see what an agent sees.
  */
 import { McpChild, McpRefusal } from "../../base/mcp-child.ts";
 import { parseAs } from "../../base/parse-json.ts";

@@ -65,7 +65,7 @@ function sandboxedAt(where: string, cause: unknown): string {
 
 /**
  * Returns true if the system refused the socket itself. The kernel also answers EACCES for another user's socket; then the file's
- * permissions refuse, too.
+ * permissions refuse access, too.
  */
 function isSandboxed(endpoint: Endpoint, cause: unknown): boolean {
   const { code } = cause as NodeJS.ErrnoException;

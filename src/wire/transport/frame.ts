@@ -1,6 +1,6 @@
 /**
- * Newline-delimited messages over a byte stream: only LF ends a message (U+2028 does not). Each is limited in bytes and depth. Both sides
- * and the shim's stdio use it. Imports only Node's modules and the limits.
+ * Newline-delimited messages over a byte stream: only LF ends a message (U+2028 does not). Each message is limited in bytes and depth. The
+ * client, the broker and the shim's stdio all use this file.
  */
 import { parseAs } from "../../base/parse-json.ts";
 import { FRAME_SIZE_MAX_BYTES, JSON_DEPTH_MAX } from "../../protocol/limits.ts";
@@ -10,7 +10,7 @@ const LF = 10;
 /** A line without its LF, or the first and last bytes of a line that was too long. */
 export type Frame = { bytes: Buffer } | { oversize: true; head: Buffer; tail: Buffer };
 
-/** Bytes kept of a line that is too long. Both parts may contain its id, and the first its method. */
+/** Number of bytes kept of a line that is too long: a head with its method and perhaps its id, and a tail, which may have the id. */
 const HEAD_SIZE_BYTES = 1024;
 const TAIL_SIZE_BYTES = 256;
 
@@ -29,12 +29,12 @@ export class FrameSplitter {
     this.#returnedAt = returnedAtBytes;
   }
 
-  /** Bytes of the line that has not ended yet. */
+  /** Number of bytes of the line that has not ended yet. */
   get pendingBytes(): number {
     return this.#skipped === undefined ? this.#size : 0;
   }
 
-  /** Returns the lines that `chunk` completes, in order, without blank ones. */
+  /** Returns the lines that `chunk` completes, in order, without blank lines. */
   push(chunk: Buffer): Frame[] {
     const frames: Frame[] = [];
     for (let start = 0; start < chunk.length;) {
@@ -74,7 +74,7 @@ export class FrameSplitter {
   }
 }
 
-/** Returns a copy, so that the whole line can be freed. */
+/** Returns the last bytes as a copy, so that the whole line can be freed. */
 function lastOf(bytes: Buffer): Buffer {
   return Buffer.from(bytes.subarray(-TAIL_SIZE_BYTES));
 }
@@ -103,7 +103,7 @@ export function isId(value: unknown): value is number | string {
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Content of a line, or the reason why it has none. */
+/** Content of a line, or the reason why the line cannot be decoded. */
 export type Decoded = { ok: true; message: unknown } | { ok: false; why: string };
 
 /** Decodes a line. An empty `why` means a blank line. Never throws. */
@@ -124,7 +124,7 @@ export function decodeFrame(bytes: Buffer): Decoded {
   }
 }
 
-/** Counts brackets outside strings, without recursion. It is wrong only for text that is not JSON. */
+/** Returns true if the JSON is nested deeper than `depthMax`. Counts brackets outside strings, so it is wrong only for other text. */
 export function isDeeper(json: string, depthMax: number): boolean {
   if (json.length < depthMax) return false;
   let depth = 0;

@@ -1,5 +1,5 @@
 /**
- * Makes the two HTTP exchanges that a client needs, by hand over a socket: loading node:http would take a third of the shim's start.
+ * Makes the two HTTP exchanges that a client needs, by hand over a socket: loading node:http would take a third of the shim's start time.
  * `Upgrade: mcp` turns the socket into newline-delimited JSON-RPC; the other exchange is a plain GET.
  */
 import type { Socket } from "node:net";
@@ -74,7 +74,7 @@ function strange(why = "the other side does not speak as a palace broker does"):
   return new PalaceError("TRANSPORT_REFUSED", why, "run `palace doctor`");
 }
 
-/** Throws if the answer does not admit us. Errors: BROKER_DENIED; BROKER_BUSY after too many refusals, or if all connections are taken. */
+/** Throws if the answer does not admit us. Errors: BROKER_DENIED; BROKER_BUSY after too many refusals, or if all connections are in use. */
 function assertAdmitted({ status, headers }: Pick<Response, "status" | "headers">): void {
   if (![401, 403, 421, 429].includes(status)) return;
   const why = headers.get(REFUSED_HEADER);

@@ -1,4 +1,4 @@
-/** Lists what Claude Code prefers to our wiring, and what disables the wiring. Imported by rivals.ts. */
+/** Lists settings and servers that Claude Code uses instead of our wiring, and settings that disable the wiring. Imported by rivals.ts. */
 import { join } from "node:path";
 import { getNodeValue } from "jsonc-parser";
 import { quoted } from "../../../base/shell-word.ts";
@@ -24,7 +24,7 @@ const ROAMPAL_HOOK = /\broampal\b/i;
 
 const userSettings = ({ places }: Look): string => join(places.claudeDir, "settings.json");
 
-/** Lists the settings that apply here: the user's and the project's. */
+/** Lists the settings files that apply in `cwd`: the user's files and the project's files. */
 function settings(look: Look): Sheet[] {
   const folders = projectFolders(look)
     .map((folder) => join(folder, ".claude"))
@@ -55,7 +55,7 @@ function projects(look: Look): { file: Sheet; folder: string }[] {
 const inFolder = (folder: string, command: string): string => `cd ${quoted(folder)} && ${command}`;
 const takeOutLine = (what: string, where: string): string => `take ${what} out of ${where}`;
 
-/** Reads `.mcp.json`, which is active after the user has approved it, and inactive if the user rejected it. */
+/** Reads `.mcp.json`. It is active after the user has approved it, and inactive if the user has rejected it. */
 function projectServers(look: Look): Rival[] {
   const all = settings(look);
   const known = projects(look);
@@ -117,7 +117,7 @@ function rules(look: Look, list: "deny" | "ask", wins: string): Rival[] {
 }
 
 /**
- * Checks the sandbox. It limits only the commands that the agent types; our server and hooks run outside it. On Linux it
+ * Checks the sandbox. The sandbox limits only the commands that the agent types; our server and hooks run outside it. On Linux the sandbox
  * ignores `allowUnixSockets`.
  */
 function sandbox(look: Look): Rival[] {
@@ -137,7 +137,7 @@ function sandbox(look: Look): Rival[] {
 
 const ALLOWED_SOCKETS = ["sandbox", "network", "allowUnixSockets"];
 
-/** Checks the policies: a server may be in a list of denied ones, or missing in a list of allowed ones. */
+/** Checks the policies: our server may be in a list of denied servers, or missing from a list of allowed servers. */
 function policies(look: Look): Rival[] {
   const isManaged = new Set(managed(look).map(({ path }) => path));
   return [...settings(look), ...managed(look)].flatMap((sheet) =>
@@ -146,7 +146,7 @@ function policies(look: Look): Rival[] {
       if (node?.type !== "array") return [];
       const names = (node.children ?? []).map((one) => valueOf(one, "serverName")?.value as unknown);
       const isNamed = names.includes(SERVER);
-      // Entries by command or address may match ours.
+      // A list may also have entries by command or address, which may match our server.
       const isOff = key === "deniedMcpServers" ? isNamed : !isNamed && names.every((name) => typeof name === "string");
       if (!isOff) return [];
       const where = sheet.where(node);

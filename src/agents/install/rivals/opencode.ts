@@ -1,4 +1,4 @@
-/** Lists what opencode prefers to our wiring, and what it loads beside it. Imported by rivals.ts. */
+/** Lists what opencode uses instead of our wiring, and what it loads in addition. Imported by rivals.ts. */
 import { join } from "node:path";
 import { quoted } from "../../../base/shell-word.ts";
 import {

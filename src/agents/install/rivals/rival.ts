@@ -1,6 +1,6 @@
 /**
- * Types and helpers for the tables of rivals. A rival is something on this machine that an agent prefers to our wiring or
- * runs beside it, or that disables it. Imported by the tables of the agents.
+ * Types and helpers for the tables of rivals. A rival is a setting or program on this machine that an agent uses instead of our wiring or
+ * in addition, or that disables our wiring. Imported by the tables of the agents.
  */
 import { dirname, join } from "node:path";
 import { getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser";
@@ -12,7 +12,7 @@ import { looksOurs } from "../wire-entries.ts";
 
 export type Rival = {
   what: string;
-  /** File and line, or the folder. */
+  /** File and line of the rival's setting, or the rival's folder. */
   where: string;
   /** Effect on the agent. */
   wins: string;
@@ -20,7 +20,7 @@ export type Rival = {
   takeOut: string;
 };
 
-/** Access to the machine: `read` returns a file's text, `names` a folder's names; both are empty if unreadable. */
+/** Access to the machine. `read` returns a file's text, and `names` returns the names in a folder; both results are empty if unreadable. */
 export type Look = {
   places: AgentPlaces;
   launch: Launch;
@@ -53,7 +53,7 @@ export class Sheet {
     try {
       this.root = parseTree(this.text, [], { allowTrailingComma: true, allowEmptyContent: true });
     } catch {
-      // The text is nested deeper than the parser's stack; `install` reports that.
+      // The JSON is nested too deeply for the parser; `install` reports that.
       this.root = undefined;
     }
   }
@@ -86,7 +86,7 @@ export class Sheet {
     return node === undefined ? this.path : `${this.path}:${this.#place(node.offset).line}`;
   }
 
-  /** Returns the place of the first text that strict JSON does not allow; undefined if there is none. */
+  /** Returns the position of the first text that strict JSON does not allow; undefined if the file is strict JSON. */
   notStrict(): { line: number; column: number; what: string } | undefined {
     if (this.text.trim() === "") return undefined;
     const errors: ParseError[] = [];

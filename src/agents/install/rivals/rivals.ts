@@ -1,6 +1,6 @@
 /**
- * Finds the rivals of our wiring before a verb says "wired". Each agent has a table with one row for each kind.
- * Imported by the verbs install and agents and by doctor.
+ * Finds the rivals of our wiring before a verb says "wired". Each agent has a table with one row for each kind of rival. Imported by the
+ * verbs install and agents and by doctor.
  */
 import { statSync } from "node:fs";
 import { readFolder } from "../../../base/read-folder.ts";
