@@ -51,7 +51,7 @@ CREATE TABLE IF NOT EXISTS standing (
 
 /**
  * SQL that turns a row into one JSON array without rounding numbers. The array's last element has the drawer's single outcomes, each with
- * its question. If there are no outcomes or no questions, the array has the form of older versions, so that older writes can still be
+ * its question. Without outcomes or questions, the array has the form of older versions, so that older writes can still be
  * undone.
  */
 export const STANDING_BODY = `CASE WHEN EXISTS (SELECT 1 FROM scored WHERE scored.id = standing.id)
