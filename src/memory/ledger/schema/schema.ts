@@ -1,8 +1,8 @@
 /**
- * The ledger's tables. The broker acknowledges a write once it is in this SQLite file; everything else is rebuilt from the file. Triggers
- * maintain full text, counts, the list of texts to embed and the outbox, so that no write path can forget one of them. Imported by open.ts
- * only. One exception is the full text of new drawers (SqliteLedgerTx.insertDrawers): a statement with triggers opens a savepoint, and FTS5
- * writes its words out at every savepoint. A segment for each row made bulk ingest half as fast.
+ * The ledger's tables. The broker acknowledges a write once it is in this SQLite file; the public palace and the indexes are rebuilt from
+ * the file. Triggers maintain counts, full text, the outbox and the list of texts to embed, so that no write path can forget one of them.
+ * Only the full text of new drawers has no trigger (SqliteLedgerTx.insertDrawers): a statement with triggers opens a savepoint, at which
+ * FTS5 writes its words out. A segment for each row made bulk ingest half as fast. Imported by open.ts only.
  */
 
 import { CLOSET_SCHEMA } from "./closet-schema.ts";
