@@ -17,7 +17,7 @@ export type MakeInput = {
   file: string | null;
   /** True to replace an older file with the same name. */
   replace: boolean;
-  /** Passphrase for our own encryption; undefined if the caller encrypts the archive itself. */
+  /** Passphrase for our own encryption. The caller may encrypt the archive with a passphrase of its own. */
   passphrase: string | undefined;
   /** The backup's entry in the list. */
   note: Pick<ListedBackup, "file" | "encrypted" | "scheduled">;
