@@ -1,15 +1,15 @@
-/** Names of the files that a backup holds. */
+/** Names of the files that a backup contains. */
 
 export const LEDGER = "ledger.sqlite3";
 export const EVENTS = "logstream.sqlite3";
 /**
- * Tokens' file, beside the ledger. It holds no secret that opens a door (broker/door/tokens.ts), but says who may
- * connect, so it is restored only on request.
+ * File of tokens, beside the ledger. It contains no secret that opens a door (broker/door/tokens.ts), but it says who may connect. It is
+ * therefore restored only on request.
  */
 export const TOKENS = "tokens.json";
-/** Address of a door. Older backups hold this file. A restore never unpacks it, because a file from elsewhere must open no port here. */
+/** Address of a door, in older backups. A restore never unpacks it, because a file from elsewhere must not open a port here. */
 const LISTEN = "listen.json";
-/** Upstream's settings and names, which a restore writes only where they are missing. */
+/** Upstream's settings and names. A restore writes them only if they are missing. */
 export const SETTINGS_FILES = ["config.json", "identity.txt", "people_map.json", "known_entities.json"] as const;
 
 /** Names that a restore may unpack, each at most once. */

@@ -1,6 +1,6 @@
 /**
- * Makes a folder to unpack into, with a lock in it that ends with its process. Any process that finds a folder whose lock
- * is free removes it; a pid would mean nothing to another container that shares the folder.
+ * Makes a folder to unpack into. The folder has a lock that ends with its process. Any process that finds a folder with a free lock removes
+ * the folder. A pid would mean nothing to another container that shares the folder.
  */
 import { closeSync, mkdirSync, openSync, rmSync } from "node:fs";
 import { randomBytes } from "node:crypto";
@@ -14,22 +14,22 @@ export type Draft = {
   release: () => void;
 };
 
-/** Beginning of the name of a folder in which a backup is read whole. */
+/** Prefix of a folder's name in which a whole backup is read. */
 export const VERIFY_DRAFT = "verify-";
 const LOCK = "lock";
 
-/** Makes and locks a folder. `prefix`: beginning of its name. Errors: the file system's. */
+/** Makes and locks a folder. `prefix`: beginning of the folder's name. Errors: the file system's errors. */
 export function makeDraft(parent: string, prefix: string): Draft {
   for (;;) {
     const folder = join(parent, `${prefix}${randomBytes(4).toString("hex")}`);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const fd = lockIn(folder);
-    // Otherwise a clean-up removed the folder before it was locked: try another name.
+    // Otherwise a clean-up removed the folder before it was locked, so try another name.
     if (fd !== undefined) return { folder, release: once(() => closeSync(fd)) };
   }
 }
 
-/** Removes the folders whose lock is free. */
+/** Removes the folders with a free lock. */
 export function removeDrafts(parent: string, prefix: string): void {
   for (const name of namesIn(parent).filter((one) => one.startsWith(prefix) && isDraft(one.slice(prefix.length)))) {
     const folder = join(parent, name);
@@ -44,7 +44,7 @@ export function isDraft(name: string): boolean {
   return /^[0-9a-f]{8}$/.test(name);
 }
 
-/** Returns undefined when another process holds the lock. `otherwise` is the result on a file system without locks. */
+/** Returns undefined if another process has the lock. `otherwise`: true to count as locked on a file system without locks. */
 function lockIn(folder: string, otherwise = true): number | undefined {
   let fd: number;
   try {
@@ -57,7 +57,7 @@ function lockIn(folder: string, otherwise = true): number | undefined {
   try {
     isOurs = tryFlock(fd);
   } catch {
-    // Without locks a used folder cannot be told from an abandoned one: ours is used, and none is removed.
+    // Without locks, used and abandoned folders look the same. Our folder then counts as locked, and no folder is removed.
   }
   if (isOurs) return fd;
   closeSync(fd);

@@ -1,7 +1,7 @@
 /**
- * Keeps `backups.json` beside the ledger: the backups that were made and where they went, so that `forget` can name those that still hold a
- * drawer and the schedule knows its own; and the schedule's state, for `doctor`. The list is a hint: somebody may have removed a file
- * since. The broker writes it.
+ * Keeps `backups.json` beside the ledger. It lists the backups that were made and their places, so that `forget` can name those that still
+ * contain a drawer, and the schedule recognises its own backups. It also has the schedule's state, for `doctor`. The list is a hint,
+ * because somebody may have removed a backup. The broker writes the file.
  */
 import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -24,19 +24,19 @@ export type Schedule = {
   dir: string;
   hours: number;
   keep: number;
-  /** The failure of the last scheduled backup; null once one has succeeded. */
+  /** The error of the last scheduled backup; null after a success. */
   failure: { atMs: number; message: string; hint: string } | null;
 };
 
 export type BackupList = { backups: ListedBackup[]; schedule: Schedule | null };
 
 const NAME = "backups.json";
-/** Greatest number of listed backups. No job removes backups that a person made. */
+/** Maximum number of listed backups. A person's backups are never removed by a job. */
 const LISTED_MAX = 200;
 
 export function readList(home: string): BackupList {
   const list = readRecord(join(home, NAME));
-  // The list is missing or invalid: the next backup begins a new one.
+  // If the list is missing or invalid, the next backup begins a new list.
   return isList(list) ? list : { backups: [], schedule: null };
 }
 
@@ -46,14 +46,14 @@ function isList(value: Record<string, unknown>): value is BackupList {
 
 export function noteBackup(home: string, made: ListedBackup): void {
   const { backups, schedule } = readList(home);
-  // A backup that replaces another takes its entry; streamed ones differ only by their time.
+  // A backup that replaces another one replaces its entry. Streamed backups differ only by their time.
   const others = backups.filter(({ file }) => file === null || (file !== made.file && !isGone(file)));
   const asked = others.filter(({ scheduled }) => !scheduled);
   const dropped = new Set(asked.slice(0, -LISTED_MAX));
   write(home, { backups: [...others.filter((one) => !dropped.has(one)), made], schedule });
 }
 
-/** Returns true if the file was removed. A missing file on an unmounted disk does not count. */
+/** Returns true if the file was removed. A missing file on an unmounted disk does not count as removed. */
 function isGone(file: string): boolean {
   return !existsSync(file) && existsSync(dirname(file));
 }
@@ -61,8 +61,8 @@ function isGone(file: string): boolean {
 export type OwnBackup = { file: string; madeAtMs: number };
 
 /**
- * Lists this palace's backups in that folder, the oldest first. Another machine's palace may have the same tag and share the folder. Skips
- * empty files. `ahead` lists backups whose names have a future time, as after a clock was set back.
+ * Lists this palace's backups in that folder, the oldest first. Only listed backups count, because another machine's palace may have the
+ * same tag and share the folder. Skips empty files. `ahead`: backups with a future time in their name, after a clock was set back.
  */
 export function ownBackups(
   { home, tag }: { home: string; tag: string },

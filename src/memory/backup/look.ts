@@ -1,4 +1,4 @@
-/** Opens the databases of a backup, reads them through and counts their rows: when it is made, and each time it is verified. */
+/** Opens the databases of a backup, reads them completely and counts their rows: at its making, and at each verification. */
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -46,7 +46,7 @@ export function lookInto(folder: string): Look {
   }
 }
 
-/** Counts as lookInto does, without reading everything through. Errors: STORE_CORRUPT. */
+/** Counts as lookInto does, without reading the files completely. Errors: STORE_CORRUPT. */
 export function countIn(folder: string): Counts {
   const ledger = openQuietly(join(folder, LEDGER));
   try {
@@ -58,7 +58,7 @@ export function countIn(folder: string): Counts {
   }
 }
 
-/** Reads a file of agents' events through. Errors: STORE_CORRUPT; SQLite's when the file cannot be opened. */
+/** Reads a file of agents' events completely. Errors: STORE_CORRUPT; SQLite's errors if the file cannot be opened. */
 export function assertEvents(file: string): void {
   // Opening a pipe would wait for a writer.
   const isFile = statSync(file, { throwIfNoEntry: false })?.isFile() === true;
@@ -88,7 +88,7 @@ function countEvents(file: string, open = openWhole): Pick<Counts, "events" | "a
   }
 }
 
-/** Counts a palace's drawers, facts and writes without reading it through; undefined without a readable palace. */
+/** Counts a palace's drawers, facts and writes without reading it completely; undefined without a readable palace. */
 export function glance(ledgerFile: string): { drawers: number; facts: number; journalSeq: number } | undefined {
   if (!existsSync(ledgerFile)) return undefined;
   try {
@@ -107,7 +107,7 @@ export function glance(ledgerFile: string): { drawers: number; facts: number; jo
   }
 }
 
-/** Opens a file from elsewhere so that SQLite runs no code of the file's own. */
+/** Opens a file from elsewhere in such a way that SQLite runs none of the file's own code. */
 function openQuietly(file: string): Database.Database {
   const database = new Database(file, { readonly: true, fileMustExist: true });
   database.pragma("trusted_schema = OFF");
@@ -115,7 +115,7 @@ function openQuietly(file: string): Database.Database {
   return database;
 }
 
-/** Opens a database and reads it through once. */
+/** Opens a database and reads it completely. */
 function openWhole(file: string): Database.Database {
   let database: Database.Database | undefined;
   try {
@@ -130,7 +130,7 @@ function openWhole(file: string): Database.Database {
 }
 
 /**
- * Refuses a file with a trigger that our own ledgers lack: somebody else put it there, and it would run at each write. Errors:
+ * Refuses a file with a trigger that our own ledgers do not have. Somebody else added it, and it would run at each write. Errors:
  * STORE_CORRUPT.
  */
 function assertNoProgram(database: Database.Database, file: string, allowed: ReadonlySet<string>): void {
@@ -147,7 +147,7 @@ function programsOf(database: Database.Database): Program[] {
     .map((one) => ({ ...one, sql: String(one.sql).replaceAll(/\s+/g, " ") }));
 }
 
-/** Returns the triggers of a fresh ledger; a ledger of any version has the same ones once this version has opened it. */
+/** Returns the triggers of a new ledger. A ledger of any version has the same triggers after this version has opened it. */
 function ownPrograms(): ReadonlySet<string> {
   const fresh = new Database(":memory:");
   try {
@@ -158,7 +158,7 @@ function ownPrograms(): ReadonlySet<string> {
   }
 }
 
-/** Counts the rows of tables. A table that an older ledger lacks counts as empty. */
+/** Counts the rows of tables. A table that an older ledger does not have counts as empty. */
 function countAll<K extends string>(
   database: Database.Database,
   tables: Readonly<Record<K, string>>,

@@ -13,11 +13,11 @@ import { type SnapshotSource, takeSnapshot } from "./snapshot.ts";
 
 export type MakeInput = {
   source: SnapshotSource;
-  /** Destination of the archive. Null: a file in the home, `report.staged`, which the caller removes. */
+  /** Destination of the archive. Null for a file in the home, `report.staged`, which the caller removes. */
   file: string | null;
-  /** True to replace an older file of the same name. */
+  /** True to replace an older file with the same name. */
   replace: boolean;
-  /** Our own passphrase: the caller adds the encryption with its own. */
+  /** Passphrase for our own encryption. The caller may encrypt the archive with a passphrase of its own. */
   passphrase: string | undefined;
   /** The backup's entry in the list. */
   note: Pick<ListedBackup, "file" | "encrypted" | "scheduled">;
@@ -34,10 +34,10 @@ export type MakeReport = {
 };
 
 const DRAFT = /^\.backup-[0-9a-f]{8}(\.tar)?$/;
-/** Greatest age of a staged archive, ms. The caller reads it at once, so a killed broker left any older one. */
+/** Maximum age of a staged archive, ms. The caller reads it at once, so an older archive is from a killed broker. */
 export const STAGED_KEPT_MS = 20_000;
 
-/** Errors: CONFIG_USAGE, STORE_*, BROKER_CANCELLED; after an error nothing of the backup is left. */
+/** Makes a backup. After an error no part of it exists. Errors: CONFIG_USAGE, STORE_*, BROKER_CANCELLED. */
 export async function makeBackup(input: MakeInput, steps: Steps): Promise<MakeReport> {
   const { source, passphrase } = input;
   removeDrafts(source.home, STAGED_KEPT_MS);
@@ -60,7 +60,7 @@ export async function makeBackup(input: MakeInput, steps: Steps): Promise<MakeRe
   }
 }
 
-/** Removes files that a killed broker left in the home. `olderMs` spares archives that a caller may be about to read. */
+/** Removes files of a killed broker from the home. Keeps archives younger than `olderMs`, which a caller may be about to read. */
 export function removeDrafts(home: string, olderMs = 0): void {
   for (const name of readdirSync(home).filter((one) => DRAFT.test(one))) {
     const path = join(home, name);

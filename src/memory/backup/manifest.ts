@@ -1,12 +1,12 @@
 /**
- * The description of a backup: `manifest.json`, its first entry. Its reader checks every field, because the file may come from anywhere.
+ * The description of a backup: `manifest.json`, its first entry. The reader checks every field, because the file may come from anywhere.
  */
 import { isRecord } from "../../base/is-record.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { LEDGER, NAMES } from "./contents.ts";
 
 export const MANIFEST = "manifest.json";
-/** The last entry: the SHA-256 of every byte before it. */
+/** The archive's last entry: the SHA-256 of every byte before it. */
 export const SEAL = "seal.sha256";
 
 export const MANIFEST_MAX_BYTES = 64 * 1024;
@@ -34,16 +34,16 @@ export type UnreadFile = { name: string; why: string };
 export type Manifest = {
   kind: "palace-devbox backup";
   schema: number;
-  /** Version of the program that made it. */
+  /** Version of the program that made the backup. */
   version: string;
   madeAtMs: number;
   ledgerSchema: number;
   /** Number of the journal row of the backup's last write. */
   journalSeq: number;
   counts: Counts;
-  /** Collections of the public palace that the ledger cannot rebuild, and that a backup leaves out. */
+  /** Collections of the public palace that the ledger cannot rebuild. A backup does not contain them. */
   leftOut: string[];
-  /** Files beside the ledger that could not be read and are not in the backup; absent in backups of older versions. */
+  /** Files beside the ledger that could not be read, so the backup does not have them; undefined in backups of older versions. */
   unreadable?: UnreadFile[];
   files: BackedUpFile[];
 };
@@ -55,7 +55,7 @@ export function formatManifest(body: ManifestBody): Buffer {
   return Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
 }
 
-/** Errors: STORE_CORRUPT; PROTOCOL_VERSION_MISMATCH for a manifest of a newer version. */
+/** Parses a manifest. Errors: STORE_CORRUPT; PROTOCOL_VERSION_MISMATCH for a manifest of a newer version. */
 export function parseManifest(bytes: Buffer): Manifest {
   let value: unknown;
   try {

@@ -1,9 +1,9 @@
-/** Moves a file or folder, within a disk or to another; the source is removed only when the whole copy exists and is synced. */
+/** Moves a file or folder, within a disk or to another disk. Removes the source only after the whole copy is synced. */
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { syncPath } from "../../base/folders.ts";
 
-/** `rename`: the system's; a test passes its own. Errors: the file system's; `from` is then unchanged. */
+/** `rename`: the system's; a test passes its own. Errors: the file system's errors; `from` is then unchanged. */
 export function move(from: string, to: string, rename: (from: string, to: string) => void = renameSync): void {
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
   try {
@@ -21,7 +21,7 @@ export function move(from: string, to: string, rename: (from: string, to: string
   }
 }
 
-/** Syncs a folder's entries. A missing folder has none. */
+/** Syncs a folder's entries. Does nothing for a missing folder. */
 export function sync(path: string): void {
   if (existsSync(path)) syncPath(path);
 }

@@ -1,4 +1,4 @@
-/** Makes the default name of a backup, from its palace and its time. Names of one palace sort by time. */
+/** Makes the default name of a backup from its palace and its time. The names of one palace sort by time. */
 import { readdirSync } from "node:fs";
 
 /** Returns the name. `tag`: the palace's tag, 8 hex digits. */

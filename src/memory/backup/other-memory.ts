@@ -1,6 +1,6 @@
 /**
- * Opens another memory to be read: a backup, a palace's home, or the files of MemPalace. All reads use a private copy of one moment. The
- * other memory does not change by a byte, and its broker may go on writing.
+ * Opens another memory for reading: a backup, a palace's home, or the files of MemPalace. All reads use a private copy of one moment. The
+ * other memory stays unchanged to the byte, and its broker may continue to write.
  */
 import { copyFileSync, existsSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -26,22 +26,22 @@ export type OpenOptions = Omit<VerifyOptions, "folder"> & {
   cacheDir: string;
   /** Files by which the running memory is recognised, if it is on this machine. */
   ownFiles: readonly string[];
-  /** Makes a ledger of a copy of MemPalace's files in the folder. */
+  /** Makes a ledger from the copy of MemPalace's files in `folder`. */
   makeLedger: (folder: string, ledgerFile: string) => void;
 };
 
 const PREFIX = "import-";
 const COPY_TRIES = 3;
 const BUSY_TIMEOUT_MS = 5_000;
-/** A ledger, and SQLite's log beside one that is not closed. */
+/** Suffixes of a ledger's files: the ledger, and SQLite's logs if the ledger was not closed. */
 const PARTS = ["", "-wal", "-journal"];
 const CHROMA = "chroma.sqlite3";
-/** MemPalace keeps these files beside its palace's folder. An export has them in the folder. */
+/** Files that MemPalace keeps beside its palace's folder. An export has them inside the folder. */
 const BESIDE = { databases: ["knowledge_graph.sqlite3"], others: ["tunnels.json", "hallways.json"] };
 
 /**
- * Errors: CONFIG_USAGE if `path` is not a memory or is the running memory itself; STORE_CORRUPT, STORE_UNAVAILABLE,
- * PROTOCOL_VERSION_MISMATCH, BROKER_CANCELLED, the file system's. An error leaves no copy behind.
+ * Opens the memory. After an error no copy exists. Errors: CONFIG_USAGE if `path` is not a memory or is the running memory itself;
+ * STORE_CORRUPT, STORE_UNAVAILABLE, PROTOCOL_VERSION_MISMATCH, BROKER_CANCELLED, the file system's errors.
  */
 export async function openOtherMemory(path: string, options: OpenOptions): Promise<OtherMemory> {
   const there = statSync(path, { throwIfNoEntry: false });
@@ -73,7 +73,7 @@ export async function openOtherMemory(path: string, options: OpenOptions): Promi
   }
 }
 
-/** Replaces the copy's path in an error by the home's, which the user knows. */
+/** Replaces the copy's path in an error by the home's path, which the user knows. */
 function ofHome(error: unknown, home: string, copy: string): unknown {
   if (!(error instanceof PalaceError)) return error;
   const { code, message, hint, cause } = error;
@@ -92,7 +92,7 @@ function ofHome(error: unknown, home: string, copy: string): unknown {
 function openCopy(kind: OtherMemory["kind"], draft: Draft): OtherMemory {
   const file = join(draft.folder, LEDGER);
   const { counts } = lookInto(draft.folder);
-  // An older ledger gets today's tables, in the copy alone.
+  // An older ledger gets the present tables, but only in the copy.
   openForWriting(file).close();
   const ledger = openForReading(file);
   return {
@@ -111,14 +111,14 @@ function drop({ folder, release }: Draft): void {
   release();
 }
 
-/** Returns the home for a path of the home itself or of the folder with MemPalace's files in it. */
+/** Returns the home. `path`: the home itself, or the folder in it with MemPalace's files. */
 function homeOf(path: string): string | undefined {
   return [path, dirname(path)].find(
     (folder, at) => existsSync(join(folder, LEDGER)) && (at === 0 || existsSync(join(path, CHROMA))),
   );
 }
 
-/** Returns the folder with MemPalace's own files; a home has them in `palace`. */
+/** Returns the folder with MemPalace's own files. In a home this is the folder `palace`. */
 function palaceOf(path: string): string | undefined {
   return [path, join(path, "palace")].find((folder) => existsSync(join(folder, CHROMA)));
 }
@@ -144,7 +144,7 @@ function copyHome(home: string, folder: string): void {
   if (events !== undefined) copyDatabase(events, join(folder, EVENTS));
 }
 
-/** Copies the bytes while nobody writes them. A file that keeps changing is copied by SQLite, which waits for its writer. */
+/** Copies the bytes while nobody writes them. If the file keeps changing, SQLite copies it, which waits for the writer. */
 function copyDatabase(file: string, copy: string): void {
   for (let tries = 0; tries < COPY_TRIES; tries++) {
     const before = stateOf(file);
@@ -172,7 +172,7 @@ function copyDatabase(file: string, copy: string): void {
   }
 }
 
-/** Copies a file. Copying a pipe would wait for a writer for ever. Errors: CONFIG_USAGE if it is not a regular file. */
+/** Copies a regular file. Errors: CONFIG_USAGE for any other file: copying a pipe would wait for a writer for ever. */
 function copyRegular(file: string, copy: string): void {
   const stat = statSync(file);
   if (stat.isDirectory()) throw unusable(file, "is a folder, and should be a file");

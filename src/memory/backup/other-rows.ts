@@ -1,4 +1,4 @@
-/** Reads another memory's rows as `palace import` sends them, page by page. */
+/** Reads another memory's rows page by page, in the form in which `palace import` sends them. */
 import type { LedgerDatabase } from "../ledger/open.ts";
 import { bodySql } from "../ledger/schema/graph-schema.ts";
 import { IMPORTED_BODY, IMPORTED_ID, JOURNAL_BODY } from "../ledger/schema/imported-schema.ts";
@@ -10,7 +10,7 @@ const PAGE_ROWS = 200;
 
 type Stored = { row: number; id: string; text: string; metadata: string };
 
-/** Yields each item once, in the order in which it was filed there. */
+/** For each kind, yields each item once, in the order in which the other memory filed it. */
 export const ROWS_OF: { [K in ImportKind]: (ledger: LedgerDatabase) => Iterable<ImportItems[K]> } = {
   drawer: drawers,
   closet: closets,
@@ -31,7 +31,7 @@ const GRAPH = {
   hallway: "record AS body FROM link WHERE kind = 'hallway' AND",
 };
 
-/** Yields drawers. The slices of a long drawer follow each other, in the place of the first one. */
+/** Yields drawers. The slices of a long drawer follow each other, at the place of the first slice. */
 function* drawers(ledger: LedgerDatabase): Generator<ImportItems["drawer"]> {
   const slices = ledger.prepare<[string], Stored>(`SELECT * FROM drawer WHERE ${PARENT} = ? ORDER BY ${SLICE_ORDER}`);
   for (const drawer of pages<Stored & { parent: string | null }>(ledger, `*, ${PARENT} AS parent FROM drawer WHERE`)) {
@@ -65,10 +65,10 @@ function* sources(ledger: LedgerDatabase): Generator<ImportItems["source"]> {
     yield source;
 }
 
-/** Yields journal rows. An imported row keeps the name of the memory that it came from. */
+/** Yields journal rows. An imported row keeps the name of the memory from which it came. */
 function* journal(ledger: LedgerDatabase): Generator<ImportItems["journal"]> {
   yield* bodies(ledger, `${IMPORTED_BODY} AS body FROM imported_journal WHERE`, `row, ${IMPORTED_ID} AS id`);
-  // Rows that an import wrote are left out: each import writes new ones, so two memories that import each other would never finish.
+  // Leave out rows that an import wrote. Each import writes new rows, so mutual imports of two memories would never finish.
   const own = `${JOURNAL_BODY} AS body FROM journal WHERE method <> 'memory.import' AND`;
   yield* bodies(ledger, own, `seq AS row, ${IMPORTED_ID} AS id`);
 }
@@ -92,7 +92,7 @@ function* named(ledger: LedgerDatabase, from: string): Generator<{ id: string; b
   }
 }
 
-/** `from`: the SQL up to the condition on the row. */
+/** Yields rows page by page. `from`: the SQL up to the condition on the row. */
 function* pages<Row extends { row: number }>(ledger: LedgerDatabase, from: string): Generator<Row> {
   const statement = ledger.prepare<[number, number], Row>(`SELECT ${from} row > ? ORDER BY row LIMIT ?`);
   for (let after = 0; ;) {
@@ -110,7 +110,7 @@ function toRow({ id, text, metadata }: Stored): ImportedRow {
   try {
     parsed = JSON.parse(metadata);
   } catch {
-    // One odd row must not end the import of all the others.
+    // One invalid row must not end the import of all others.
   }
   return { id, text, metadata: parsed as ImportedRow["metadata"] };
 }

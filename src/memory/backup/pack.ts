@@ -10,7 +10,7 @@ import { END_BYTES, padding, tarHeader } from "./tar.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Yields the bytes of the archive. `onBytes` is called for each piece of a file; an error that it throws ends the archive. */
+/** Yields the archive's bytes. Calls `onBytes` for each piece of a file; if `onBytes` throws, the archive ends. */
 export async function* packArchive(
   folder: string,
   body: ManifestBody,
@@ -39,8 +39,8 @@ export async function* packArchive(
 }
 
 /**
- * Does what writeFileAtomic does, for content that does not fit into memory. Returns the file's size. Errors: the file
- * system's, the pieces'.
+ * Does the same as writeFileAtomic, for content that does not fit into memory. Returns the file's size. Errors: the file system's errors
+ * and errors from `pieces`.
  */
 export async function writeWhole(file: string, pieces: AsyncIterable<Uint8Array>): Promise<number> {
   await removeParts(file);
@@ -69,7 +69,7 @@ export async function writeWhole(file: string, pieces: AsyncIterable<Uint8Array>
   return size;
 }
 
-/** Removes what killed writers of the same file have left. */
+/** Removes the files that killed writers of the same file have left. */
 async function removeParts(file: string): Promise<void> {
   const names = await readdir(dirname(file));
   const isPart = (name: string): boolean =>

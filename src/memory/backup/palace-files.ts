@@ -1,4 +1,4 @@
-/** Lists the names that a restore may touch in each folder. A list of moves with any other name is refused. */
+/** Names that a restore may move in each folder. A list of moves with any other name is refused. */
 import { basename, join } from "node:path";
 import { EVENTS, LEDGER, SETTINGS_FILES, TOKENS } from "./contents.ts";
 import { namesIn } from "../../base/read-folder.ts";
@@ -16,7 +16,7 @@ export type Place = "home" | "palace";
 export type Entry = { place: Place; name: string };
 
 const SQLITE = ["", "-wal", "-shm", "-journal"];
-/** Matches the files that MemPalace and we keep in a palace's folder. Everything else there belongs to others. */
+/** Matches the files that MemPalace and we keep in a palace's folder. All other files in the folder belong to others. */
 const PALACE_ENTRY =
   /^(?:chroma\.sqlite3|logstream\.sqlite3)(?:-wal|-shm|-journal)?$|^(?:replica|mempalace_embedder)\.json$|^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const EVENTS_ENTRY = /^logstream\.sqlite3(?:-wal|-shm|-journal)?$|^replica\.json$/;
@@ -25,7 +25,7 @@ export function folderOf({ home, palaceDir }: SwapPaths, place: Place): string {
   return place === "home" ? home : palaceDir;
 }
 
-/** Returns true if that name in that folder belongs to the palace. A graph or links in a third folder may be shared with other palaces. */
+/** Returns true if that name in that folder belongs to the palace. A graph or links in a third folder may also serve other palaces. */
 export function isOwn(paths: SwapPaths, { place, name }: Entry): boolean {
   const { ledgerFile, graphFile, tunnelsFile, hallwaysFile } = paths;
   const databases = [ledgerFile, graphFile].flatMap((file) => SQLITE.map((suffix) => `${file}${suffix}`));
@@ -35,7 +35,7 @@ export function isOwn(paths: SwapPaths, { place, name }: Entry): boolean {
   return isName && (files.includes(path) || (place === "palace" && PALACE_ENTRY.test(name)));
 }
 
-/** Lists what exists of the palace. `isElsewhere` says that a server holds the public palace, whose files are not ours to move. */
+/** Lists the existing files of the palace. `isElsewhere`: true if a server has the public palace; we do not move its files. */
 export function ownEntries(paths: SwapPaths, isElsewhere: boolean): Entry[] {
   const { home, palaceDir } = paths;
   const own = (place: Place): Entry[] =>
@@ -45,11 +45,11 @@ export function ownEntries(paths: SwapPaths, isElsewhere: boolean): Entry[] {
   const inPalace = own("palace").filter(
     ({ name }) => !isElsewhere || EVENTS_ENTRY.test(name) || !PALACE_ENTRY.test(name),
   );
-  // When both are the same folder, it is listed once.
+  // If both are the same folder, list it once.
   return palaceDir === home ? inPalace : [...own("home"), ...inPalace];
 }
 
-/** Returns the path that a file of a backup is restored to; undefined for a file that is not restored. */
+/** Returns the path to which a backup's file is restored; undefined for a file that is not restored. */
 export function targetOf({ home, palaceDir, ledgerFile }: SwapPaths, name: string): string | undefined {
   if (name === LEDGER) return ledgerFile;
   if (name === EVENTS) return join(palaceDir, EVENTS);

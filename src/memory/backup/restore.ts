@@ -1,4 +1,4 @@
-/** Prepares a backup to take a palace's place, and describes the palace that is there now. Does not touch the palace. */
+/** Prepares a backup to replace a palace, and describes the present palace. Does not change the palace. */
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { openForWriting } from "../ledger/open.ts";
@@ -33,10 +33,10 @@ export async function stageBackup(file: string, home: string, options: Omit<Veri
   }
 }
 
-/** Lists every row in the outbox, because the public palace is made again. Afterwards the staged files are on disk. Errors: STORE_*. */
+/** Puts every row into the outbox, because the broker writes the public palace again. Syncs the staged files. Errors: STORE_*. */
 export function listAllAgain(folder: string): void {
   const file = join(folder, LEDGER);
-  // Opening a missing file for writing would make an empty one.
+  // Opening a missing file for writing would make an empty file.
   if (!existsSync(file)) throw damaged(`${file}, which was unpacked, is gone`);
   const ledger = openForWriting(file);
   try {
@@ -58,7 +58,7 @@ export function listAllAgain(folder: string): void {
   faultPoint("restore.after-list");
 }
 
-/** Checks that the files about to take a palace's place are exactly those that the verified backup held. Errors: STORE_CORRUPT. */
+/** Checks that the staged files are exactly the files of the verified backup. Errors: STORE_CORRUPT. */
 export function assertStaged(folder: string, { files, counts }: Manifest): void {
   const gone = files.find(({ name }) => !existsSync(join(folder, name)));
   if (gone !== undefined) throw damaged(`${join(folder, gone.name)}, which was unpacked, is gone`);
@@ -69,19 +69,19 @@ export function assertStaged(folder: string, { files, counts }: Manifest): void 
   if (other !== undefined) throw damaged(`what was unpacked has other ${other} than it had`);
 }
 
-/** Lists the files that may be restored: an archive must not decide who may connect, or which palace is opened. */
+/** Lists the files that may be restored. An archive must not decide who may connect, or which palace is opened. */
 export function namesToPutBack({ folder, manifest }: Staged, withTokens: boolean): string[] {
   return manifest.files
     .map(({ name }) => name)
     .filter((name) => (name !== TOKENS || withTokens) && (name !== CONFIG || namesNoPlace(join(folder, name))));
 }
 
-/** Removes the staged folder unless a pending list names it: then it is the palace, and the process that finishes the list removes it. */
+/** Removes the staged folder, unless a pending list names it. It then is the palace, and the process that finishes the list removes it. */
 export function leaveStaged(home: string, { folder, release }: Draft): void {
   try {
     if (pendingRestore(home)?.staged !== basename(folder)) rmSync(folder, { recursive: true, force: true });
   } catch {
-    // An unreadable list may name the folder.
+    // If the list cannot be read, it may name the folder.
   } finally {
     release();
   }

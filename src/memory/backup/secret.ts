@@ -1,6 +1,6 @@
 /**
- * Encrypts an archive with a passphrase, in the age format, which the `age` command reads and writes too. Loaded only when
- * a passphrase is used.
+ * Encrypts an archive with a passphrase in the age format. The command `age` can read and write this format, too. Loaded only if a
+ * passphrase is used.
  */
 import { ReadableStream } from "node:stream/web";
 import { PalaceError } from "../../base/errors.ts";
@@ -10,7 +10,7 @@ export const AGE_MAGIC = Buffer.from("age-encryption.org/v1\n");
 
 type Pieces = AsyncIterable<Uint8Array>;
 
-/** age's own default: about a second and 256 MiB for each backup that is made or read, and for each guess of an attacker. */
+/** age's own default: about 1 s and 256 MiB for making or reading a backup, and for each guess of an attacker. */
 const WORK_FACTOR = 18;
 
 export async function encrypted(pieces: Pieces, passphrase: string, workFactor = WORK_FACTOR): Promise<Pieces> {
@@ -22,8 +22,8 @@ export async function encrypted(pieces: Pieces, passphrase: string, workFactor =
 }
 
 /**
- * Returns the archive's own bytes, whether it is encrypted or not. Calls `passphrase` only for an encrypted one. Errors: STORE_CORRUPT for
- * a wrong passphrase and for a damaged file, which cannot always be told apart; CONFIG_USAGE without a passphrase.
+ * Returns the archive's own bytes, whether it is encrypted or not. Calls `passphrase` only for an encrypted archive. Errors: STORE_CORRUPT
+ * for a wrong passphrase or a damaged file, which often look the same; CONFIG_USAGE without a passphrase.
  */
 export async function decrypted(
   pieces: Pieces,

@@ -1,7 +1,7 @@
 /**
- * Copies what cannot be rebuilt, as of one moment, while agents keep writing: the ledger without its free pages, the
- * agents' events, and the files beside them. Everything else, above all the public palace, is rebuilt from the ledger by
- * the broker that opens it. Runs on the backup's thread.
+ * Copies the data that cannot be rebuilt, as of one moment, while agents continue to write: the ledger without its free pages, the agents'
+ * events, and the files beside them. From the ledger a broker rebuilds all other data when it opens the copy, above all the public palace.
+ * Runs on the backup's thread.
  */
 import { createHash } from "node:crypto";
 import { copyFileSync, createReadStream, existsSync, lstatSync, rmSync, statSync } from "node:fs";
@@ -20,19 +20,19 @@ export type SnapshotSource = {
   home: string;
   ledgerFile: string;
   palaceDir: string;
-  /** Upstream's home. Its settings belong to the palace if both are the same folder. */
+  /** Upstream's home. Its settings belong to the palace if this is the palace's home, too. */
   settingsDir: string;
   /** The collections of drawers and closets, which are rebuilt from the ledger. */
   collections: readonly string[];
 };
 
 const BUSY_TIMEOUT_MS = 5_000;
-/** Copies a whole file in one step: a step-wise copy starts again after each write, perhaps for ever. */
+/** Number of pages that copies a whole file in one step. A copy in several steps starts again after each write, perhaps for ever. */
 const ALL_PAGES = 2 ** 30;
 
 /**
- * Fills an empty folder. A file beside the ledger that cannot be read is named and left out. Errors: STORE_CORRUPT for the
- * ledger, SQLite's, the file system's, BROKER_CANCELLED.
+ * Fills an empty folder. A file beside the ledger that cannot be read is left out, and the manifest names it. Errors: STORE_CORRUPT for the
+ * ledger, SQLite's and the file system's errors, BROKER_CANCELLED.
  */
 export async function takeSnapshot(source: SnapshotSource, folder: string, steps: Steps): Promise<ManifestBody> {
   const madeAtMs = Date.now();
@@ -41,7 +41,7 @@ export async function takeSnapshot(source: SnapshotSource, folder: string, steps
   faultPoint("backup.after-ledger");
   await steps.step("copying the agents' events", 0, 0);
   const unreadable: UnreadFile[] = [];
-  /** A full disk stops the backup. A file that is damaged or unreadable for this user does not. */
+  /** Copies one file. A full disk stops the backup. A damaged file, or one that this user may not read, does not. */
   const part = async (home: string, name: string, copy: (from: string, to: string) => unknown): Promise<void> => {
     const [from, to] = [join(home, name), join(folder, name)];
     if (lstatSync(from, { throwIfNoEntry: false }) === undefined) return;
@@ -68,7 +68,7 @@ export async function takeSnapshot(source: SnapshotSource, folder: string, steps
   return { version: VERSION, madeAtMs, ...look, leftOut: otherCollections(source), unreadable, files };
 }
 
-/** Copies the ledger with one statement, which reads one moment and does not block writers. */
+/** Copies the ledger with one statement. It reads the state of one moment and does not block writers. */
 function copyLedger(file: string, copy: string): void {
   const ledger = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
   try {
@@ -79,8 +79,8 @@ function copyLedger(file: string, copy: string): void {
 }
 
 /**
- * Copies the events with their keys, so that an event sent again after a restore is recognised, and with their row numbers, which a vacuum
- * would change.
+ * Copies the events with their keys and row numbers. By its key, an event that is sent again after a restore is recognised. A vacuum would
+ * change the row numbers.
  */
 async function copyEvents(file: string, copy: string): Promise<void> {
   const events = new Database(file, { readonly: true, timeout: BUSY_TIMEOUT_MS });
@@ -92,7 +92,7 @@ async function copyEvents(file: string, copy: string): Promise<void> {
   assertEvents(copy);
   const written = new Database(copy);
   try {
-    // This mode leaves a single file.
+    // This mode leaves one file, without a log.
     written.pragma("journal_mode = DELETE");
   } finally {
     written.close();
@@ -117,7 +117,7 @@ async function describe(folder: string, name: string): Promise<BackedUpFile> {
   return { name, size, sha256: sum.digest("hex") };
 }
 
-/** Lists collections that older versions of MemPalace have left in its palace. A backup ignores a palace that cannot be read. */
+/** Lists collections that older versions of MemPalace have left in the palace. Ignores a palace that cannot be read. */
 function otherCollections({ palaceDir, collections }: SnapshotSource): string[] {
   const file = join(palaceDir, "chroma.sqlite3");
   if (!existsSync(file)) return [];

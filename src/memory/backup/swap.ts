@@ -1,8 +1,8 @@
 /**
- * Puts a verified backup in the place of a palace: each old file is moved aside and each staged one takes its name, by renames in the order
- * of a list that is written before the first of them. After a kill at any point, either the old palace is there (no list yet) or the next
- * holder of the palace's lock finishes the list: another `palace backup restore`, or the next broker before it opens anything. The list
- * holds names alone; the folders come from the configuration, so that a palace that was moved meanwhile is finished in its new place.
+ * Replaces a palace by a verified backup: moves each old file aside and renames each staged file, in the order of a list that is written
+ * before the first rename. After a kill, either the old palace is in place (no list yet), or the next holder of the palace's lock finishes
+ * the list: another `palace backup restore`, or the next broker before it opens anything. The list has only names. The folders come from
+ * the configuration, so a palace that was moved in between is finished in its new place.
  */
 import { lstatSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -18,13 +18,13 @@ import { type Entry, folderOf, isOwn, ownEntries, type SwapPaths, targetOf } fro
 
 export type PendingRestore = {
   schema: 2;
-  /** The backup, as the user named it. */
+  /** Path of the backup, as the user gave it. */
   file: string;
   /** Name of the staged folder in the home. */
   staged: string;
   /** Suffix of the folders `before-restore-STAMP`, which keep the old files beside their old place. */
   stamp: string;
-  /** Entries that move out, before those of `come` move in. */
+  /** Entries that move out. After that the entries of `come` move in. */
   out: Entry[];
   come: string[];
 };
@@ -45,24 +45,24 @@ export function planSwap(
   };
   const out = ownEntries(paths, isElsewhere);
   const leaves = new Set(out.map(({ place, name }) => join(folderOf(paths, place), name)));
-  // Existing doors and settings stay: a token that was revoked since must not be valid again.
+  // Existing doors and settings stay, so that a token that was revoked after the backup stays revoked.
   const wanted = from.names.filter((name) => leaves.has(targetOf(paths, name) ?? "") || isFree(name));
   return {
     ...{ schema: 2, file: from.file, staged: basename(from.staged) },
     stamp: new Date().toISOString().replaceAll(/[:.]/g, "-"),
     out,
-    // The ledger moves last: once it is in place, everything is.
+    // The ledger moves last: once it is in its place, all files are.
     come: [...wanted.filter((name) => name !== LEDGER), LEDGER],
   };
 }
 
-/** Lists the folders that keep the old state. */
+/** Lists the folders that keep the old palace. */
 export function asideOf(paths: SwapPaths, { out, stamp }: PendingRestore): string[] {
   return [...new Set(out.map(({ place }) => join(folderOf(paths, place), `before-restore-${stamp}`)))];
 }
 
 /**
- * Writes the list and carries it out. Once the list is written, the restore will be finished, even after a kill. The caller has the
+ * Writes the list and makes its moves. Once the list is written, the restore will be finished, even after a kill. The caller has the
  * palace's lock. Errors: as finishRestore.
  */
 export function swapIn(paths: SwapPaths, pending: PendingRestore): void {
@@ -73,7 +73,7 @@ export function swapIn(paths: SwapPaths, pending: PendingRestore): void {
   finishRestore(paths);
 }
 
-/** Errors: STORE_CORRUPT for an invalid list. */
+/** Reads the list of an unfinished restore. Errors: STORE_CORRUPT for an invalid list. */
 export function pendingRestore(home: string): PendingRestore | undefined {
   let value: unknown;
   try {
@@ -88,8 +88,8 @@ export function pendingRestore(home: string): PendingRestore | undefined {
 }
 
 /**
- * Finishes a restore that was begun; does nothing if there is none. The caller has the palace's lock. Errors:
- * STORE_CORRUPT, before anything is moved; the file system's, after which it may be called again.
+ * Finishes a restore that was begun; does nothing otherwise. The caller has the palace's lock. Errors: STORE_CORRUPT before any move; the
+ * file system's errors, after which the caller may call this again.
  */
 export function finishRestore(paths: SwapPaths): PendingRestore | undefined {
   const { home } = paths;
@@ -115,7 +115,7 @@ export function finishRestore(paths: SwapPaths): PendingRestore | undefined {
   return pending;
 }
 
-/** Errors: STORE_CORRUPT for a list that our planner cannot have written: the folder may come from anywhere. */
+/** Returns the moves of a list. Errors: STORE_CORRUPT for a list that we cannot have written: the folder may come from anywhere. */
 function movesOf(paths: SwapPaths, { staged, stamp, out, come }: PendingRestore): Move[] {
   const from = join(paths.home, staged);
   for (const folder of [from, ...asideOf(paths, { stamp, out } as PendingRestore)])
@@ -134,7 +134,7 @@ function movesOf(paths: SwapPaths, { staged, stamp, out, come }: PendingRestore)
   ];
 }
 
-/** Checks the moves before any is made. Errors: STORE_CORRUPT when a file is in neither place. */
+/** Checks all moves before the first one. Errors: STORE_CORRUPT if a file is in neither place. */
 function assertThere(moves: readonly Move[]): void {
   const lost = moves.find(({ from, to }) => !isThere(from) && !isThere(to));
   if (lost !== undefined) throw refused(`is not to be finished: there is neither ${lost.from} nor ${lost.to}`);

@@ -1,6 +1,6 @@
 /**
- * The container of a backup: a POSIX ustar archive with exactly one encoding of each header. Any `tar` lists and unpacks it, and a reader
- * that compares each header with the expected one notices every flipped bit and never follows a name, a link or a mode of the archive.
+ * The container of a backup: a POSIX ustar archive in which each header has only one valid encoding. Any `tar` lists and unpacks it. Our
+ * reader compares each header with the expected one. So it notices every flipped bit, and follows no name, link or mode of the archive.
  */
 
 export const BLOCK_BYTES = 512;
@@ -27,7 +27,7 @@ export function tarHeader(name: string, size: number): Buffer {
   return block;
 }
 
-/** Reads the size from a header, for a comparison with `tarHeader`. NaN when the field is not a number. */
+/** Reads the size from a header, for a comparison with `tarHeader`. NaN if the field is not a number. */
 export function sizeIn(header: Buffer): number {
   if (header[124] === 0x80) return Number(header.readBigUInt64BE(128));
   return Number.parseInt(header.toString("latin1", 124, 135), 8);
@@ -38,7 +38,7 @@ export function padding(size: number): number {
   return (BLOCK_BYTES - (size % BLOCK_BYTES)) % BLOCK_BYTES;
 }
 
-/** Returns the bytes that a file of that size takes in the archive. */
+/** Returns the number of bytes in the archive for a file of that size. */
 export function entryBytes(size: number): number {
   return BLOCK_BYTES + size + padding(size);
 }

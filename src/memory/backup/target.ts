@@ -1,4 +1,4 @@
-/** Checks where a backup may be written: never among the palace's own files, and over nothing but an older backup. */
+/** Checks where a backup may be written: never among the palace's own files, and only over an older backup. */
 import { closeSync, lstatSync, openSync, readSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { realPath } from "../../base/real-path.ts";
@@ -11,7 +11,7 @@ import { BLOCK_BYTES, sizeIn, tarHeader } from "./tar.ts";
 
 export type BackupTarget = { file: string; replace: boolean };
 
-/** Errors: CONFIG_USAGE. */
+/** Checks a target. Errors: CONFIG_USAGE. */
 export function assertTarget(
   { file, replace }: BackupTarget,
   { home, palaceDir }: { home: string; palaceDir: string },
@@ -32,7 +32,7 @@ export function assertTarget(
     throw refuse("is no backup of ours, and is not written over");
 }
 
-/** Returns true if the file begins like a backup. Any other age file looks like an encrypted backup. */
+/** Returns true if the file begins like a backup. Every other age file looks like an encrypted backup, too. */
 function beginsLikeOurs(file: string): boolean {
   const head = Buffer.alloc(BLOCK_BYTES);
   const fd = openSync(file, "r");

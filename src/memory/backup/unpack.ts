@@ -1,6 +1,6 @@
 /**
- * Reads a backup into a folder and checks every byte: a single bit that differs from the manifest or from the one valid
- * encoding of a header is refused, and no name in the archive chooses a path.
+ * Reads a backup into a folder and checks every byte. It refuses every bit that differs from the manifest or from the one valid encoding of
+ * a header. No name in the archive chooses a path.
  */
 import { createHash, type Hash } from "node:crypto";
 import { open } from "node:fs/promises";
@@ -21,13 +21,13 @@ const CUT_SHORT = "it is cut short";
 export type UnpackOptions = {
   /** The destination folder, which must exist and be empty. */
   folder: string;
-  /** The most bytes to unpack: the size of the archive's own file. */
+  /** Maximum number of bytes to unpack: the size of the archive's own file. */
   bytesMax: number;
-  /** Called after each write. An error that it throws ends the unpacking. */
+  /** Called after each write. If it throws, the unpacking ends. */
   onBytes?: (done: number, total: number) => Promise<void> | void;
 };
 
-/** Errors: STORE_CORRUPT, PROTOCOL_VERSION_MISMATCH, the file system's. Files written before an error stay in the folder. */
+/** Unpacks an archive. After an error its files stay in the folder. Errors: STORE_CORRUPT, PROTOCOL_VERSION_MISMATCH, the file system's. */
 export async function unpackArchive(pieces: AsyncIterable<Uint8Array>, options: UnpackOptions): Promise<Manifest> {
   const { folder, bytesMax, onBytes = () => {} } = options;
   const reader = new Reader(pieces);
@@ -91,7 +91,7 @@ class Reader {
     return this.#sum.copy().digest("hex");
   }
 
-  /** Returns between one and `most` bytes. Errors: STORE_CORRUPT at the end. */
+  /** Returns 1 to `most` bytes. Errors: STORE_CORRUPT at the end of the file. */
   async some(most: number): Promise<Buffer> {
     while (this.#left.length === 0) {
       const next = await this.#pieces.next();

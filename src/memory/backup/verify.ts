@@ -1,4 +1,4 @@
-/** Reads a backup from its first byte to its last and opens its databases. Writes only to the folder it is given. */
+/** Reads a whole backup and opens its databases. Writes only to the given folder. */
 import { createReadStream, mkdirSync, rmSync, statSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { PalaceError } from "../../base/errors.ts";
@@ -7,11 +7,11 @@ import { damaged, type Manifest } from "./manifest.ts";
 import { decrypted } from "./secret.ts";
 import { unpackArchive } from "./unpack.ts";
 
-/** Name of a backup that comes through a pipe. */
+/** Name of a backup that is read from a pipe. */
 export const STDIN = "-";
 
 export type VerifyOptions = {
-  /** Created by the call; it holds the files when the call resolves, and is removed when the call rejects. */
+  /** Folder that the call makes. It has the files when the call resolves, and is removed when the call rejects. */
   folder: string;
   passphrase: () => Promise<string | undefined>;
   onBytes?: (done: number, total: number) => void;
@@ -20,7 +20,7 @@ export type VerifyOptions = {
 
 export type Verified = { manifest: Manifest; bytes: number; isEncrypted: boolean };
 
-/** Errors: STORE_CORRUPT, CONFIG_USAGE, PROTOCOL_VERSION_MISMATCH, BROKER_CANCELLED, the file system's. */
+/** Unpacks and verifies. Errors: STORE_CORRUPT, CONFIG_USAGE, PROTOCOL_VERSION_MISMATCH, BROKER_CANCELLED, the file system's. */
 export async function unpackVerified(file: string, options: VerifyOptions): Promise<Verified> {
   const { folder, passphrase, onBytes, signal } = options;
   const { input, bytesMax } = openBackup(file);

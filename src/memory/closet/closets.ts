@@ -1,7 +1,7 @@
 /**
- * Builds closets: a source's topics, quotes and names as lines that point at its first drawers, an index that upstream
- * searches beside the drawers. Pure. Ids, lines and metadata equal upstream's to the character, for the version whose
- * id recipe the palace uses (palace.md 4.8). closet-writes.ts builds and removes them.
+ * Builds closets: lines with a source's topics, quotes and names that point at its first drawers. Upstream searches this index in addition
+ * to the drawers. Pure. Ids, lines and metadata equal upstream's to the character, for the version whose id recipe the palace uses
+ * (palace.md 4.8). closet-writes.ts stores them.
  */
 import type { NewCloset } from "../port/closet.ts";
 import type { Metadata } from "../port/drawer.ts";
@@ -24,7 +24,7 @@ const WORD = String.raw`\p{L}\p{N}_`;
 
 const VERBS =
   "built|fixed|wrote|added|pushed|tested|created|decided|migrated|reviewed|deployed|configured|removed|updated";
-/** When Python ignores case it also matches the two other i's of Turkish; JavaScript does not. */
+/** If Python ignores case, `i` also matches the two other i's of Turkish. JavaScript's does not. */
 const TOPIC = new RegExp(`(?:${VERBS.replaceAll("i", "[iıİ]")})[${SPACE}]+[${WORD}${SPACE}]{3,40}`, "giu");
 /** Matches a Markdown heading. Only LF ends a line. */
 const HEADING = new RegExp(`(?<![^\\n])#{1,3}[${SPACE}]+([^\\n]{5,60})(?![^\\n])`, "gu");
@@ -37,11 +37,11 @@ export type ClosetSource = Tagging & {
   room: string;
   content: string;
   drawers: readonly { id: string; metadata: Metadata }[];
-  /** The time in upstream's form. */
+  /** The filing time in upstream's form. */
   filedAt: string;
 };
 
-/** Returns the closets of a source; none for a source without drawers. */
+/** Returns the closets of a source; empty for a source without drawers. */
 export function buildClosets(source: ClosetSource): NewCloset[] {
   const { sourceFile, wing, room, content, drawers, filedAt } = source;
   if (drawers.length === 0) return [];
@@ -63,7 +63,7 @@ export function buildClosets(source: ClosetSource): NewCloset[] {
   }));
 }
 
-/** Builds at least one line, each a topic or quote: `topic|names|→ids`, or with `date:Lfirst-Llast` before the ids. */
+/** Builds at least one line. Each is a topic or quote: `topic|names|→ids`, or with `date:Lfirst-Llast` before the ids. */
 export function closetLines(source: ClosetSource): string[] {
   const { sourceFile, wing, room, content, drawers } = source;
   const window = head(content, WINDOW);
@@ -86,7 +86,7 @@ export function closetLines(source: ClosetSource): string[] {
   return labels.map(line);
 }
 
-/** Packs whole lines into closets; a line that is longer than a closet gets one alone. */
+/** Packs whole lines into closets. A line that is longer than a closet gets a closet of its own. */
 function packLines(lines: readonly string[]): string[] {
   const closets: string[][] = [];
   let length = 0;
@@ -104,7 +104,7 @@ function packLines(lines: readonly string[]): string[] {
   return closets.map((closet) => closet.join("\n"));
 }
 
-/** Returns the position of the first drawer in its file; undefined where none is recorded. */
+/** Returns the position of the first drawer in its file; undefined if the metadata have no position. */
 function locator(metadata: Metadata | undefined): string | undefined {
   const { line_start: first, line_end: last, content_date: dated, filed_at: filedAt } = metadata ?? {};
   if (first === undefined || last === undefined) return undefined;

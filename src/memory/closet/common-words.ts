@@ -1,6 +1,6 @@
 /**
- * English words that may begin a sentence or a heading with a capital although they are not names. This is the data of name-words.ts.
- * Source: MemPalace 3.3.6, `data/coca_content_words.json` (MIT, Copyright (c) 2026 MemPalace Contributors).
+ * English words that are not names, although they may begin a sentence or a heading with a capital. Data of name-words.ts. Source:
+ * MemPalace 3.3.6, `data/coca_content_words.json` (MIT, Copyright (c) 2026 MemPalace Contributors).
  */
 
 /** All words are in lower case. */

@@ -1,16 +1,16 @@
 /**
- * Finds words that look like a name in languages other than English, by their letters alone; they are tagged for users
- * who list the language in MemPalace's settings. Chinese is left out: a name there begins with a surname from a list.
- * Pure. Used by name-words.ts. Source: candidate patterns in the locales of upstream 3.3.6 and 3.11.
+ * Finds words that look like a name in languages other than English, by their letters alone. A language is used only if the user lists it
+ * in MemPalace's settings. Chinese is left out, because its names are found by a list of surnames. Pure. Used by name-words.ts. Source:
+ * candidate patterns in the locales of upstream 3.3.6 and 3.11.
  */
 
-/** Runs of characters that Python counts as letters of a word, among them Hindi's vowel signs. */
+/** Matches runs of characters that Python counts as letters of a word, such as Hindi's vowel signs. */
 const WORD = /[\p{L}\p{N}_]+/gu;
 const WORD_HI = /[\p{L}\p{N}_\u0900-\u097f]+/gu;
 
 type Language = { word: RegExp; name: RegExp };
 
-/** A capital followed by lower-case letters. */
+/** Returns a language whose names are a capital and lower-case letters. */
 const cased = (capitals: string, small: string): Language => ({
   word: WORD,
   name: new RegExp(`^[${capitals}][${small}]{1,19}$`, "u"),
@@ -24,7 +24,7 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
   es: cased("A-ZÁÉÍÓÚÑÜ", "a-záéíóúñü"),
   fr: cased("A-ZÀÂÄÇÉÈÊËÎÏÔÖÙÛÜŸÆŒ", "a-zàâäçéèêëîïôöùûüÿæœ"),
   hi: { word: WORD_HI, name: /^[\u0900-\u097f]{2,20}$/u },
-  // Indonesian also allows a capital after the first letter.
+  // An Indonesian name may also have a capital after the first letter.
   id: { word: WORD, name: /^(?:[A-Z][a-z]{1,19}|[A-Za-z][a-z0-9_]*[A-Z][A-Za-z0-9_]*)$/u },
   it: ROMANCE,
   "pt-br": ROMANCE,
@@ -34,7 +34,7 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
 export type NameFinder = (text: string) => Iterable<string>;
 
 /**
- * Returns the finders in the order of the codes; English if no code is known. A word that is a name in two languages is found twice, as by
+ * Returns the finders in the order of the codes; English if no code is known. A word that is a name in two languages is found twice, as in
  * upstream.
  */
 export function nameFinders(languages: readonly string[], english: NameFinder): NameFinder[] {

@@ -1,7 +1,7 @@
 /**
  * Finds words that look like names of people, projects and products: they begin with a capital and are not common English words. Mined
- * drawers and closets are tagged with the frequent ones. Pure. Source: upstream's `_candidate_entity_words` and the filters after it
- * (palace.md 4.9). A palace with ids of 3.3.6 is tagged as 3.3.6 does, which knows no product names; any other as 3.11 does.
+ * drawers and closets are tagged with the frequent names. Pure. Source: upstream's `_candidate_entity_words` and the filters after it
+ * (palace.md 4.9). A palace with ids of 3.3.6 is tagged as 3.3.6 does, which has no list of products; other palaces as 3.11 does.
  */
 import type { IdRecipe } from "../port/drawer.ts";
 import { codePointLength, compareText, head, wholeWord } from "../text/text.ts";
@@ -11,14 +11,14 @@ import { takeProducts } from "./product-names.ts";
 
 /** Matches words that may be names, by ASCII letters alone. */
 const CANDIDATE = /\b[A-Z][a-z][A-Za-z]*\b/g;
-/** Letters that lengthen a word. Python's `\w` and `\b` know Unicode: a word next to `É` is part of a longer word, and so not a name. */
+/** Letters that make a word longer. Python's `\w` and `\b` know Unicode, so a word next to `É` is a part of a word and not a name. */
 const LETTER_AFTER = /[\p{L}\p{N}_]/uy;
 const LETTER_BEFORE = /(?<=[\p{L}\p{N}_])/uy;
-/** Runs that are longer than any name: base64, addresses, minified code. */
+/** Matches runs that are longer than any name: base64, addresses, minified code. */
 const LONG_RUN = /(?<![!-~])[!-~]{24,}/g;
 /**
- * Words that upstream's `[A-Z][a-z]+(?:[A-Z][a-z]+|[A-Z]{2,})+|[A-Z][a-z]{1,19}` matches as a whole. This pattern has one way to match a
- * word: theirs tries every division of a run of capitals, which takes hours where a digit follows a long run.
+ * Words that upstream's `[A-Z][a-z]+(?:[A-Z][a-z]+|[A-Z]{2,})+|[A-Z][a-z]{1,19}` matches as a whole. Our pattern has only one way to match
+ * a word. Upstream's tries every division of a run of capitals, which takes hours if a digit follows a long run.
  */
 const NAME = /^[A-Z][a-z]+(?:(?:(?:[A-Z]|[A-Z]{3,})[a-z]+)+(?:[A-Z]{2,})?|[A-Z]{2,})$|^[A-Z][a-z]{1,19}$/;
 
@@ -33,10 +33,10 @@ const WINDOW = 5_000;
 const NAMES_MIN = 2;
 const TAGS_MAX = 25;
 
-/** Rules for finding names: those of the palace's version, in these languages (upstream's codes); English by default. */
+/** Rules for finding names: the version's (`recipe`), in these languages (upstream's codes); English by default. */
 export type Tagging = { recipe: IdRecipe; known?: readonly KnownName[]; languages?: readonly string[] };
 
-/** Returns names that occur at least twice at the beginning of the text, each with its count: products first, then by first occurrence. */
+/** Returns names that occur at least twice at the text's beginning, with counts: products first, then by first occurrence. */
 export function nameWords(text: string, { recipe, languages = [] }: Tagging): [name: string, count: number][] {
   const window = head(text, WINDOW);
   const { rest, counts: products } = recipe === "v3" ? takeProducts(window) : { rest: window, counts: [] };
@@ -48,15 +48,15 @@ export function nameWords(text: string, { recipe, languages = [] }: Tagging): [n
   return [...counts].filter(([, count]) => count >= NAMES_MIN);
 }
 
-/** Words that look like a name, common or not, once for each occurrence. */
+/** Yields words that look like a name, common or not, once for each occurrence. */
 export function* candidateWords(text: string): Generator<string> {
   for (const { 0: word, index } of text.matchAll(CANDIDATE))
     if (NAME.test(word) && !isPartOfWord(text, index, index + word.length)) yield word;
 }
 
 /**
- * Returns the `entities` of a row's metadata: names longer than two characters, and `known` names that occur anywhere; sorted by code
- * point, joined by `;`. Empty if there are none.
+ * Returns the `entities` of a row's metadata: names longer than two characters, and `known` names that occur anywhere. They are sorted by
+ * code point and joined by `;`. Empty for a text without names.
  */
 export function nameTags(text: string, tagging: Tagging): string {
   const { known = [] } = tagging;

@@ -1,7 +1,7 @@
 /**
- * Names of products that consist of several words: each is counted as one name and removed from a text before its
- * single words are examined. Pure. Source: MemPalace 3.11, `data/known_systems.json` (MIT, Copyright (c) 2026 MemPalace
- * Contributors) and `_apply_known_systems_prepass`; 3.3.6 has no such list.
+ * Finds names of products that consist of several words. Each is counted as one name and removed from a text before the text's single words
+ * are examined. Pure. Source: MemPalace 3.11, `data/known_systems.json` (MIT, Copyright (c) 2026 MemPalace Contributors) and
+ * `_apply_known_systems_prepass`; 3.3.6 has no such list.
  */
 import { anyCase, wholeWord } from "../text/text.ts";
 
@@ -13,17 +13,17 @@ Hugging Face,Stack Overflow,Stack Exchange,Hacker News,Y Combinator,Google Cloud
 Azure DevOps,Notion AI,OpenAI API,Anthropic Console,GPT-4,GPT-4o,GPT-5,Llama 3,Llama 3.1,Mistral Small,Mistral Large
 Microsoft Word,Microsoft Excel,Microsoft PowerPoint,Google Docs,Google Sheets,Google Drive,Google Cloud,Apple Watch,Apple TV`;
 
-/** The longest come first, so that a name within another is not counted again. */
+/** Names, the longest first, so that a name within another name is not counted again. */
 const PRODUCTS = NAMES.split(/[,\n]/).sort((a, b) => b.length - a.length);
 
 /** Patterns of the names. They are made for the first text that needs them, so that a broker starts faster. */
 let patterns: readonly (readonly [name: string, pattern: RegExp])[] | undefined;
 
-/** The beginnings of the names: most texts hold none of them and need no further search. */
+/** Beginnings of the names. Most texts contain none of them and need no further search. */
 const BEGINNINGS = new Set(PRODUCTS.map((name) => anyCase(name.slice(0, Math.max(6, name.search(/[ -]/) + 3)))));
 const BEGINNING = new RegExp([...BEGINNINGS].join("|"), "iu");
 
-/** Counts each name, the longest first, and returns the text with blanks in their place. */
+/** Counts each name, the longest first. `rest`: the text with blanks instead of the names. */
 export function takeProducts(text: string): { rest: string; counts: [name: string, count: number][] } {
   const counts: [string, number][] = [];
   if (!BEGINNING.test(text)) return { rest: text, counts };

@@ -1,7 +1,7 @@
 /**
- * Fetches or deletes many drawers in one call: by a list of ids, or by the source they came from (upstream-latest.md
- * 2.1). A missing id is an item of the answer and the rest of the list is still done. Anything but a list, an empty
- * list and a too long one are refused as a whole.
+ * Fetches or deletes many drawers in one call, by a list of ids or by their source (upstream-latest.md 2.1). A missing id is reported in
+ * the answer, and the call continues with the rest of the list. The call refuses anything but a list, an empty list, and a list that is too
+ * long.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LedgerReader, LedgerTx, WriteCall } from "../port/ledger.ts";
@@ -14,7 +14,7 @@ import { drawerPayload, findLogical, shownId } from "./logical.ts";
 import { nameOfSource } from "./originals.ts";
 
 const IDS_MAX = 500;
-/** Most characters of texts that are read before other calls run. */
+/** Maximum number of characters that are read before other calls run. */
 const PART_SIZE = 1024 * 1024;
 
 /** Returns drawers by id. Other calls run between parts of a long list. */
@@ -37,7 +37,7 @@ export async function getDrawers(reader: LedgerReader, params: Record<string, un
   return { results, count: results.length, errors: results.filter((result) => "error" in result).length };
 }
 
-/** Deletes drawers by id. An id that is listed twice is reported as deleted twice: upstream looks up all ids before it deletes any. */
+/** Deletes drawers by id. An id that is listed twice is reported twice, because upstream looks up all ids before it deletes any. */
 export function deleteDrawers(tx: LedgerTx, call: WriteCall): unknown {
   const { ids, error } = idList(call.params["drawer_ids"], "delete");
   if (ids === undefined) return { error };

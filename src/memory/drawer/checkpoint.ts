@@ -1,7 +1,7 @@
 /**
- * checkpoint files a session's notes in one call, leaves out those that are stored already, and ends with a diary entry (upstream-latest.md
- * 2.1). Similarity needs vectors, which the writer thread does not have. The broker's main thread therefore compares the items beforehand
- * (`compareItems` of duplicate.ts), and the write uses that result. A checkpoint is filed as a whole or not at all.
+ * Files a session's notes in one call, leaves out notes that are stored already, and ends with a diary entry (upstream-latest.md 2.1).
+ * Similarity needs vectors, which the writer thread does not have. The broker's main thread therefore compares the items first
+ * (`compareItems` of duplicate.ts), and the write uses the result. A checkpoint is filed as a whole or not at all.
  */
 import { isRecord } from "../../base/is-record.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
@@ -12,14 +12,14 @@ import { writeDiary } from "./diary.ts";
 import { addDrawer, type RowSize } from "./drawer.ts";
 import { preview } from "./logical.ts";
 
-/** Drawers that one item resembles: stored drawers, and slices of earlier items in the same call. */
+/** Drawers that are similar to one item: stored drawers, and slices of earlier items in the same call. */
 export type Likeness = {
   stored: { id: string; similarity: number }[];
   earlier: { item: number; slice: number; similarity: number }[];
 };
 type Match = { id: string; wing: string; room: string; similarity: number; content: string };
 
-/** Neighbours compared, as many as check_duplicate compares. */
+/** Maximum number of similar drawers to compare, the same as check_duplicate's. */
 export const MATCHES_MAX = 5;
 
 export function checkpoint(tx: LedgerTx, call: WriteCall, size: RowSize): unknown {
@@ -36,7 +36,7 @@ export function checkpoint(tx: LedgerTx, call: WriteCall, size: RowSize): unknow
     duplicates: [],
     errors: [],
   };
-  /** Index of the item → ids of its rows, for items filed in this call. */
+  /** Ids of the rows of each item that this call filed, by the item's index. */
   const filed = new Map<number, string[]>();
   for (const [index, item] of items.entries()) {
     if (!isItem(item)) {

@@ -17,13 +17,13 @@ export function writeDiary(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSiz
     if (error instanceof InvalidValue) return { success: false, error: error.message };
     throw error;
   }
-  // Upstream throws for an invalid wing instead of answering, and its message calls the field "name".
+  // Upstream throws for an invalid wing, and its message calls the field "name".
   const wing = blank(params["wing"]) ? `wing_${agent.replaceAll(" ", "_")}` : validName(params["wing"], "name");
 
   const parts = slices(entry, drawerSize);
   let atMicros = call.atMs * 1000;
   const entryId = (): string => `diary_${wing}_${localStamp(atMicros)}_${sha256Hex(entry).slice(0, 12)}`;
-  // The clock counts milliseconds. Two equal entries of the same millisecond get different microseconds.
+  // The clock counts milliseconds. Two equal entries in the same millisecond get different microseconds.
   while (tx.findDrawer(entryId()) ?? tx.findDrawer(sliceId(entryId(), 0))) atMicros += 1;
   const id = entryId();
   const timestamp = localTimestamp(atMicros);

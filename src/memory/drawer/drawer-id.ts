@@ -1,14 +1,14 @@
-/** Makes the ids of drawers and slices from their texts, by both recipes of MemPalace. Pure. Source: palace.md 4.7, upstream-latest.md 2.3. */
+/** Makes ids of drawers and slices from their texts, by both recipes of MemPalace. Pure. Source: palace.md 4.7, upstream-latest.md 2.3. */
 import type { IdRecipe, Metadata } from "../port/drawer.ts";
 import { codePointLength, sha256Hex } from "../text/text.ts";
 import { validContent, validName } from "../text/validate.ts";
 
-/** Names the recipe in the metadata, as 3.11 does; 3.3.6 had only one recipe and named none. */
+/** Returns metadata that name the recipe, as 3.11 does. 3.3.6 had only one recipe and did not name it. */
 export function recipeNote(recipe: IdRecipe): Metadata {
   return recipe === "v3" ? { id_recipe: recipe } : {};
 }
 
-/** Implements `L(a, b, …)` of the specification. */
+/** Joins parts as `L(a, b, …)` in the specification does. */
 export function lengthJoined(...parts: string[]): string {
   return parts.map((part) => `${codePointLength(part)}:${part}`).join("");
 }
@@ -19,7 +19,7 @@ export function hash24(text: string): string {
 }
 
 /**
- * Returns a text's ids by both recipes, the palace's own first, so that a text filed under the other id is found instead of filed twice.
+ * Returns a text's ids by both recipes, the palace's own first. A text that is filed under the other id is thus found, and not filed again.
  */
 export function drawerIds(
   recipe: IdRecipe,

@@ -10,7 +10,7 @@ import { asText, InvalidValue, looseText, validContent, validName } from "../tex
 import { drawerIds, readNew, recipeNote, sliceId } from "./drawer-id.ts";
 import { findLogical, shownId, textOf } from "./logical.ts";
 
-/** The most characters that a row may have. */
+/** Maximum number of characters of a row. */
 export type RowSize = { drawerSize: number };
 
 export function addDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize): unknown {
@@ -44,7 +44,7 @@ export function addDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize
   });
 }
 
-/** Inserts one row under the id itself, or one for each slice under `<id>_chunk_<n>`; then returns the slices' ids. */
+/** Inserts one part under `id`, or several under `<id>_chunk_<n>`. Returns the slices' ids; undefined for one part. */
 export function insertSlices(
   tx: LedgerTx,
   id: string,
@@ -85,13 +85,13 @@ export function deleteLogical(
   return { drawer_id: id, deleted_ids: ids, chunks_deleted: ids.length, closets_deleted: closets };
 }
 
-/** Deletes the closets of the drawer's source, because they quote its old text. Returns how many there were. */
+/** Deletes the closets of the drawer's source, because they quote the drawer's old text. Returns their number. */
 function removeClosets(tx: LedgerTx, { metadata }: Drawer): number {
   const sourceFile = metadata["source_file"];
   return typeof sourceFile === "string" && sourceFile !== "" ? tx.closets.remove(sourceFile) : 0;
 }
 
-/** Changes a drawer. A split drawer, or one that becomes too long for one row, is cut again under the same id. */
+/** Changes a drawer. If it is split, or is now too long for one row, its text is cut again under the same id. */
 export function updateDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize): unknown {
   return refused(() => {
     const { params } = call;
@@ -107,7 +107,7 @@ export function updateDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowS
     const metadata = { ...first.metadata };
     for (const key of ["wing", "room"] as const) {
       const name = given(key) ? validName(params[key], key) : undefined;
-      // Only the given keys change: foreign rows may have a number as wing, or no wing.
+      // Change only the given keys: foreign rows may have a number as wing, or no wing.
       if (name !== undefined && name !== String(metadata[key] ?? "")) metadata[key] = name;
     }
     metadata["last_modified"] = localTimestamp(call.atMs * 1000);
@@ -130,14 +130,14 @@ const MASK_WRITTEN_BACK =
   "content holds a mask, [redacted: ...], in place of a secret that this drawer holds, and would overwrite it; " +
   "file the change as a drawer of its own, or have a person edit it (palace edit DRAWER_ID)";
 
-/** Returns true if the change would write a mask over a secret, as when an agent was given the masked text. */
+/** Returns true if the change would write a mask over a secret. That happens if an agent was given the masked text. */
 function losesSecret(before: string, after: string): boolean {
   return after.includes(MASK_START) && redact(before, "strict").kinds.some((kind) => after.includes(MASK_START + kind));
 }
 
 /**
- * Cuts a drawer's new text into slices and returns their ids. A slice that still exists keeps its row, and its vector if its text is the
- * same.
+ * Cuts a drawer's new text into slices and returns their ids. A slice that still exists keeps its row. It also keeps its vector if its text
+ * is the same.
  */
 function cutAnew(tx: LedgerTx, { id, rows }: LogicalDrawer, parts: readonly string[], metadata: Metadata): string[] {
   const ids = parts.map((_, index) => sliceId(id, index));
@@ -152,7 +152,7 @@ function cutAnew(tx: LedgerTx, { id, rows }: LogicalDrawer, parts: readonly stri
   return ids;
 }
 
-/** Returns an invalid value as a result with `error`, not as a protocol error. */
+/** Calls `write`. Returns an invalid value as a result with `error`, not as a protocol error. */
 function refused(write: () => unknown): unknown {
   try {
     return write();
@@ -162,7 +162,7 @@ function refused(write: () => unknown): unknown {
   }
 }
 
-/** Makes a wing slug: lower case, spaces and hyphens as underscores. */
+/** Makes a wing's slug: lower case, with underscores for spaces and hyphens. */
 export function slug(text: string): string {
   return strip(text).toLowerCase().replaceAll(/[ -]/g, "_");
 }

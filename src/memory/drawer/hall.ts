@@ -5,7 +5,7 @@ import { head } from "../text/text.ts";
 import { InvalidValue } from "../text/validate.ts";
 import { KeywordScanner } from "./keywords.ts";
 
-/** Default halls in upstream's order: on a tie the first wins. */
+/** Default halls in upstream's order. If two halls have equal counts, the first wins. */
 const HALLS: HallKeywords = [
   ["emotions", ["scared", "afraid", "worried", "happy", "sad", "love", "hate", "feel", "cry", "tears"]],
   ["consciousness", ["consciousness", "conscious", "aware", "real", "genuine", "soul", "exist", "alive"]],
@@ -18,7 +18,7 @@ const HALLS: HallKeywords = [
 /** The default halls as JSON. Upstream's init writes them into config.json, so most configured halls equal them. */
 const HALLS_JSON = JSON.stringify(HALLS);
 
-/** Finds the keywords of the default halls. A keyword's owner is the index of its hall. */
+/** Finds the keywords of the default halls. A keyword's owner is the index of the keyword's hall. */
 const KEYWORDS = new KeywordScanner(
   HALLS.flatMap(([, keywords], owner) => keywords.map((keyword) => ({ keyword, owner }))),
 );
@@ -33,7 +33,7 @@ export const hallOf: HallFinder = (text) => {
   return fullest(HALLS, (index) => found.filter((owner) => owner === index).length);
 };
 
-/** Lower-cases the text, not the configured keywords: a keyword with a capital letter never matches. */
+/** Returns a function that finds a hall. It lower-cases only the text, so a configured keyword with a capital never matches. */
 export function hallFinder(halls: HallKeywords | undefined): HallFinder {
   if (halls === undefined || JSON.stringify(halls) === HALLS_JSON) return hallOf;
   return (text) => {

@@ -1,5 +1,5 @@
 /**
- * Finds many keywords in one pass over a text, as substrings, overlapping ones too (Aho and Corasick's automaton). It runs for every mined
+ * Finds many keywords in one pass over a text, as substrings that may overlap (the automaton of Aho and Corasick). It runs for every mined
  * drawer. Fifty separate searches took a third of the time of a bulk ingest.
  */
 
@@ -48,8 +48,8 @@ export class KeywordScanner {
   }
 
   /**
-   * Gives each state without a path of its own the path of its longest proper suffix. Breadth first, so that a state's suffix is done
-   * before the state.
+   * Gives a state without a transition of its own the transition of its longest proper suffix. Works breadth first, so that a state's
+   * suffix is done before the state.
    */
   #linkFailures(): void {
     const suffixOf = new Int16Array(this.#ends.length);

@@ -1,6 +1,6 @@
 /**
- * Logical drawers: the id of a drawer means one row, or all slices of a long text. Long diary entries are cut and found the same way. The
- * engine's read side and write side use it (upstream-latest.md 2.1).
+ * Logical drawers: the id of a drawer means one row, or all slices of a long text. Long diary entries are cut and found in the same way.
+ * Used by the engine's reads and writes (upstream-latest.md 2.1).
  */
 import { cut } from "../../base/shorten.ts";
 import type { DrawerFilter, LogicalDrawer, Metadata } from "../port/drawer.ts";
@@ -9,7 +9,7 @@ import { baseName, codePointLength, head } from "../text/text.ts";
 
 const PREVIEW = 200;
 
-/** Finds a drawer. A row's own id comes first: the id of a slice means that slice only. */
+/** Finds a drawer. A row's own id comes first: the id of a slice means only that slice. */
 export function findLogical(
   ledger: Pick<LedgerTx | LedgerReader, "findDrawer" | "slicesOf">,
   id: string,
@@ -20,12 +20,12 @@ export function findLogical(
   return first === undefined ? undefined : { id, rows: [first, ...more], isSplit: true };
 }
 
-/** Shortens an id for the answer that no drawer has it. An id of the usual length stays whole. */
+/** Shortens an id for the message that no drawer has this id. An id of the usual length stays whole. */
 export function shownId(id: string): string {
   return cut(id, 1_000);
 }
 
-/** Returns the id of the drawer that a slice belongs to; undefined for a row that is a drawer of its own. */
+/** Returns the id of the drawer to which a slice belongs; undefined for a row that is not a slice. */
 export function parentOf(metadata: Metadata): string | undefined {
   const parent = metadata["parent_drawer_id"] || metadata["parent_entry_id"];
   return typeof parent === "string" ? parent : undefined;
@@ -35,7 +35,7 @@ export function textOf({ rows }: LogicalDrawer): string {
   return rows.map((row) => row.text).join("");
 }
 
-/** Returns the drawer as get_drawer answers it. */
+/** Returns the drawer in the form of get_drawer's answer. */
 export function drawerPayload(drawer: LogicalDrawer): Record<string, unknown> & { content: string } {
   const { id, rows, isSplit } = drawer;
   const [first] = rows;
@@ -51,8 +51,8 @@ export function drawerPayload(drawer: LogicalDrawer): Record<string, unknown> & 
 }
 
 /**
- * Returns metadata as agents see it: without the keys that Chroma reserves, with only the source's file name, and with a time of change
- * also for rows that older versions filed.
+ * Returns metadata as agents see them: without the keys that Chroma reserves, with the source's file name instead of its path, and with a
+ * time of change even for rows that older versions filed.
  */
 export function shownMetadata(metadata: Metadata): Metadata {
   const { source_dir_ino: _inode, ...others } = metadata;
@@ -68,15 +68,15 @@ export function preview(text: string): string {
   return codePointLength(text) > PREVIEW ? `${head(text, PREVIEW)}...` : text;
 }
 
-/** Returns the drawer as list_drawers answers it, with only the beginning of its text. */
+/** Returns the drawer in the form of list_drawers' answer, with only the beginning of its text. */
 export function listedDrawer(drawer: LogicalDrawer): Record<string, unknown> {
   const { content, ...others } = drawerPayload(drawer);
   return { ...others, content_preview: preview(content) };
 }
 
 /**
- * Lists drawers as the palace's own MemPalace does: single rows in a palace of 3.3.6, whole drawers by id in one of 3.11. A palace with
- * diary entries that a version before 3.11 has cut is listed as 3.11 lists it.
+ * Lists drawers as the palace's own MemPalace does: single rows for 3.3.6, whole drawers by id for 3.11. A palace with diary entries that a
+ * version before 3.11 has cut is listed as by 3.11.
  */
 export function listDrawers(
   ledger: Pick<LedgerReader, "idRecipe" | "holdsOldSlices" | "listDrawers" | "listLogical">,

@@ -1,12 +1,12 @@
 /**
- * Shows a staged copy under the name of the user's file in a search's answers, and resolves that name back where a
- * caller uses it. Pure; the files come through their port. Used by search-tool.ts and batch.ts.
+ * Shows a staged copy by the name of the user's file in a search's answers, and finds the staged copy if a caller gives that name. Pure;
+ * `SourceFiles` gives the names. Used by search-tool.ts and batch.ts.
  */
 import type { SourceFiles } from "../port/source.ts";
 
 export type SourceNames = Pick<SourceFiles, "original" | "stagedAs">;
 
-/** Adds the path of the user's own file, if known, to the hits and to their copies elsewhere. */
+/** Adds the path of the user's own file, if known, to the hits and to the other files that they name. */
 export function withOriginals<Hit extends Record<string, unknown>>(hits: readonly Hit[], files: SourceNames): Hit[] {
   return hits.map((hit) => {
     const copies = hit["also_in"];
@@ -24,7 +24,7 @@ function pathOf(named: object, files: SourceNames): { source_path?: string } {
   return original === undefined ? {} : { source_path: original };
 }
 
-/** Returns the source name that drawers have: the given name, else the name of one of its staged copies. */
+/** Returns the source name that drawers have: the given name, or else the name of a staged copy of that file. */
 export function nameOfSource(given: string, staged: readonly string[], isThere: (name: string) => boolean): string {
   return [given, ...staged].find(isThere) ?? given;
 }

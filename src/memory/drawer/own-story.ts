@@ -1,13 +1,13 @@
 /**
- * Makes the text that an agent's session begins with: notes, diary entries and decisions of this project, then some of other projects. It
- * has no mined documents, which a search finds. Pure. `mempalace wake-up` prints upstream's story instead (wake-up.ts).
+ * Makes the text at the beginning of an agent's session: notes, diary entries and decisions of this project, then some of other projects.
+ * It has no mined documents, because a search finds them. Pure. `mempalace wake-up` prints upstream's text instead (wake-up.ts).
  */
 import type { Drawer } from "../port/drawer.ts";
 import { MINED_KEYS } from "../../protocol/filing.ts";
 import { codePointLength, head, strip } from "../text/text.ts";
 import { byWeight } from "./wake-up.ts";
 
-/** Notes that are read from the ledger for each part of the text. */
+/** Maximum number of notes that are read from the ledger for each part of the text. */
 export const NOTES_READ_MAX = 400;
 const PROJECT_MAX = 12;
 const ELSEWHERE_MAX = 5;
@@ -17,7 +17,7 @@ const CUT = " …";
 
 export type OwnStory = { project: readonly Drawer[]; others: readonly Drawer[] };
 
-/** Returns the text; empty without any note. Both lists are in filing order. `clean` masks a text before it is cut. */
+/** Returns the text; empty without notes. Both lists are in filing order. `clean` masks secrets in a text before it is cut. */
 export function ownStory({ project, others }: OwnStory, clean: (text: string) => string): string {
   const here = told(project, PROJECT_MAX);
   const elsewhere = told(others, here.length === 0 ? PROJECT_MAX : ELSEWHERE_MAX);
@@ -38,7 +38,7 @@ export function ownStory({ project, others }: OwnStory, clean: (text: string) =>
   return lines.join("\n");
 }
 
-/** Selects at most `most` notes: the most important first, then the newest; one of each source, and one checkpoint of each diary. */
+/** Selects at most `most` notes, the most important first, then the newest. Takes one of each source, one checkpoint of each diary. */
 function told(notes: readonly Drawer[], most: number): Drawer[] {
   const sources = new Set<string>();
   const first = notes.filter(({ metadata }) => isOwn(metadata) && (metadata["chunk_index"] ?? 0) === 0);
@@ -65,7 +65,7 @@ function withDay(place: string, { filed_at: filedAt }: Drawer["metadata"]): stri
   return day === undefined ? place : `${place}, ${day}`;
 }
 
-/** Cuts a text between words. Only a single word that is longer than the limit is cut inside. */
+/** Cuts a text between words. Cuts inside a word only if the word alone is longer than the limit. */
 function shortened(text: string): string {
   if (codePointLength(text) <= SNIPPET_MAX) return text;
   const part = head(text, SNIPPET_MAX - CUT.length + 1);

@@ -1,4 +1,4 @@
-/** Finds drawers for people: by a part of the id, or the newest of a place. Used by own-methods.ts. */
+/** Finds drawers for people: by a part of the id, or the newest drawers of a place. Used by own-methods.ts. */
 import type { LogicalDrawer, PlaceFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import { clampLimit } from "../text/validate.ts";
@@ -7,7 +7,7 @@ import { drawerPayload, findLogical, listedDrawer, parentOf } from "./logical.ts
 const MATCHES_MAX = 10;
 const LIMIT_DEFAULT = 20;
 
-/** Finds a drawer by its whole id, or by a beginning of the id or of its hash that only one drawer has. */
+/** Finds a drawer by its whole id, or by a beginning of its id or hash, if only one drawer has that beginning. */
 export function shownDrawer(
   reader: Pick<LedgerReader, "findDrawer" | "slicesOf" | "idsByPart">,
   id: string,

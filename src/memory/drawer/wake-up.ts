@@ -1,11 +1,11 @@
 /**
- * Layer 1 of upstream's wake-up (palace.md 6.2): of the drawers filed last it shows the most important, then the
- * newest, by room, within a budget of characters. The order is that of 3.11; 3.3.6 took the oldest rows. Pure.
+ * Makes layer 1 of upstream's wake-up (palace.md 6.2). From the drawers filed last it shows the most important, then the newest, by room,
+ * up to a number of characters. The order is 3.11's; 3.3.6 took the oldest rows. Pure.
  */
 import type { Drawer } from "../port/drawer.ts";
 import { baseName, codePointLength, head, strip } from "../text/text.ts";
 
-/** The number of newest rows that are considered. */
+/** Number of newest rows that are considered. */
 export const WAKE_UP_ROWS_MAX = 2_000;
 const DRAWERS_MAX = 15;
 const LENGTH_MAX = 3_200;
@@ -15,7 +15,7 @@ const WEIGHT_DEFAULT = 3;
 
 export const NO_PALACE = "## L1 — No palace found. Run: mempalace mine <dir>";
 
-/** `drawers` are in filing order. `clean` masks secrets in a text before it is cut. */
+/** Returns the text. `drawers` are in filing order. `clean` masks secrets in a text before it is cut. */
 export function essentialStory(drawers: readonly Drawer[], clean: (text: string) => string = (text) => text): string {
   if (drawers.length === 0) return "## L1 — No memories yet.";
   const rooms = new Map<string, Drawer[]>();
@@ -41,7 +41,7 @@ export function essentialStory(drawers: readonly Drawer[], clean: (text: string)
   return lines.join("\n");
 }
 
-/** Returns the most important first, then the newest. The sort is stable, as Python's is: equal drawers keep their order. */
+/** Sorts the most important first, then the newest. The sort is stable, as Python's is: equal drawers keep their order. */
 export function byWeight(drawers: readonly Drawer[]): Drawer[] {
   const rated = drawers.map((drawer) => ({
     drawer,
@@ -52,7 +52,7 @@ export function byWeight(drawers: readonly Drawer[]): Drawer[] {
   return rated.map(({ drawer }) => drawer);
 }
 
-/** Returns the value of the first key that is present, if it is a number. */
+/** Returns the value of the first weight key that is present, if the value is a number. */
 function weightOf({ metadata }: Drawer): number {
   const key = WEIGHTS.find((one) => metadata[one] !== undefined);
   const value = key === undefined ? NaN : metadata[key];
@@ -64,7 +64,7 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : value === undefined ? "" : String(value);
 }
 
-/** Compares by code points, as Python does: UTF-16 sorts characters beyond the first plane before U+E000. */
+/** Compares by code points, as Python does. UTF-16 sorts characters beyond the first plane before U+E000. */
 function compare(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

@@ -1,6 +1,6 @@
 /**
- * Facts: subject → predicate → object, with the time during which they hold (palace.md 7, upstream-latest.md 2.1).
- * Writes run inside the ledger's transaction on the writer thread; queries run on the broker's main thread.
+ * Facts: subject → predicate → object, with the time during which they are valid (palace.md 7, upstream-latest.md 2.1). Writes run inside
+ * the ledger's transaction on the writer thread; queries run on the broker's main thread.
  */
 import type { GraphReader, GraphTx, NamedFact } from "../port/graph.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
@@ -12,10 +12,10 @@ import { asMoment, endsBy, holdsAt, isInverted, startsAfter, validTemporal } fro
 
 type Entities = Pick<GraphReader, "hasEntity">;
 type Arguments = Record<string, unknown>;
-/** A fact's three terms, as the caller wrote them and as the ids they are stored under. */
+/** A fact's three terms, either as the caller wrote them or as ids. */
 type Ends = { subject: string; predicate: string; object: string };
 
-/** Fewest characters of a name that is searched for as a part of other names (Source: 3.11). */
+/** Minimum number of characters of a name that is searched for as a part of other names (source: 3.11). */
 const SIMILAR_MIN = 3;
 const TIMELINE_LIMIT = 100;
 
@@ -27,7 +27,7 @@ function idsOf(graph: Entities, { subject, predicate, object }: Ends): Ends {
   };
 }
 
-/** Returns the id of the entity with this name in either form of Unicode. macOS writes file names in the other form. */
+/** Returns the id of the entity with this name, in NFC or NFD. File names from macOS may be in NFD. */
 function knownId(graph: Entities, name: string): string {
   const id = entityId(name);
   const others = [id.normalize("NFC"), id.normalize("NFD")].filter((other) => other !== id);
@@ -36,7 +36,7 @@ function knownId(graph: Entities, name: string): string {
 
 // --- writes ---
 
-/** Adds a fact. Throws if its end is before its start, as upstream does, instead of answering. */
+/** Adds a fact. If its end is before its start, throws as upstream does. */
 export function addFact({ graph }: LedgerTx, { params, atMs }: WriteCall): unknown {
   const read = checked(() => ({
     ends: endsOf(params, "object"),
@@ -66,7 +66,7 @@ export function invalidateFact({ graph }: LedgerTx, { params, atMs }: WriteCall)
   return { success: true, fact: arrowed(ends), ended };
 }
 
-/** Ends a fact and opens its successor at the same moment. At that moment only the new fact holds. */
+/** Ends a fact and opens its successor at the same moment. At that moment only the new fact is valid. */
 export function supersedeFact({ graph }: LedgerTx, { params, atMs }: WriteCall): unknown {
   const read = checked(() => {
     const old = endsOf(params, "old_object");
@@ -104,14 +104,14 @@ function openFact(graph: GraphTx, ends: Ends, { atMs, ...opening }: Opening): st
     const hash = sha256Hex(lengthJoined(start, localTimestamp(atMicros))).slice(0, 12);
     return `t_${ids.subject}_${ids.predicate}_${ids.object}_${hash}`;
   };
-  // The clock has milliseconds; facts opened and ended within one get different microseconds.
+  // The clock has milliseconds. Facts that are opened and ended within one millisecond get different microseconds.
   while (graph.hasFact(factId())) atMicros += 1;
   const id = factId();
   graph.insertFact({ id, ...ids, ...opening, confidence: 1, atMs });
   return id;
 }
 
-/** Ends every open fact of these terms. Also succeeds without such a fact. */
+/** Ends every open fact with these terms. Also succeeds without such a fact. */
 function endFacts(graph: GraphTx, ids: Ends, ended: string, field: string): void {
   const open = graph.openFacts(ids.subject, ids.predicate, ids.object);
   for (const { validFrom } of open) assertInOrder(validFrom, ended, field);
@@ -134,7 +134,7 @@ function endsOf(params: Arguments, objectKey: string): Ends {
   };
 }
 
-/** Reads the arguments before any write. An invalid value becomes a result with `error`. */
+/** Reads the arguments before any write. Returns an invalid value as a result with `error`. */
 function checked<T extends object>(read: () => T): T | { success: false; error: string } {
   try {
     return read();
@@ -144,7 +144,7 @@ function checked<T extends object>(read: () => T): T | { success: false; error: 
   }
 }
 
-/** Reads a value that upstream stores unchecked. SQLite accepts only scalars. */
+/** Reads a value that upstream stores without a check. SQLite accepts only scalars. */
 function loose(value: unknown, field: string): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value === "string") return value.toWellFormed();
@@ -161,7 +161,7 @@ function arrowed({ subject, predicate, object }: Ends): string {
 type Direction = "outgoing" | "incoming";
 type Found = { fact: NamedFact; shown: object };
 
-/** Returns the facts of one entity: those of a moment, or all, each marked if it holds now. */
+/** Returns an entity's facts at the moment `as_of`. Without it, returns all facts, sorted into active, historical and future ones. */
 export function queryFacts(graph: GraphReader, values: Arguments, nowMs: number): unknown {
   const entity = validGraphValue(values["entity"], "entity");
   const asOf = validTemporal(values["as_of"], "as_of");
@@ -179,7 +179,7 @@ export function queryFacts(graph: GraphReader, values: Arguments, nowMs: number)
     const meant = factsOf(graph, only.id, only.name, ways, asOf);
     if (meant.length > 0) [name, found] = [only.name, meant];
   }
-  // Without a moment, the answer has every fact and whether it holds now.
+  // Without `as_of`, the answer has every fact and shows whether it is valid now.
   const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
   const periodOf = ({ fact }: Found): "active" | "past" | "future" => {
     if (asOf !== null) return "active";

@@ -1,7 +1,7 @@
 /**
- * Links that a mine derives from the names on the drawers of its wing: hallways between names that occur on the same
- * drawers, and tunnels to wings that share a name or a topic. Records are upstream 3.11's (palace.md 3.7, 3.8, 5.2).
- * Runs inside the ledger's transaction; unchanged links are not written again, and a large wing takes several writes.
+ * Makes the links of a mined wing from the names in its drawers: hallways between names in the same drawers, and tunnels to wings that have
+ * a name or topic in common. Records are upstream 3.11's (palace.md 3.7, 3.8, 5.2). Runs inside the ledger's transaction. Unchanged links
+ * are not written again, and a large wing takes several writes.
  */
 import { isRecord } from "../../base/is-record.ts";
 import type { GraphTx, LinkRecord, NamedRows } from "../port/graph.ts";
@@ -13,16 +13,16 @@ import { entityTunnels, topicTunnels, type Topics } from "./mined-tunnels.ts";
 import { canonicalSpellings } from "./spellings.ts";
 import { DYNAMICS, putTunnel, utcTimestamp } from "./tunnels.ts";
 
-/** Upstream's default. */
+/** Minimum number of common drawers for a hallway; upstream's default. */
 const DRAWERS_MIN = 2;
 const TOPICS_MIN = 1;
 const ROOMS_SHOWN = 3;
 
-/** Two names in code-point order that share drawers: how many drawers, and their rooms. */
+/** Two names, in code-point order, that occur in the same drawers: the number of these drawers, and their rooms. */
 type Pair = { a: string; b: string; drawers: number; rooms: Set<string> };
 
 /**
- * Rebuilds a wing's links. `left`: number of changes that did not fit into this write; the caller repeats the call. Errors:
+ * Rebuilds a wing's links. `left`: number of changes that did not fit into this write; the caller then repeats the call. Errors:
  * PROTOCOL_BAD_PARAMS.
  */
 export function rebuildLinks({ graph }: LedgerTx, { params, atMs, findings }: WriteCall): unknown {
@@ -38,7 +38,7 @@ export function rebuildLinks({ graph }: LedgerTx, { params, atMs, findings }: Wr
   return { hallways, tunnels: tunnels.length, left: 0 };
 }
 
-/** Replaces the wing's hallways by these, up to the limit of one write. */
+/** Replaces the wing's hallways, up to the maximum number of changes in one write. */
 function replaceHallways(
   graph: GraphTx,
   wing: string,
@@ -67,7 +67,7 @@ function replaceHallways(
   return { hallways: pairs.length, left: Math.max(0, changes.length - LINKS_CHANGED_MAX) };
 }
 
-/** Pairs of names that share at least this many drawers. */
+/** Returns pairs of names that have at least `drawersMin` drawers in common. */
 function pairsOf(
   rows: readonly { room: string; names: readonly string[]; drawers: number }[],
   canonical: ReadonlyMap<string, string>,
@@ -112,7 +112,7 @@ function recordOf(wing: string, { a, b, drawers, rooms }: Pair, now: string): Li
   };
 }
 
-/** Returns the strength and recency that a link has gained. */
+/** Returns a link's present strength and recency, to keep them in its new record. */
 function grownOf(old: LinkRecord = {}): LinkRecord {
   return Object.fromEntries(DYNAMICS.flatMap((key) => (key in old ? [[key, old[key]]] : [])));
 }
@@ -124,14 +124,14 @@ function endsOf(record: LinkRecord, canonical: ReadonlyMap<string, string>): str
   return a === b || compareText(a, b) < 0 ? `${a}\n${b}` : `${b}\n${a}`;
 }
 
-/** Returns true if the link needs no new record: its label and id are made of these values. */
+/** Returns true if the link needs no new record. Its label and id are made from these values. */
 function isSame(old: LinkRecord, { a, b, drawers, rooms }: Pair): boolean {
   const list: unknown = old["rooms"];
   const hasRooms = Array.isArray(list) && list.length === rooms.size && list.every((room) => rooms.has(room as string));
   return old["entity_a"] === a && old["entity_b"] === b && old["co_occurrence_count"] === drawers && hasRooms;
 }
 
-/** Splits metadata's names, which are joined by `;`. */
+/** Splits the metadata's names, which are joined by `;`. */
 function namesOf(entities: string): string[] {
   return [...new Set(entities.split(";").map(strip))].filter((name) => name !== "");
 }

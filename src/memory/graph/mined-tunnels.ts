@@ -1,6 +1,6 @@
 /**
- * Tunnels that a mine makes: between wings that share a topic the user has named, and between wings whose hallways share a name. Pure.
- * Source: upstream 3.11's palace_graph and miner modules (palace.md 5.2); 3.3.6 joined every name that two wings share.
+ * Makes the tunnels of a mine: between wings with a common topic that the user has named, and between wings whose hallways have a common
+ * name. Pure. Source: upstream 3.11's palace_graph and miner modules (palace.md 5.2); 3.3.6 made a tunnel for every common name.
  */
 import type { HallwayEnd } from "../port/graph.ts";
 import { compareText, strip } from "../text/text.ts";
@@ -11,14 +11,14 @@ import { type MinedTunnel, wingSlug } from "./tunnels.ts";
 /** Topics by wing. */
 export type Topics = Readonly<Record<string, readonly string[]>>;
 
-/** Fewest drawers that a name must have in both wings. */
+/** Minimum number of drawers that a name must have in both wings. */
 const SHARED_MIN = 3;
 const ENTITY_TUNNELS_MAX = 25;
-/** A name in more than this many wings, and in more than a quarter of all, is a common word. */
+/** A name in more than this many wings, and in more than a quarter of all wings, is a common word. */
 const WINGS_MIN = 3;
 const WINGS_SHARE = 0.25;
 
-/** Returns tunnels to every wing that shares at least this many topics, ignoring case. */
+/** Returns tunnels to every wing with at least `topicsMin` topics in common, ignoring case. */
 export function topicTunnels(wing: string, topics: Topics, topicsMin: number): MinedTunnel[] {
   if (!Object.hasOwn(topics, wing)) return [];
   const here = wingSlug(strip(wing));
@@ -48,7 +48,7 @@ function topicsByKey(names: readonly string[]): Map<string, string> {
   return byKey;
 }
 
-/** Returns tunnels to wings whose hallways share a name, strongest first. `ends`: names of the hallways of all wings. */
+/** Returns tunnels to wings with a common hallway name, the strongest first. `ends`: names of the hallways of all wings. */
 export function entityTunnels(wing: string, ends: readonly HallwayEnd[]): MinedTunnel[] {
   const here = wingSlug(strip(wing));
   const usable = ends.filter(({ name }) => strip(name) !== "" && !isGenericName(name));

@@ -1,6 +1,6 @@
 /**
- * The room graph: rooms of one name in several wings, and walks between rooms that share a wing (palace.md 6.3;
- * `general` counts as a room, as in 3.11). Pure: it works on the counts that the ledger gives.
+ * The room graph: rooms with the same name in several wings, and walks between rooms of a common wing (palace.md 6.3; `general` counts as a
+ * room, as in 3.11). Pure: it uses the counts that the ledger keeps.
  */
 import type { RoomCount } from "../port/graph.ts";
 import { asText, validFilter } from "../text/validate.ts";
@@ -34,7 +34,7 @@ function roomsOf(counts: readonly RoomCount[]): Map<string, Room> {
   );
 }
 
-/** Walks the rooms breadth first. Two rooms are neighbours if they share a wing. */
+/** Walks the rooms breadth first. Two rooms are neighbours if a wing has both. */
 export function traverse(counts: readonly RoomCount[], values: Arguments): unknown {
   const start = asText(values["start_room"]);
   const hopsMax = Math.max(1, Math.min(HOPS_MAX, Number(values["max_hops"] ?? HOPS_DEFAULT)));
@@ -44,7 +44,7 @@ export function traverse(counts: readonly RoomCount[], values: Arguments): unkno
   const walked = [{ room: start, wings: first.wings, halls: first.halls, count: first.count, hop: 0 }];
   const left = new Map(rooms);
   left.delete(start);
-  // The loop also walks what is appended while it runs.
+  // The loop also visits rooms that are appended while it runs.
   for (const { wings: here, hop } of walked) {
     if (hop >= hopsMax || left.size === 0) continue;
     for (const [room, { wings, halls, count }] of left) {
@@ -58,7 +58,7 @@ export function traverse(counts: readonly RoomCount[], values: Arguments): unkno
   return walked.toSorted((a, b) => a.hop - b.hop || b.count - a.count).slice(0, ROOMS_MAX);
 }
 
-/** Finds rooms that are in several wings. Compares wings as slugs; upstream slugs only the filter and misses wings in another spelling. */
+/** Finds rooms that are in several wings. Compares slugs; upstream makes a slug only of the filter, and so misses other spellings. */
 export function findTunnels(counts: readonly RoomCount[], values: Arguments): unknown {
   const asked = ["wing_a", "wing_b"].flatMap((key) => validFilter(values[key], key) ?? []).map(wingSlug);
   return [...roomsOf(counts)]

@@ -1,6 +1,6 @@
 /**
- * Decides which spellings name the same file: `main.zig`, `src/main.zig`, and a diff's `a/src/main.zig` beside
- * `b/src/main.zig`. Other names are equal if they differ only in case. Pure. Source: MemPalace 3.11, hallways module.
+ * Decides which spellings name the same file: `main.zig`, `src/main.zig`, and a diff's `a/src/main.zig` together with `b/src/main.zig`.
+ * Other names are equal if they differ only in case. Pure. Source: MemPalace 3.11, hallways module.
  */
 import { compareText } from "../text/text.ts";
 
@@ -13,14 +13,14 @@ const CODE_EXTENSIONS = new Set(
 
 type Spelling = {
   name: string;
-  /** Folders, innermost last. */
+  /** Folders, the innermost last. */
   folders: readonly string[];
   extension: string | undefined;
   /** The letter of a diff's side, and the path after it. */
   side: { letter: string; path: string } | undefined;
 };
 
-/** Maps each spelling to its file's canonical one; leaves out spellings that could name several files. */
+/** Maps each spelling to the file's canonical spelling. Leaves out spellings that could name several files. */
 export function canonicalSpellings(names: Iterable<string>): Map<string, string> {
   const byKey = new Map<string, string[]>();
   for (const name of new Set(names)) {
@@ -38,14 +38,14 @@ export function canonicalSpellings(names: Iterable<string>): Map<string, string>
   return canonical;
 }
 
-/** Returns the base name in lower case without a code extension: all spellings of one file share it. */
+/** Returns the base name in lower case without a code extension. All spellings of one file have the same base name. */
 function keyOf(name: string): string {
   const base = baseOf(name);
   const extension = extensionOf(base);
   return (extension === undefined ? base : base.slice(0, -extension.length - 1)).toLowerCase();
 }
 
-/** Groups spellings of the same file. A spelling that fits two different files belongs to neither. */
+/** Groups spellings of the same file. A spelling that matches two different files belongs to neither file. */
 function clustersOf(group: readonly string[]): string[][] {
   if (group.length === 1) return [[...group]];
   const resolved = resolveDiffs(group);

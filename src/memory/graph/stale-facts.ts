@@ -1,6 +1,6 @@
 /**
- * Finds drawers that state an ended fact: a fact of the knowledge graph has ended, and the drawer names its subject and its object. Read
- * side only, on the broker's main thread. The cost depends on the words of the drawers and on the facts of the entities they name, not on
+ * Finds drawers that state an ended fact: a fact of the knowledge graph has ended, and the drawer names its subject and its object. Only
+ * reads, on the broker's main thread. The cost depends on the words of the drawers and on the facts of the entities that they name, not on
  * the size of the graph.
  */
 import type { GraphReader, NamedFact } from "../port/graph.ts";
@@ -13,18 +13,18 @@ export const STALE_FACTOR = 0.6;
 export type StaleFact = {
   fact: string;
   ended: string;
-  /** True if the drawer also names the successor: it describes the change and is not out of date. */
+  /** True if the drawer also names the successor. It then describes the change and is not out of date. */
   isReplaced: boolean;
 };
 
-/** Characters of a text that are read. */
+/** Maximum number of characters of a text that are read. */
 const TEXT_MAX = 10_000;
 const NAME_WORDS_MAX = 3;
-/** Ended facts examined for one subject, the latest first. */
+/** Maximum number of ended facts examined for one subject, the latest first. */
 const ENDED_MAX = 100;
 const STALE_SHOWN_MAX = 3;
 
-/** Returns, for each text, the facts it states that have ended by `now`. */
+/** Returns, for each text, the facts that the text states and that have ended by `now`. */
 export function staleFactsIn(graph: GraphReader, texts: readonly string[], now: Now): StaleFact[][] {
   if (!graph.hasFacts()) return texts.map(() => []);
   const read = texts.map(readWords);
@@ -71,7 +71,7 @@ export function staleFactsIn(graph: GraphReader, texts: readonly string[], now: 
   });
 }
 
-/** Returns the text's words with a space around each, and every run of a few of them as the entity id it would have. */
+/** `plain`: the text's words with a space around each. `ids`: entity ids of all runs of up to `NAME_WORDS_MAX` words. */
 function readWords(text: string): { plain: string; ids: Set<string> } {
   const plain = plainText(text.slice(0, TEXT_MAX));
   const words = plain.trim().split(" ");
@@ -83,7 +83,7 @@ function readWords(text: string): { plain: string; ids: Set<string> } {
   return { plain, ids };
 }
 
-/** Returns lower-cased words without surrounding punctuation and without a genitive. */
+/** Returns the words in lower case, without surrounding punctuation and without a final 's. */
 function plainText(text: string): string {
   const words = text
     .toLowerCase()
@@ -93,7 +93,7 @@ function plainText(text: string): string {
   return ` ${words.join(" ")} `;
 }
 
-/** Returns the first stale fact that the text does not replace itself. */
+/** Returns the first stale fact whose successor the text does not name. */
 export function worstOf(stale: readonly StaleFact[]): StaleFact | undefined {
   return stale.find(({ isReplaced }) => !isReplaced);
 }

@@ -1,21 +1,21 @@
 /**
- * The time during which a fact holds: upstream's two forms of a moment (palace.md 2.6), and the interval from its start to before its end
- * (palace.md 11, since 3.6.0), so that a fact and its successor never hold at once. Pure; used by facts.ts.
+ * The time during which a fact is valid: upstream's two forms of a moment (palace.md 2.6), and the interval from a fact's start to before
+ * its end (palace.md 11, since 3.6.0). A fact and its successor are therefore never valid at once. Pure; used by facts.ts.
  */
 import { pythonRepr } from "../text/python-repr.ts";
 import { isOnCalendar, localDate, strip } from "../text/text.ts";
 import { InvalidValue } from "../text/validate.ts";
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
-/** Moment with `Z` or an offset; both groups are empty for `Z`. */
+/** Matches a moment with `Z` or an offset. For `Z` both groups are empty. */
 const WITH_OFFSET = /^\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:Z|([+-](?:[01]\d|2[0-3])):?([0-5]\d))$/;
-/** Forms that 3.3.4 and older stored unchecked: any zone or none, fractions. */
+/** Matches forms that 3.3.4 and older stored without a check: any zone or none, fractions. */
 const STORED = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?$/;
 
 /**
- * Returns a date, or a moment in UTC as `YYYY-MM-DDTHH:MM:SSZ`; null where none is given. Agents send "" for "not given".
- * A moment with an offset, as git writes it, is changed to UTC: every MemPalace reads that form, and 3.12 takes offsets, too.
- * Errors: InvalidValue in upstream's words.
+ * Returns a date, or a moment in UTC as `YYYY-MM-DDTHH:MM:SSZ`; null if no value is given. Agents send "" for "not given". A moment with an
+ * offset, as git writes it, is changed to UTC, which every MemPalace can read; 3.12 accepts offsets, too. Errors: InvalidValue in
+ * upstream's words.
  */
 export function validTemporal(value: unknown, field: string): string | null {
   if (value === undefined || value === null || value === "") return null;
@@ -37,12 +37,12 @@ function utcOf(text: string): string | undefined {
   return /^(?!0000)\d{4}-/.test(utc) ? `${utc.slice(0, 19)}Z` : undefined;
 }
 
-/** Returns a boundary as a moment. A bare date becomes its first second, so that the old and the new fact have the same moment. */
+/** Returns a boundary as a moment. A date becomes its first second, so that the old and the new fact have the same moment. */
 export function asMoment(value: string): string {
   return DATE.test(value) ? `${value}T00:00:00Z` : value;
 }
 
-/** Returns true if the end is before the start. A date as an end means its last second; as a start it means its first. */
+/** Returns true if the end is before the start. A date means its first second as a start, and its last second as an end. */
 export function isInverted(validFrom: string | null, validTo: string | null): boolean {
   return validFrom !== null && validTo !== null && compare(endOf(validTo), asMoment(validFrom)) < 0;
 }
@@ -60,8 +60,8 @@ export function endsBy({ validTo }: { validTo: string | null }, moment: string):
 }
 
 /**
- * Returns true if the fact is over at that moment; `today` is the current day. A fact that was ended with today's date is over, although a
- * query for a moment of today still finds it: a date as an end means its last second.
+ * Returns true if the fact has ended by that moment; `today` is the current day. A fact that was ended with today's date has ended,
+ * although a query for a moment of today still finds it: a date as an end means its last second.
  */
 export function isOver(fact: { validTo: string | null }, { moment, today }: Now): boolean {
   return fact.validTo !== null && DATE.test(fact.validTo) ? fact.validTo <= today : endsBy(fact, moment);
@@ -83,14 +83,14 @@ function endOf(value: string): string {
   return DATE.test(value) ? `${value}T23:59:59Z` : value;
 }
 
-/** Compares moments across time zones. Compares as text unless both are full moments, as upstream does. */
+/** Compares moments across time zones. If one is not a full moment, compares them as text, as upstream does. */
 function compare(a: string, b: string): number {
   const [left, right] = [millisOf(a), millisOf(b)];
   if (left !== undefined && right !== undefined) return left - right;
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Returns the moment, ms. A moment without a zone counts as UTC, which equals upstream's comparison of texts. */
+/** Returns the moment, ms. A moment without a zone counts as UTC, which gives the same result as upstream's comparison of texts. */
 function millisOf(value: string): number | undefined {
   const [, date, minutes, seconds = ":00", zone = "Z"] = STORED.exec(value) ?? [];
   if (date === undefined) return undefined;

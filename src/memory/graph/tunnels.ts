@@ -10,7 +10,7 @@ import { InvalidValue, validFilter, validName } from "../text/validate.ts";
 
 type Arguments = Record<string, unknown>;
 
-/** Fields with a link's strength and recency. They stay when the link is made again. */
+/** Fields with a link's strength and recency. They are kept when the link is made again. */
 export const DYNAMICS = ["strength", "stability", "last_activated", "access_count"];
 const PREVIEW = 300;
 const HALLWAYS_MAX = 500;
@@ -19,7 +19,7 @@ const HALLWAYS_DEFAULT = 100;
 /** A tunnel that a mine makes, between two wings. */
 export type MinedTunnel = { kind: "topic" | "entity"; name: string; source: string; target: string };
 
-/** Returns the wing's slug, as init and mining write it. A link is found by either spelling. */
+/** Returns the wing's slug, as init and mining write it. A link is found by the slug and by the wing's name. */
 export function wingSlug(wing: string): string {
   let text = slug(wing);
   while (text.startsWith("_")) text = text.slice(1);
@@ -27,7 +27,7 @@ export function wingSlug(wing: string): string {
   return text;
 }
 
-/** Returns a tunnel's id, the same for both orders of its ends. */
+/** Returns a tunnel's id. Exchanging its two ends does not change the id. */
 export function tunnelId(source: { wing: string; room: string }, target: { wing: string; room: string }): string {
   const [a, b] = [source, target]
     .map(({ wing, room }) => Buffer.from(`${wing}/${room}`))
@@ -70,7 +70,7 @@ export function createTunnel({ graph }: LedgerTx, { params, atMs }: WriteCall): 
   }
 }
 
-/** Writes a mined tunnel between two rooms that are named after the shared name, only if it is new or different. */
+/** Writes a mined tunnel between two rooms with the common name, only if the tunnel is new or different. */
 export function putTunnel(graph: GraphTx, { kind, name, source, target }: MinedTunnel, now: string): void {
   const room = `${kind}:${name}`;
   const ends = { source: { wing: source, room }, target: { wing: target, room } };
@@ -96,7 +96,7 @@ function withDynamics(record: LinkRecord, before: LinkRecord | undefined, now: s
   };
 }
 
-/** Deletes a tunnel. The answer does not tell whether the tunnel existed. */
+/** Deletes a tunnel. The answer does not show whether the tunnel existed. */
 export function deleteTunnel({ graph }: LedgerTx, { params }: WriteCall): unknown {
   const id = params["tunnel_id"];
   if (typeof id !== "string" || id === "") return { error: "tunnel_id is required" };
@@ -110,7 +110,7 @@ export function deleteHallway({ graph }: LedgerTx, { params }: WriteCall): unkno
   return { deleted: graph.deleteLink("hallway", id) };
 }
 
-/** Lists the tunnels that have the wing at either end. */
+/** Lists the tunnels with the wing at one of their ends. */
 export function listTunnels(graph: GraphReader, values: Arguments): unknown {
   const wing = validFilter(values["wing"], "wing");
   const tunnels = graph.links("tunnel");
@@ -118,7 +118,7 @@ export function listTunnels(graph: GraphReader, values: Arguments): unknown {
   return tunnels.filter((tunnel) => [endOf(tunnel, "source"), endOf(tunnel, "target")].some((end) => isIn(end, wing)));
 }
 
-/** Lists the rooms that a room's tunnels lead to, with the beginning of the drawer that a tunnel names. */
+/** Lists the rooms to which a room's tunnels lead, with the beginning of the drawer that each tunnel names. */
 export function followTunnels(reader: LedgerReader, values: Arguments): unknown {
   const wing = validName(values["wing"], "wing");
   const room = validName(values["room"], "room");
@@ -141,7 +141,7 @@ export function followTunnels(reader: LedgerReader, values: Arguments): unknown 
   });
 }
 
-/** Lists hallways, strongest first. */
+/** Lists hallways, the strongest first. */
 export function listHallways(graph: GraphReader, values: Arguments): unknown {
   const wing = validFilter(values["wing"], "wing");
   const limit = Math.max(1, Math.min(HALLWAYS_MAX, Number(values["limit"] ?? HALLWAYS_DEFAULT)));
@@ -165,7 +165,7 @@ function isIn(end: LinkRecord, wing: string): boolean {
   return typeof stored === "string" && wingSlug(stored) === (wingSlug(wing) || wing);
 }
 
-/** Imitates Python's isoformat() of a UTC moment: six digits of fraction or none. */
+/** Formats a UTC moment as Python's isoformat() does: with six digits of fraction or without a fraction. */
 export function utcTimestamp(atMs: number): string {
   const text = new Date(atMs).toISOString().slice(0, -1);
   return `${text.endsWith(".000") ? text.slice(0, -4) : `${text}000`}+00:00`;

@@ -1,6 +1,6 @@
 /**
  * Rules of two writes that only a person starts: forgetting a text, and undoing an agent's writes. The ledger changes the tables. The
- * selector comes as `findings`, so that the journal never contains the text to forget.
+ * selector is passed as `findings`, so that the journal never contains the text to forget.
  */
 import { hash } from "node:crypto";
 import { badParams } from "../../base/errors.ts";
@@ -10,17 +10,17 @@ import type { AuditRequest, TextMark } from "../../protocol/hygiene.ts";
 import { preview } from "../drawer/logical.ts";
 import { redact } from "../text/redact.ts";
 
-/** Fewest characters of a text to forget: a shorter one would occur in half of all drawers. */
+/** Minimum number of characters of a text to forget. A shorter text would occur in half of all drawers. */
 const MATCH_MIN = 4;
 const IDS_MAX = 1000;
 const AUDIT_PAGE_MAX = 500;
-/** Most items in an answer, so that it fits one frame. */
+/** Maximum number of items in an answer, so that the answer fits into one frame. */
 const SHOWN_MAX = 500;
 const TRACE_LENGTH = 120;
 const TRACE_MIN = 12;
 const TRACES_MAX = 200;
 
-/** Splits a selector into the part that the journal may contain and the rest. Errors: PROTOCOL_BAD_PARAMS. */
+/** Splits a selector into the part that the journal may contain, and the rest. Errors: PROTOCOL_BAD_PARAMS. */
 export function readSelector(params: Record<string, unknown>): {
   journalled: Record<string, unknown>;
   selector: ForgetSelector;
@@ -43,7 +43,7 @@ export function readSelector(params: Record<string, unknown>): {
   return { journalled: { by: "ids", ids }, selector: { ids: ids as string[] } };
 }
 
-/** Shows the drawers, facts and links that would be deleted. `traces` and `marks` are pieces of their texts, for searching other files. */
+/** Shows the drawers, facts and links to be deleted. `traces` and `marks`: pieces of their texts, for searching other files. */
 export function previewForget(tx: LedgerTx, selector: ForgetSelector, traces: Traces): Record<string, unknown> {
   const found = tx.forget.find(withDrawers(tx, selector, traces));
   const { drawers, missing, facts, links, carried } = found;
@@ -69,7 +69,7 @@ export function previewForget(tx: LedgerTx, selector: ForgetSelector, traces: Tr
 }
 
 /**
- * Resolves ids under which a memory was shown, before or after it moved, and finds questions by their concepts, since they contain no
+ * Resolves ids under which a memory was shown, before or after it moved. Also finds questions by their concepts, because they contain no
  * words.
  */
 function withDrawers(tx: LedgerTx, selector: ForgetSelector, traces: Traces): ForgetSelector {
@@ -89,7 +89,7 @@ export function forget(tx: LedgerTx, call: WriteCall, traces: Traces): unknown {
 
 type UndoParams = { agent: string; sinceMs: number; untilMs: number };
 
-/** Errors: PROTOCOL_BAD_PARAMS. */
+/** Reads the arguments of undo. Errors: PROTOCOL_BAD_PARAMS. */
 export function readUndo(params: Record<string, unknown>): UndoParams {
   const { agent, sinceMs, untilMs } = params;
   const isTime = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
@@ -98,7 +98,7 @@ export function readUndo(params: Record<string, unknown>): UndoParams {
   throw badParams("agent must be a name, sinceMs and untilMs moments in ms");
 }
 
-/** Errors: PROTOCOL_BAD_PARAMS. */
+/** Reads the arguments of a page of the journal. Errors: PROTOCOL_BAD_PARAMS. */
 export function readAudit({ agent, tool, sinceMs, imported, before, limit }: Record<string, unknown>): AuditRequest {
   const isText = (value: unknown): value is string | undefined => value === undefined || typeof value === "string";
   const isNumber = (value: unknown): value is number | undefined => value === undefined || Number.isFinite(value);
@@ -132,7 +132,7 @@ export function undo(tx: LedgerTx, call: WriteCall, traces: Traces): unknown {
   return answerOf(tx.undo.undo(agent, sinceMs, untilMs), traces);
 }
 
-/** Counts all graph entries of a file as one item: they are many, and their names are users' words. */
+/** Replaces all graph entries of a file by one item, because they are many and their names are the user's words. */
 function withoutNames(items: UndoPlan["items"], { fileOf }: Traces): UndoPlan["items"] {
   const told = items.map((item) => (item.kind === "carried" ? { ...item, id: fileOf(item.id) } : item));
   return [
@@ -168,7 +168,7 @@ function shown(text: string, match: string | undefined): string {
   return preview(redact(hidden, "strict").text);
 }
 
-/** Returns true for an entity's id that identifies it in files: an id made of common words occurs in other texts, too. */
+/** Returns true if an entity's id identifies the entity in files. An id of common words also occurs in other texts. */
 function isUnlikeWords(id: string): boolean {
   return id.length >= TRACE_MIN && /[a-z]/.test(id) && /[0-9]/.test(id);
 }
@@ -176,7 +176,7 @@ function isUnlikeWords(id: string): boolean {
 function marksOf({ drawers }: Found, { match }: ForgetSelector): TextMark[] {
   if (match !== undefined) return [markOf(match, match)];
   return drawers.slice(0, TRACES_MAX).flatMap(({ text }) => {
-    // Takes the longest piece that reads the same inside JSON, on one line.
+    // Takes the longest piece that is the same inside JSON and on one line.
     const [longest = ""] = text.split(/["\\\p{Cc}]+/u).sort((a, b) => b.length - a.length);
     return longest.length < TRACE_MIN ? [] : [markOf(text, longest.slice(0, TRACE_LENGTH))];
   });

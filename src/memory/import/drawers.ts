@@ -1,15 +1,15 @@
 /**
- * Merges drawers. Ids are made of the content, so the same note has the same id in both memories. The table has the rules for drawers whose
- * text may have been changed since.
+ * Merges drawers. Ids are made from the content, so the same note has the same id in both memories. The table has the rules for drawers
+ * whose text may have changed since.
  *
- * | the drawer here                      | the other memory's                                       |
- * | ------------------------------------ | -------------------------------------------------------- |
- * | is absent                            | is added, unless it came before and was deleted here     |
- * | has the same text                    | is here                                                  |
- * | is part of a mined file              | stays away with its whole file; a mine brings the newest |
- * | was edited, theirs is as it was made | stays away                                               |
- * | is as it was made, theirs was edited | takes the place of ours                                  |
- * | both were edited                     | is filed beside ours, under an id made of its text       |
+ * | our drawer                           | the import                                                               |
+ * | ------------------------------------ | ------------------------------------------------------------------------ |
+ * | is absent                            | adds theirs; the preview reports one that was imported and deleted here  |
+ * | has the same text                    | counts it as here                                                        |
+ * | is part of a mined file              | skips the whole file; the next mine files its newest version             |
+ * | was edited, theirs is as it was made | keeps ours                                                               |
+ * | is as it was made, theirs was edited | replaces ours                                                            |
+ * | was edited, and theirs, too          | files theirs beside ours, under an id made from its text                 |
  */
 import type { LogicalDrawer, Metadata, NewDrawer } from "../port/drawer.ts";
 import type { LedgerTx } from "../port/ledger.ts";
@@ -20,7 +20,7 @@ import { sha256Hex } from "../text/text.ts";
 import type { Merging } from "./merging.ts";
 
 const IMPORT = "memory.import";
-/** Method of undo. An import may bring drawers again that an undo removed. */
+/** Method of undo. An import may add drawers again that an undo removed. */
 const UNDO = "memory.undo";
 const REGISTRY_ROOM = "_registry";
 const BESIDE = /^(.+)_beside_([0-9a-f]{12})$/;
@@ -48,8 +48,8 @@ export function mergeDrawers(merging: Merging, items: readonly ImportItems["draw
 }
 
 /**
- * Returns true if this memory has the text: row by row, as a whole, under the id of the other recipe, or beside the drawer that it differs
- * from.
+ * Returns true if this memory has the text: in the same rows, as a whole, under the id of the other recipe, or filed beside a drawer with
+ * the same id.
  */
 function isHere(tx: LedgerTx, { id, rows, text }: Item): boolean {
   if (rows.every((row) => tx.findDrawer(row.id)?.text === row.text)) return true;
@@ -111,7 +111,7 @@ function goneOf(tx: LedgerTx, absent: readonly Item[]): Set<string> {
   return came.size === 0 ? came : came.difference(tx.lastChangedByMethod(UNDO, [...came]));
 }
 
-/** Returns the ids that add_drawer would give the text in the wing and room of its metadata. */
+/** Returns the ids that add_drawer would give this text in the wing and room of the metadata. */
 function idsOf(metadata: Metadata | undefined, text: string): readonly string[] {
   const { wing, room } = metadata ?? {};
   return typeof wing === "string" && typeof room === "string" ? drawerIds("v3", wing, room, text) : [];

@@ -1,6 +1,6 @@
 /**
- * Merges facts with their entities, and links. A fact's id contains the time at which it was made, so two memories have the same fact under
- * two ids. Two facts are the same if their terms and their start are equal. A fact that either memory has ended is ended.
+ * Merges facts with their entities, and links. A fact's id contains the time at which the fact was made, so two memories have the same fact
+ * under two ids. Two facts are the same if their terms and their start are equal. A fact that either memory has ended is ended.
  */
 import type { Fact, LinkKind } from "../port/graph.ts";
 import type { ImportItems } from "../../protocol/import.ts";
@@ -8,7 +8,7 @@ import { isRecord } from "../../base/is-record.ts";
 import { parseJson } from "../../base/parse-json.ts";
 import type { Merging } from "./merging.ts";
 
-/** Number of columns of a fact. `ENTITY_COLUMNS`: of an entity. */
+/** Number of columns of a fact. `ENTITY_COLUMNS`: number of columns of an entity. */
 const FACT_COLUMNS = 11;
 const ENTITY_COLUMNS = 4;
 const OTHER_VERSION = "its columns are those of another version of palace-devbox";

@@ -9,7 +9,7 @@ import type { Merging } from "./merging.ts";
 
 const ID = /^\d{1,15} ./su;
 const COLUMNS = 13;
-/** Indexes of the columns that are numbers. The second one is a time that may be absent. */
+/** Indexes of the columns with numbers. The second one is a time that may be missing. */
 const NUMBERS = [1, 7, 8];
 const CLAIMED = 2;
 

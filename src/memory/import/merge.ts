@@ -1,5 +1,5 @@
 /**
- * Merges another memory's rows into this one, one bounded part in a write. Each rule compares with this memory's present rows, so a part
+ * Merges another memory's rows into this one, one limited part per write. Each rule compares with this memory's present rows, so a part
  * that is sent again changes nothing. Runs inside the transaction on the writer thread. The preview runs the same rules without changes.
  */
 import { isRecord } from "../../base/is-record.ts";
@@ -40,10 +40,7 @@ const MERGES: { [K in ImportKind]: Merge<K> } = {
   journal: (merging, items, from) => mergeJournal(merging, from, items),
 };
 
-/**
- * Reads the call's arguments. `journalled`: the arguments that the journal keeps, without the texts of drawers. Errors:
- * PROTOCOL_BAD_PARAMS.
- */
+/** Reads the call's arguments. `journalled`: the arguments for the journal, without the texts of drawers. Errors: PROTOCOL_BAD_PARAMS. */
 export function readPart({ from, kind, items }: Record<string, unknown>): {
   part: ImportPart;
   journalled: Record<string, unknown>;
@@ -75,7 +72,7 @@ function merge(tx: LedgerTx, { from, kind, items }: ImportPart, isDry: boolean):
   return merging.report;
 }
 
-/** Merges closets. A source that has closets in this memory keeps them, because they point at its drawers. */
+/** Merges closets. If a source has closets in this memory, they stay, because they point at this memory's drawers. */
 function mergeClosets(merging: Merging, items: readonly ImportItems["closet"][]): void {
   const { tx, report, isDry } = merging;
   for (const { sourceFile, closets } of items) {
@@ -85,8 +82,8 @@ function mergeClosets(merging: Merging, items: readonly ImportItems["closet"][])
       report.here += closets.length;
       continue;
     }
-    // Drawers are imported before closets. If a source has no drawers here, the rules left them out, and its closets would point at
-    // nothing.
+    // Drawers are imported before closets. If a source has no drawers in this memory, the rules left them out, so its closets would point
+    // at nothing.
     const isPointless = !isDry && sourceFile !== "" && tx.placesOfSource(sourceFile).drawers === 0;
     if (isPointless) continue;
     report.here += closets.length - missing.length;

@@ -1,4 +1,4 @@
-/** State of the merge of one part, which the rules for each kind of row share. */
+/** State of the merge of one part. The rules for all kinds of rows share it. */
 import { cut } from "../../base/shorten.ts";
 import type { MergeReport } from "../../protocol/import.ts";
 import type { LedgerTx } from "../port/ledger.ts";

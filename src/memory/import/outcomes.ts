@@ -1,6 +1,6 @@
 /**
- * Merges the outcomes of drawers. The scores of two memories cannot be added up, because the weight of an outcome depends on the score
- * before it. If one memory used the drawer last, and at least as often, its state wins.
+ * Merges the outcomes of drawers. The scores of two memories cannot be added, because the weight of an outcome depends on the score before
+ * it. The other memory's state wins only if it used the drawer last, and at least as often.
  */
 import { parseJson } from "../../base/parse-json.ts";
 import type { ImportItems } from "../../protocol/import.ts";
@@ -17,7 +17,7 @@ export function mergeStandings(merging: Merging, items: readonly ImportItems["st
       merging.refuse(id, "its outcomes are those of another version of palace-devbox");
       continue;
     }
-    // Drawers are imported before outcomes. A drawer that the rules left out has no outcomes here.
+    // Drawers are imported before outcomes. If the rules left a drawer out, its outcomes are left out, too.
     if (!isDry && tx.findDrawer(id) === undefined) continue;
     const known = tx.standings.bodyOf(id);
     const ours = known === undefined ? undefined : read(known);

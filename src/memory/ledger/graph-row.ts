@@ -1,6 +1,6 @@
 /**
  * The common form of a graph row in the ledger and in upstream's files, and the comparison of both. Pure, apart from reading the ledger.
- * Imported by this folder, and by memory/ledger/tables/graph-merge.ts for its types.
+ * Imported by this folder; memory/ledger/tables/graph-merge.ts imports its types.
  */
 import type { Statement } from "better-sqlite3";
 import { isRecord } from "../../base/is-record.ts";
@@ -14,20 +14,20 @@ export type Kind = DatabaseKind | LinkKind;
 export type RowName = { kind: Kind; id: string };
 /** `body`: the columns as a JSON array, or a link's record as JSON. */
 export type FileRow = RowName & { body: string };
-/** A row whose newest state a file does not hold yet; a null `body` means that the row is deleted. */
+/** A row whose newest state a file does not have yet. A null `body` means that the row is deleted. */
 export type ListedRow = RowName & { seq: number; body: string | null };
 
 /** Changes that other processes made in a file. */
 export type Finding = {
-  /** Rows that are new in the file or differ there. */
+  /** Rows that are new in the file, or that differ from the ledger. */
   rows: FileRow[];
-  /** Rows that the file has lost: they are sent again, because upstream deletes no facts. */
+  /** Rows that the file has lost. They are sent again: upstream never deletes a fact, so somebody restored an older file. */
   missing: RowName[];
-  /** Links that somebody deleted from the file; upstream deletes links. */
+  /** Links that somebody deleted from the file. Upstream, too, deletes links. */
   deleted: RowName[];
 };
 
-/** The ledger's links of one kind: records by id, and the ids that wait to be sent. */
+/** The ledger's links of one kind. `bodies`: records by id; `listed`: ids of links that wait to be sent. */
 export type Held = { bodies: ReadonlyMap<string, string>; listed: ReadonlySet<string> };
 
 export function readLinks(ledger: LedgerDatabase, kind: LinkKind): Held {
@@ -52,7 +52,7 @@ export function readListed(ledger: LedgerDatabase, kinds: readonly Kind[], limit
     .map((row) => ({ ...row, body: bodyOf.get(row.kind)?.get(row.id) ?? null }));
 }
 
-/** One row's body by its id. */
+/** Returns a statement that reads one row's body by its id. */
 export function bodyStatement(ledger: LedgerDatabase, kind: Kind): Statement<[string], string> {
   const from = isLink(kind)
     ? `record FROM link WHERE kind = '${kind}' AND`
@@ -61,8 +61,8 @@ export function bodyStatement(ledger: LedgerDatabase, kind: Kind): Statement<[st
 }
 
 /**
- * Compares the ledger's links with a file. A listed link still has to be sent, so it differs until then. Any other link was equal before,
- * so a difference or a removal in the file is somebody else's change. A missing file deletes no link.
+ * Compares the ledger's links with a file. A listed link still has to be sent, so it may differ until then. Any other link was equal
+ * before, so somebody else changed or removed it in the file. A missing file deletes no link.
  */
 export function compareLinks(
   { bodies, listed }: Held,

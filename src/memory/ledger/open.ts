@@ -14,8 +14,8 @@ const READ_CACHE_KIB = 32 * 1024;
 const WRITE_CACHE_KIB = 64 * 1024;
 
 /**
- * Opens the ledger to write, making it if there is none. Errors: STORE_CORRUPT, STORE_READ_ONLY, STORE_DISK_FULL,
- * PROTOCOL_VERSION_MISMATCH; a damaged file is left exactly as it is.
+ * Opens the ledger for writing, and makes it if it does not exist. A damaged file stays exactly as it is. Errors: STORE_CORRUPT,
+ * STORE_READ_ONLY, STORE_DISK_FULL, PROTOCOL_VERSION_MISMATCH.
  */
 export function openForWriting(file: string): LedgerDatabase {
   return translated(file, () => {
@@ -42,8 +42,8 @@ export function openForReading(file: string): LedgerDatabase {
 }
 
 /**
- * Makes an empty ledger under another name and renames it when it is complete, so `file` is never half made. Errors: STORE_CORRUPT if there
- * is the log of a lost ledger, which SQLite would write into the new one.
+ * Makes an empty ledger under another name and renames it when it is complete, so that `file` is never half made. Errors: STORE_CORRUPT if
+ * the log of a lost ledger exists, because SQLite would write that log into the new ledger.
  */
 function make(file: string): void {
   if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0)
@@ -51,12 +51,11 @@ function make(file: string): void {
   keepFolder(dirname(file));
   const begun = `${file}.new`;
   for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(begun + suffix, { force: true });
-  // An adopted palace may be in a folder that others can read. SQLite gives its log the mode of the file.
+  // An adopted palace may be in a folder that others can read. SQLite gives its log the same mode as the file.
   closeSync(openSync(begun, "a", 0o600));
   const database = new Database(begun);
   try {
-    // SQLite frees pages step by step only if this is set before anything is in the file
-    // (sqlite.org/pragma.html#pragma_auto_vacuum).
+    // SQLite frees pages step by step only if this is set before the file has any content (sqlite.org/pragma.html#pragma_auto_vacuum).
     database.pragma("auto_vacuum = INCREMENTAL");
     database.transaction(() => {
       database.pragma(`application_id = ${APPLICATION_ID}`);
@@ -79,9 +78,8 @@ function prepare(database: LedgerDatabase, file: string): void {
     throw new PalaceError("STORE_CORRUPT", `${file} is not a palace ledger`, RESTORE_HINT);
   }
   database.pragma("journal_mode = WAL");
-  // SQLite itself syncs the log only before it overwrites it and before a checkpoint; the writer syncs after each of
-  // its commits, as an acknowledgement needs (Source: sqlite.org/pragma.html#pragma_synchronous). The setting holds for
-  // one connection, so it is made at every open.
+  // SQLite itself syncs the log only before it overwrites the log and before a checkpoint. The writer therefore syncs after each
+  // acknowledged commit (Source: sqlite.org/pragma.html#pragma_synchronous). The setting is per connection, so set it at every open.
   database.pragma("synchronous = NORMAL");
   database.pragma("foreign_keys = OFF");
   database.pragma("temp_store = MEMORY");

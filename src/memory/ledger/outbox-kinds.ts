@@ -2,9 +2,9 @@
 
 export type OutboxKind = Readonly<{
   table: string;
-  /** FROM clause of all rows that can be sent, as `c` with the column `id`. */
+  /** FROM clause of all rows that can be sent: a table `c` with the column `id`. */
   sendable: string;
-  /** Join to the outbox table `o`, which gives `c.text`, `c.metadata` and `vector` of each entry. */
+  /** Join to the outbox table `o`. It gives `c.text`, `c.metadata` and `vector` of each entry. */
   joined: string;
   /** Query that counts rows without a vector. */
   pending: string;

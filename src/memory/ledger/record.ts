@@ -28,8 +28,8 @@ const MONTHS = "January February March April May June July August September Octo
 const DAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ");
 
 /**
- * Returns the authored date as words, `8 May 2023 Monday`, so that "in May" or "on Monday" finds it (Source: bench recipe 3).
- * Empty when the metadata has no such date.
+ * Returns the authored date as words, such as `8 May 2023 Monday`, so that "in May" or "on Monday" finds the drawer (Source: bench recipe
+ * 3). Empty if the metadata have no such date.
  */
 export function dateWords(metadata: Metadata): string {
   const date = metadata["content_date"] ?? metadata["date"];
@@ -40,28 +40,25 @@ export function dateWords(metadata: Metadata): string {
   return `${time.getUTCDate()} ${MONTHS[time.getUTCMonth()]} ${time.getUTCFullYear()} ${DAYS[time.getUTCDay()]}`;
 }
 
-/** Reads the `id_recipe` from the ledger's notes. */
+/** Returns the id recipe that the ledger has stored. */
 export function recipeOf(noted: string | undefined): IdRecipe {
   return noted === "bare" ? "bare" : "v3";
 }
 
-/** Bounds of the ids `<id>_chunk_<six digits>`: the index of ids tells which slices exist. */
+/** First and last possible id of a slice of `id`, so that one range read of the id index finds all slices. */
 export function sliceBounds(id: string): [first: string, last: string] {
   return [`${id}_chunk_000000`, `${id}_chunk_999999`];
 }
 
 /**
- * Returns true if the drawer is a slice of `id`. Its metadata decide, because two ids may have the same beginning (Source:
- * upstream-latest.md 2.1).
+ * Returns true if the drawer is a slice of `id`. The drawer's metadata decide, not its id: the id of an unrelated drawer may begin with
+ * `id`, too (Source: upstream-latest.md 2.1).
  */
 export function isSliceOf(id: string, { metadata }: Drawer): boolean {
   return metadata["parent_drawer_id"] === id || metadata["parent_entry_id"] === id;
 }
 
-/**
- * SQL over a drawer: the inode number of the source's folder at filing time. `IS_REGISTRY`: whether the row is a sentinel of upstream's
- * miner.
- */
+/** SQL over a drawer: the inode number of the source's folder at filing time. `IS_REGISTRY`: true for a sentinel of upstream's miner. */
 export const DIRECTORY_ID = "CAST(json_extract(metadata, '$.source_dir_ino') AS TEXT)";
 export const IS_REGISTRY =
   "(room = '_registry' OR id GLOB '_reg_*' OR json_extract(metadata, '$.ingest_mode') IS 'registry')";
@@ -83,7 +80,7 @@ export function isSameRow(a: { text: string; metadata: Metadata }, b: { text: st
   return a.text.toWellFormed() === b.text.toWellFormed() && canonical(a.metadata) === canonical(b.metadata);
 }
 
-/** Metadata as it reads back from a palace, in canonical form: equal texts mean equal metadata. */
+/** Returns metadata in canonical form, as they are read back from a palace. Equal texts mean equal metadata. */
 export function canonical(metadata: Metadata): string {
   const entries = Object.entries(metadata)
     .filter(([key]) => key !== NO_METADATA)
@@ -96,7 +93,7 @@ function wellFormed(value: Scalar): Scalar {
   return typeof value === "string" ? value.toWellFormed() : value;
 }
 
-/** Returns the place in a row's metadata. */
+/** Returns a row's place from its metadata. */
 export function place(metadata: Metadata): { wing: string; room: string; sourceFile: string } {
   const text = (key: string, absent: string): string => {
     const value = metadata[key];
@@ -111,7 +108,7 @@ export function floatBytes({ buffer, byteOffset, byteLength }: Float32Array): Bu
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-/** Copies a BLOB into floats: a BLOB may start at any byte, a Float32Array only at a multiple of four. */
+/** Copies a BLOB into floats. A BLOB may start at any byte, but a Float32Array only at a multiple of four. */
 export function toFloats(blob: Buffer): Float32Array {
   return new Float32Array(blob.buffer.slice(blob.byteOffset, blob.byteOffset + blob.byteLength));
 }

@@ -33,7 +33,7 @@ export type ScoredRecord = {
 export const SCORED_OF = `SELECT s.at_ms, s.outcome, source, weight, conversation, exchange, context, collection, concepts
   FROM scored s LEFT JOIN question q ON q.id = s.id AND q.nth = s.nth WHERE s.id = ? ORDER BY s.nth`;
 
-/** Question of an outcome; all three are null if it is unknown. */
+/** Question of an outcome. All three fields are null if the question is unknown. */
 type QuestionRecord = { context: string | null; collection: string | null; concepts: string | null };
 
 export function toScored(record: ScoredRecord): Scored {

@@ -5,32 +5,32 @@ import type { Metadata, PlaceFilter } from "./drawer.ts";
 export type NewCloset = { id: string; text: string; metadata: Metadata };
 
 /**
- * The closets' part of a write transaction; an empty name means no source. A source's closets disappear with its last
- * drawer. Concurrency and errors: as LedgerTx.
+ * The closets' part of a write transaction. An empty name means no source. A source's closets are deleted with its last drawer. Concurrency
+ * and errors: as LedgerTx.
  */
 export interface ClosetTx {
   count(sourceFile: string): number;
   textOf(id: string): string | undefined;
-  /** Returns true when a language model wrote some of them (upstream's closet_llm): they could not be rebuilt here. */
+  /** Returns true if a language model wrote some of the source's closets (upstream's closet_llm). They cannot be rebuilt here. */
   isModelMade(sourceFile: string): boolean;
-  /** Replaces the source's closets by these. A closet with the same text keeps its vector. */
+  /** Replaces the source's closets by `closets`. A closet with the same text keeps its vector. */
   replace(sourceFile: string, closets: readonly NewCloset[]): void;
-  /** Adds a closet to those of its source, which its metadata names. */
+  /** Adds a closet to the source that its metadata names. */
   put(closet: NewCloset): void;
-  /** Returns how many there were. */
+  /** Removes the source's closets. Returns their number. */
   remove(sourceFile: string): number;
 }
 
 /** A closet that a search may show. Shape: `vector` is L2-normalised. */
 export type SearchCloset = { sourceFile: string; text: string; vector: Float32Array };
 
-/** Reads closets. Concurrency: any time; each call sees what is committed. */
+/** Reads closets. Concurrency: any time; each call sees only committed state. */
 export interface ClosetReader {
-  /** Closets of the drawers' sources that have their vector, in filing order. */
+  /** Returns the closets of the drawers' sources, in filing order, if they have a vector. */
   ofRows(rows: readonly number[], filter: PlaceFilter): SearchCloset[];
   /**
-   * Returns each drawer's position in its source, by its chunk number, and the source's number of drawers; no entry for a drawer without a
-   * source.
+   * Returns each drawer's position in its source, by its chunk number, and the source's number of drawers. The map has no entry for a
+   * drawer without a source.
    */
   positions(ids: readonly string[]): Map<string, { index: number; total: number }>;
   /** Returns files that closets can be made for; reads every drawer once. */

@@ -6,7 +6,7 @@ export type Metadata = Record<string, MetadataValue>;
 /** A plain value of a drawer's metadata. */
 export type Scalar = string | number | boolean;
 
-/** Value of metadata. Lists have elements of one type and occur only in foreign rows: Chroma has them since 1.5, MemPalace makes none. */
+/** Value of metadata. A list has elements of one type. Only foreign rows have lists: Chroma allows them since 1.5, MemPalace makes none. */
 export type MetadataValue = Scalar | Scalar[];
 
 /** Returns true for a list. Array.isArray does not narrow the type for the compiler. */
@@ -14,7 +14,7 @@ export function isList(value: MetadataValue): value is Scalar[] {
   return Array.isArray(value);
 }
 
-/** One drawer. `row` is the ledger's own number: it grows, is never given twice, and orders rows as Chroma would. */
+/** One drawer. `row` is the ledger's own number. It grows, is never reused, and orders rows as Chroma would. */
 export type Drawer = { row: number; id: string; wing: string; room: string; text: string; metadata: Metadata };
 
 /** Rows of a drawer's id: one row, or the slices of a long text in their order. */
@@ -23,19 +23,19 @@ export type LogicalDrawer = { id: string; rows: [Drawer, ...Drawer[]]; isSplit: 
 /** The content of a new drawer; wing, room and source_file are read from the metadata. */
 export type NewDrawer = { id: string; text: string; metadata: Metadata };
 
-/** A wing, a room, both, or anywhere. `wings`: any of these wings, beside the other conditions. */
+/** A wing, a room, both, or anywhere. `wings`: the drawer's wing is one of these, in addition to the other conditions. */
 export type PlaceFilter = { wing?: string; room?: string; wings?: readonly string[] };
 
 /** A place, and further conditions on a drawer's metadata. */
 export type DrawerFilter = PlaceFilter & {
   sourceFile?: string;
   /**
-   * Bounds `[since, before)` of the time at which the drawer was said, or else filed. They have the form of `filed_at`: local time,
-   * compared as text.
+   * Bounds `[since, before)` of the time at which the drawer was said; if that is unknown, of its filing time. They have the form of
+   * `filed_at`: local time, compared as text.
    */
   since?: string;
   before?: string;
 };
 
-/** The form of a drawer's id: 3.3.6 joins the parts of an id plainly, 3.11 puts each part's length in front. */
+/** The form of a drawer's id: 3.3.6 joins the parts of an id directly, 3.11 puts each part's length before the part. */
 export type IdRecipe = "bare" | "v3";

@@ -1,6 +1,6 @@
 /** The knowledge graph: entities, facts, and links between rooms. */
 
-/** A statement: subject, predicate and object as ids. Times are upstream's text; null is unknown or open. */
+/** A statement: subject, predicate and object as ids. Times are upstream's text; null means unknown (start) or open (end). */
 export type Fact = {
   id: string;
   subject: string;
@@ -15,10 +15,10 @@ export type Fact = {
 /** A fact to be written, with the source that it was read from. `atMs`: Unix time. */
 export type NewFact = Fact & { sourceFile: string | null; sourceDrawerId: string | null; atMs: number };
 
-/** A fact with the entities' names; a fact about an entity that has no row is left out, as upstream's joins do. */
+/** A fact with the entities' names. As in upstream's joins, a fact about an entity without a row is left out. */
 export type NamedFact = Fact & { subjectName: string; objectName: string };
 
-/** Links between rooms of two wings, or between entities of one; a record is upstream's JSON object. */
+/** Kinds of links: a tunnel links rooms of two wings, a hallway links entities of one wing. */
 export type LinkKind = "tunnel" | "hallway";
 
 /** Kinds of rows of the graph. */
@@ -27,13 +27,13 @@ export type GraphKind = "entity" | "triple" | LinkKind;
 /** A tunnel or hallway as upstream's JSON object. */
 export type LinkRecord = Record<string, unknown>;
 
-/** Drawers of one room, wing and hall ("" = none) and their latest `date` ("" = none), by room, wing and hall. */
+/** Drawers with the same room, wing and hall ("" = no hall). `lastDate`: their latest `date` ("" = no date). */
 export type RoomCount = { room: string; wing: string; hall: string; drawers: number; lastDate: string };
 
-/** Drawers of a room with the same `entities`. */
+/** Number of a room's drawers that have the same `entities`. */
 export type NamedRows = { room: string; entities: string; drawers: number };
 
-/** Name at either end of a wing's hallways. `drawers`: number of drawers of its strongest hallway, null if unknown. */
+/** Name at one of the ends of a wing's hallways. `drawers`: number of drawers of its strongest hallway, null if unknown. */
 export type HallwayEnd = { wing: string; name: string; drawers: number | null };
 
 /** The graph's part of a write transaction. Concurrency and errors: as LedgerTx. */
@@ -47,19 +47,19 @@ export interface GraphTx {
   endFact(id: string, validTo: string): void;
   /** Returns facts with these terms, open or ended, in the order in which they were written. */
   factsOf(subject: string, predicate: string, object: string): Fact[];
-  /** Returns a row as before-images hold it: the columns as a JSON array, or a link's record as JSON. */
+  /** Returns a row in the form of before-images: the columns as a JSON array, or a link's record as JSON. */
   bodyOf(kind: GraphKind, id: string): string | undefined;
   putBody(kind: GraphKind, id: string, body: string): void;
   findLink(kind: LinkKind, id: string): LinkRecord | undefined;
   putLink(kind: LinkKind, id: string, record: LinkRecord): void;
-  /** Returns true if there was one. */
+  /** Deletes a link. Returns true if it existed. */
   deleteLink(kind: LinkKind, id: string): boolean;
-  /** Returns the wing's drawers that have names; undefined for a wing without drawers. Reads every drawer of the wing. */
+  /** Returns the names in the wing's drawers; undefined for a wing without drawers. Reads every drawer of the wing. */
   namedRows(wing: string): NamedRows[] | undefined;
   hallwaysOf(wing: string): LinkRecord[];
-  /** Covers all wings. Reads every hallway. */
+  /** Returns the ends of all wings' hallways. Reads every hallway. */
   hallwayEnds(): HallwayEnd[];
-  /** Returns true if the room exists, and in a palace without any drawer so far, because its rooms are unknown. */
+  /** Returns true if the room exists. Also true in a palace that has no drawers yet, because its rooms are unknown. */
   mayHoldRoom(wing: string, room: string): boolean;
 }
 
@@ -67,19 +67,19 @@ export interface GraphTx {
 export interface GraphReader {
   hasEntity(id: string): boolean;
   hasFacts(): boolean;
-  /** Returns the ids that are entities. */
+  /** Returns those of the `ids` that are entities. */
   entitiesAmong(ids: readonly string[]): string[];
-  /** Returns facts about the subject that have an end, the last written first. */
+  /** Returns facts about the subject that have an end, the last written fact first. */
   endedFacts(subject: string, limit: number): NamedFact[];
-  /** Returns facts of a subject and a predicate, whatever the object and the time. */
+  /** Returns facts of a subject and a predicate, with any object and at any time. */
   factsWith(subject: string, predicate: string, limit: number): NamedFact[];
   factsOf(entityId: string, direction: "outgoing" | "incoming"): NamedFact[];
   /** Returns entities whose name or id contains the name as whole words, except the entity `id` itself. */
   similarEntities(name: string, id: string): { id: string; name: string }[];
-  /** Ordered by start; unknown starts come last. */
+  /** Returns facts by their start; facts with an unknown start come last. */
   timeline(entityId: string | undefined, limit: number, offset: number): { facts: NamedFact[]; total: number };
   stats(): { entities: number; facts: number; open: number; predicates: string[] };
   links(kind: LinkKind): LinkRecord[];
-  /** Returns hallways, strongest first. There may be hundreds of thousands. */
+  /** Returns hallways, the strongest first. There may be hundreds of thousands. */
   hallways(wing: string | undefined, limit: number, offset: number): { records: LinkRecord[]; total: number };
 }

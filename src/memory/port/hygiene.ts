@@ -11,29 +11,29 @@ export type ForgetSelector = {
   ids?: readonly string[];
   source?: string;
   match?: string;
-  /** With `match`: numbers of its concepts, as stored questions have them. */
+  /** With `match`: numbers of the text's concepts, as stored questions have them. */
   concepts?: readonly number[];
-  /** With `match`: its concepts, as names in Roampal's graphs have them. */
+  /** With `match`: the text's concepts, as names in Roampal's graphs have them. */
   words?: readonly string[];
 };
 
 /** Rows that a selector matches. */
 export type Found = {
-  /** Rows, with all slices of a split drawer. */
+  /** Matching drawers, with all slices of a split drawer. */
   drawers: Drawer[];
-  /** Ids that were given and do not exist. */
+  /** Given ids that do not exist. */
   missing: string[];
   facts: string[];
   entities: string[];
   links: { kind: LinkKind; id: string }[];
-  /** Entries of a Roampal's graphs. */
+  /** Ids of entries of Roampal's graphs. */
   carried: string[];
 };
 
-/** Concurrency and errors: as LedgerTx; both read the whole ledger. */
+/** Finds and forgets rows; both read the whole ledger. Concurrency and errors: as LedgerTx. */
 export interface ForgetTx {
   find(selector: ForgetSelector): Found;
-  /** Deletes the rows, and removes their words from the journal and the before-images. It cannot be undone. */
+  /** Deletes the rows, and removes their words from the journal and the before-images. Cannot be undone. */
   forget(found: Found, selector: ForgetSelector, atMs: number): Forgotten;
 }
 
@@ -42,20 +42,20 @@ export interface ImportedTx {
   /** Returns true if the row was imported before, or if this memory did the write itself. */
   has(id: string): boolean;
   put(id: string, body: string): void;
-  /** The retention has deleted rows that are older than this, ms. */
+  /** The retention has deleted rows that are older than this time, ms. */
   readonly keptFromMs: number;
 }
 
-/** Row that an agent changed. `by`: who has changed it since, if it cannot be restored. */
+/** Row that an agent changed. `by`: the agent that has changed the row since, if the row cannot be restored. */
 export type UndoItem =
   | { kind: string; id: string; change: "remove" | "restore" | "revert" }
   | { kind: string; id: string; change: "refused"; by: string };
-/** Change to be undone. `text`: the removed or restored text, or a fact's words; absent if there is none. */
+/** Change to be undone. `text`: the removed or restored text, or a fact's words; absent for a change without text. */
 export type PlannedUndo = UndoItem & { text?: string };
 
 /**
- * Changes of an agent to be undone. `writes`: number of the agent's writes that arrived in that time. `tooOld`: number of those whose
- * before-images are deleted.
+ * Changes of an agent to be undone. `writes`: number of the agent's writes that arrived in that time. `tooOld`: number of these writes
+ * whose before-images are deleted.
  */
 export type UndoPlan<Item = UndoItem> = {
   items: Item[];

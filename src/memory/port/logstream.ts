@@ -7,9 +7,9 @@ export type NewEvent = EventText & { metadata: Record<string, unknown>; artifact
 /** An event as it is stored, with upstream's column names. `created_at`: ISO 8601. */
 export type StreamEvent = EventText & {
   id: string;
-  /** Its position in this file, in order of arrival; cursors use it. */
+  /** The event's position in this file, in order of arrival; cursors use it. */
   seq: number;
-  /** The copy of the palace it was appended to, its number there, and upstream's hybrid logical clock. */
+  /** The copy of the palace in which the event was made, the event's number there, and upstream's hybrid logical clock. */
   origin_replica: string | null;
   origin_seq: number | null;
   hlc: string | null;
@@ -38,7 +38,7 @@ export type Artifact = {
   origin_replica: string | null;
 };
 
-/** Columns that an event is asked for by, each by one value. `to_agent` also finds events addressed to all, `*`. */
+/** Conditions on an event's columns, one value each. `to_agent` also finds events that are addressed to all (`*`). */
 export type EventFilter = Partial<
   Record<
     "stream" | "room" | "topic" | "type" | "to_agent" | "from_agent" | "correlation_id" | "status" | "since",
@@ -46,44 +46,44 @@ export type EventFilter = Partial<
   >
 >;
 
-/** Query for the first `limit` matching events in that order, or fewer if they are long. Both ends are exclusive positions. */
+/** Query for the first `limit` matching events in the given order, or fewer if they are long. `afterSeq` and `beforeSeq` are exclusive. */
 export type EventQuery = {
   filter: EventFilter;
   afterSeq?: number;
   beforeSeq?: number;
   limit: number;
-  /** Bytes of their texts together; the first event is given whatever its size. */
+  /** Maximum size of the events' texts together, bytes. The first event is returned whatever its size. */
   sizeMaxBytes: number;
   newestFirst: boolean;
 };
 
-/** Page of events. `more`: the size limit left out further events. */
+/** Page of events. `more`: true if the size limit left out further events. */
 export type EventPage = { events: StreamEvent[]; more: boolean };
 
 /** Reads of the log. Concurrency: synchronous, on the log's own thread. Errors: STORE_*. */
 export interface LogstreamReader {
   event(id: string): StreamEvent | undefined;
   events(query: EventQuery): EventPage;
-  /** Returns the place of the newest event; 0 without events. */
+  /** Returns the `seq` of the newest event; 0 without events. */
   lastSeq(): number;
   artifact(id: string): (Artifact & { content: string; metadata: unknown }) | undefined;
   hasArtifact(id: string): boolean;
-  /** Returns this replica's name, made at the first use. */
+  /** Returns the name of this copy of the palace. The first call makes the name. */
   replicaId(): string;
-  /** Returns, for each replica with events here, the number of its newest event. */
+  /** Returns, for each copy of the palace whose events are in this file, the number of its newest event. */
   versionVector(): Record<string, number>;
 }
 
-/** One write, which is rolled back as a whole when it throws. */
+/** One write. If it throws, the whole write is rolled back. */
 export interface LogstreamTx extends LogstreamReader {
   addEvent(event: NewEvent): StreamEvent;
   addArtifact(artifact: NewArtifact): Artifact;
 }
 
-/** Another copy of the palace that a MemPalace of this machine exchanges events with. */
+/** Another copy of the palace, with which a MemPalace on this machine exchanges events. */
 export type MeshPeer = { name: string; url: string };
 
-/** State that such a MemPalace has published after its last rounds: by peer's name, and profiles by copy. */
+/** State that such a MemPalace published after its last exchanges. `peers` is by the peer's name, `profiles` by the copy's name. */
 export type PublishedMesh = {
   peers: Record<string, unknown>;
   profiles: Record<string, unknown>;

@@ -1,6 +1,6 @@
 /**
- * The part of the ledger that memory with outcomes uses, limited to one Roampal profile. Implemented by learning/memory/profiles.ts over
- * the ledger.
+ * The part of the ledger that memory with outcomes uses, limited to one Roampal profile. learning/memory/profiles.ts implements it over the
+ * ledger.
  */
 import type { LedgerReader, LedgerTx } from "./ledger.ts";
 import type { StandingTx } from "./outcome.ts";
@@ -21,9 +21,9 @@ export type MemoryTx = Pick<
   | "changedBy"
   | "lastChangedBy"
 > & {
-  /** Returns the text from which an id is made, with the profile added: the same text in two profiles has two ids. */
+  /** Adds the profile to the text that an id is made from, so that the same text in two profiles has two ids. */
   seed(text: string): string;
-  /** Tells whether any drawer has that id, in any profile. */
+  /** Returns true if any drawer has that id, in any profile. */
   isTaken(id: string): boolean;
   readonly standings: Pick<StandingTx, "find" | "put" | "scored">;
 };

@@ -3,24 +3,24 @@ import type { HelpedWeek, HostSignal } from "../../protocol/outcome.ts";
 
 export type { HelpedWeek };
 
-/** An outcome that counts; `unknown` changes nothing and is not kept. */
+/** An outcome that counts. `unknown` changes nothing and is not stored. */
 export type Telling = "worked" | "failed" | "partial";
 /** An outcome as an agent may state it. */
 export type Outcome = Telling | "unknown";
 
-/** An outcome on record. `atMs`: Unix time; `reason`: the words that came with it. */
+/** A stored outcome. `atMs`: Unix time; `reason`: the words that were given with the outcome. */
 export type PastOutcome = { outcome: Telling; atMs: number; reason: string | null };
 
-/** Signal from which an outcome is inferred although nobody stated it. */
+/** Event from which an outcome is inferred, although nobody stated it. */
 export type Signal = HostSignal | "asked-again";
 /** Source of an outcome. `judge`: a language model that the user has configured. */
 export type OutcomeSource = "agent" | "user" | "judge" | Signal;
 
-/** Record of a question that memories were shown for. It has numbers for the question's concepts, never its text. */
+/** A stored question for which memories were shown. It has numbers for the question's concepts, never its text. */
 export type Question = {
-  /** Kind of talk that the question was asked in. */
+  /** Kind of talk in which the question was asked. */
   context: string;
-  /** Numbers of its concepts. The first ones serve to recognise the question when it is asked again. */
+  /** Numbers of the question's concepts. The first numbers serve to recognise the question when it is asked again. */
   concepts: readonly number[];
 };
 
@@ -31,7 +31,7 @@ export type Scored = {
   source: OutcomeSource;
   /** Weight of the source, 0…1. */
   weight: number;
-  /** Conversation in which the outcome was told; null if unknown. */
+  /** Conversation in which the outcome was given; null if unknown. */
   conversation: string | null;
   /** Id of the drawer with the question and answer that the outcome is about. */
   exchange: string | null;
@@ -39,7 +39,7 @@ export type Scored = {
   question: (Question & { collection: string }) | null;
 };
 
-/** Number of times that each outcome was told. */
+/** Number of times that each outcome was given. */
 export type Told = Readonly<Record<Telling, number>>;
 
 /** An outcome of a memory that was shown for a question with some of the same concepts. */
@@ -47,21 +47,21 @@ export type Answered = Question & { id: string; collection: string; outcome: Tel
 
 /** Sum of a drawer's outcomes. */
 export type Standing = {
-  /** 0…1, six decimals. */
+  /** The score, 0…1, six decimals. */
   score: number;
   uses: number;
-  /** `worked` counts 1, `partial` 0.5; it is never capped, and survives a move. */
+  /** Sum of outcomes: `worked` counts 1, `partial` 0.5. It has no maximum and stays the same when the memory moves. */
   successes: number;
   lastUsedMs: number | null;
-  /** The newest is last. */
+  /** Past outcomes, the newest last. */
   past: readonly PastOutcome[];
 };
 
 /** Standings of drawers. A standing is deleted with its drawer. Concurrency and errors: as LedgerTx. */
 export interface StandingTx {
-  /** Returns the drawer's standing; undefined if it never had an outcome. */
+  /** Returns the drawer's standing; undefined if the drawer never had an outcome. */
   find(id: string): Standing | undefined;
-  /** Writes a standing. `scored`: the outcome that changed it; the ledger keeps the newest outcomes of a drawer. */
+  /** Writes a standing. `scored`: the outcome that changed it. The ledger keeps only a drawer's newest outcomes. */
   put(id: string, standing: Standing, scored?: Scored): void;
   /** Returns the newest outcomes of a drawer, oldest first. */
   scored(id: string): Scored[];
@@ -70,7 +70,7 @@ export interface StandingTx {
   putBody(id: string, body: string): void;
 }
 
-/** Entries of Roampal's graphs, which are only stored. Ids and values are JSON. Concurrency and errors: as LedgerTx. */
+/** Entries of Roampal's graphs, which are stored but not used. Ids and values are JSON. Concurrency and errors: as LedgerTx. */
 export interface CarriedTx {
   find(id: string): string | undefined;
   put(id: string, value: string): void;
@@ -81,40 +81,40 @@ export type Conversation = {
   /** The agent's name and the agent's id of the conversation. */
   id: string;
   agent: string;
-  /** Counts the user's messages. */
+  /** Number of the user's messages so far. */
   turn: number;
   /** True once the agent has finished: the user's next message answers it. */
   isCompleted: boolean;
   /** True if this turn asks for scores of the exchange before it. */
   isAsked: boolean;
-  /** The exchange before this turn was scored. */
+  /** True if the exchange before this turn was scored. */
   isScored: boolean;
-  /** The drawer of the last question and answer; null where none is kept. */
+  /** The drawer of the last question and answer; null if they were not stored. */
   exchange: string | null;
   /** Drawers that were scored in this turn. */
   scored: readonly string[];
   atMs: number;
 };
 
-/** Selects turns. `prefix`: beginning of the ids of a profile's conversations; "" selects those of the profile `default`. */
+/** Selects turns. `prefix`: beginning of the ids of a profile's conversations; "" selects the profile `default`. */
 export type TurnFilter = { prefix: string; conversation?: string | undefined };
 
-/** Turn of a conversation in which drawers were shown. `atMs`: when the conversation went on last. `ids`: the drawers. */
+/** Turn in which drawers were shown. `atMs`: time of the conversation's last turn. `ids`: the drawers. */
 export type ShownTurn = { conversation: string; agent: string; turn: number; atMs: number; ids: string[] };
 
-/** Ids are drawers'. Concurrency and errors: as LedgerTx. */
+/** Conversations. `id`: a conversation's id; `shownAt` returns drawers' ids. Concurrency and errors: as LedgerTx. */
 export interface ConversationTx {
   find(id: string): Conversation | undefined;
   put(conversation: Conversation): void;
   show(id: string, turn: number, drawers: readonly string[]): void;
   /**
-   * Makes the drawers shown before that turn count as not shown in later questions about them; `shownAt` still returns
-   * them for their own turn.
+   * Makes the drawers shown before that turn count as not shown in later questions about them. `shownAt` still returns them for their own
+   * turn.
    */
   showAnew(id: string, turn: number): void;
   shownAt(id: string, turn: number): string[];
-  /** Returns the conversations that are asked for scores and went on since that time, the newest first. */
+  /** Returns the conversations that wait for scores and continued since that time, the newest first. */
   asked(sinceMs: number): Conversation[];
-  /** Removes the conversations that nobody has continued since. */
+  /** Removes the conversations that have not continued since that time. */
   dropBefore(atMs: number): void;
 }

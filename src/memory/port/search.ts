@@ -2,27 +2,27 @@
 import type { DrawerFilter } from "./drawer.ts";
 import type { Changes } from "./ledger.ts";
 
-/** A row and its score; lexical scores are BM25-like, ≥ 0, higher is better; cosines are −1…1. */
+/** A row and its score. Lexical scores are like BM25 (≥ 0, higher is better); cosines are −1…1. */
 export type Scored = { row: number; score: number };
 
-/**
- * The unweighted parts of a row's BM25: the words in the drawer, pairs of successive query words that also follow each other in it, the
- * words in its whole source. `coverage`: share of the query's words that the drawer or its names hold, by their rarity, 0…1. `identifiers`:
- * share of the query's identifiers that it or the path of its source's folder holds letter by letter, 0…1; 0 for a query without one.
- * `names`: share of the query's words that its source's path, its wing and its room hold, by their rarity in the texts and among the names,
- * 0…1; 0 for a small share. `file`: 1 if the query names its source's file, less if many files have that name, else 0. `meaning`: cosine of
- * its static vector with the query's, −1…1, NaN while it has none. `isAside`: its file is a changelog, a licence or the like, and the query
- * asks for something else.
- */
+/** The parts of a row's lexical score. `drawer`, `pairs` and `source` are BM25 without weights; `drawer` is of the drawer's words. */
 export type LexicalParts = {
   drawer: number;
+  /** BM25 of pairs of successive query words that also follow each other in the drawer. */
   pairs: number;
+  /** BM25 of the words in the drawer's whole source. */
   source: number;
+  /** Share of the query's words that the drawer or its names contain, 0…1. A rare word counts more. */
   coverage: number;
+  /** Share of the query's identifiers that the drawer or its source's folder contains exactly, 0…1; 0 for a query without identifiers. */
   identifiers: number;
+  /** Share of the query's words that the source's path, wing or room contains, 0…1. A rare word counts more. A small share counts 0. */
   names: number;
+  /** 1 if the query names the source's file, less if many files have that name, else 0. */
   file: number;
+  /** Cosine of the drawer's static vector with the query's, −1…1; NaN if the drawer has no static vector. */
   meaning: number;
+  /** True if the file is a changelog, a licence or the like, and the query asks for something else. */
   isAside?: true;
 };
 
@@ -30,8 +30,8 @@ export type LexicalParts = {
 export type LexicalCandidate = Scored & { parts: LexicalParts };
 
 /**
- * Candidates by words per candidate by static vectors. Scoring candidates is the larger part of a search, and more candidates by static
- * vectors change no answer (docs/lab/search-recipe.md).
+ * Number of candidates by words for each candidate by static vectors. Scoring candidates takes most of a search, and more candidates by
+ * static vectors change no answer (docs/lab/search-recipe.md).
  */
 export const NEAR_PART = 4;
 
@@ -43,8 +43,8 @@ export interface LexicalIndex {
    */
   candidates(query: string, filter: DrawerFilter, limit: number): Promise<LexicalCandidate[]>;
   /**
-   * Returns, in no order and with all scores: the `limit` best by BM25, drawers whose names the question contains and, unless `isLexical`,
-   * the `limit / NEAR_PART` nearest by static vector.
+   * Returns, in no order and with all scores: the `limit` best rows by BM25, drawers whose names the question contains and, unless
+   * `isLexical`, the `limit / NEAR_PART` nearest rows by static vector.
    */
   retrieve(
     query: string,
@@ -52,9 +52,9 @@ export interface LexicalIndex {
     limit: number,
     isLexical: boolean,
   ): Promise<Omit<LexicalCandidate, "score">[]>;
-  /** Returns rows that contain every phrase word for word, without stemming, best BM25 first. */
+  /** Returns rows that contain every phrase word for word, without stemming, the best by BM25 first. */
   phraseRows(phrases: readonly string[], filter: DrawerFilter, limit: number): Promise<number[]>;
-  /** Returns the parts of each given row's full lexical score L (bench recipe 4), in the order given. */
+  /** Returns the parts of each given row's lexical score, in the order given (bench recipe 4). */
   score(query: string, rows: readonly number[]): Promise<LexicalParts[]>;
   /** Returns the cosine of each text's static vector with the query's, in the order given. */
   alike(query: string, texts: readonly string[]): Promise<number[]>;
@@ -63,29 +63,29 @@ export interface LexicalIndex {
 /** Exact nearest neighbours over the stored vectors. */
 export interface VectorIndex {
   /**
-   * Returns rows that include the nearest `limit`, probable ones first. Faster than `nearest`, for a caller that calls `similarity` anyway.
+   * Returns rows that include the nearest `limit` rows, probable ones first. Faster than `nearest`, if the caller also uses `similarity`.
    */
   around(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<number[]>;
   /** Returns cosines, best first. `vector` is Float32Array[dims], L2-normalised. */
   nearest(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<Scored[]>;
-  /** Returns the cosine of each given row, NaN where it has no vector yet. Order as given. */
+  /** Returns the cosine of each given row, in the order given; NaN for a row without a vector. */
   similarity(vector: Float32Array, rows: readonly number[]): Promise<number[]>;
-  /** Applies what a commit changed; later searches see it. */
+  /** Applies the changes of a commit, so that later searches see them. */
   refresh(changes: Pick<Changes, "written" | "removed">): Promise<void>;
 }
 
-/** The embedding model. `id` differs for models whose vectors cannot be compared; `dimensions`: numbers of a vector. */
+/** The embedding model. The vectors of two models with different `id` cannot be compared. `dimensions`: length of a vector. */
 export type ModelIdentity = { id: string; dimensions: number };
 
-/** A number for each text, higher answers the question better. Errors: STORE_UNAVAILABLE, also when it takes too long. */
+/** Returns a number for each text; a higher number is a better answer. Errors: STORE_UNAVAILABLE, also if the model takes too long. */
 export interface Reranker {
   rerank(question: string, texts: readonly string[], timeoutMs: number): Promise<number[]>;
 }
 
-/** Texts to vectors. */
+/** Turns texts into vectors. */
 export interface Embedder {
   readonly identity: ModelIdentity;
-  /** Shape: one Float32Array[dimensions], L2-normalised, per text, order as given. */
+  /** Returns one vector per text, in the order given. Shape: Float32Array[dimensions], L2-normalised. */
   embed(texts: readonly string[]): Promise<Float32Array[]>;
   close(): Promise<void>;
 }

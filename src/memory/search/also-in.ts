@@ -1,12 +1,12 @@
 /**
- * Finds other sources with exactly a hit's text, for example backups, exports and moved files. They are folded into the hit and named in
- * the form of 3.11. Pure; used by search.ts.
+ * Finds other sources with exactly the text of a hit, for example backups, exports and moved files. Their drawers are folded into the hit,
+ * which names the sources in the form of 3.11. Pure; used by search.ts.
  */
 import type { Drawer } from "../port/drawer.ts";
 import { parentOf } from "../drawer/logical.ts";
 import { baseName, codePointLength, strip } from "../text/text.ts";
 
-/** Least length of a text that counts as a copy. A shorter text may be in two sources by chance. */
+/** Minimum length of a text that counts as a copy. A shorter text may be in two sources by chance. */
 const COPY_MIN = 100;
 
 export type AlsoIn = {
@@ -18,7 +18,7 @@ export type AlsoIn = {
   chunk_index: unknown;
 };
 
-/** Returns sources other than the hit's with the same text; none for a text of unknown source. */
+/** Returns sources with the same text, other than the hit's source. Empty for a text of unknown source. */
 export function alsoIn(hit: Drawer, folded: readonly Drawer[]): AlsoIn[] {
   const own = sourceOf(hit);
   if (own === "" || codePointLength(strip(hit.text)) < COPY_MIN) return [];

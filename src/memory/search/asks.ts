@@ -1,22 +1,22 @@
 /**
- * Recognises, by English words, questions that want more than the most similar drawer: everything that was said about a subject, the newest
- * or oldest value, or advice, to which the user's standing wishes apply. Pure; used by search.ts.
+ * Recognises, by English words, questions that ask for more than the most similar drawer: for everything that was said about a subject, for
+ * the newest or oldest value, or for advice, to which the user's standing wishes apply. Pure; used by search.ts.
  */
 
 import { STOP_WORDS } from "../index/lexical/stop-words.ts";
 
-/** A question's wants. `subject`: the question without its frame, for a question about everything ("summarise … throughout our chats"). */
+/** Needs of a question. `subject`: a question about everything without its frame ("summarise … throughout our chats"). */
 export type Asks = {
-  /** `order`: wants a sequence; `all`: wants a summary or every mention. */
+  /** `order`: the question asks for a sequence. `all`: it asks for a summary or for every mention. */
   everything: "order" | "all" | undefined;
   subject: string;
-  /** Wants the newest or the oldest of what agrees. */
+  /** Set if the question asks for the newest or the oldest of the matching statements. */
   end: "newest" | "oldest" | undefined;
-  /** Asks for earlier values, so that replaced ones do not sink. */
+  /** True if the question asks for earlier values. Replaced statements then keep their places. */
   isPast: boolean;
-  /** Asks about wishes, or for advice or work that wishes may shape. */
+  /** `all`: the question is about wishes. `advice`: it asks for advice or work that wishes may influence. */
   wishes: "all" | "advice" | undefined;
-  /** Asks for nothing ("ok thanks, go on"): no drawer is an answer. */
+  /** True if the question asks for nothing ("ok thanks, go on"), so no drawer is an answer. */
   isSmallTalk: boolean;
 };
 
@@ -51,7 +51,7 @@ const ALL = new RegExp(
   "i",
 );
 
-/** Words around the subject of a question about everything, which would find the wrong drawers. */
+/** Words around the subject of a question about everything. A search for these words would find the wrong drawers. */
 const FRAME = [
   "\\b(?:can|could|would|will) you(?: please)?\\b",
   "\\bplease\\b",
@@ -77,7 +77,7 @@ const SUBJECT_MIN = 4;
 const NEWEST =
   /\b(?:latest|newest|most recent(?:ly)?|current(?:ly)?|at the moment|right now|as of now|these days|nowadays|up[- ]to[- ]date|last|now)\b/i;
 const OLDEST = /\b(?:first|earliest|original(?:ly)?|initial(?:ly)?|(?:at|in) the (?:very )?beginning|to begin with)\b/i;
-/** Matches uses of these words that mean no time: "the first argument", "last week", "now that". */
+/** Matches uses of these words that do not mean a time: "the first argument", "last week", "now that". */
 const NO_END =
   /\b(?:last (?:\d+|few|two|three|week|month|year|night|monday|tuesday|wednesday|thursday|friday|saturday|sunday|name|line|argument|element|item|character|column|row)|first (?:\d+|few|two|three|name|line|argument|element|item|character|column|row|time setup|class|party)|at first|now that|right away|at last|last long|how long (?:\w+ ){1,5}last)\b/gi;
 const PAST =
@@ -95,7 +95,7 @@ const TALK = new Set(
     "ok okay yes yeah yep no nope thanks thank thx ty cheers please hello hi hey bye perfect awesome sounds mind continue proceed",
   ),
 );
-/** Words that go with those. */
+/** Other words that small talk contains. */
 const BESIDE_TALK = new Set(
   words(
     "go going ahead next start good great nice fine cool sure right exactly correct lets let us do it well done works work worked one two " +
@@ -105,7 +105,7 @@ const BESIDE_TALK = new Set(
 const QUESTION_WORD = /\b(?:what|where|which|who|whom|whose|when|why)\b/i;
 const QUOTE = /["“”«»]/;
 
-/** Returns true for talk with a word of agreement, thanks or greeting in it and nothing to look for. A quotation is looked for. */
+/** Returns true for small talk: it has a word of agreement, thanks or greeting, and nothing to search for. A quotation is searched for. */
 function isSmallTalk(query: string): boolean {
   if (QUOTE.test(query) || QUESTION_WORD.test(query)) return false;
   const said =
@@ -119,7 +119,7 @@ function isSmallTalk(query: string): boolean {
   );
 }
 
-/** Returns the further wants of a question. */
+/** Returns the needs of a question. */
 export function askedFor(query: string): Asks {
   const everything = ORDER.test(query) ? "order" : ALL.test(query) ? "all" : undefined;
   const plain = query.replaceAll(NO_END, " ");
@@ -135,7 +135,7 @@ export function askedFor(query: string): Asks {
   };
 }
 
-/** Removes the frame of a question; keeps a question that is all frame. */
+/** Removes the frame of a question. If the whole question is frame, returns the question. */
 function subjectOf(query: string): string {
   const rest = query
     .replaceAll(FRAMES, " ")

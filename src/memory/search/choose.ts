@@ -1,7 +1,7 @@
 /**
- * Selects the hits that are shown from the ranked candidates: moves drawers of the day asked for and drawers that have
- * helped up, drawers that have misled or state an ended fact down, and folds near-duplicates and slices of one exchange. Reads as many drawers as that takes, a page at a time. Used by
- * search.ts.
+ * Selects the hits to show from the ranked candidates. Moves drawers up that are of the day asked for or that have helped. Moves drawers
+ * down that have misled or that state an ended fact. Folds near-duplicates and slices of one exchange. Reads drawers a page at a time, as
+ * many as that needs. Used by search.ts.
  */
 import { cut } from "../../base/shorten.ts";
 import { parentOf } from "../drawer/logical.ts";
@@ -25,7 +25,7 @@ export type Chosen = {
   duplicates: Drawer[];
   /** Slices of the same exchange that are not shown, best first. */
   exchange: Drawer[];
-  /** Id of the newer drawer that gives another value for the same. */
+  /** Id of a newer drawer that gives another value for the same thing. */
   supersededBy?: string;
 };
 
@@ -37,24 +37,24 @@ export type ChooseOptions = {
   dates: readonly AskedDate[];
   now: Now;
   adjustByOutcomes: AdjustByOutcomes;
-  /** Wings of the project that the asker works in. */
+  /** Wings of the project in which the asker works. */
   preferred: ReadonlySet<string>;
-  /** The question wants the newest or the oldest. */
+  /** Set if the question asks for the newest or the oldest. */
   end?: "newest" | "oldest" | undefined;
-  /** The question asks for earlier values: a replaced statement is as good as the new one. */
+  /** True if the question asks for earlier values. A replaced statement is then as good as the new one. */
   isPast?: boolean;
 };
 
-/** Drawers examined beyond the limit. They replace drawers that are moved down or folded. */
+/** Number of drawers examined beyond the limit. They replace drawers that are moved down or folded. */
 const SPARE = 10;
-/** Least number of candidates that are examined for drawers to move up. */
+/** Minimum number of candidates that are examined for drawers to move up. */
 const MOVED_MIN = 60;
 const DATE_FACTOR = 1.1;
-/** Source: docs/lab/search-recipe.md, before and after a date. */
+/** Factor for a drawer on the asked side of a date (source: docs/lab/search-recipe.md, before and after a date). */
 const SPAN_FACTOR = 1.3;
-/** Source: docs/lab/search-recipe.md, the newest and the oldest. */
+/** Largest gain for the newest or oldest drawer (source: docs/lab/search-recipe.md, the newest and the oldest). */
 const AGE_GAIN = 0.2;
-/** Source: docs/lab/figures.md, the searcher's project. */
+/** Factor for a drawer of the asker's project (source: docs/lab/figures.md, the searcher's project). */
 const PROJECT_FACTOR = 1.1;
 
 export function chooseHits(
@@ -112,19 +112,19 @@ function withSuperseded(shown: readonly Chosen[], beyond: readonly Drawer[]): Ch
         : one.adjustments;
     return { ...one, ranked: moved, adjustments, supersededBy: parentOf(newer.metadata) ?? newer.id };
   });
-  // Equal scores: the newer one, which is not marked, is first.
+  // If the scores are equal, the newer drawer, which is not marked, comes first.
   return places.sort(
     (a, b) =>
       b.ranked.score - a.ranked.score || Number(a.supersededBy !== undefined) - Number(b.supersededBy !== undefined),
   );
 }
 
-/** Returns a key that slices of one exchange share. Only drawers with the same key are checked for a common exchange. */
+/** Returns a key that slices of one exchange have in common. Only drawers with the same key are compared. */
 function momentOf({ metadata: { source_file: source, authored_at: authored } }: Drawer): string {
   return JSON.stringify([source, authored]);
 }
 
-/** Returns the shown drawer that is a slice of the same exchange. */
+/** Returns a shown drawer that is a slice of the same exchange. */
 function sameExchange(
   reader: Pick<LedgerReader, "exchangeOf">,
   { drawer }: Chosen,
@@ -134,7 +134,7 @@ function sameExchange(
   return exchange === undefined ? undefined : beside.find((one) => reader.exchangeOf(one.drawer) === exchange);
 }
 
-/** Returns one page with its drawers, ordered by the adjusted scores. */
+/** Reads the drawers of one page. Returns them ordered by the adjusted scores. */
 function adjusted(
   reader: Pick<LedgerReader, "drawersByRow" | "graph" | "standings">,
   ranked: readonly Ranked[],
@@ -172,7 +172,7 @@ function dateAdjustments(drawer: Drawer, dates: readonly AskedDate[]): Adjustmen
   if (dates.length === 0) return [];
   const { content_date: content, date, authored_at: authored, filed_at: filed } = drawer.metadata;
   const own = String(content ?? date ?? authored ?? filed ?? "").slice(0, 10);
-  // Nobody knows whether a document was written before or after the day of its filing.
+  // It is unknown whether a document was written before or after the day of its filing.
   const known = timeOf(drawer).slice(0, 10);
   const agreeing = dates.find(({ agrees, isSpan }) => agrees(isSpan ? known : own));
   if (agreeing === undefined) return [];
@@ -180,7 +180,7 @@ function dateAdjustments(drawer: Drawer, dates: readonly AskedDate[]): Adjustmen
   return [{ factor, reason: `is of ${own}, asked for as "${agreeing.label}"` }];
 }
 
-/** Returns each drawer's factor by its date: the largest for the newest (or oldest) drawer, as `end` says, and 1 for the other end. */
+/** Returns each drawer's factor by its date: the largest for the newest drawer, or for the oldest as `end` says, and 1 at the other end. */
 function factorsByAge(page: readonly { drawer: Drawer }[], end: "newest" | "oldest"): Adjustment[][] {
   const times = page.map(({ drawer }) => timeOf(drawer));
   const known = [...new Set(times.filter((time) => time !== ""))].sort();
@@ -195,7 +195,7 @@ function factorsByAge(page: readonly { drawer: Drawer }[], end: "newest" | "olde
   });
 }
 
-/** Returns the time at which a drawer was said or written; empty for a document without a date of its own. */
+/** Returns the time at which a drawer was said or written; empty for a document without its own date. */
 function timeOf({ metadata }: Drawer): string {
   const { content_date: content, date, authored_at: authored, filed_at: filed, source_file: source } = metadata;
   const own = content ?? date ?? authored ?? (typeof source === "string" && source !== "" ? "" : filed);

@@ -1,15 +1,15 @@
 /**
- * Prints a search's answer as upstream's command line does, for callers that ask for `cli_compatible`: 3.11's own command line does so when
- * a server answers for it. Pure; hits and order are those of our search. Used by search-tool.ts.
+ * Formats a search's answer as upstream's command line does, for callers that pass `cli_compatible`. The command line of 3.11 does so if a
+ * server answers for it. Pure; hits and order are those of our search. Used by search-tool.ts.
  */
 import { pythonFloat, strip } from "../text/text.ts";
 import type { AlsoIn } from "./also-in.ts";
 
 const WIDTH = 60;
-/** Most other files that are named with a hit; of the rest only the number is printed. */
+/** Maximum number of other files that are named with a hit. For the remaining files only the number is printed. */
 const COPIES_SHOWN = 5;
 
-/** Filters of the request beside the query, in the order they are shown. */
+/** The request's filters, in the order in which they are printed. */
 export type AskedFor = { wing: unknown; room: unknown; since: unknown; before: unknown };
 
 export function cliOutput(query: string, asked: AskedFor, hits: readonly Record<string, unknown>[]): string {

@@ -1,35 +1,35 @@
 /**
- * Labels a search's hits whose source has closets near the question. The labels are upstream's (palace.md 6.1): `matched_via`,
+ * Labels a search's hits if their source has closets near the question. The labels are upstream's (palace.md 6.1): `matched_via`,
  * `closet_boost` by the closet's rank, `effective_distance`, `closet_preview`, and the drawer's position in its source.
  *
- * The labels change neither the order nor the choice of hits: ranking closets as a further list costs recall (bench README). A hit keeps
- * the text of its drawer. Upstream shows another drawer of the source with neighbours; only its length limit is used here.
+ * The labels do not change the order or the choice of hits, because ranking closets as a further list costs recall (bench README). A hit
+ * keeps the text of its drawer. Upstream shows another drawer of the source with neighbours; we use only upstream's length limit.
  */
 import type { PlaceFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import { codePointLength, head, round } from "../text/text.ts";
 
-/** Indexed by the rank of the source's best closet. */
+/** Boosts by the rank of the source's best closet. */
 const BOOSTS = [0.4, 0.25, 0.15, 0.08, 0.04];
-/** A closet that is further away does not count. */
+/** Maximum distance of a closet that counts. */
 const DISTANCE_MAX = 1.5;
 const PREVIEW_MAX = 200;
 const TEXT_MAX = 10_000;
-/** Most candidates that are labelled, best first: reading their closets is the main cost. */
+/** Maximum number of candidates that are labelled, best first. Reading their closets is the main cost. */
 const ROWS_MAX = 40;
 
 export type ClosetQuestion = {
   /** The question's vector. */
   vector: Float32Array;
-  /** Rows of the search, best first. Only closets of their sources are compared, so the cost does not grow with the palace. */
+  /** Rows of the search, best first. Only the closets of their sources are compared, so a large palace costs no more. */
   rows: readonly number[];
   filter: PlaceFilter;
 };
 
-/** A hit as a search answers it; the other fields have upstream's names. */
+/** A hit in a search's answer; the other fields have upstream's names. */
 export type Hit = Record<string, unknown> & { drawer_id: string; text: string };
 
-/** Returns the same hits in the same order. Closets that cannot be read cost the labels, and no hit. */
+/** Returns the same hits in the same order, with labels. If closets cannot be read, the hits have no labels. */
 export function labelClosets(
   reader: Pick<LedgerReader, "closets">,
   hits: readonly Hit[],
@@ -67,12 +67,12 @@ function labelled(reader: Pick<LedgerReader, "closets">, hits: readonly Hit[], a
   });
 }
 
-/** Returns a slice's own id; the id that a hit shows is that of the whole text. */
+/** Returns a slice's own id. The id that a hit shows is the id of the whole text. */
 function rowId(hit: Hit): string {
   return typeof hit["chunk_id"] === "string" ? hit["chunk_id"] : hit.drawer_id;
 }
 
-/** Closets are ranked one by one; a source has the rank of its best. */
+/** Returns the boost of each source. Closets are ranked one by one; a source has the rank of its best closet. */
 function boostsBySource(
   { closets }: Pick<LedgerReader, "closets">,
   { vector, rows, filter }: ClosetQuestion,

@@ -1,13 +1,13 @@
 /**
- * Judges whether the palace holds an answer at all. A hit is weak if its meaning is far from the question and it has few of the question's
- * words. Pure; used by search.ts and search-tool.ts. Source: bench README, recipe 5: it flags 94 % of the questions about something else,
- * and 5 % of the others.
+ * Judges whether the palace has an answer at all. A hit is weak if its meaning is far from the question and it has few of the question's
+ * words. Pure; used by search.ts and search-tool.ts. Source: bench README, recipe 5: the rule marks 94 % of the questions that the palace
+ * cannot answer, and 5 % of the others.
  */
 import { missedNotice } from "./phrases.ts";
 import type { Candidate } from "./fusion.ts";
 
 const WEAK_BELOW = 0.34;
-/** Source: docs/lab/figures.md, short drawers. */
+/** Maximum length of a short drawer (source: docs/lab/figures.md, short drawers). */
 const SHORT_MAX = 200;
 const SHORT_COSINE_MIN = 0.35;
 
@@ -15,27 +15,27 @@ const WEAK_NOTICE =
   "Weak match: even the best of these has little to do with the question. The palace may hold nothing about it.";
 const NOTHING_NOTICE = "Nothing found.";
 
-/** Ranges 0…1: half the cosine, half the share of the question's words by their rarity; without any vector the words alone. */
+/** Returns 0…1: half the cosine plus half the share of the question's words (a rare word counts more). Without a vector, words alone. */
 export function confidenceOf({ cosine, words }: Pick<Candidate, "cosine" | "words">): number {
   const near = nearnessOf({ cosine, words });
   return Number.isNaN(near) ? words.coverage : (Math.max(0, near) + words.coverage) / 2;
 }
 
-/** Returns the model's cosine, or the static one if there is none. Both have similar values for similar texts. */
+/** Returns the model's cosine, or the static cosine if the model's is missing. Both have similar values for similar texts. */
 function nearnessOf({ cosine, words }: Pick<Candidate, "cosine" | "words">): number {
   return Number.isNaN(cosine) ? words.meaning : cosine;
 }
 
 /**
  * Returns true for a weak hit. A drawer of a file that the question names is never weak. A short drawer is judged by its meaning alone,
- * because it may answer without the question's words. `length`: of its text.
+ * because it may answer without the question's words. `length`: length of the drawer's text.
  */
 export function isWeakMatch(candidate: Pick<Candidate, "cosine" | "words">, length: number): boolean {
   if (Math.max(confidenceOf(candidate), candidate.words.file) >= WEAK_BELOW) return false;
   return !(length <= SHORT_MAX && nearnessOf(candidate) >= SHORT_COSINE_MIN);
 }
 
-/** Judges the whole answer, besides its hits. `phrases`: quoted in the query; `isMissed`: a hint explains the empty answer. */
+/** Judges the whole answer. `phrases`: phrases quoted in the query; `isMissed`: true if a hint already explains the empty answer. */
 export function verdictOn(
   hits: readonly Record<string, unknown>[],
   phrases?: { quoted: readonly string[]; found: boolean },

@@ -1,6 +1,6 @@
 /**
- * Similarity by meaning: check_duplicate, and the comparison that precedes a checkpoint. Runs on the broker's main
- * thread, where the vectors are (palace.md 2.10).
+ * Similarity by meaning: for check_duplicate, and for the comparison before a checkpoint. Runs on the broker's main thread, where the
+ * vectors are (palace.md 2.10).
  */
 import { CHECKPOINT_ITEMS_MAX } from "../../protocol/limits.ts";
 import { isItem, type Likeness, MATCHES_MAX } from "../drawer/checkpoint.ts";
@@ -16,7 +16,7 @@ type Match = { id: string; wing: string; room: string; similarity: number; conte
 /** `settled` resolves when the drawers filed so far have their vectors, or after the given time, ms. */
 type Likening = SearchDependencies & {
   settled: (timeoutMs: number) => Promise<void>;
-  /** Characters of a row. */
+  /** Maximum length of a row, in characters. */
   drawerSize: number;
 };
 
@@ -39,14 +39,14 @@ export async function checkDuplicate(context: Likening, values: Record<string, u
   return { is_duplicate: matches.length > 0, matches };
 }
 
-/** Returns similar drawers by the item's index, for items that have any. Empty without a model. */
+/** Returns similar drawers by the item's index, for items that have such drawers. Empty without a model. */
 export async function compareItems(
   context: Likening,
   params: Record<string, unknown>,
 ): Promise<Record<number, Likeness> | undefined> {
   const embedder = context.embedder();
   if (embedder === undefined || !Array.isArray(params["items"])) return undefined;
-  // The write refuses so many.
+  // The write will refuse this many items.
   if (params["items"].length > CHECKPOINT_ITEMS_MAX) return undefined;
   await context.settled(SETTLE_MAX_MS);
   const threshold = thresholdOf(params["dedup_threshold"]);
@@ -73,7 +73,7 @@ export async function compareItems(
   return likeness;
 }
 
-/** Returns the nearest few drawers with a vector, best first, in check_duplicate's fields. */
+/** Returns the nearest few drawers that have a vector, best first, with check_duplicate's fields. */
 async function nearestDrawers({ vectors, reader }: Likening, vector: Float32Array): Promise<Match[]> {
   const near = await vectors.nearest(vector, {}, MATCHES_MAX);
   const similarity = new Map(near.map(({ row, score }) => [row, round(Math.max(0, score), 3)]));

@@ -1,6 +1,6 @@
 /**
- * Ranks the answer to a question about everything that was said ("in which order did I bring up …", "summarise …"): exchanges of
- * transcripts are ranked as wholes, the user's words count most, and each stretch of a conversation gets one hit before a second one. Other
+ * Ranks the answer to a question about everything that was said ("in which order did I bring up …", "summarise …"). It ranks exchanges of
+ * transcripts as wholes, and the user's words count most. Each part of a conversation gets one hit before it gets a second one. Other
  * drawers keep their scores. Used by search.ts. Source: docs/lab/search-recipe.md, questions about everything.
  */
 import type { LedgerReader, TalkSlice } from "../port/ledger.ts";
@@ -8,27 +8,27 @@ import type { LexicalIndex } from "../port/search.ts";
 import { byScore, type Ranked } from "./fusion.ts";
 import { WISH } from "./asks.ts";
 
-/** Weights of the exchange's first drawer, the static cosine of the user's words and the best drawer of the answer. */
+/** Weights of the exchange's first drawer, of the static cosine of the user's words, and of the answer's best drawer. */
 const WEIGHTS = { opening: 0.45, said: 0.4, answer: 0.3 } as const;
-/** Largest share that a short remark loses. `SAID_FULL`: characters from which a remark loses nothing. */
+/** Largest share of its score that a short remark loses. `SAID_FULL`: length in characters from which a remark loses nothing. */
 const SHORT_LOSS = 0.2;
 const SAID_FULL = 150;
-/** Added to the score of a user's wish, if the question asks for wishes. */
+/** Amount added to the score of a user's wish, if the question asks for wishes. */
 const WISH_BONUS = 0.3;
-/** Loss of a slice behind the first drawer of its exchange, which has the user's words. */
+/** Amount by which a slice's score is below its exchange's first drawer, which has the user's words. */
 const ANSWER_STEP = 1e-3;
-/** Distance in rows below which two drawers of one source belong to one stretch. */
+/** Distance in rows below which two drawers of one source are near each other. */
 const STRETCH = 20;
-/** Share that the second drawer of a stretch loses right beside the first one. */
+/** Largest share of its score that a drawer loses near an already chosen drawer of its source. It is 0 at a distance of `STRETCH` rows. */
 const STRETCH_LOSS = 0.05;
 /** Number of candidates that are spread for each wanted hit. It leaves room for several slices of one exchange. */
 const SPREAD_PER_HIT = 4;
-/** Part of the answer's score that counts for a first drawer that search did not find. */
+/** Share of the answer's score that is used for a first drawer that search did not find. */
 const UNKNOWN_OPENING = 0.7;
 
 type Exchange = { said: string; opening: number | undefined; answer: number };
 
-/** Ranks exchanges as wholes and spreads them. `isSpread`: false if no candidate is of a transcript. */
+/** Ranks exchanges as wholes and spreads them over the conversations. `isSpread`: false if no candidate is from a transcript. */
 export async function rankEverything(
   { reader, lexical }: { reader: Pick<LedgerReader, "talkSlices">; lexical: Pick<LexicalIndex, "alike"> },
   ranked: readonly Ranked[],
@@ -64,7 +64,7 @@ export async function rankEverything(
   return { ranked: spread(weighed, slices, limit * SPREAD_PER_HIT), isSpread: true };
 }
 
-/** Returns the exchanges of the candidates by the row in which they begin, with the scores of their best drawers. */
+/** Returns the exchanges of the candidates by their first row, with the scores of their best drawers. */
 function exchangesOf(ranked: readonly Ranked[], slices: ReadonlyMap<number, TalkSlice>): Map<number, Exchange> {
   const exchanges = new Map<number, Exchange>();
   for (const { row, score } of ranked) {
@@ -78,7 +78,7 @@ function exchangesOf(ranked: readonly Ranked[], slices: ReadonlyMap<number, Talk
   return exchanges;
 }
 
-/** Reorders the first `count` drawers: takes the best one repeatedly and lowers the other exchanges of its stretch. */
+/** Reorders the first `count` drawers: takes the best drawer repeatedly, and lowers other exchanges near it in the same source. */
 function spread(ranked: readonly Ranked[], slices: ReadonlyMap<number, TalkSlice>, count: number): Ranked[] {
   const left = ranked.slice(0, count).map((one) => ({ one, factor: 1 }));
   const taken: Ranked[] = [];

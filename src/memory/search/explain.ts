@@ -1,4 +1,4 @@
-/** Explains a hit's place: the parts of its score in plain fields. Pure; used by search.ts where `explain` is asked for. */
+/** Explains a hit's place: the parts of its score in plain fields. Pure; used by search.ts if the caller passes `explain`. */
 import { round } from "../text/text.ts";
 import { confidenceOf } from "./confidence.ts";
 import { ASIDE_FACTOR, PART_WEIGHTS, type Ranked, type RankMode, WEIGHTS } from "./fusion.ts";
@@ -28,16 +28,16 @@ export function explainScore(
     ),
     cosine: weights.cosine > 0 ? round(near.cosine, 4) : null,
     static_cosine: weights.meaning > 0 ? round(near.meaning, 4) : null,
-    // Names of missing cosines, which are estimated from the other scores.
+    // Names of the cosines that are missing and were estimated from the other scores.
     ...(estimates.length > 0 && mode === "hybrid" && { estimated: estimates }),
     identifiers_held: round(words.identifiers, 3),
     names_held: round(words.names, 3),
     // Lifts the best drawer of a file that the question names.
     file_score: round(fileScore, 4),
     ...(words.isAside === true && { side_file_factor: ASIDE_FACTOR }),
-    // The user's own words weigh more than the assistant's.
+    // Lowers the score of a drawer in which only the assistant speaks.
     ...(speakerFactor !== undefined && { assistant_factor: speakerFactor }),
-    // Lifts a standing wish of the user's.
+    // Lifts a standing wish of the user.
     ...(wishScore !== undefined && { wish_score: round(wishScore, 4) }),
     // For a question about everything, exchanges compete as wholes, and the user's words count most.
     ...(saidCosine !== undefined && { user_words_cosine: round(saidCosine, 4) }),

@@ -1,7 +1,7 @@
 /**
- * Finds the wing, room or source that a filter means. An exact name always wins. Another spelling is accepted if only one name fits: it may
- * differ in case, in separators (`my-project`, `My Project`, `my_project`), in the `wing_` of a diary and, for a source, in leading
- * folders. Otherwise the hint names the nearest names. Only reads and `palace ls` use this; writes need exact names.
+ * Finds the wing, room or source that a filter means. An exact name always wins. Another spelling is accepted if only one name matches: the
+ * name may differ in case, in separators (`my-project`, `My Project`, `my_project`), in the `wing_` of a diary and, for a source, in
+ * leading folders. Otherwise the hint lists similar names. Only reads and `palace ls` use this; writes need exact names.
  */
 import { nearWords } from "../../base/nearest.ts";
 import { cut } from "../../base/shorten.ts";
@@ -11,20 +11,20 @@ import { nameOfSource, type SourceNames } from "../drawer/originals.ts";
 import { baseName } from "../text/text.ts";
 
 const NAMED_MAX = 5;
-/** Sources that are compared with the name that was asked for. */
+/** Maximum number of sources that are compared with the given name. */
 const SOURCES_MAX = 100;
-/** A shorter part is in too many names. */
+/** Minimum length of a part of a name. A shorter part is in too many names. */
 const PART_MIN = 3;
 
-/** `name` is undefined when no name was found, and `near` has those that could be meant; `hint` is undefined for an exact name. */
+/** `name`: undefined if no name was found; `near` then has similar names. `hint`: undefined for an exact name. */
 export type Found = { name?: string; hint?: string; near?: readonly string[] };
 
-/** A filter with the names that the palace has. `isMissed`: one of them is unknown or ambiguous, so nothing can be found. */
+/** A filter with the palace's own names. `isMissed`: true if a name is unknown or ambiguous, so nothing can be found. */
 export type Resolved<Filter> = { filter: Filter; hints: string[]; isMissed: boolean };
 
 type Key = (name: string) => string;
 
-/** Rules by which a name is found, the strictest first. `matches` compares the keys of a name and of the name that was asked for. */
+/** Rules for finding a name, the strictest first. `matches` compares the keys of a name and of the given name. */
 type Rules = { keys: readonly Key[]; matches: (name: string, asked: string) => boolean; near: Key };
 
 const lower: Key = (name) => name.normalize("NFC").toLowerCase();
@@ -49,14 +49,14 @@ export function findRoom(asked: string, rooms: readonly string[], wing?: string)
   return find("room", ROOM, asked, rooms, wing === undefined ? "" : ` in wing ${quoted(wing)}`);
 }
 
-/** Returns the wings that have one of the names, in whatever spelling, and the diaries `wing_NAME`. */
+/** Returns the wings that have one of the names in any spelling, and the diaries `wing_NAME`. */
 export function wingsNamed(names: readonly string[], wings: readonly string[]): string[] {
   const key: Key = (name) => loose(name).replace(/^wing_/, "");
   const wanted = new Set(names.map(key).filter((name) => /[^_]/.test(name)));
   return wings.filter((wing) => wanted.has(key(wing)));
 }
 
-/** Resolves a wing and a room. The room is one of the wing's own. */
+/** Resolves a wing and a room. The room must be in the wing. */
 export function resolvePlace(
   reader: Pick<LedgerReader, "holds" | "places">,
   asked: PlaceFilter,
@@ -68,11 +68,11 @@ export function resolvePlace(
   if (asked.room === undefined) return resolved(asked, { wing });
   const isHere = (place: { wing: string }): boolean => asked.wing === undefined || place.wing === wing.name;
   const rooms = distinct(places.filter(isHere).map((place) => place.room));
-  // Without its wing, a room is not looked for.
+  // If the wing is unknown, the room is not searched for.
   return resolved(asked, rooms.length === 0 ? { wing } : { wing, room: findRoom(asked.room, rooms, wing.name) });
 }
 
-/** Resolves a source. Its own name, and the user's file that a staged copy was made from, are exact. */
+/** Resolves a source. Two names are exact: its own, and the user's file from which a staged copy was made. */
 export function resolveSource(
   { reader, files }: { reader: Pick<LedgerReader, "listDrawers" | "sourcesLike">; files?: SourceNames },
   asked: string,
@@ -82,7 +82,7 @@ export function resolveSource(
   const exact = nameOfSource(asked, files?.stagedAs(asked) ?? [], isThere);
   if (isThere(exact)) return { filter: { sourceFile: exact }, hints: [], isMissed: false };
   const names = reader.sourcesLike(path(asked), place, SOURCES_MAX);
-  // The copies of one file have the same name for the user.
+  // For the user, all copies of one file have the same name.
   const copies = new Map(names.toReversed().map((name) => [files?.original(name) ?? name, name]));
   const found = find("source_file", SOURCE, asked, [...copies.keys()].toReversed());
   const { name } = found;
@@ -121,7 +121,7 @@ function find(
   return { hint: `no ${kind} ${quoted(asked)}${where}${nearest}`, near: like };
 }
 
-/** Returns the names that are nearly spelled like the one that was asked for, then those that have it as a part. */
+/** Returns the names that are spelled nearly like the given name, then the names that contain it. */
 function namesLike(wanted: string, names: readonly string[], key: Key): string[] {
   const byKey = Map.groupBy(names, key);
   const keys = [...byKey.keys()];

@@ -1,11 +1,11 @@
 /**
- * Near-duplicates: drawers that say the same in the same words, as copies, overlapping exports and edited versions do.
- * Pure; used by choose.ts, which shows the best of them and names the others.
+ * Finds near-duplicates: drawers that say the same in the same words, as copies, overlapping exports and edited versions do. Pure; used by
+ * choose.ts, which shows the best of them and names the others.
  */
 
-/** The least share of word pairs that two near-duplicates have in common. */
+/** Minimum share of word pairs that two near-duplicates have in common. */
 const ALIKE_MIN = 0.9;
-/** Size of a MinHash sketch. Two similar texts share at least two of their smallest pairs, with one exception in a thousand. */
+/** Size of a MinHash sketch. Two similar texts share at least two of their smallest pairs, except one text pair in a thousand. */
 const SKETCH_SIZE = 5;
 const SKETCH_SHARED_MIN = 2;
 
@@ -14,12 +14,12 @@ const FNV_START = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
 /**
- * `pairs`: each word with the one before it, as a hash; `sketch`: the smallest of these; `numbers`: one hash of all
- * words that have a digit, in their order.
+ * `pairs`: hashes of each word with the word before it; `sketch`: the smallest of these hashes; `numbers`: one hash of all words with a
+ * digit, in their order.
  */
 export type Fingerprint = { pairs: readonly number[]; sketch: readonly number[]; numbers: number };
 
-/** Makes one pass and no strings, because every search computes some of these. */
+/** Computes a fingerprint in one pass without making strings, because every search computes some. */
 export function fingerprintOf(text: string): Fingerprint {
   const pairs: number[] = [];
   let [before, numbers, hash] = [0, 0, 0];
@@ -39,7 +39,7 @@ export function fingerprintOf(text: string): Fingerprint {
   return { pairs, sketch: smallest(pairs), numbers };
 }
 
-/** Compares two texts. Texts with different numbers are never the same: a port, a version or a date is the point of such a drawer. */
+/** Compares two texts. Texts with different numbers never match: such a drawer may be about exactly that port, version or date. */
 export function isNearlySame(a: Fingerprint, b: Fingerprint): boolean {
   const [size, other] = [a.pairs.length, b.pairs.length];
   if (a.numbers !== b.numbers || Math.min(size, other) < ALIKE_MIN * Math.max(size, other)) return false;
@@ -52,7 +52,7 @@ export function isNearlySame(a: Fingerprint, b: Fingerprint): boolean {
   return shared > 0 && shared >= ALIKE_MIN * (mine.size + theirs.size - shared);
 }
 
-/** Index of the texts seen so far, each with its value; a lookup compares with only a few of them. */
+/** Index of the texts seen so far, each with its value. A lookup compares a text with only a few of them. */
 export class Folder<T> {
   readonly #bySketch = new Map<number, { fingerprint: Fingerprint; value: T }[]>();
 
@@ -72,7 +72,7 @@ export class Folder<T> {
   }
 }
 
-/** Returns keys of which two near-duplicates share at least one. */
+/** Returns keys of a text. Two near-duplicates have at least one key in common. */
 function keysOf({ sketch, numbers }: Fingerprint): number[] {
   return sketch.map((pair) => pair ^ numbers);
 }
@@ -89,7 +89,7 @@ function smallest(pairs: readonly number[]): number[] {
   return least;
 }
 
-/** Returns true for letters and digits; beyond ASCII, approximately, for everything but spaces and punctuation. */
+/** Returns true for letters and digits. Beyond ASCII this is approximate: everything but spaces and punctuation counts. */
 function isWordCode(code: number): boolean {
   if (code < 128) return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57);
   return code >= 0xc0 && (code < 0x2000 || code > 0x206f) && (code < 0x3000 || code > 0x303f);

@@ -1,18 +1,18 @@
 /**
- * Fuses the scores of every candidate into one order: its words, its static vector, the model's vector, and the question's
- * identifiers that it holds. Pure; used by the engine's search. Source: docs/lab/search-recipe.md, recipe and static vectors: scores
- * are fused, not ranks, and weights a tenth higher or lower do equally well.
+ * Fuses the scores of every candidate into one order: its words, its static vector, the model's vector, and the question's identifiers that
+ * it contains. Pure; used by the engine's search. Source: docs/lab/search-recipe.md, recipe and static vectors: it fuses scores, not ranks,
+ * and weights that are a tenth higher or lower do equally well.
  */
 import type { LexicalParts } from "../port/search.ts";
 
-/** `hybrid`: all three; `static`: words and static vectors; the others one alone. */
+/** `hybrid`: words and both vectors; `static`: words and static vectors; `lexical`: words alone; `vector`: the model's vector alone. */
 export type RankMode = "hybrid" | "static" | "lexical" | "vector";
 
-/** `cosine` −1…1, NaN while the drawer waits for the model's vector. */
+/** `cosine`: −1…1, NaN for a drawer that waits for the model's vector. */
 export type Candidate = { row: number; words: LexicalParts; cosine: number };
 /**
- * `lexical`: the weighted sum of its words' parts; `lexicalShare`: that sum relative to the best candidate's; `near`: what
- * counts as its cosines, estimated where one is missing.
+ * `lexical`: the weighted sum of the candidate's word scores; `lexicalShare`: this sum relative to the best candidate's; `near`: its two
+ * cosines, estimated if missing.
  */
 export type Ranked = Candidate & {
   lexical: number;
@@ -23,15 +23,15 @@ export type Ranked = Candidate & {
   fileScore: number;
   /** Factor on the score of a drawer in which only the assistant speaks. */
   speakerFactor?: number;
-  /** Part of the score that lifts a wish of the user's. */
+  /** Part of the score that lifts a wish of the user. */
   wishScore?: number;
-  /** Static cosine of the user's words in its exchange, for a question about everything. */
+  /** For a question about everything: static cosine of the user's words in the drawer's exchange. */
   saidCosine?: number | undefined;
-  /** The cross-encoder's output, and place and score before it. */
+  /** The cross-encoder's output, and the drawer's place and score before the reranking. */
   rerank?: { logit: number; place: number; score: number };
 };
 
-/** Weights of cosine, static cosine and words in the score of each mode. */
+/** Weights of the model's cosine, the static cosine and the words in the score of each mode. */
 export const WEIGHTS = {
   hybrid: { cosine: 0.36, meaning: 0.28, words: 0.36 },
   static: { cosine: 0, meaning: 0.58, words: 0.42 },
@@ -39,22 +39,22 @@ export const WEIGHTS = {
   vector: { cosine: 1, meaning: 0, words: 0 },
 } as const satisfies Record<RankMode, object>;
 /**
- * Weights beside the drawer's own words, and what all of the question's identifiers, and all of its words in the drawer's names,
- * add to a score.
+ * `pairs`, `source`: weights relative to the drawer's own words. `identifiers`, `names`: amounts added to a score if a drawer has all
+ * identifiers, or its names have all words, of the question.
  */
 export const PART_WEIGHTS = { pairs: 0.3, source: 0.3, identifiers: 0.2, names: 0.3 } as const;
-/** Distance above the best score to which a named file is moved. */
+/** Distance above the best score to which a drawer of a named file is moved. */
 const FILE_MARGIN = 0.1;
 
-/** Factor on the score of a changelog and the like, for a question about something else. Source: docs/lab/figures.md, kinds of files. */
+/** Factor on the score of a changelog and the like, if the question is not about it. Source: docs/lab/figures.md, kinds of files. */
 export const ASIDE_FACTOR = 0.87;
 
-/** Least static cosine of a hit that has none of the question's words. */
+/** Minimum static cosine of a hit that has none of the question's words. */
 const MEANING_MIN = 0.15;
 
 /**
- * Returns best first; equal scores in row order. Mode vector leaves out candidates without a vector, mode static those without a
- * word of the question whose static cosine is below `meaningMin`.
+ * Returns candidates, best first; equal scores in row order. `vector` leaves out candidates without a vector. `static` leaves out those
+ * whose text and names lack all words of the question and whose static cosine is below `meaningMin`.
  */
 export function fuse(candidates: readonly Candidate[], mode: RankMode, meaningMin = MEANING_MIN): Ranked[] {
   const weighted = candidates.map((candidate) => ({ ...candidate, lexical: lexicalScore(candidate.words) }));
@@ -79,7 +79,7 @@ export function fuse(candidates: readonly Candidate[], mode: RankMode, meaningMi
 }
 
 /**
- * Moves the best drawer of a file that the question names to the top; less far if many files have that name. The file's other drawers keep
+ * Moves the best drawer of a file that the question names to the top, less far if many files have that name. The file's other drawers keep
  * their places, so that notes about the file come next.
  */
 function withNamedFile(ranked: readonly Ranked[]): Ranked[] {
@@ -94,8 +94,8 @@ function withNamedFile(ranked: readonly Ranked[]): Ranked[] {
 }
 
 /**
- * Estimates a drawer's missing cosine from its other scores, so that it ranks nearly where it will rank with its vector. Source: linear
- * fits over 134,646 pairs of question and drawer of LoCoMo's development half.
+ * Estimates a drawer's missing cosines from its other scores, so that it ranks nearly as it will with its vector. Source: linear fits over
+ * 134,646 pairs of a question and a drawer from LoCoMo's development half.
  */
 function estimated({ cosine, words }: Candidate, share: number): Ranked["near"] {
   const hasModel = !Number.isNaN(cosine);

@@ -1,4 +1,4 @@
-/** Returns the slices before and after a hit on request: the context in its source. Read side; used by search.ts. */
+/** Returns the slices before and after a hit in its source, if the caller asks for them. Used by search.ts. */
 import type { Drawer } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import { parentOf } from "../drawer/logical.ts";
@@ -7,7 +7,7 @@ export const NEIGHBORS_MAX = 5;
 
 type Neighbor = { drawer_id: string; chunk_index: number; text: string };
 
-/** Returns at most `count` neighbours on each side, in the order of the source; none for a drawer that is not a slice. */
+/** Returns at most `count` neighbours on each side, in the order of the source. Empty for a drawer that is not a slice. */
 export function neighborsOf(
   reader: Pick<LedgerReader, "slicesOf" | "slicesOfSource">,
   { id, wing, metadata }: Drawer,

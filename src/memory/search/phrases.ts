@@ -1,12 +1,12 @@
 /**
- * Finds phrases in quotation marks in a question: a drawer must contain their words as they are, one after the other. Pure; used by
- * search.ts, which asks the lexical index for the drawers that have them.
+ * Finds phrases in quotation marks in a question. A drawer must contain the words of a phrase unchanged and in this order. Pure; used by
+ * search.ts, which asks the lexical index for such drawers.
  */
 
-/** More phrases mean a pasted text, not a question. */
+/** Maximum number of phrases. A text with more is a pasted text, not a question. */
 const PHRASES_MAX = 5;
 
-/** Quotation marks. An opening mark follows a space, a closing one precedes one: inches and cut-off quotations do not match. */
+/** Quotation marks. A space is before an opening mark and after a closing mark, so inches and cut-off quotations do not match. */
 const QUOTED = /(?<=^|[\s([{,;:—–-])(?:"([^"]+)"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»)(?=$|[\s)\]}.,;:!?—–-])/gu;
 
 export function quotedPhrases(query: string): string[] {

@@ -11,7 +11,7 @@ export type SanitizedQuery = {
 const PASSTHROUGH_MAX = 200;
 const QUERY_MAX = 250;
 const QUERY_MIN = 10;
-/** Number of last characters in which a question is looked for. Without a limit, 15 MB would stop the broker for seconds. */
+/** Number of last characters in which a question is searched. Without a limit, 15 MB would block the broker for seconds. */
 const LOOKED_AT_MAX = 100_000;
 const QUOTES = "\"'“”‘’«»「」『』";
 const ASKS = /[?？]/u;
@@ -35,16 +35,16 @@ export function sanitizeQuery(raw: string): SanitizedQuery {
   return { query: strip(tail(text, QUERY_MAX)), method: "tail_truncation", originalLength };
 }
 
-/** Fewest words of a sentence that is searched for. A greeting has fewer. */
+/** Minimum number of words of a sentence that is searched for. A greeting has fewer. */
 const PART_WORDS_MIN = 3;
 /**
- * Number of first sentences of a long prompt that are searched for; they have the subject. `PARTS_LAST`: last sentences, which have the
- * question.
+ * Number of a long prompt's first sentences that are searched for; they contain the subject. `PARTS_LAST`: number of its last sentences,
+ * which contain the question.
  */
 const PARTS_FIRST = 4;
 const PARTS_LAST = 8;
 
-/** Returns the texts to search for: a short prompt alone; a long one as a whole, and after it each of its sentences and lines. */
+/** Returns the texts to search for: a short prompt itself, or a long prompt and then each of its sentences and lines. */
 export function partsOf(raw: string, { query, method }: SanitizedQuery): string[] {
   if (method === "passthrough") return [query];
   const read = wellFormed(searchedPart(strip(raw)));
@@ -69,7 +69,7 @@ function segments(text: string): string[] {
   return text.split("\n").map(strip).filter(Boolean);
 }
 
-/** Splits into sentences with their closing punctuation. */
+/** Splits a text into sentences with their closing punctuation. */
 function sentences(text: string): string[] {
   return (text.match(/[^.!?。！？\n]+[.!?。！？]*/gu) ?? []).map(strip).filter(Boolean);
 }

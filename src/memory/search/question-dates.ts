@@ -1,9 +1,9 @@
 /**
- * Dates in a question: "on 8 May 2023", "in March", "before March 2024", and "last week" where the current day is known. Pure; used by
- * choose.ts, which moves drawers of those days up and removes no other drawer. An uncertain date is ignored.
+ * Finds dates in a question: "on 8 May 2023", "in March", "before March 2024", and "last week" if the current day is known. Pure; used by
+ * choose.ts, which moves drawers of these days up and removes no other drawer. An uncertain date is ignored.
  */
 
-/** `agrees` takes the date of a drawer, YYYY-MM-DD. `isSpan`: the question names one end of a span of time. */
+/** `agrees` takes the date of a drawer, YYYY-MM-DD. `isSpan`: true if the question names one end of a span of time. */
 export type AskedDate = { label: string; agrees: (date: string) => boolean; isSpan: boolean };
 
 const MONTHS = "january february march april may june july august september october november december".split(" ");
@@ -16,12 +16,12 @@ const DAY_MS = 86_400_000;
 
 /** Matches a year, but not the number in "after 2000 ms". */
 const YEAR_ALONE = `${YEAR}(?= *$| *[^\\s\\w-]| (?:and|or|but|did|was|were|we|i)\\b)`;
-/** Skips a distance from a day: "the week before 3 August 2023". */
+/** Matches a side ("before"), but not a distance from a day ("the week before 3 August 2023"). */
 const SIDE =
   "(?<!\\b(?:day|night|morning|evening|week|weekend|month|year|[a-z]+day)s? )(before|until|till|prior to|earlier than|after|since|later than)(?: the)?";
-/** Sides to which the date itself belongs. */
+/** Sides that include the date itself. */
 const CLOSED = /^(?:until|till|since)/i;
-/** Years, months and days. The parts of a pattern give the beginning of every date in it. */
+/** Patterns of years, months and days. The function makes from a pattern's parts the text with which every such date begins. */
 const DATED: readonly (readonly [pattern: string, start: (parts: readonly (string | undefined)[]) => string])[] = [
   [`${YEAR}-(\\d\\d)-(\\d\\d)`, ([year, month, day]) => dayOf(year, Number(month), day)],
   [`${DAY}(?: of)? ${MONTH},? ${YEAR}`, ([day, month, year]) => dayOf(year, monthOf(month), day)],
@@ -38,7 +38,7 @@ type Read = (parts: readonly (string | undefined)[], now: number | undefined) =>
 
 type Pattern = readonly [pattern: string, read: Read, isSpan?: boolean];
 
-/** Applied in this order; later patterns do not read what an earlier one has matched. */
+/** Patterns, applied in this order. Later patterns do not read text that an earlier pattern has matched. */
 const PATTERNS: readonly Pattern[] = [
   ...SPANS.map(
     ([pattern, start]) =>
@@ -47,7 +47,7 @@ const PATTERNS: readonly Pattern[] = [
   ...DATED.map(([pattern, start]) => [pattern, (parts) => startingWith(start(parts))] as const satisfies Pattern),
   [`${DAY}(?: of)? ${MONTH}`, ([day, month]) => anyYear(monthOf(month), Number(day))],
   [`${MONTH} ${DAY}(?! ?(?:am|pm|%|:))`, ([month, day]) => anyYear(monthOf(month), Number(day))],
-  // Without a preposition "may" and "march" are ordinary words.
+  // Without a preposition, "may" and "march" are ordinary words.
   [`(?:in|during|since|throughout|back in) (?:early |late |mid-?)?${MONTH}`, ([month]) => anyYear(monthOf(month))],
   [`(?:in|during|throughout) ${YEAR}`, ([year]) => startingWith(`${year ?? ""}-`)],
   ["today", (_, now) => days(now, 0, 0)],
@@ -80,7 +80,7 @@ export function askedDates(query: string, now: string | undefined): AskedDate[] 
   return found;
 }
 
-/** Removes "before" and "after" with their dates from a text to search for: drawers of that date have its words. Keeps a text of dates alone. */
+/** Removes "before" and "after" with their dates, which would find drawers with that date's words. Keeps a text that has only dates. */
 export function withoutSpans(text: string, dates: readonly AskedDate[]): string {
   const rest = dates.reduce(
     (left, { label, isSpan }) => (isSpan && !CLOSED.test(label) ? left.replace(label, " ") : left),
@@ -89,12 +89,12 @@ export function withoutSpans(text: string, dates: readonly AskedDate[]): string 
   return /[\p{L}\p{N}]/u.test(rest) ? rest : text;
 }
 
-/** Returns "" for a day that does not exist. */
+/** Returns the day as YYYY-MM-DD, or "" for a day that does not exist. */
 function dayOf(year = "", month: number, day: string | undefined): string {
   return isDay(month, Number(day)) ? `${year}-${two(month)}-${two(Number(day))}` : "";
 }
 
-/** Returns a test for the dates before, until, since or after those that begin with `start`. A drawer without a date never agrees. */
+/** Returns a test for dates before, until, since or after the dates that begin with `start`. A drawer without a date never agrees. */
 function onSide(side: string | undefined, start: string): AskedDate["agrees"] | undefined {
   const isIn = startingWith(start);
   if (isIn === undefined) return undefined;
@@ -113,14 +113,14 @@ function startingWith(start: string): AskedDate["agrees"] | undefined {
   return start === "" ? undefined : (date) => date.startsWith(start);
 }
 
-/** Returns a range of days ago, both ends included. */
+/** Returns a test for a range of days before `now`, both ends included. */
 function days(now: number | undefined, from: number, to: number): AskedDate["agrees"] | undefined {
   if (now === undefined) return undefined;
   const [first, last] = [isoDay(now - from * DAY_MS), isoDay(now - to * DAY_MS)];
   return (date) => date >= first && date <= last;
 }
 
-/** Returns a week from Monday to Sunday. */
+/** Returns a test for a week from Monday to Sunday. */
 function week(now: number | undefined, back: number): AskedDate["agrees"] | undefined {
   if (now === undefined) return undefined;
   const sinceMonday = (new Date(now).getUTCDay() + 6) % 7;

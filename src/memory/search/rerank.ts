@@ -1,5 +1,5 @@
 /**
- * Reorders the first hits by a cross-encoder, if there is one: it reads question and drawer together, which is too slow for more than a few
+ * Reorders the first hits by a cross-encoder, if there is one. It reads question and drawer together, which is too slow for more than a few
  * hits. If it fails, the order stays the same. Used by search.ts.
  */
 import { traced } from "../../base/trace.ts";
@@ -9,14 +9,14 @@ import type { Ranked } from "./fusion.ts";
 
 /** Number of hits that are reranked. */
 export const RERANKED_MAX = 20;
-/** A slow machine reads twenty drawers in about a second; after this deadline the hits stay as they are. */
+/** Time after which the hits keep their order, ms. A slow machine reads twenty drawers in about a second. */
 const RERANK_DEADLINE_MS = 1_500;
 
 export type Reranked = { ranked: Ranked[]; state: "used" | "off" | "failed"; detail: string };
 
 /**
- * Returns the same hits. The first ones' scores are redistributed, the highest to the one the model prefers, so that
- * the later adjustments for dates and ended facts work on the same scores. Ties keep their order.
+ * Returns the same hits. Redistributes the scores of the first hits: the model's favourite gets the highest score. The later adjustments
+ * for dates and ended facts therefore work on the same scores. Ties keep their order.
  */
 export async function rerank(
   { reader, reranker }: { reader: Pick<LedgerReader, "drawersByRow">; reranker: Reranker | undefined },

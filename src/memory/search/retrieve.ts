@@ -1,7 +1,7 @@
 /**
- * Retrieves a search's candidates: drawers that have its words and drawers near the question, each with all scores. Words and static
- * vectors are looked up while the question is embedded, and counted in the probable neighbours while the cosines are read. Used
- * by search.ts. Source: the recipe of docs/lab/search-recipe.md, steps 1 to 4.
+ * Retrieves a search's candidates: drawers with the question's words and drawers near the question, each with all scores. Searches words
+ * and static vectors while the question is embedded. Counts words in the probable neighbours while the cosines are read. Used by search.ts.
+ * Source: the recipe of docs/lab/search-recipe.md, steps 1 to 4.
  */
 import type { Clock } from "../../base/clock.ts";
 import { within } from "../../base/time-limit.ts";
@@ -14,28 +14,28 @@ export type Indexes = { lexical: LexicalIndex; vectors: VectorIndex; embedder: E
 
 export type RetrieveRequest = {
   query: string;
-  /** True: words alone, without static vectors. */
+  /** True for a search by words alone, without static vectors. */
   isLexical: boolean;
   filter: DrawerFilter;
-  /** Candidates of each list. */
+  /** Number of candidates of each list. */
   pool: number;
-  /** Phrases that a drawer must hold word for word. */
+  /** Phrases that a drawer must contain word for word. */
   quoted: readonly string[];
 };
 
 export type Retrieved = {
   candidates: Candidate[];
-  /** The question's vector; undefined where only words were searched. */
+  /** The question's vector; undefined if the vectors were not used. */
   vector: Float32Array | undefined;
-  /** The reason for having no vector although there is an embedder. */
+  /** The reason why the embedder made no vector. */
   failure: string | undefined;
-  /** True when some drawer has everything that was quoted; then only such drawers are candidates. */
+  /** True if some drawer has all quoted phrases. Only such drawers are then candidates. */
   isQuoted: boolean;
 };
 
-/** Nearly all of the nearest are among the first so many probable ones. */
+/** Number of probable rows to read per wanted row. Nearly all of the nearest rows are among them. */
 const LIKELY_FACTOR = 1.25;
-/** Longest wait for vectors, ms, enough for a busy machine. A search by words takes milliseconds. */
+/** Maximum time to wait for vectors, ms, enough for a busy machine. A search by words takes milliseconds. */
 const VECTOR_DEADLINE_MS = 2_000;
 const NO_WORDS: LexicalParts = {
   ...{ drawer: 0, pairs: 0, source: 0, coverage: 0, identifiers: 0, names: 0, file: 0 },
@@ -46,7 +46,7 @@ export async function retrieve(
   { lexical, vectors, embedder, clock }: Indexes,
   { query, isLexical, filter, pool, quoted }: RetrieveRequest,
 ): Promise<Retrieved> {
-  // If vectors fail or are late (a dead thread), words and static vectors answer, and the answer says so.
+  // If vectors fail or are late (a dead thread), the answer comes from words and static vectors, and says so.
   let failure: string | undefined;
   const orNothing = async <T>(work: Promise<T>): Promise<T | undefined> => {
     try {
@@ -107,7 +107,7 @@ async function readCosines(
   return new Map(rows.map((row, at) => [row, cosines[at] ?? Number.NaN]));
 }
 
-/** Returns the best `count` of the rows that have a vector, best first. */
+/** Returns the best `count` rows that have a vector, best first. */
 function nearestOf(rows: readonly number[], cosines: ReadonlyMap<number, number>, count: number): number[] {
   const cosineOf = (row: number): number => cosines.get(row) ?? Number.NaN;
   return rows

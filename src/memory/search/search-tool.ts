@@ -1,6 +1,6 @@
 /**
- * The search tool: checks its arguments as upstream does and answers in upstream's words (palace.md 2.10,
- * upstream-latest.md 2.1). search.ts does the search itself.
+ * The search tool: checks its arguments as upstream does, and answers in upstream's form (palace.md 2.10, upstream-latest.md 2.1).
+ * search.ts does the search itself.
  */
 import type { PlaceFilter } from "../port/drawer.ts";
 import type { SearchMode } from "../../protocol/spec.ts";
@@ -20,7 +20,7 @@ type Arguments = Record<string, unknown>;
 
 const DISTANCE_MAX = 1.5;
 
-/** Answers a search. Only our own command line sends a `mode` other than auto. Errors: InvalidValue, for an invalid place or source. */
+/** Answers a search. Only our own command line sends a `mode` other than auto. Errors: InvalidValue for an invalid place or source. */
 export async function searchTool(
   dependencies: SearchDependencies,
   values: Arguments,
@@ -39,7 +39,7 @@ export async function searchTool(
     ...(typeof values["context"] === "string" && values["context"] !== "" && { context_received: true }),
   };
   if (isMediaSearch(values)) return { ...NO_MEDIA, ...extras };
-  // The answer describes the cleaned query even if a time bound is invalid, as in upstream.
+  // The answer describes the cleaned query even if a time bound is invalid, as upstream's does.
   const times = timesOrError(values);
   if ("error" in times) return { ...times, ...extras };
   const { window, now } = times;
@@ -67,7 +67,7 @@ export async function searchTool(
   const told = hintOf([...place.hints, ...source.hints, ...(missed === undefined ? [] : [missed])]);
   if (isForCli)
     return { query: asked, cli_output: cliOutput(asked, { wing, room, since, before }, answer.hits), ...told };
-  // The answer shows an exact source under the given name, not under the name of its staged copy.
+  // The answer shows an exact source by the given name, not by the name of its staged copy.
   const filters = {
     wing,
     room,
@@ -79,7 +79,7 @@ export async function searchTool(
   return { query: sanitized.query, filters, ...scope.told, ...payload, ...told, ...extras };
 }
 
-/** Returns the number of hits, the length of their texts and their greatest distance. */
+/** Returns the number of hits, their greatest distance, and the wanted explanations and neighbours. */
 function boundsOf(
   values: Arguments,
   isForCli: boolean,
@@ -93,7 +93,7 @@ function boundsOf(
   };
 }
 
-/** Does not look for a source in a place that is unknown. */
+/** Resolves a source. Does not search for it if the place is unknown. */
 function sourceFilter(
   dependencies: SearchDependencies,
   asked: string | undefined,
@@ -104,7 +104,7 @@ function sourceFilter(
   return resolveSource(dependencies, asked, filter);
 }
 
-/** Returns the hint that names the wing, room or source that was used instead of the given one, or similar names; empty for exact names. */
+/** Returns a hint with the name that was used instead of a given wing, room or source, or similar names; empty for exact names. */
 export function hintOf(hints: readonly string[]): { hint?: string } {
   return hints.length === 0 ? {} : { hint: hints.join("; ") };
 }
@@ -140,7 +140,7 @@ export function placeFilter(values: Arguments): PlaceFilter {
   return { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
 }
 
-/** Errors: WrongType, as upstream throws it. */
+/** Returns the query as a string. Errors: WrongType, as upstream throws it. */
 function queryOf(given: unknown): string {
   if (given === undefined || given === null) return "";
   if (typeof given !== "string") throw new WrongType("query must be a string");
@@ -173,7 +173,7 @@ function sanitizerReport({ query, method, originalLength }: ReturnType<typeof sa
   };
 }
 
-/** Arguments that upstream's command line lacks; its searches have no limit of distance and no closets. */
+/** Arguments that upstream's command line lacks. Its searches have no maximum distance and no closets. */
 const NOT_FOR_CLI = ["candidate_strategy", "max_distance", "context"] as const;
 
 const NO_MEDIA = {

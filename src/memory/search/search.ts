@@ -1,7 +1,7 @@
 /**
- * Search: words, static vectors and the model's vectors are retrieved side by side, every candidate gets all scores, the scores are fused.
- * It does no I/O: the indexes are passed in as ports. Runs on the broker's main thread, which only waits. Source: the recipe of
- * docs/lab/search-recipe.md; the shape of the answer is palace.md 2.10.
+ * Search: words, static vectors and the model's vectors are searched in parallel, every candidate gets all scores, and the scores are
+ * fused. It does no I/O: the caller passes the indexes. Runs on the broker's main thread, which only waits. Source: the recipe of
+ * docs/lab/search-recipe.md; the shape of the answer is in palace.md 2.10.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Drawer, DrawerFilter } from "../port/drawer.ts";
@@ -48,21 +48,21 @@ export type SearchDependencies = {
   >;
   lexical: LexicalIndex;
   vectors: VectorIndex;
-  /** Undefined without a model, or while it is being loaded. */
+  /** Returns undefined without a model, or while the model is loading. */
   embedder: () => Embedder | undefined;
-  /** The reason for having no embedder, for the answer. */
+  /** Returns the reason for the missing embedder, for the answer. */
   embedderDetail: () => string;
-  /** False if the model is optional and nobody downloaded it. A search without it then needs no notice. */
+  /** Returns false if the model is optional and nobody downloaded it. A search without it then needs no notice. */
   isModelWanted: () => boolean;
-  /** The cross-encoder; undefined without one, and `rerankerDetail` says why. */
+  /** Returns the cross-encoder, or undefined if there is none; `rerankerDetail` then returns the reason. */
   reranker: () => Reranker | undefined;
   rerankerDetail: () => string;
-  /** Maps the user's staged copies to their files; undefined: sources are shown as they are filed. */
+  /** Maps the user's staged copies to their files. If undefined, sources are shown as they are filed. */
   files?: SourceNames;
   adjustByOutcomes: AdjustByOutcomes;
-  /** Names of the project that the asker works in, the most telling one first. */
+  /** Names of the project in which the asker works, the best one first. */
   project?: readonly string[];
-  /** Bounds the wait for vectors; a test passes its own. */
+  /** Limits the wait for vectors; a test passes its own clock. */
   clock?: Clock;
 };
 
@@ -72,14 +72,14 @@ export type SearchRequest = {
   parts: readonly string[];
   filter: DrawerFilter;
   limit: number;
-  /** Cosine distance beyond which a hit is dropped; 0 or less drops none. Hits without a vector are kept. */
+  /** Maximum cosine distance of a hit; 0 or less means no maximum. Hits without a vector are kept. */
   distanceMax: number;
   mode: SearchMode;
-  /** Adds to each hit the parts of its score. */
+  /** True to add to each hit the parts of its score. */
   explain: boolean;
-  /** Slices shown on each side of a hit. */
+  /** Number of slices shown on each side of a hit. */
   neighbors: number;
-  /** Wings of the project that the asker works in, which are preferred. */
+  /** Wings of the project in which the asker works. They are preferred. */
   preferred?: ReadonlySet<string>;
   /** The asker's current day or moment, an ISO date; undefined if not given. */
   now: string | undefined;
@@ -89,24 +89,24 @@ export type SearchAnswer = {
   hits: Hit[];
   candidates: number;
   vectorDisabledReason: string | undefined;
-  /** Phrases quoted in the query; `found`: some drawer has them all, and only such drawers are among the hits. */
+  /** Phrases quoted in the query. `found`: true if some drawer has them all; only such drawers are then hits. */
   phrases: { quoted: string[]; found: boolean } | undefined;
   reranked: Pick<Reranked, "state" | "detail">;
-  /** There may be more distinct hits, beyond all the copies. */
+  /** True if there may be more distinct hits after the copies. */
   isTruncated: boolean;
-  /** The question is about everything: the exchanges among the hits are spread over the talks. */
+  /** Set for a question about everything: the exchanges among the hits are spread over the conversations. */
   spread: Asks["everything"];
 };
 
-/** Candidates by words; at least `NEAR_PART` times as many as the wanted hits, so that static vectors alone can fill an answer. */
+/** Minimum number of candidates by words. A search takes at least `NEAR_PART` × `limit`, so that static vectors alone give `limit`. */
 const POOL_MIN = 100;
-/** Candidates of each list for a question about everything. */
+/** Number of candidates of each list for a question about everything. */
 const POOL_WIDE = 400;
-/** Factor by which the search widens when copies of one text fill the list. */
+/** Factor by which the search widens if copies of one text fill the list. */
 const POOL_GROWTH = 4;
 const POOL_MAX = 1_600;
 const COPIES_NAMED_MAX = 20;
-/** Part of a long prompt's score that comes from the prompt as a whole. */
+/** Share of a long prompt's score that comes from the prompt as a whole. */
 const WHOLE_WEIGHT = 0.25;
 const NO_WINGS: ReadonlySet<string> = new Set();
 
@@ -116,7 +116,7 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
   const poolMin = asks.everything === undefined || isPlainMode(request.mode) ? POOL_MIN : POOL_WIDE;
   for (let pool = Math.max(poolMin, NEAR_PART * request.limit); ; pool *= POOL_GROWTH) {
     const answer = await searchAmong(dependencies, request, asks, pool);
-    // Vectors may fail or time out in a later round. Then the earlier answer, which used vectors, is better.
+    // Vectors may fail or time out in a later round. The earlier answer, which used vectors, is then better.
     const isPoorer = answer.vectorDisabledReason !== undefined && before?.vectorDisabledReason === undefined;
     if (before !== undefined && isPoorer) return { ...before, isTruncated: true };
     const isShort =
@@ -193,7 +193,7 @@ function isPlainMode(mode: SearchMode): boolean {
   return mode === "lexical" || mode === "vector";
 }
 
-/** Searches for the subject of a short question about everything. */
+/** Returns the texts to search for. For a short question about everything, that is its subject. */
 function partsOf({ parts, mode }: SearchRequest, { everything, subject }: Asks): readonly string[] {
   return everything === undefined || parts.length > 1 || isPlainMode(mode) ? parts : [subject];
 }
@@ -218,9 +218,9 @@ async function weigh(
 }
 
 /**
- * Fuses the answers to a long prompt as a whole and to each of its sentences, best first. The best sentence counts most. Sentences differ
- * in how much they say: one whose best hit has few or common words ("We are on Node 22.") counts less, by its word score relative to that
- * of the other sentences. Source: docs/lab/search-recipe.md, long prompts.
+ * Fuses the answers to a long prompt as a whole and to each of its sentences, best first. The best sentence counts most. A sentence whose
+ * best hit has few or common words ("We are on Node 22.") says little, so it counts less: its weight is its word score relative to the
+ * other sentences' scores. Source: docs/lab/search-recipe.md, long prompts.
  */
 function withSentences([whole = [], ...sentences]: readonly Ranked[][], mode: RankMode): Ranked[] {
   if (sentences.length === 0) return whole;
@@ -245,7 +245,7 @@ function withSentences([whole = [], ...sentences]: readonly Ranked[][], mode: Ra
     .sort(byScore);
 }
 
-/** Returns fields beyond upstream's, only those with information. */
+/** Returns fields that upstream does not have, if they have information. */
 function notesOn(
   { reader }: SearchDependencies,
   { drawer, ranked, adjustments, stale, duplicates, exchange, supersededBy }: Chosen,
@@ -288,7 +288,7 @@ function toHit(
     ...(vectors && { effective_distance: distance, closet_boost: 0 }),
     matched_via: vectors ? "drawer" : words.drawer > 0 ? "bm25_sqlite" : "static_vector",
     bm25_score: round(lexical, 3),
-    // The drawer's id. A slice also has its own id.
+    // The id of the whole drawer. A slice also has its own id.
     drawer_id: parent ?? id,
     ...(parent !== undefined && { chunk_id: id }),
     score: round(score, 4),

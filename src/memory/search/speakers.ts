@@ -1,17 +1,17 @@
 /**
- * Gives the user's words more weight than the assistant's: in transcripts the user states facts and wishes in short messages, and long
- * answers repeat their words. Pure but for one read; used by search.ts. Source: docs/lab/search-recipe.md, the answer.
+ * Gives the user's words more weight than the assistant's. In transcripts the user states facts and wishes in short messages, and the
+ * assistant's long answers repeat these words. Pure but for one read; used by search.ts. Source: docs/lab/search-recipe.md, the answer.
  */
 import type { LedgerReader } from "../port/ledger.ts";
 import { byScore, type Ranked } from "./fusion.ts";
 
-/** Factor on the score of a drawer in which only the assistant speaks: documents keep their places beside the user's words. */
+/** Factor on the score of a drawer in which only the assistant speaks. The user's words and documents keep their scores. */
 const ASSISTANT_FACTOR = 0.71;
-/** Hits that are weighed: those that can reach the list. */
+/** Minimum number of hits that are weighed. Only these can reach the list of shown hits. */
 const WEIGHED_MIN = 50;
 const WEIGHED_PER_HIT = 3;
 
-/** Returns the same hits, best first; hits behind those that were weighed stay behind. */
+/** Returns the same hits, best first. Hits that were not weighed stay behind the weighed hits. */
 export function weighSpeakers(
   reader: Pick<LedgerReader, "assistantRows">,
   ranked: readonly Ranked[],

@@ -1,11 +1,11 @@
 /**
- * Finds statements that a newer one replaces: the same sentence of the same speaker or place with another value ("we deploy on Fridays",
- * "we deploy on Tuesdays now"). A false mark is worse than a missed one, so the two must agree in all but the value. Pure; used by
- * choose.ts for the drawers of one answer.
+ * Finds statements that a newer statement replaces: the same sentence of the same speaker or place with another value ("we deploy on
+ * Fridays", "we deploy on Tuesdays now"). A false mark is worse than a missed one, so the sentences must agree in everything but the value.
+ * Pure; used by choose.ts for the drawers of one answer.
  */
 import type { Drawer } from "../port/drawer.ts";
 
-/** Statements of one drawer. `group`: only statements of one group replace each other. `time`: ISO 8601. */
+/** Statements of one drawer. Only statements with the same `group` replace each other. `time`: ISO 8601. */
 export type Stated = { group: string; time: string; sentences: readonly Sentence[] };
 type Sentence = { words: readonly string[]; isNew: boolean; isPast: boolean };
 
@@ -15,10 +15,10 @@ const WORDS_MIN = 3;
 const WORDS_MAX = 30;
 /** Maximum number of words of a value. */
 const VALUE_MAX = 3;
-/** Least number of telling words that both sentences share beside the value. */
+/** Minimum number of meaningful words that both sentences have in common, apart from the value. */
 const SHARED_MIN = 2;
 
-/** Words of change. The comparison leaves them out. */
+/** Words that express a change. The comparison leaves them out. */
 const CHANGES =
   /\b(?:now|from now on|as of (?:now|today)|no longer|not any ?more|any ?more|instead|after all|currently|at the moment|these days|since (?:today|yesterday|then)|meanwhile|by now)\b/gi;
 const PAST = /\b(?:was|were|did|had|ran|went|took|got|made|said|told|came|met|saw|bought|\p{L}{3,}ed)\b/iu;
@@ -28,11 +28,11 @@ const FILLERS = new Set(
 const SUBJECTS = new Set("we i they you".split(" "));
 const VERBS = /^(?:is|are|has|have|will|must|should|\p{L}{2,}[^s]s)$/u;
 /**
- * Words before a place or purpose. A sentence about another place replaces no statement: "we use it in staging now" says nothing about
- * production.
+ * Words before a place or purpose. A sentence about another place replaces no statement: "we use it in staging now" does not change a
+ * statement about production.
  */
 const OF_A_PLACE = new Set("in for with from of by about during on at".split(" "));
-/** Words right before the value of a state. */
+/** Words directly before the value of a state. */
 const BEFORE_VALUE = new Set("on at is are to for until by in from about only every".split(" "));
 /** Matches a number, a day or a month. */
 const VALUE =
@@ -51,7 +51,7 @@ export function statedIn({ wing, room, text, metadata }: Drawer): Stated | undef
   return { group, time, sentences: sentencesOf(said) };
 }
 
-/** Tells whether a sentence of `newer` says what one of `older` says, with another value. */
+/** Returns true if a sentence of `newer` says the same as a sentence of `older`, with another value. */
 export function replaces(newer: Stated, older: Stated): boolean {
   if (newer.group !== older.group || newer.time <= older.time) return false;
   return newer.sentences.some((now) => older.sentences.some((then) => isReplaced(then, now)));
@@ -72,12 +72,12 @@ function isReplaced(then: Sentence, now: Sentence): boolean {
   if (!hasPredicate(head) || telling(tail) >= SHARED_MIN) return false;
   if (now.isNew)
     return areValues || (telling(head) + telling(tail) >= SHARED_MIN && !OF_A_PLACE.has(head.at(-1) ?? ""));
-  // Without a word of change, only a state whose last words are another number or day: "I ran 5 km" and "I ran 8 km" are two events.
+  // Without a word of change, only a state with a number or day at its end counts: "I ran 5 km" and "I ran 8 km" are two events.
   const isState = !then.isPast && !now.isPast && BEFORE_VALUE.has(head.at(-1) ?? "");
   return isState && areValues && tail.length <= 1;
 }
 
-/** Tells whether the words before a value have a subject and a verb. In "room 3 is locked" the number belongs to the subject. */
+/** Returns true if the words before a value have a subject and a verb. In "room 3 is locked" the number belongs to the subject. */
 function hasPredicate(head: readonly string[]): boolean {
   if (telling(head) === 0 || head.length < 2) return false;
   return SUBJECTS.has(head[0] ?? "") || head.slice(1).some((word) => VERBS.test(word));

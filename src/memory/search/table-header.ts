@@ -1,23 +1,23 @@
 /**
- * Finds the header row of a table whose later rows a hit begins with: the miner cuts a long table into several drawers, and only the first one
- * has the names of the columns. Reads the slices before the hit. Used by search.ts.
+ * Finds the header row of a table if a hit begins with a later row. The miner cuts a long table into several drawers, and only the first
+ * drawer has the names of the columns. Reads the slices before the hit. Used by search.ts.
  */
 import type { Drawer } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import { neighborsOf } from "./neighbors.ts";
 
-/** Number of slices before the hit in which the table may begin. */
+/** Maximum number of slices before the hit that are searched for the table's beginning. */
 const SLICES_MAX = 40;
 const IS_ROW = /^\s*\|.*\|\s*$/;
 const IS_RULE = /^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$/;
 
-/** Returns the header row with the rule below it; undefined for a text that begins with something else, or with the header. */
+/** Returns the header row with the rule below it; undefined if the text does not begin inside a table. */
 export function tableHeaderOf(
   reader: Pick<LedgerReader, "slicesOf" | "slicesOfSource">,
   drawer: Drawer,
 ): string | undefined {
   const [first = "", second = ""] = drawer.text.split("\n", 2);
-  // The cut may go through the first row.
+  // The cut may be inside the first row.
   const isInside = first.includes("|") && !IS_RULE.test(second) && (second === "" || IS_ROW.test(second));
   if (!isInside) return undefined;
   const { before } = neighborsOf(reader, drawer, SLICES_MAX);

@@ -1,6 +1,6 @@
 /**
- * Lifts the user's standing wishes ("always …", "I prefer …") in the answer to a question for advice: they are said once, in other words
- * than the question. Only in palaces of transcripts, and only wishes that have to do with the question. Used by search.ts.
+ * Lifts the user's standing wishes ("always …", "I prefer …") in the answer to a question for advice. A wish is said once, in other words
+ * than the question. Only in palaces with transcripts, and only wishes that are related to the question. Used by search.ts.
  */
 import type { DrawerFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
@@ -8,25 +8,25 @@ import type { LexicalIndex } from "../port/search.ts";
 import { WISH } from "./asks.ts";
 import { byScore, type Candidate, fuse, type Ranked, type RankMode } from "./fusion.ts";
 
-/** Words of wishes. A search by them finds wishes that are not near the question. */
+/** Words of wishes. A search for them finds wishes that are not near the question. */
 const WORDS = "always never prefer whenever";
 const FOUND_MAX = 60;
-/** Number of best hits whose conversations the question is taken to be about. */
+/** Number of best hits that are read for wings: only wishes from these wings are lifted. */
 const TALK_WITHIN = 10;
-/** Matches a rule for the assistant, in contrast to a preference. */
+/** Matches a rule for the assistant. Other wishes are preferences. */
 const RULE = /\b(?:always|never|from now on|whenever|(?:every|each) time|make sure)\b/i;
-/** Least static cosine of a wish and the question. */
+/** Minimum static cosine between a wish and the question. */
 const COSINE_MIN = 0.02;
 /** Number of hits that stay above the lifted wishes. */
 const BEHIND = 3;
-/** Number of shown hits for which one rule and one taste are lifted. */
+/** Number of shown hits for each lifted rule and each lifted preference. */
 const HITS_PER_WISH = 5;
 const STEP = 1e-6;
 
 type Parts = { reader: Pick<LedgerReader, "talkSlices">; lexical: LexicalIndex };
 type Wish = { row: number; isRule: boolean; cosine: number };
 
-/** Returns rows with a wish of the user; empty if the best hits are not from talks. */
+/** Returns rows with a wish of the user. Empty if the best hits are not from conversations. */
 export async function wishRows(
   { reader, lexical }: Parts,
   ranked: readonly Ranked[],
@@ -42,7 +42,7 @@ export async function wishRows(
     .map(({ row }) => row);
 }
 
-/** Moves the wishes nearest to the question up, behind the best hits. */
+/** Moves the wishes nearest to the question up, directly after the `BEHIND` best hits. */
 export async function liftWishes(
   { reader, lexical }: Parts,
   ranked: readonly Ranked[],
@@ -77,7 +77,7 @@ export async function liftWishes(
     .sort(byScore);
 }
 
-/** Ranks the candidates together with further rows. */
+/** Ranks the candidates together with other rows. */
 export async function withRows(
   { lexical }: Pick<Parts, "lexical">,
   candidates: readonly Candidate[],

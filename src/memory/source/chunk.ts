@@ -15,14 +15,14 @@ export type Chunk = { index: number; text: string; lineStart: number; lineEnd: n
 export const USUAL_CUT: Cut = { size: DRAWER_SIZE, overlap: DRAWER_OVERLAP, sizeMin: DRAWER_SIZE_MIN };
 
 /**
- * Shape: chunks in order, numbered from 0; lines are 1-based in the trimmed document. A document of more than
- * SOURCE_DRAWERS_MAX chunks yields one chunk above that limit.
+ * Returns chunks in order, numbered from 0. Lines count from 1 in the trimmed document. A document with more than SOURCE_DRAWERS_MAX chunks
+ * yields one chunk above that limit.
  */
 export function chunkDocument(document: string, { size, overlap, sizeMin }: Cut = USUAL_CUT): Chunk[] {
   const text = strip(document);
   const lines = lineCounter(text);
   const chunks: Chunk[] = [];
-  // Positions are UTF-16, sizes are code points: an array of a document's code points could exceed memory.
+  // Positions are UTF-16, sizes are code points, because an array of a document's code points could exceed memory.
   for (let start = 0; start < text.length && chunks.length <= SOURCE_DRAWERS_MAX;) {
     let end = unitIndex(text, start, size);
     if (end < text.length) end = breakPoint(text, end, unitIndex(text, start, Math.floor(size / 2)));
@@ -36,7 +36,7 @@ export function chunkDocument(document: string, { size, overlap, sizeMin }: Cut 
   return chunks;
 }
 
-/** Checks what a feeder sends. Errors: InvalidValue; an overlap of more than half a drawer might never end. */
+/** Checks a feeder's cut. An overlap of more than half a drawer might never end. Errors: InvalidValue. */
 export function validCut(value: unknown): Cut {
   if (value === undefined) return USUAL_CUT;
   const { size, overlap, sizeMin } = (value ?? {}) as Cut;
@@ -48,7 +48,7 @@ export function validCut(value: unknown): Cut {
   );
 }
 
-/** Returns the last blank line after the middle, else the last line end after it, else the position at the size limit. */
+/** Returns the last blank line after the middle, else the last line end after the middle, else the position at the size limit. */
 function breakPoint(text: string, end: number, middle: number): number {
   const isFeed = (index: number): boolean => text[index] === "\n";
   for (let index = end - 2; index > middle; index--) if (isFeed(index) && isFeed(index + 1)) return index;
@@ -56,7 +56,7 @@ function breakPoint(text: string, end: number, middle: number): number {
   return end;
 }
 
-/** Counts line feeds before a position; positions are asked in any order, near each other. */
+/** Returns a function that counts line feeds before a position. Positions may come in any order, and are near each other. */
 function lineCounter(text: string): (position: number) => number {
   let at = 0;
   let feeds = 0;

@@ -14,11 +14,11 @@ import { localTimestamp } from "../text/text.ts";
 import { InvalidValue } from "../text/validate.ts";
 import { languageList, nameList } from "./source.ts";
 
-/** Chunks overlap by 100 characters unless configured otherwise. A shorter match is chance. */
+/** Maximum length of an overlap. Chunks overlap by 100 characters unless configured otherwise. */
 const OVERLAP_MAX = 400;
 const OVERLAP_MIN = 10;
 
-/** Rebuilds the closets of these sources from their drawers, tagged with the `knownNames` they mention. Errors: PROTOCOL_BAD_PARAMS. */
+/** Rebuilds these sources' closets from their drawers, tagged with the `knownNames` in them. Errors: PROTOCOL_BAD_PARAMS. */
 export function rebuildClosets(tx: LedgerTx, call: WriteCall): unknown {
   const answer = { sources: 0, closets: 0, kept: 0, unfit: 0 };
   const { knownNames: names, languages } = call.params;
@@ -41,7 +41,7 @@ export function rebuildClosets(tx: LedgerTx, call: WriteCall): unknown {
   return answer;
 }
 
-/** Returns drawers of a project miner, upstream's or ours, in the order of the file. */
+/** Returns the drawers of a project miner, upstream's or ours, in the order of the file. */
 function minedDrawers(drawers: readonly Drawer[]): Drawer[] {
   const order = ({ metadata }: Drawer): number => Number(metadata["chunk_index"]);
   return drawers
@@ -54,7 +54,7 @@ function minedDrawers(drawers: readonly Drawer[]): Drawer[] {
     .sort((a, b) => order(a) - order(b));
 }
 
-/** Joins chunks into the text without the overlap that each chunk repeats. */
+/** Joins chunks into the text, without the overlap that each chunk repeats. */
 function joined(texts: readonly string[]): string {
   return texts
     .map((text, at) => {

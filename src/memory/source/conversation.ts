@@ -1,7 +1,7 @@
 /**
- * Conversations: the exchanges of a transcript become the drawers of its source_file. Existing drawers are compared one
- * by one, so that a transcript that grew costs vectors only for what is new. Ids and metadata equal those of upstream's
- * conversation miner (palace.md 4.7, upstream-latest.md 2.3).
+ * Conversations: the exchanges of a transcript become the drawers of its source_file. Existing drawers are compared one by one, so that a
+ * longer transcript needs vectors only for its new text. Ids and metadata equal those of upstream's conversation miner (palace.md 4.7,
+ * upstream-latest.md 2.3).
  */
 import { type Drawer, type IdRecipe, type Metadata, type NewDrawer } from "../port/drawer.ts";
 import { type LedgerTx, type WriteCall } from "../port/ledger.ts";
@@ -33,13 +33,13 @@ type Part = {
   addedBy: string;
   hallOf: HallFinder;
   optional: Metadata;
-  /** When each text was said, if the transcript tells that. */
+  /** The time at which each text was said, if the transcript has it. */
   authored: readonly (string | undefined)[];
 };
 
 /**
- * Files drawers `from` to `from + texts.length` of `total`. The part that reaches `total` removes what the source had beyond it and writes
- * the source's filing record; until then the source counts as not filed. Errors: PROTOCOL_BAD_PARAMS.
+ * Files drawers `from` to `from + texts.length` of `total`. The part that reaches `total` removes the drawers beyond `total` and writes the
+ * filing record. Until then the source counts as not filed. Errors: PROTOCOL_BAD_PARAMS.
  */
 export function replaceConversation(tx: LedgerTx, call: WriteCall): unknown {
   const part = readPart(call.params, tx.idRecipe());
@@ -72,7 +72,7 @@ export function replaceConversation(tx: LedgerTx, call: WriteCall): unknown {
   return { drawers: part.texts.length - unchanged, added: fresh.length, unchanged, removed: superfluous.length };
 }
 
-/** Returns true for a drawer that takes the place of one of this part's drawers, or is beyond the end of the source. */
+/** Returns true if one of this part's drawers replaces the drawer, or if the drawer is beyond the end of the source. */
 function isSuperfluous(part: Part, { id, metadata }: Drawer): boolean {
   const { from, total, texts } = part;
   const index = metadata["chunk_index"];
@@ -81,14 +81,14 @@ function isSuperfluous(part: Part, { id, metadata }: Drawer): boolean {
   return end === total && (typeof index !== "number" || index >= total);
 }
 
-/** Returns the name of a filing record. A transcript's exchanges and the memories extracted from it have separate records. */
+/** Returns the name of a filing record. A transcript's exchanges, and the memories extracted from it, have separate records. */
 function markName(sourceFile: string, mode: ExtractMode): string {
   return mode === "exchange" ? sourceFile : `${sourceFile}${MODE_SEPARATOR}${mode}`;
 }
 
 /**
- * Updates the metadata of a drawer whose text is unchanged. It keeps its filing time and, unless the transcript has times (`isDated`), the
- * time at which it was said. All other fields are those of a new drawer.
+ * Updates the metadata of a drawer whose text is unchanged. The drawer keeps its filing time and, unless the transcript has times
+ * (`isDated`), the time at which it was said. All other fields are as in a new drawer.
  */
 function refresh(tx: LedgerTx, known: Drawer, metadata: Metadata, isDated: boolean): void {
   const { filed_at: filedAt, last_modified: modified, authored_at: authored = filedAt } = known.metadata;
@@ -105,15 +105,15 @@ function refresh(tx: LedgerTx, known: Drawer, metadata: Metadata, isDated: boole
 }
 
 /**
- * Returns true for a drawer that a conversation miner, ours or upstream's, filed in this mode. A drawer that somebody added by hand for the
- * file does not count.
+ * Returns true for a drawer that a conversation miner, ours or upstream's, filed in this mode. A drawer that somebody added by hand for
+ * this file does not count.
  */
 function isOfConversation({ metadata }: Drawer, mode: ExtractMode): boolean {
   const isMined = metadata["ingest_mode"] === "convos" || metadata["ingest_mode"] === "registry";
   return isMined && (metadata["extract_mode"] ?? "exchange") === mode;
 }
 
-/** `offset` counts from the part's first text. */
+/** Returns a drawer's id. `offset`: index of its text in the part. */
 function drawerId({ wing, rooms, sourceFile, mode, recipe, from }: Part, offset: number): string {
   const parts = [sourceFile, mode, String(from + offset)];
   const hash = hash24(recipe === "v3" ? lengthJoined(...parts) : parts.join(":"));
@@ -142,7 +142,7 @@ function metadataOf(part: Part, offset: number, text: string, filedAt: string): 
     source_mtime: part.mtime,
     last_modified: filedAt,
     ...optional,
-    // Upstream reads this field only on the first drawer.
+    // Upstream reads this field only from the first drawer.
     ...(index === 0 && contentHash !== undefined && { content_hash: contentHash }),
   };
 }
@@ -199,7 +199,7 @@ function readMode(value: unknown): ExtractMode {
   return mode;
 }
 
-/** Returns true if the miner can have made this text: with any settings it makes no longer one. */
+/** Returns true if the miner can have made this text. With any settings, it makes no longer text. */
 function isDrawerText(value: unknown): value is string {
   return typeof value === "string" && value !== "" && codePointLength(value) <= DRAWER_SIZE_MAX;
 }

@@ -30,12 +30,12 @@ export function secondsIn(params: Params, key: string): number {
   return value;
 }
 
-/** Returns the text of `key` as the metadata field `name`; no field without a text. */
+/** Returns the text of `key` as the metadata field `name`; no field if the text is missing. */
 export function optionalText(params: Params, key: string, name: string): Metadata {
   return typeof params[key] === "string" ? { [name]: params[key].toWellFormed() } : {};
 }
 
-/** Returns the user that the drawers are filed by. */
+/** Returns the name of the user who files the drawers. */
 export function addedBy(params: Params): string {
   return typeof params["addedBy"] === "string" ? params["addedBy"] : "mempalace";
 }

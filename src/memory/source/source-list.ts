@@ -1,6 +1,6 @@
 /**
- * Answers a feeder's queries about sources: the filing records of a wing or of one mode of reading transcripts, agents' sessions filed in
- * any wing, and sources that only MemPalace has filed.
+ * Answers a feeder's queries about sources: the filing records of a wing, the records of one mode of reading transcripts, agents' sessions
+ * that were filed in any wing, and sources that only MemPalace has filed.
  */
 import { isAbsolute } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -13,7 +13,7 @@ import { SESSIONS_ASKED_MAX } from "../../protocol/limits.ts";
 import type { FilingRecord } from "../../protocol/filing.ts";
 import type { Methods } from "../../protocol/spec.ts";
 
-/** Errors: PROTOCOL_BAD_PARAMS. */
+/** Answers a query. Errors: PROTOCOL_BAD_PARAMS. */
 export async function sourceList(
   reader: Pick<LedgerReader, "sources" | "minedSources">,
   wing: string,
@@ -61,7 +61,7 @@ async function minedBy(
   }
 }
 
-/** Reads a mined source. Foreign rows may have any value as a time. */
+/** Reads a mined source. A foreign row may have any value as its time. */
 function readMined({ sourceFile, mtime, filedAt }: MinedRow): MinedSource[] {
   if (mtime !== null && typeof mtime !== "number") return [];
   return [{ sourceFile, mtime, filedAt: typeof filedAt === "string" ? filedAt : "" }];

@@ -1,14 +1,14 @@
 /**
  * Documents that are too long for one message: their text comes in parts. The ledger stores the parts, invisible to reads, until
- * `source.replace` files the whole text. If two feeders send the same source, only the newer sending is accepted, so parts never mix. Parts
- * that are never filed are dropped a day later (LedgerWriter.prune).
+ * `source.replace` files the whole text. If two feeders send the same source, only the newer sending is accepted, so parts never mix. The
+ * broker drops parts that were not filed a day later (LedgerWriter.prune).
  */
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { SOURCE_PART_MAX, SOURCE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { InvalidValue } from "../text/validate.ts";
 import { countIn, filledTextIn } from "./params.ts";
 
-/** Errors: PROTOCOL_BAD_PARAMS. */
+/** Stores a part. Errors: PROTOCOL_BAD_PARAMS. */
 export function addPart(tx: LedgerTx, { params, atMs }: WriteCall): { held: number } {
   const { sourceFile, sending, from, text } = readPart(params);
   if (from === 0) tx.parts.drop(sourceFile);
@@ -17,7 +17,7 @@ export function addPart(tx: LedgerTx, { params, atMs }: WriteCall): { held: numb
   return { held: from + text.length };
 }
 
-/** Returns the document that `parts` of a `source.replace` names. The parts stay until they are dropped. Errors: PROTOCOL_BAD_PARAMS. */
+/** Returns the document that `parts` of a `source.replace` names. Does not drop the parts. Errors: PROTOCOL_BAD_PARAMS. */
 export function sentText(tx: LedgerTx, sourceFile: string, parts: unknown): string {
   const { sending, length } = (typeof parts === "object" && parts !== null ? parts : {}) as Record<string, unknown>;
   if (typeof sending !== "string" || sending === "" || typeof length !== "number" || !(length > 0))

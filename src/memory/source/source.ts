@@ -1,6 +1,6 @@
 /**
- * Sources: a feeder's document becomes the drawers of its source_file and replaces what was filed of it before, with its closets, in one
- * transaction. Ids and metadata equal those of upstream's project miner (palace.md 4.7, upstream-latest.md 2.3).
+ * Sources: a feeder's document becomes the drawers of its source_file. In one transaction it replaces the older drawers and their closets.
+ * Ids and metadata equal those of upstream's project miner (palace.md 4.7, upstream-latest.md 2.3).
  */
 import type { IdRecipe, Metadata, NewDrawer } from "../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
@@ -20,7 +20,7 @@ const NORMALIZE_VERSION = 2;
 /** Replaces a source's drawers. Errors: PROTOCOL_BAD_PARAMS. */
 export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
   const answer = replaceDocument(tx, call);
-  // The document is filed or refused, so its parts are no longer needed. Parts that another feeder still sends are older.
+  // The document is filed or refused, so its parts are no longer needed. Parts of another feeder's sending are older.
   tx.parts.drop(filledTextIn(call.params, "sourceFile"));
   return answer;
 }
@@ -29,7 +29,7 @@ function replaceDocument(tx: LedgerTx, call: WriteCall): unknown {
   const given = documentOf(tx, call.params);
   const { wing, room, sourceFile, sha256, mtime, cut } = given;
   const text = strip(given.content);
-  // Like upstream, a text too short to be filed keeps all drawers of its source, handwritten notes among them.
+  // A text that is too short to be filed keeps all drawers of its source, even handwritten notes, as in upstream.
   if (text === "" || codePointLength(text.slice(0, 2 * cut.sizeMin)) < cut.sizeMin) {
     tx.putSource({ sourceFile, wing, mtime, sha256, drawers: 0 });
     return { drawers: 0, removed: 0 };
@@ -50,7 +50,7 @@ function replaceDocument(tx: LedgerTx, call: WriteCall): unknown {
 
 type SentDocument = ReturnType<typeof documentOf>;
 
-/** Checks and reads the document that a feeder sent. Errors: PROTOCOL_BAD_PARAMS. */
+/** Reads and checks a feeder's document. Errors: PROTOCOL_BAD_PARAMS. */
 function documentOf(tx: LedgerTx, params: WriteCall["params"]) {
   const drawersMax = params["drawersMax"] === undefined ? 0 : countIn(params, "drawersMax");
   return {
@@ -114,14 +114,14 @@ function drawersOf(
   });
 }
 
-/** Changes metadata to that of upstream's format mode, which does not record the number of a source's drawers. */
+/** Changes metadata to the form of upstream's format mode, which does not record the number of a source's drawers. */
 function asExtracted({ chunk_total: _total, ...metadata }: Metadata): Metadata {
   return { ...metadata, ingest_mode: "extract", extract_mode: "format" };
 }
 
 /**
- * Makes the id of a chunk. Plainly joined, part 11 of `notes` has the id of part 1 of `notes1`, and upstream overwrites one with the other.
- * In that case we use the recipe that cannot collide, and the row names it. Errors: PROTOCOL_BAD_PARAMS if that id is taken as well.
+ * Makes the id of a chunk. Joined directly, part 11 of `notes` has the id of part 1 of `notes1`, and upstream overwrites one with the
+ * other. We then use the recipe that cannot collide, and the row names this recipe. Errors: PROTOCOL_BAD_PARAMS if that id is taken, too.
  */
 function chunkId(tx: LedgerTx, prefix: string, parts: string[]): { id: string; recipe: IdRecipe } {
   const bare = `${prefix}_${hash24(parts.join(""))}`;
@@ -131,7 +131,7 @@ function chunkId(tx: LedgerTx, prefix: string, parts: string[]): { id: string; r
   throw new InvalidValue(`the id ${id} is a drawer of another source; nothing was changed`);
 }
 
-/** Errors: PROTOCOL_BAD_PARAMS. */
+/** Removes a source. Errors: PROTOCOL_BAD_PARAMS. */
 export function removeSource(tx: LedgerTx, call: WriteCall): unknown {
   const sourceFile = filledTextIn(call.params, "sourceFile");
   tx.parts.drop(sourceFile);
@@ -139,7 +139,7 @@ export function removeSource(tx: LedgerTx, call: WriteCall): unknown {
   return { removed: tx.deleteSource(sourceFile) };
 }
 
-/** Returns the text that came with the call, or before it in parts. */
+/** Returns the text of the call, or the text that came before it in parts. */
 function documentText(tx: LedgerTx, params: Record<string, unknown>): string {
   if (params["parts"] !== undefined) return sentText(tx, filledTextIn(params, "sourceFile"), params["parts"]);
   const content = textIn(params, "content");

@@ -1,5 +1,5 @@
 /**
- * Finds names in a text: code spans, addresses, paths, identifiers. They go into the `entities` of conversation drawers. Pure. Source:
+ * Finds names in a text: code spans, addresses, paths, identifiers. They become the `entities` of conversation drawers. Pure. Source:
  * upstream 3.11's entities module, to the character (upstream-latest.md 2.3).
  */
 import { codePointLength, strip } from "../text/text.ts";
@@ -8,23 +8,23 @@ const ENTITIES_MAX = 24;
 const LENGTH_MIN = 2;
 const LENGTH_MAX = 64;
 
-/** Most characters of a path. On a longer run the pattern would take quadratic time. */
+/** Maximum number of characters of a path. A longer run would take quadratic time. */
 const RUN_MAX = 1_000;
 const LONG_RUN = new RegExp(String.raw`[\p{L}\p{N}_.\/-]{${RUN_MAX + 1},}`, "gu");
 
-/** Python's `\w`, and its `\b` before and after a word: wider than the letters that follow in the pattern. */
+/** Python's `\w`, also used for its `\b`. It matches more characters than the letters in the patterns below. */
 const WORD = String.raw`[\p{L}\p{N}_]`;
 const START = `(?<!${WORD})`;
 const END = `(?!${WORD})`;
 const SPACE = String.raw`\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
 
-/** A path may begin with a dot or hyphen only after a letter: a word ends there, as \b requires. */
+/** A path may begin with a dot or hyphen only after a letter: the word ends there, as \b requires. */
 const PATH = new RegExp(
   String.raw`(?:${START}(?=${WORD})|(?<=${WORD})(?!${WORD}))[\p{L}\p{N}_.-]+\/[\p{L}\p{N}_.\/-]*\.[A-Za-z][A-Za-z0-9]{0,4}${END}`,
   "gu",
 );
 
-/** The order is upstream's: it decides between entities of the same count. */
+/** Patterns in upstream's order, which decides between entities with the same count. */
 const PATTERNS: readonly RegExp[] = [
   /`([^`\n]{2,64})`/gu,
   new RegExp(String.raw`https?:\/\/[^${SPACE})>\]}"']+`, "gu"),
@@ -34,7 +34,7 @@ const PATTERNS: readonly RegExp[] = [
   new RegExp(`${START}_?[a-z][a-z0-9]*(?:_[a-z0-9]+)+_?${END}`, "gu"),
 ];
 
-/** Returns the entities joined by `;`, the most frequent first, at most 24; empty if there are none. */
+/** Returns at most 24 entities joined by `;`, the most frequent first. Empty for a text without entities. */
 export function structuralEntities(text: string): string {
   const found = new Map<string, { count: number; order: number; token: string }>();
   const paths = text.length > RUN_MAX ? text.replace(LONG_RUN, " ") : text;

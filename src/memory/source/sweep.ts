@@ -1,7 +1,7 @@
 /**
  * Files messages of coding agents, each as its own drawer under the agent's message id. A sweep uses it, so that no message of a session is
- * missing, even if a miner left it out. A message is filed once. Ids and metadata equal those of upstream's sweeper, without wing and room
- * (palace.md 4.7, 5.7).
+ * missing, even if a miner left one out. A message is filed only once. Ids and metadata equal those of upstream's sweeper, without wing and
+ * room (palace.md 4.7, 5.7).
  */
 import { isRecord } from "../../base/is-record.ts";
 import type { Metadata, NewDrawer } from "../port/drawer.ts";
@@ -13,7 +13,7 @@ import { filledTextIn, optionalText } from "./params.ts";
 
 type Message = { sessionId: string; uuid: string; timestamp: string; role: string; content: string };
 
-/** Errors: PROTOCOL_BAD_PARAMS. */
+/** Files messages. Errors: PROTOCOL_BAD_PARAMS. */
 export function addMessages(tx: LedgerTx, { params, atMs }: WriteCall): unknown {
   const { sourceFile, messages, optional } = read(params);
   const filedAt = localTimestamp(atMs * 1000);

@@ -1,8 +1,8 @@
 /**
- * sync finds drawers whose source files are deleted or ignored by now (palace.md 5.7, upstream-latest.md 2.1). It
- * reports, unless `apply` is set. The main thread looks the files up (`reportSync`); the transaction applies the
- * result. A file only counts as deleted when another source file still exists in its folder, and the folder is the one
- * it was mined from: an unmounted volume, or a broker on another machine than the files, must not look like a deletion.
+ * Finds drawers whose source files are now deleted or ignored (palace.md 5.7, upstream-latest.md 2.1). Only reports them, unless `apply` is
+ * set. The main thread reads the file system (`reportSync`); the transaction applies the result. A file counts as deleted only if another
+ * source file still exists in its folder, and if the folder is the same as at the mining. An unmounted volume, or a broker on a machine
+ * without the files, must not look like a deletion.
  */
 import { cut } from "../../base/shorten.ts";
 import { Gitignore } from "../../base/gitignore.ts";
@@ -11,24 +11,22 @@ import type { LedgerReader, LedgerTx, WriteCall } from "../port/ledger.ts";
 import type { SourceFiles, SourceGroup } from "../port/source.ts";
 
 type Verdict = "kept" | "gitignored" | "missing" | "unresolved" | "no_source" | "out_of_scope";
-/** State of a source before its folder's other sources are checked. */
+/** State of a source before the other sources of its folder are checked. */
 type Seen = Exclude<Verdict, "missing"> | "absent";
 type Findings = { report: Record<string, unknown>; removable: SourceGroup[] };
 
-/** Time after which sync pauses for other calls, ms. The longest step between two pauses applies one folder's rules to one path. */
+/** Time after which sync pauses for other calls, ms. The longest step between pauses applies one folder's rules to one path. */
 const HELD_MAX_MS = 10;
-/** Most characters of all rules above one file, and of all rules in the cache: parsed rules take a hundred times the memory. */
+/** Maximum number of characters of all rules above one file, and in the cache. Parsed rules take a hundred times the memory. */
 const RULES_SIZE_MAX = 1024 * 1024;
-/** Most folders that are remembered as already asked. */
+/** Maximum number of folders to remember as already looked up. */
 const FOLDERS_KEPT_MAX = 10_000;
 
 const NEEDS_SCOPE =
   "sync apply requires explicit wing= or project_dirs= so it cannot auto-prune every wing in a multi-project palace; " +
   "pass --wing or a project directory";
 
-/**
- * Finds the sources. Runs on the broker's main thread, which it yields about every ten milliseconds; reads the file system of its machine.
- */
+/** Finds the sources. Runs on the broker's main thread and lets other calls run about every 10 ms. Reads the broker's file system. */
 export async function reportSync(
   reader: LedgerReader,
   files: SourceFiles,
@@ -49,7 +47,7 @@ export async function reportSync(
     const { sourceFile, drawers } = group;
     counts[verdict] += drawers;
     const listed = verdict === "unresolved" ? unresolvedBySource : bySource;
-    // A few names of megabytes would be more than one answer may have.
+    // A few names of several megabytes would exceed the size of an answer.
     const name = canBePath(sourceFile) ? sourceFile : cut(sourceFile);
     if (["unresolved", "missing", "gitignored"].includes(verdict)) listed[name] = (listed[name] ?? 0) + drawers;
     if (verdict === "missing" || verdict === "gitignored") removable.push(group);
@@ -95,7 +93,7 @@ async function projectsOf(groups: readonly SourceGroup[], files: SourceFiles, pa
   for (const { sourceFile } of groups) {
     if (!sourceFile.startsWith("/") || !canBePath(sourceFile)) continue;
     for (const folder of foldersAbove(sourceFile)) {
-      // The folders above were looked up together with this one.
+      // The folders above were already looked up together with this folder.
       if (asked.has(folder)) break;
       if (asked.size >= FOLDERS_KEPT_MAX) asked.clear();
       asked.add(folder);
@@ -117,7 +115,7 @@ async function createJudge(
 ): Promise<(group: SourceGroup) => Verdict> {
   const isIgnored = createIgnored(files, pause);
   const seen = new Map<string, Seen>();
-  // A folder's witnesses: sources in it that exist.
+  // For each folder, the sources in it that exist.
   const witnesses = new Map<string, string[]>();
   for (const { sourceFile, isRegistry } of groups) {
     if (isRegistry || seen.has(sourceFile)) continue;
@@ -137,7 +135,7 @@ async function createJudge(
     if (state !== "absent" && state !== "gitignored") return state;
     const isSameFolder = directoryId === null || directoryId === files.directoryId(folderOf(sourceFile));
     if (state === "gitignored") return isSameFolder ? "gitignored" : "unresolved";
-    // Both are checked again now, because a volume may have been mounted or unmounted since.
+    // Check both again, because a volume may have been mounted or unmounted since the first check.
     const isWitnessed = (witnesses.get(folderOf(sourceFile)) ?? []).some((name) => files.state(name) === "file");
     return isWitnessed && isSameFolder && files.state(sourceFile) === "absent" ? "missing" : "unresolved";
   };
@@ -165,7 +163,7 @@ async function look(name: string, { files, roots, isIgnored }: Looking): Promise
 
 type Pause = () => Promise<void>;
 
-/** Lets other calls run in between: a palace may name thousands of files. */
+/** Lets other calls run in between, because a palace may name thousands of files. */
 function createPauses(): Pause {
   let since = performance.now();
   return async () => {
@@ -175,7 +173,7 @@ function createPauses(): Pause {
   };
 }
 
-/** Applies every folder's rules from the project's down to the file's; the last matching rule decides. Undefined: undecided. */
+/** Applies the rules of every folder from the project to the file. The last matching rule decides; undefined if no rule matches. */
 function createIgnored(files: SourceFiles, pause: Pause): Looking["isIgnored"] {
   type Rules = { rules: Gitignore; size: number };
   const known = new Map<string, Rules | undefined>();
@@ -214,7 +212,7 @@ function folderOf(path: string): string {
   return path.slice(0, Math.max(1, path.lastIndexOf("/")));
 }
 
-/** Lists the nearest first, down to "/". */
+/** Lists the folders above a path, the nearest first, down to "/". */
 function foldersAbove(path: string): string[] {
   const folders = [folderOf(path)];
   for (let at = folders[0] ?? "/"; at !== "/";) folders.push((at = folderOf(at)));

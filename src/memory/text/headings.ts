@@ -1,6 +1,6 @@
 /**
- * Finds the headings of a Markdown text. A `#` in a code fence or front matter is a comment. Each line is read once, without patterns that
- * go back. Pure. Used by the ledger's background work and by the terminal.
+ * Finds the headings of a Markdown text. A `#` in a code fence or front matter is a comment. Reads each line once, without patterns that
+ * backtrack. Pure. Used by the ledger's background work and by the terminal.
  */
 
 /** `at`: UTF-16 offset of the heading's line. `level`: 1 to 6. */
@@ -13,19 +13,19 @@ const FRONT_MATTER = /^---\n[\s\S]*?\n---(?:\n|$)/;
 const INDENT_MAX = 3;
 const LEVEL_MAX = 6;
 const FENCE_MIN = 3;
-/** Longest title, and longest text of all headings above a slice, characters. */
+/** Maximum length of a title, in characters. The next constant limits the text of all headings above a slice. */
 const TITLE_MAX = 120;
 const ABOVE_MAX = 400;
-/** Least and greatest overlap of two slices that counts as an overlap. */
+/** Minimum and maximum length of the text that two slices have in common. */
 const OVERLAP_MIN = 20;
 const OVERLAP_MAX = 1_000;
 
-/** Returns true if a # at the beginning of a line of that file makes a heading. */
+/** Returns true if a # at the beginning of a line makes a heading in that file. */
 export function isMarkdown(sourceFile: string): boolean {
   return MARKDOWN.test(sourceFile);
 }
 
-/** Returns for each slice of a document, in its order, the headings above the slice: the outermost first, one a line. */
+/** Returns for each slice of a document, in order, the headings above the slice: one per line, the outermost first. */
 export function headingsAbove(sourceFile: string, slices: readonly string[]): string[] {
   if (!isMarkdown(sourceFile)) return [];
   const { text, starts } = joinSlices(slices);
@@ -44,7 +44,7 @@ export function headingsAbove(sourceFile: string, slices: readonly string[]): st
   });
 }
 
-/** Joins slices where they overlap. `starts`: where each slice begins in the text. */
+/** Joins slices where they overlap. `starts`: index in the joined text at which each slice begins. */
 function joinSlices(slices: readonly string[]): { text: string; starts: number[] } {
   const pieces: string[] = [];
   const starts: number[] = [];
@@ -60,7 +60,7 @@ function joinSlices(slices: readonly string[]): { text: string; starts: number[]
   return { text: pieces.join(""), starts };
 }
 
-/** Returns the length of the longest end of `left` with which `right` begins: slices may be trimmed between them. */
+/** Returns the length of the longest end of `left` with which `right` begins; 0 if there is only a short one or none. */
 export function overlapOf(left: string, right: string): number {
   const begin = right.slice(0, OVERLAP_MIN);
   if (begin.length < OVERLAP_MIN) return 0;
@@ -69,7 +69,7 @@ export function overlapOf(left: string, right: string): number {
   return 0;
 }
 
-/** Returns the headings. `isFromStart`: the text begins where its document begins, not inside a line or a fence. */
+/** Returns the headings. `isFromStart`: true if the text is the beginning of its document, so it is not inside a line or a fence. */
 export function headingsOf(text: string, isFromStart: boolean): Heading[] {
   const from = isFromStart ? (FRONT_MATTER.exec(text)?.[0].length ?? 0) : text.indexOf("\n") + 1;
   if (!isFromStart && from === 0) return [];
@@ -84,7 +84,7 @@ export function headingsOf(text: string, isFromStart: boolean): Heading[] {
       continue;
     }
     const heading = open === "" ? headingOf(line) : undefined;
-    // If we only guess whether a fence is open, a single `#` may be a comment of a shell.
+    // If it is unknown whether a fence is open, a single `#` may be a shell's comment.
     if (heading !== undefined && (start !== "unknown" || heading.level > 1)) found.push({ at, ...heading });
   }
   return found;
@@ -99,7 +99,7 @@ function* linesOf(text: string, from: number): Generator<Line> {
   }
 }
 
-/** Returns how many times the sign is repeated from that place on. */
+/** Returns how many times `sign` is repeated from the index `from` on. */
 function runOf(line: string, sign: string, from: number): number {
   let end = from;
   while (line[end] === sign) end++;
@@ -114,7 +114,7 @@ function headingOf(line: string): Omit<Heading, "at"> | undefined {
   const whole = line.slice(indent + level).trim();
   let end = whole.length;
   while (whole[end - 1] === "#") end--;
-  // Signs may close the line: `## Title ##`.
+  // Signs may end the line: `## Title ##`.
   const isClosed = end > 0 && end < whole.length && (whole[end - 1] === " " || whole[end - 1] === "\t");
   const title = isClosed ? whole.slice(0, end).trimEnd() : whole;
   return title === "" ? undefined : { level, title };
@@ -131,7 +131,7 @@ function fenceOf(line: string): Fence | undefined {
   return { mark: sign.repeat(length), isOpener: info !== "" };
 }
 
-/** Decides whether the text begins inside a fence, by the first fence that can only open. */
+/** Decides by the first fence that can only open whether the text begins inside a fence. */
 function startOf(text: string, from: number): "inside" | "outside" | "unknown" {
   const fences = [...linesOf(text, from)].flatMap(({ line }) => fenceOf(line) ?? []);
   const opener = fences.findIndex(({ isOpener }) => isOpener);

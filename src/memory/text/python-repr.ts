@@ -1,7 +1,7 @@
 /** Quotes the beginning of a text as Python's repr() does. Upstream's messages quote refused values in this form. Pure. */
 import { head } from "./text.ts";
 
-/** Code points quoted. The broker cuts every message after as many characters, so no more of a text can be seen. */
+/** Maximum number of code points quoted. The broker cuts every message after this number, so nobody would see more. */
 const QUOTED_MAX = 4_000;
 
 export function pythonRepr(text: string): string {

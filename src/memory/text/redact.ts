@@ -10,25 +10,25 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { entityId } from "./text.ts";
 
-/** Modes. `off`: no masks. `recall`: only shapes that are almost certainly secrets. `strict`: also values assigned to a secret's name. */
+/** Modes. `off`: masks nothing. `recall`: masks shapes that are almost certainly secrets. `strict`: also values of secrets' names. */
 const REDACT_MODES = ["off", "recall", "strict"] as const;
 export type RedactMode = (typeof REDACT_MODES)[number];
 
 export type Redacted = { text: string; kinds: string[] };
 type Secret = { kind: string; part: string };
 
-/** `group`: the part that is the secret; without it the whole match. `isSecret`: a last check of that part. */
+/** `group`: true if the first group of the pattern is the secret, not the whole match. `isSecret`: a last check of the secret. */
 type Shape = { kind: string; pattern: RegExp; group?: true; isSecret?: (part: string) => boolean };
 
-/** Begins every mask; a text that is written back with a mask would lose its secret (drawer.ts refuses it). */
+/** Beginning of every mask. A text that is written back with a mask would lose its secret, so drawer.ts refuses it. */
 export const MASK_START = "[redacted: ";
 const MASK_END = "]";
 
-/** Beginning of a token outside a longer word: a run of these characters has one beginning. */
+/** Beginning of a token, not inside a longer word. A run of these characters has only one such place. */
 const START = "(?<![A-Za-z0-9_-])";
 const END = "(?![A-Za-z0-9_-])";
 
-/** Prefixes that their issuers chose so that scanners recognise them, and what follows. */
+/** Prefixes that their issuers chose so that scanners recognise them, and the pattern of the characters after the prefix. */
 const TOKENS: readonly (readonly [kind: string, shape: string])[] = [
   ["aws access key", `(?:AKIA|ASIA)[A-Z2-7]{16}${END}`],
   ["github token", `(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{60,255})${END}`],
@@ -85,7 +85,7 @@ const SHAPES: readonly Shape[] = [
     isSecret: isMixed,
   },
   {
-    // The pattern begins after `://`, so that each address is examined once; neither part reaches beyond it.
+    // The pattern begins after `://`, so that each address is examined once. Both parts end before the next address.
     kind: "password in address",
     pattern: /:\/\/[^\s:/?#@"'`<>]{0,128}:([^\s/?#@"'`<>]{3,256})@/g,
     group: true,
@@ -94,8 +94,8 @@ const SHAPES: readonly Shape[] = [
 ];
 
 /**
- * Fewest characters of a cut secret. Previews and slices may cut a secret; its beginning is then at the very end of the text. Half of the
- * shortest secret is enough to mask it: fewer characters look like other words too.
+ * Minimum number of characters of a cut secret. Previews and slices may cut a secret; its beginning is then at the very end of the text.
+ * Half of the shortest secret is enough to mask it. Fewer characters also look like other words.
  */
 const CUT_MIN = 8;
 const CUT_TOKENS: readonly (readonly [kind: string, prefix: string, rest: string])[] = [
@@ -126,14 +126,14 @@ const CUT_TOKENS: readonly (readonly [kind: string, prefix: string, rest: string
   ["api key", "[Xx]-[Aa][Pp][Ii]-[Kk]ey[\"']?\\s{0,4}[:=]\\s{0,4}[\"']?", "[A-Za-z0-9._-]"],
   ["password in address", ":\\/\\/[^\\s:/?#@\"'`<>]{0,128}:", "[^\\s/?#@\"'`<>]"],
 ];
-// A prefix of letters may follow other words, as in names of variables.
+// A prefix of letters may be after other words, as in names of variables.
 const CUT_SHAPES: readonly Shape[] = CUT_TOKENS.map(([kind, prefix, rest]) => ({
   kind,
   pattern: new RegExp(`${/^[:[]/.test(prefix) ? "" : START}${prefix}(${rest}{${CUT_MIN},255}?)(?:\\.\\.\\.|…)?$`, "g"),
   group: true,
   isSecret: isMixed,
 }));
-/** Characters at the end of a text that are searched for a cut secret: longer than any secret. */
+/** Number of characters at the end of a text that are searched for a cut secret. No secret is longer. */
 const CUT_TAIL = 600;
 
 const STRICT: readonly Shape[] = [
@@ -146,15 +146,15 @@ const STRICT: readonly Shape[] = [
   },
 ];
 
-/** A key's text armour begins like this, with the kind of key in between. */
+/** Beginning of a key's text armour. It contains the kind of the key. */
 const BLOCK_BEGIN = /-----BEGIN ([A-Z0-9 ]{0,32})PRIVATE KEY( BLOCK)?-----/g;
 const BLOCK_END = /-----END [A-Z0-9 ]{0,32}PRIVATE KEY( BLOCK)?-----/y;
-/** Base64 lines with the headers of older formats, also where line feeds are written as \n; ends before the next armour. */
+/** Base64 lines and headers of older formats, also with line feeds written as \n. They end before the next armour. */
 const BLOCK_BODY = /(?:[A-Za-z0-9+/=\s\\:,.()<>@]|-(?!----))*/y;
 const KEY_KIND = "private key";
 
 /**
- * Returns the text with its secrets masked, or the same string if it has none. `secrets` receives the secrets of one line. Never throws.
+ * Returns the text with masks for its secrets; the same string if there are none. `secrets` receives the secrets of one line. Never throws.
  */
 export function redact(text: string, mode: RedactMode, secrets: Secret[] = []): Redacted {
   if (mode === "off" || text.length < MIN_LENGTH) return { text, kinds: [] };
@@ -168,15 +168,15 @@ export function redact(text: string, mode: RedactMode, secrets: Secret[] = []): 
   return { text: whole + tail, kinds };
 }
 
-/** Length of the shortest secret with what must surround it: `://:pwd@`. */
+/** Minimum length of a text with a secret, which includes the characters around the secret: `://:pwd@`. */
 const MIN_LENGTH = 8;
 
-/** Characters that are looked through in one go. */
+/** Number of characters that are searched in one step. */
 const PART_SIZE = 512 * 1024;
 
 /**
- * Masks every string of an answer; an object then has the field `redacted`. An answer without secrets is returned as the same object, so
- * that what upstream's callers compare stays as it is. Others' calls are answered between parts of a long answer.
+ * Masks every string of an answer; an object then gets the field `redacted`. An answer without secrets is returned as the same object,
+ * because upstream's callers may compare it. Other calls run between parts of a long answer.
  */
 export async function redactAnswer(value: unknown, mode: RedactMode): Promise<unknown> {
   if (mode === "off") return value;
@@ -201,7 +201,7 @@ export async function redactAnswer(value: unknown, mode: RedactMode): Promise<un
 const NOTE =
   "secrets in this answer are masked as [redacted: KIND]; they are stored verbatim, `palace show DRAWER_ID --unmask` shows them to a person";
 
-/** Yields the length of each string that it has looked through; returns the masked value. */
+/** Yields the length of each string that it has searched; returns the masked value. */
 function* walk(value: unknown, mode: RedactMode, kinds: string[], secrets: Secret[]): Generator<number, unknown, void> {
   if (typeof value === "string") {
     const redacted = redact(value, mode, secrets);
@@ -215,15 +215,15 @@ function* walk(value: unknown, mode: RedactMode, kinds: string[], secrets: Secre
     return copy;
   }
   if (typeof value !== "object" || value === null) return value;
-  // Keys may be anything, for example wings and rooms.
+  // Keys may be any text, for example wings and rooms.
   const copy = Object.create(Object.getPrototypeOf(value) as object | null) as Record<string, unknown>;
   for (const [key, one] of Object.entries(value)) copy[key] = yield* walk(one, mode, kinds, secrets);
   return copy;
 }
 
-/** Ids of facts and entities are made of their words in lower case. No tool takes such an id, so it can be masked. */
+/** Fields with ids of facts and entities, which contain their words in lower case. No tool takes such an id, so it can be masked. */
 const ID_KEYS: ReadonlySet<string> = new Set(["triple_id", "entity_id", "id"]);
-/** Fewest characters of a secret that is searched for in ids: a shorter one occurs in other words, too. */
+/** Minimum number of characters of a secret that is searched for in ids. A shorter secret also occurs in other words. */
 const ID_PART_MIN = 8;
 
 function withoutIds(value: unknown, secrets: readonly Secret[]): unknown {
@@ -257,13 +257,13 @@ function maskShape(
     if (part.startsWith(MASK_START.slice(0, -1)) || isSecret?.(part) === false) return match;
     kinds.push(kind);
     secrets.push({ kind, part });
-    // The secret is the last such part: the pattern ends with it or with one more character.
+    // The match may contain the secret's text twice. The last one is the secret, because the pattern ends with it.
     const at = match.lastIndexOf(part);
     return match.slice(0, at) + mask(kind) + match.slice(at + part.length);
   });
 }
 
-/** Masks private-key blocks in one pass: each search begins where the block before ended, even if its end mark is missing. */
+/** Masks private-key blocks in one pass. Each search begins after the block before, even if that block has no end mark. */
 function maskBlocks(text: string, kinds: string[]): string {
   let result = "";
   let done = 0;
@@ -274,7 +274,7 @@ function maskBlocks(text: string, kinds: string[]): string {
     BLOCK_END.lastIndex = BLOCK_BEGIN.lastIndex + body.length;
     const end = BLOCK_END.exec(text)?.[0] ?? "";
     const upTo = BLOCK_BEGIN.lastIndex + body.length + end.length;
-    // An armour without a key, as in code that searches for it, is not masked; a cut-off key has at least a whole line.
+    // Do not mask an armour without a key, as in code that searches for one. A cut-off key has at least one whole line.
     if ((end === "" ? /[A-Za-z0-9+/]{60}/ : /[A-Za-z0-9+/]{24}/).test(body)) {
       result += text.slice(done, begin.index) + mask(KEY_KIND);
       done = upTo;
@@ -289,12 +289,12 @@ function mask(kind: string): string {
   return MASK_START + kind + MASK_END;
 }
 
-/** Requires letters and digits: a word or a number alone does not count as a token. */
+/** Returns true if the part has letters and digits. A word or a number alone does not count as a token. */
 function isMixed(part: string): boolean {
   return /[A-Za-z]/.test(part) && /[0-9]/.test(part);
 }
 
-/** Returns true unless the text is a placeholder that documentation writes for a password. */
+/** Returns true unless the text is a placeholder for a password, as in documentation. */
 function isNoPlaceholder(part: string): boolean {
   if (/^[$%{[<*]/.test(part) || /^(.)\1*$/.test(part)) return false;
   return !/^(?:pass|passwd|password|pwd|pw|secret|token|user|port|example|changeme|your.{0,40})$/i.test(part);

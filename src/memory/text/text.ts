@@ -4,7 +4,7 @@ import { hash } from "node:crypto";
 /** Unicode white space plus U+001C–U+001F and U+0085, without U+FEFF: what Python's str.strip() removes. */
 const SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
 
-/** Strips both ends by hand: a pattern anchored at the end would try every run of spaces inside, in quadratic time. */
+/** Strips both ends without a pattern. A pattern at the text's end would try every run of spaces inside, in quadratic time. */
 export function strip(text: string): string {
   let start = 0;
   let end = text.length;
@@ -13,12 +13,12 @@ export function strip(text: string): string {
   return text.slice(start, end);
 }
 
-/** Returns a pattern's source for the text itself. With the `i` flag it matches as Python does, where the i's of Turkish are one letter. */
+/** Returns a pattern's source for the text itself. With the flag `i` it matches as Python does, where Turkish i's are one letter. */
 export function anyCase(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replace(/[iıİ]/gi, "[iıİ]");
 }
 
-/** Matches the text as one or several whole words, in any case. */
+/** Returns a pattern that matches the text as one or several whole words, in any case. */
 export function wholeWord(text: string, flags = ""): RegExp {
   return new RegExp(String.raw`(?<![\p{L}\p{N}_])${anyCase(text)}(?![\p{L}\p{N}_])`, `iu${flags}`);
 }
@@ -48,7 +48,7 @@ export function tail(text: string, count: number): string {
   return text.slice(unitIndexBefore(text, text.length, count));
 }
 
-/** Cuts into plain slices of `size` code points, without overlap or trimming. */
+/** Cuts a text into slices of `size` code points, without overlap or trimming. */
 export function slices(text: string, size: number): string[] {
   const parts: string[] = [];
   for (let start = 0; start < text.length;) {
@@ -59,14 +59,14 @@ export function slices(text: string, size: number): string[] {
   return parts;
 }
 
-/** Returns the UTF-16 index `count` code points after `start`, at most the text's end. */
+/** Returns the UTF-16 index `count` code points after `start`, or the text's end. */
 export function unitIndex(text: string, start: number, count: number): number {
   let index = start;
   for (let left = count; left > 0 && index < text.length; left--) index += isHighSurrogate(text, index) ? 2 : 1;
   return index;
 }
 
-/** Returns the UTF-16 index `count` code points before `end`, at least the text's beginning. */
+/** Returns the UTF-16 index `count` code points before `end`, or the text's beginning. */
 export function unitIndexBefore(text: string, end: number, count: number): number {
   let index = end;
   for (let left = count; left > 0 && index > 0; left--) index -= index > 1 && isHighSurrogate(text, index - 2) ? 2 : 1;
@@ -89,13 +89,13 @@ export function sha256Hex(text: string): string {
   return hash("sha256", text);
 }
 
-/** `YYYY-MM-DDTHH:MM:SS.ffffff` in local time; no fraction at all when the microseconds are 0. */
+/** Formats `YYYY-MM-DDTHH:MM:SS.ffffff` in local time. Leaves out the fraction if the microseconds are 0. */
 export function localTimestamp(atMicros: number): string {
   const { date, time, micros } = localParts(atMicros);
   return micros === 0 ? `${date}T${time}` : `${date}T${time}.${String(micros).padStart(6, "0")}`;
 }
 
-/** Returns true for `YYYY-MM-DD` of the years 1 to 9999 that the calendar has. */
+/** Returns true for `YYYY-MM-DD` if the date exists, in the years 1 to 9999. */
 export function isOnCalendar(date: string): boolean {
   const time = new Date(`${date}T00:00:00Z`);
   return !date.startsWith("0000") && !Number.isNaN(time.getTime()) && time.toISOString().startsWith(date);
@@ -121,7 +121,7 @@ function localParts(atMicros: number): { date: string; time: string; micros: num
   };
 }
 
-/** Rounds half to even on the binary value, to `digits` decimals, as Python's round() does. */
+/** Rounds the binary value to `digits` decimals, halves to even, as Python's round() does. */
 export function round(value: number, digits: number): number {
   const scaled = value * 10 ** digits;
   const floor = Math.floor(scaled);
@@ -140,7 +140,7 @@ export function pythonFloat(value: number): string {
   return Number.isInteger(value) ? value.toFixed(1) : String(value);
 }
 
-/** Writes a path as Python's Path does: without a trailing separator. */
+/** Writes a path as Python's Path does: without a separator at the end. */
 function pathName(path: string): string {
   return path.split("/").findLast((part) => part !== "" && part !== ".") ?? "";
 }

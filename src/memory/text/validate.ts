@@ -1,6 +1,6 @@
 /**
- * Upstream's validators with their exact messages (palace.md 2.6). Pure. A failure is an InvalidValue, which each tool
- * turns into its own kind of answer; agents read these texts.
+ * Upstream's validators with their exact messages (palace.md 2.6). Pure. A failure is an InvalidValue, which each tool turns into its own
+ * kind of answer. Agents read these messages.
  */
 import { badParams } from "../../base/errors.ts";
 import { codePointLength, strip, wellFormed } from "./text.ts";
@@ -10,7 +10,7 @@ export class InvalidValue extends Error {
   override readonly name = "ValueError";
 }
 
-/** Upstream's TypeError, which it raises where its ValueError would be an answer. */
+/** Upstream's TypeError. Upstream raises it in some cases in which its ValueError would be an answer. */
 export class WrongType extends Error {
   override readonly name = "TypeError";
 }
@@ -22,11 +22,11 @@ export function asTyped(error: unknown): unknown {
 
 const NAME_MAX = 128;
 const CONTENT_MAX = 100_000;
-/** The longest path on Linux. */
+/** Length of the longest path on Linux. */
 const SOURCE_FILTER_MAX = 4096;
 const NAME_GRAMMAR = /^(?:[\p{L}\p{N}]|[\p{L}\p{N}][\p{L}\p{N}_ .'-]{0,126}[\p{L}\p{N}])$/u;
 
-/** Checks a wing, room, topic or agent name. It is trimmed; case is kept. */
+/** Checks a wing, room, topic or agent name. Trims it and keeps its case. */
 export function validName(value: unknown, field: string): string {
   const name = typeof value === "string" ? strip(value) : "";
   if (name === "") throw new InvalidValue(`${field} must be a non-empty string`);
@@ -38,7 +38,7 @@ export function validName(value: unknown, field: string): string {
   return name;
 }
 
-/** Checks a subject, object or entity of a fact: trimmed, any characters. */
+/** Checks a subject, object or entity of a fact. Trims it and accepts all characters. */
 export function validGraphValue(value: unknown, field: string): string {
   const text = typeof value === "string" ? strip(value) : "";
   if (text === "") throw new InvalidValue(`${field} must be a non-empty string`);
@@ -48,14 +48,14 @@ export function validGraphValue(value: unknown, field: string): string {
   return wellFormed(text);
 }
 
-/** Checks a filter: absent, null or blank means no filter. */
+/** Checks a filter. An absent, null or blank value means no filter. */
 export function validFilter(value: unknown, field: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "string") throw new WrongType(`${field} must be a string`);
   return strip(value) === "" ? undefined : validName(value, field);
 }
 
-/** Checks the whole name of a source to look for: absent, null or blank means none. */
+/** Checks the whole name of a source to search for. An absent, null or blank value means no name. */
 export function validSourceFilter(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "string") throw new InvalidValue("source_file must be a string");
@@ -67,7 +67,7 @@ export function validSourceFilter(value: unknown): string | undefined {
   return name === "" ? undefined : name;
 }
 
-/** Checks drawer and diary text; it is kept verbatim but for lone surrogates. */
+/** Checks drawer and diary text. It is kept verbatim, except for lone surrogates. */
 export function validContent(value: unknown, field = "content"): string {
   if (typeof value !== "string" || strip(value) === "") throw new InvalidValue(`${field} must be a non-empty string`);
   if (codePointLength(value) > CONTENT_MAX)
@@ -81,12 +81,12 @@ export function looseText(value: unknown, absent: string): string {
   return typeof value === "string" ? wellFormed(value) : absent;
 }
 
-/** Turns any looked-up value into text, without calling an object's own conversion. */
+/** Turns any value into text, without calling an object's own conversion. */
 export function asText(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 
-/** Checks a row limit: whole, clamped to 1…100. */
+/** Reads a row limit: a whole number, clamped to 1…100. */
 export function clampLimit(value: unknown, absent: number): number {
   return Math.max(1, Math.min(100, typeof value === "number" ? Math.trunc(value) : absent));
 }

@@ -1,6 +1,6 @@
 /**
- * Time bounds of search and list, `[since, before)` (upstream-latest.md 2.1), in the form of filed_at, the broker's local time: a moment
- * with an offset or Z is changed to it, one without is taken as it is. MemPalace 3.11 drops offsets. Pure but for the time zone.
+ * Time bounds of search and list, `[since, before)` (upstream-latest.md 2.1), in the form of filed_at, the broker's local time. A moment
+ * with an offset or Z is changed to local time. Other moments are local already. MemPalace 3.11 drops offsets. Pure but for the time zone.
  */
 import { pythonRepr } from "./python-repr.ts";
 import { isOnCalendar, localTimestamp, strip } from "./text.ts";
@@ -23,10 +23,7 @@ export function validWindow(values: Record<string, unknown>): Window {
   return { ...(since !== undefined && { since }), ...(before !== undefined && { before }) };
 }
 
-/**
- * Formats a bound as upstream writes filed_at. Midnight becomes the date alone, which as text, too, sorts no later than any moment of its
- * day.
- */
+/** Formats a bound as upstream writes filed_at. Midnight becomes the date alone: as text, a date sorts before every moment of its day. */
 export function validBound(value: unknown, field: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "string") throw new InvalidValue(`${field} must be an ISO date string`);
@@ -36,7 +33,7 @@ export function validBound(value: unknown, field: string): string | undefined {
   const [, day = "", hour, minute = "00", second = "00", fraction = "", offset = isUtc ? "+00" : undefined] =
     STAMP.exec(isUtc ? text.slice(0, -1) : text) ?? [];
   const clock = `${hour ?? "00"}:${minute}:${second}`;
-  // A day has no offset: it is the broker's own day.
+  // A day has no offset, because it is the broker's own day.
   const local = isOnCalendar(day) ? localClock(`${day}T${clock}`, hour === undefined ? undefined : offset) : undefined;
   if (local === undefined)
     throw new InvalidValue(
@@ -47,7 +44,7 @@ export function validBound(value: unknown, field: string): string | undefined {
   return stamp.endsWith("T00:00:00") ? stamp.slice(0, 10) : stamp;
 }
 
-/** Returns undefined for an offset of a day or more, and for a moment that is outside the years 1 to 9999 here. */
+/** Returns undefined for an offset of a day or more, and for a moment whose local time is outside the years 1 to 9999. */
 function localClock(stamp: string, offset: string | undefined): string | undefined {
   if (offset === undefined) return stamp;
   const [found, sign, hours = "", minutes = "00", seconds = "00"] = OFFSET.exec(offset) ?? [];

@@ -1,6 +1,6 @@
 /**
- * The tools that read the palace: tool name → answer. They run on the broker's main thread. Domain errors are ordinary results,
- * an object with `error`, as in MemPalace (palace.md 2.4, 2.10).
+ * The tools that read the palace, by name. They run on the broker's main thread. Domain errors are ordinary results, objects with `error`,
+ * as in MemPalace (palace.md 2.4, 2.10).
  */
 import type { GraphReader, RoomCount } from "../port/graph.ts";
 import type { LedgerReader } from "../port/ledger.ts";
@@ -24,17 +24,17 @@ import { Looked, NOTHING } from "./nothing.ts";
 /** The parts of an open palace that reads use. */
 export type MemoryContext = SearchDependencies & {
   reader: LedgerReader & { drawerCount(): number };
-  /** False without a palace: no drawer was ever filed, and Chroma has made no files here. */
+  /** Returns false without a palace: no drawer was ever filed, and Chroma has made no files in this folder. */
   isFounded: () => boolean;
   files: SourceFiles;
-  /** Characters of a row of text that an agent files. */
+  /** Maximum number of characters of a row of text that an agent files. */
   drawerSize: number;
-  /** The reason why adoption of the palace is not complete; undefined: it is complete. */
+  /** Returns the reason why the palace is not adopted completely; undefined if it is. */
   adopting?: () => string | undefined;
   /** Resolves when the drawers filed so far have their vectors, or after the given time, ms. */
   settled: (timeoutMs: number) => Promise<void>;
   graph: {
-    /** Resolves when other programs' changes of upstream's graph files are adopted, or after a short time. */
+    /** Resolves when other programs' changes to upstream's graph files are adopted, or after a short time. */
     fresh: () => Promise<void>;
     /** Resolves when committed rows are in upstream's files, or after a short time. */
     sent: () => Promise<void>;
@@ -107,7 +107,7 @@ export const MEMORY_READS = {
   list_drawers: founded(({ reader }, values) => {
     const [asked, window] = [placeFilter(values), validWindow(values)];
     const limit = clampLimit(values["limit"], 20);
-    // A number beyond SQLite's range means the end.
+    // A number that is too large for SQLite means the end.
     const offset = Math.min(Math.max(0, Number(values["offset"] ?? 0)), Number.MAX_SAFE_INTEGER);
     const { filter, hints } = resolvePlace(reader, asked);
     const { drawers, total } = listDrawers(reader, { ...filter, ...window }, limit, offset);
@@ -124,14 +124,14 @@ export const MEMORY_READS = {
   })),
 } satisfies Record<string, MemoryRead>;
 
-/** Functions that compute, on the main thread, the `findings` of a write. */
+/** Functions that compute a write's `findings` on the main thread. */
 export const MEMORY_FINDINGS = {
   checkpoint: compareItems,
   sync: ({ reader, files }, values) => reportSync(reader, files, values),
   delete_by_source: ({ files }, { source_file: given }) => (typeof given === "string" ? files.stagedAs(given) : []),
 } satisfies Record<string, MemoryRead>;
 
-/** Adds a notice to the answer while the palace is still being adopted, above all if it looks empty. */
+/** Adds a notice to the answer while the palace is still being adopted. This matters most if the palace looks empty. */
 export function withAdoption({ adopting }: Pick<MemoryContext, "adopting">, value: unknown): unknown {
   const detail = adopting?.();
   if (detail === undefined || typeof value !== "object" || value === null) return value;
@@ -140,12 +140,12 @@ export function withAdoption({ adopting }: Pick<MemoryContext, "adopting">, valu
   return { ...said, notice: [notice, detail].filter(Boolean).join(" ") };
 }
 
-/** Answers as upstream does without a palace. A palace without drawers is still a palace. */
+/** Answers without a palace as upstream does. A palace without drawers is still a palace. */
 function founded(read: MemoryRead, absent: object = NO_PALACE): MemoryRead {
   return (context, values) => (context.isFounded() ? read(context, values) : withoutPalace(read, values, absent));
 }
 
-/** Answers without a palace. As in upstream, the read first refuses invalid arguments; it runs on `NOTHING` for that. */
+/** Answers without a palace. The read first refuses invalid arguments, as in upstream; for that it runs on `NOTHING`. */
 async function withoutPalace(read: MemoryRead, values: Arguments, absent: object): Promise<unknown> {
   try {
     return await read(NOTHING as MemoryContext, values);
@@ -155,7 +155,7 @@ async function withoutPalace(read: MemoryRead, values: Arguments, absent: object
   }
 }
 
-/** Wraps a read of the graph: it waits until other programs' writes are adopted, and needs no palace. */
+/** Wraps a read of the graph. It waits until other programs' writes are adopted, and needs no palace. */
 function graph(read: (reader: GraphReader, values: Arguments) => unknown): MemoryRead {
   return async ({ reader, graph }, values) => {
     await graph.fresh();

@@ -1,4 +1,4 @@
-/** The tools and methods that write the palace: name → function that changes the ledger, on the writer thread, inside the transaction. */
+/** The tools and methods that write the palace, by name. They change the ledger on the writer thread, inside the transaction. */
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { deleteBySource, deleteDrawers } from "../drawer/batch.ts";
 import { checkpoint } from "../drawer/checkpoint.ts";
@@ -17,7 +17,7 @@ import { sync } from "../source/sync.ts";
 
 /** Settings of the broker's machine for all writes. */
 export type WriteSettings = Readonly<{
-  /** Characters of a row: longer text of an agent is cut. */
+  /** Maximum number of characters of a row. A longer text of an agent is cut into slices. */
   drawerSize: number;
 }>;
 
@@ -40,7 +40,7 @@ export const MEMORY_WRITES = {
   delete_hallway: deleteHallway,
 } satisfies Record<string, Write>;
 
-/** Tools that answer after their fact is in MemPalace's graph file, unless other rows are queued. */
+/** Tools that answer only after their fact is in MemPalace's graph file, unless other rows are queued. */
 export const FACT_WRITES: ReadonlySet<string> = new Set<keyof typeof MEMORY_WRITES>([
   "kg_add",
   "kg_invalidate",

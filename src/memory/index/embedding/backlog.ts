@@ -1,7 +1,7 @@
 /**
- * Computes the vectors of drawers that have none, in the background: read a page of texts, embed, file, refresh the index. One page is
- * embedded while the page before is filed, so the embedder never waits for the disk. Notes that were just written come before what a mine
- * left waiting. A kill at any point loses no text: a text stays listed until its vector is committed.
+ * Computes missing vectors of drawers in the background: reads a page of texts, embeds, files, refreshes the index. It embeds one page
+ * while the page before is filed, so the embedder never waits for the disk. Notes that were just written come before waiting texts of a
+ * mine. A kill at any point loses no text: a text stays listed until its vector is committed.
  */
 import type { Log } from "../../../base/log.ts";
 import { within } from "../../../base/time-limit.ts";
@@ -10,9 +10,9 @@ import type { Embedder } from "../../port/search.ts";
 
 export type BacklogOptions = {
   embedder: Embedder;
-  /** Texts without a vector whose row is above the given one, in row order. */
+  /** Returns texts without a vector whose row is above `afterRow`, in row order. */
   pending: (afterRow: number, limit: number) => PendingText[];
-  /** Notes without a vector among the newest of those texts, newest first. */
+  /** Returns notes without a vector among the newest of these texts, newest first. */
   notes?: (limit: number) => PendingText[];
   /** Commits the vectors. */
   file: (vectors: NewVector[], model: string) => Promise<Changes>;
@@ -21,10 +21,10 @@ export type BacklogOptions = {
 };
 
 const PAGE = 64;
-/** Most notes embedded at once. A small page is done soon, so the other texts hardly wait for it. */
+/** Maximum number of notes embedded at once. A small page takes little time, so the other texts hardly wait for it. */
 const NOTES_PAGE = 16;
 const RETRY_MS = 5_000;
-/** Weight of the newest page in the moving average of a text's time. */
+/** Weight of the newest page in the moving average of the time per text. */
 const NEWEST_PART = 0.25;
 
 /** The texts without a vector, and the loop that embeds them. */
@@ -36,7 +36,7 @@ export class Backlog {
   #asked = true;
   /** Callers that wait until no text is left. */
   #waiters: (() => void)[] = [];
-  /** Time to embed one text, ms: the moving average; undefined before the first page. */
+  /** Moving average of the time to embed one text, ms; undefined before the first page. */
   #textMs: number | undefined;
 
   constructor(options: BacklogOptions) {
@@ -44,7 +44,7 @@ export class Backlog {
     this.#running = this.#run();
   }
 
-  /** Expected time for `texts` of them, ms, by the moving average; null before the first page. */
+  /** Expected time to embed `texts` texts, ms, by the moving average; null before the first page. */
   expectedMs(texts: number): number | null {
     return this.#textMs === undefined ? null : Math.round(texts * this.#textMs);
   }
@@ -89,20 +89,20 @@ export class Backlog {
   }
 
   /**
-   * Embeds all pages from the first row on. Before each whole page it embeds new notes. It waits until the last page is filed before it
-   * reads the list again.
+   * Embeds all pages from the first row on. Before each whole page it embeds new notes. It waits until the last page is filed, and only
+   * then reads the list again.
    */
   async #pass(): Promise<number> {
     const { embedder, pending, notes = () => [] } = this.#options;
     let filing: Promise<void> = Promise.resolve();
     let afterRow = 0;
     let count = 0;
-    /** Rows of notes embedded in this pass: the vectors of the last ones are still being filed. */
+    /** Rows of notes embedded in this pass. They may still be listed, because the last vectors are still being filed. */
     const noted = new Set<number>();
     const isNew = ({ row }: PendingText): boolean => !noted.has(row);
     const next = (): PendingText[] => {
       for (let page = pending(afterRow, PAGE); page.length > 0 && !this.#stopped; page = pending(afterRow, PAGE)) {
-        // Texts that fit one page are embedded in the order in which they were written, which the public palace then has.
+        // Texts that fit on one page are embedded in the order of their writing, so the public palace has them in that order.
         const newest =
           page.length < PAGE
             ? []

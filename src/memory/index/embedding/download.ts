@@ -1,6 +1,6 @@
 /**
- * Fetches the model into the cache: each file goes to `*.part`, is checked and then renamed, so a file under its final name is whole. A
- * broken download resumes where it stopped. The broker calls it when findModel found nothing, and never when offline.
+ * Fetches the model into the cache. Each file is written to `*.part`, checked and then renamed, so a file with its final name is whole. An
+ * interrupted download continues where it stopped. The broker calls this when findModel found nothing, and never when offline.
  */
 import { createWriteStream } from "node:fs";
 import { mkdir, rename, rm, stat } from "node:fs/promises";
@@ -11,13 +11,13 @@ import type { ModelConfig } from "../../../config/config.ts";
 import { PalaceError } from "../../../base/errors.ts";
 import { downloadFolder, findModel, HUB_MODEL_SHA256, hashFile, type ModelFiles } from "./model-files.ts";
 
-/** The pinned revision; another one could be another model under the same name. */
+/** URL of the pinned revision. Another revision could be another model with the same name. */
 const HUB_URL =
   "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/1110a243fdf4706b3f48f1d95db1a4f5529b4d41";
 
 export type RemoteFile = { name: string; sha256: string; sizeBytes: number };
 
-/** Source: models README. The model itself comes last, so that a folder that has it is complete. */
+/** Files of the model (source: models README). The model file is last, so a folder that has this file is complete. */
 const MODEL_FILES: readonly RemoteFile[] = [
   { name: "config.json", sha256: "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41", sizeBytes: 612 },
   {
@@ -43,14 +43,14 @@ export type DownloadProgress = { receivedBytes: number; totalBytes: number };
 export type DownloadOptions = {
   signal: AbortSignal;
   onProgress: (progress: DownloadProgress) => void;
-  /** The files to fetch; tests use a smaller model. */
+  /** Files to fetch; tests use a smaller model. */
   files?: readonly RemoteFile[];
 };
 
-/** A connection that delivers nothing for this long is given up; the next try resumes from there. */
+/** Time after which a silent connection is given up, ms. The next try continues where this one stopped. */
 const SILENCE_MAX_MS = 30_000;
 
-/** Errors: CONFIG_BAD_VALUE when offline; STORE_UNAVAILABLE when the files cannot be fetched or do not match. */
+/** Downloads missing files. Errors: CONFIG_BAD_VALUE when offline; STORE_UNAVAILABLE if a file cannot be fetched or does not match. */
 export async function downloadModel(config: ModelConfig, options: DownloadOptions): Promise<ModelFiles> {
   const { signal, onProgress, files = MODEL_FILES } = options;
   if (config.offline)
@@ -90,14 +90,14 @@ async function fetchFile(
   const have = await sizeOf(part);
   if (have < file.sizeBytes) await fetchRest(url, part, have, file, signal, onBytes);
   if (!(await isWhole(part, file))) {
-    // A damaged part would spoil every later try.
+    // Otherwise a damaged part would make every later try fail.
     await rm(part, { force: true });
     throw refusal(`${url} is not the file expected: its checksum differs`);
   }
   await rename(part, target);
 }
 
-/** Asks for the missing rest; if the server answers with the whole file, the part starts from zero. */
+/** Asks for the missing rest. If the server answers with the whole file, the part is written from its beginning. */
 async function fetchRest(
   url: string,
   part: string,

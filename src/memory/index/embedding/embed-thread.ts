@@ -1,6 +1,6 @@
 /**
- * Worker thread that owns the models: tokenizes, runs them in batches, pools. Only embedder.ts starts it. The runtime
- * is imported here, late, so that a machine without it loses only this thread.
+ * Worker thread that owns the models: it tokenizes texts, runs them in batches and pools the output. Only embedder.ts starts it. Only this
+ * thread imports the runtime, so that a machine without the runtime loses only this thread.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { workerData } from "node:worker_threads";
@@ -23,11 +23,11 @@ export type EmbedThreadData = {
 };
 export type EmbedMethods = {
   embed(texts: readonly string[], lane: Lane): Promise<Float32Array[]>;
-  /** Loads the cross-encoder beside the model, for `rerank`. */
+  /** Loads the cross-encoder for `rerank`, in addition to the model. */
   openReranker(place: ModelPlace): Promise<void>;
-  /** Scores how well each text answers, higher is better. A batch that has not begun after `timeoutMs` is skipped. */
+  /** Scores how well each text answers the question, higher is better. A batch that has not begun after `timeoutMs` is skipped. */
   rerank(question: string, texts: readonly string[], timeoutMs: number): Promise<number[]>;
-  /** Waits for the running batch, fails waiting calls and frees the model. Ending the thread during a batch would end the process. */
+  /** Waits for the running batch, fails waiting calls and frees the models. Ending the thread during a batch would end the process. */
   close(): Promise<void>;
 };
 
@@ -46,12 +46,12 @@ type Reranker = { tokenize: TokenizePair; session: InferenceSession };
 const OUTPUT = "last_hidden_state";
 /** Time after a query during which the backlog runs small batches, ms: a second search often follows. */
 const YIELDING_MS = 3_000;
-/** Pause of the backlog after a query, ms: one of its texts takes longer than a whole search. */
+/** Pause of the backlog after a query, ms. One text of the backlog takes longer than a whole search. */
 const REST_MS = 100;
-/** Limit of that pause, as a multiple of the time of the last batch, so that many searches cannot stop the backlog. */
+/** Maximum length of this pause, as a multiple of the last batch's time, so that many searches cannot stop the backlog. */
 const REST_MAX_TIMES = 5;
 
-/** The models of one thread and the batches that wait for them. Batches run one at a time, so that a query can go in between. */
+/** The models of one thread and the batches that wait for them. Batches run one at a time, so a query can run between two batches. */
 class ModelRunner {
   readonly #runtime: Runtime;
   readonly #session: InferenceSession;
@@ -64,7 +64,7 @@ class ModelRunner {
   #closing = false;
   /** Time of the last query, by the monotonic clock. */
   #queriedAt = Number.NEGATIVE_INFINITY;
-  /** End of the backlog's rest, by the monotonic clock. */
+  /** End of the backlog's pause, by the monotonic clock. */
   #restUntil = Number.NEGATIVE_INFINITY;
   #added = Promise.withResolvers<void>();
 
@@ -129,7 +129,7 @@ class ModelRunner {
     this.#lanes.add(running);
     this.#added.resolve();
     this.#added = Promise.withResolvers();
-    // If every batch is too late, the work ends at once. `finally` still runs after the promise is stored here.
+    // If every batch is too late, `#work` ends at once. `finally` still runs after the promise is stored in `#working`.
     this.#working ??= this.#work().finally(() => (this.#working = undefined));
     return done.promise;
   }
@@ -146,7 +146,7 @@ class ModelRunner {
     }
   }
 
-  /** Returns at once unless only the backlog has work and somebody has just searched. */
+  /** Waits while only the backlog has work and somebody has just searched. */
   async #rest(): Promise<void> {
     while (!this.#closing && this.#lanes.isBacklogAlone) {
       const leftMs = Math.min(this.#queriedAt + REST_MS, this.#restUntil) - performance.now();
@@ -179,7 +179,7 @@ function asPair(ids: number[]): TokenPair {
   return { ids, secondAt: ids.length };
 }
 
-/** Pads to the longest of the batch; the mask keeps the padding out of the result. */
+/** Pads the texts to the longest text of the batch; the mask excludes the padding from the result. */
 function modelInputs(
   TensorOf: typeof Tensor,
   session: InferenceSession,

@@ -1,6 +1,6 @@
 /**
- * The broker's embedder: turns texts into vectors through the model in a thread of its own. The composition root opens
- * it with the files that model-files.ts found; without it the palace is in lexical mode.
+ * The broker's embedder: turns texts into vectors with the model, which runs on a thread of its own. broker/palace/model.ts opens it with
+ * the files that model-files.ts found. Without it the palace uses words and static vectors.
  */
 import { startThread, type Thread, threadFile } from "../../../base/thread.ts";
 import type { Embedder, ModelIdentity, Reranker } from "../../port/search.ts";
@@ -12,26 +12,26 @@ import { RUNTIME } from "../../../base/onnxruntime.ts";
 
 /** Number of cached query vectors, 1.5 KB each. */
 const QUERY_CACHE_MAX = 512;
-/** Most texts waiting in one lane. A page of the backlog is far smaller. */
+/** Maximum number of texts that wait in one lane. A page of the backlog is far smaller. */
 const WAITING_MAX = 4096;
 
-/** The embedder itself serves searches; `backlog` is the same model for background texts. */
+/** The embedder for searches. `backlog`: the same model for background texts. */
 export type LocalEmbedder = Embedder & {
   readonly backlog: Embedder;
-  /** Loads a cross-encoder on the same thread. Errors: those of its loading; the embedder goes on. */
+  /** Loads a cross-encoder on the same thread. If loading fails, the call throws and the embedder continues. */
   openReranker(place: ModelPlace): Promise<Reranker>;
 };
 
-/** Most searches waiting for the reranker. Further searches skip reranking. */
+/** Maximum number of searches that wait for the reranker. Further searches skip reranking. */
 const RERANKS_MAX = 4;
 
-/** Longest wait for the running batch at close, ms. A batch of long texts on a slow machine takes about a second. */
+/** Maximum time to wait for the running batch at close, ms. A batch of long texts on a slow machine takes about a second. */
 const CLOSE_MAX_MS = 5_000;
 
 /** `runtime`: the file of onnxruntime-node; the package's own by default. */
 export type EmbedderOptions = { threads: number; runtime?: string | undefined };
 
-/** Errors: STORE_UNAVAILABLE when the runtime or the model does not load. */
+/** Opens the embedder. Errors: STORE_UNAVAILABLE if the runtime or the model does not load. */
 export async function openEmbedder(
   files: ModelFiles,
   { threads, runtime = RUNTIME }: EmbedderOptions,
@@ -60,7 +60,7 @@ function threadReranker(thread: Thread<EmbedMethods>): Reranker {
         const error = new PalaceError("STORE_UNAVAILABLE", "not reranked in time", "try again in a moment");
         timer = setTimeout(() => reject(error), timeoutMs);
       });
-      // A search that timed out counts as waiting until the thread drops it, so that a slow machine does not collect such searches.
+      // A search that timed out counts as waiting until the thread drops it, so that such searches do not collect on a slow machine.
       const work = thread.call("rerank", question, texts, timeoutMs).finally(() => (waiting -= 1));
       return Promise.race([work, late]).finally(() => clearTimeout(timer));
     },
@@ -91,7 +91,7 @@ function laneEmbedder(thread: Thread<EmbedMethods>, identity: ModelIdentity, lan
   };
 }
 
-/** Caches the vectors of the last texts asked for; a hit moves to the most recent end. */
+/** Caches the vectors of the texts that were embedded last. A hit becomes the newest entry. */
 function cachedEmbedder(embedder: Embedder): Embedder {
   const cache = new Map<string, Float32Array>();
   const remember = (text: string, vector: Float32Array): void => {
@@ -111,7 +111,7 @@ function cachedEmbedder(embedder: Embedder): Embedder {
       const vectors = missing.length === 0 ? [] : await embedder.embed(missing);
       missing.forEach((text, at) => found.set(text, vectors[at] as Float32Array));
       for (const [text, vector] of found) remember(text, vector);
-      // A caller may transfer its vector, so each gets a copy.
+      // A caller may transfer its vector to a thread, so each caller gets a copy.
       return texts.map((text) => (found.get(text) as Float32Array).slice());
     },
   };

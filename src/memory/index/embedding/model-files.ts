@@ -1,6 +1,6 @@
 /**
- * Finds the embedding model on this machine and identifies it. The broker calls it before it opens the embedder;
- * download.ts puts files where this file looks.
+ * Finds the embedding model on this machine and identifies it. The broker calls this file before it opens the embedder; download.ts stores
+ * the model's files in the cache folder that this file searches.
  */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -14,21 +14,21 @@ import type { ModelIdentity } from "../../port/search.ts";
 export const MODEL_NAME = "all-MiniLM-L6-v2";
 const DIMENSIONS = 384;
 
-/** The digest of model.onnx on the hub, revision 1110a243; Python's Chroma carries the same file. */
+/** SHA-256 of model.onnx on the hub, revision 1110a243. Python's Chroma has the same file. */
 export const HUB_MODEL_SHA256 = "6fd5d72fe4589f189f8ebc006442dbb529bb7ce38f8082112682524616046452";
-/** Exports of the same weights; their vectors agree to about 1e-6, so one palace may mix them. */
+/** SHA-256 of files with the same weights. Their vectors differ by at most about 1e-6, so one palace may mix them. */
 const SAME_WEIGHTS: ReadonlySet<string> = new Set([
   HUB_MODEL_SHA256,
   "71927e141d39160284b6ad5bf2ef19cd454734a4d10ff56a99c8cd5eccd75ff9",
 ]);
 
-/** `folder` holds the tokenizer's files. */
+/** `folder`: the folder with the tokenizer's files. */
 export type ModelPlace = { folder: string; modelFile: string };
 export type ModelFiles = ModelPlace & { identity: ModelIdentity };
 
 const RERANKER_NAME = "ms-marco-MiniLM-L-6-v2";
 
-/** Returns the first folder that holds a whole model, in this order: the one the user named, our cache, Python's Chroma's cache. */
+/** Returns the first folder with a whole model: the folder that the user named, our cache, the cache of Python's Chroma. */
 export async function findModel(config: Omit<ModelConfig, "rerankDir">): Promise<ModelFiles | undefined> {
   const folders = [
     ...(config.dir === undefined ? [] : [config.dir]),
@@ -42,7 +42,7 @@ export async function findModel(config: Omit<ModelConfig, "rerankDir">): Promise
   return undefined;
 }
 
-/** Returns the cross-encoder's folder. Any model fits, because it only reorders hits. A palace does not record its name. */
+/** Returns the cross-encoder's folder. Any model fits, because it only reorders hits, and a palace does not record its name. */
 export function rerankerFolder({ rerankDir, cacheDir }: Pick<ModelConfig, "rerankDir" | "cacheDir">): string {
   return rerankDir ?? join(cacheDir, RERANKER_NAME);
 }

@@ -1,7 +1,7 @@
 /**
- * Turns text into token ids, as the model was trained on them. Used by embed-thread.ts only. Source: models README.
- * tokenizer.json asks for truncation and padding to 128: the JS library does neither, and the model wants at most 256
- * ids with the final separator kept, so this file cuts them.
+ * Turns text into token ids as in the model's training. Used by embed-thread.ts only. Source: models README. tokenizer.json says to
+ * truncate and pad to 128 tokens, but the JS library does neither. The model accepts at most 256 ids with the final separator, so this file
+ * cuts them.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,14 +11,14 @@ import { parseAs } from "../../../base/parse-json.ts";
 import { PalaceError } from "../../../base/errors.ts";
 
 const TOKENS_MAX = 256;
-/** Characters per token that are read of a text. Hardly any token is longer, so later text does not reach the first 256 tokens. */
+/** Maximum number of characters to read per token. Hardly any token is longer, so later text cannot reach the first 256 tokens. */
 const TOKEN_LENGTH_MAX = 128;
 
 export type Tokenize = (text: string) => number[];
 
-/** Cross-encoders of this kind are trained on this many tokens. */
+/** Maximum number of tokens of a pair. Cross-encoders of this kind are trained on this number. */
 const PAIR_TOKENS_MAX = 512;
-/** A longer question would leave no room for the text. */
+/** Maximum length of a question. A longer question would leave no room for the text. */
 const QUESTION_LENGTH_MAX = 1000;
 
 /** `secondAt`: index of the second text's first id. */
@@ -39,13 +39,13 @@ export function openPairTokenizer(folder: string): TokenizePair {
   };
 }
 
-/** `folder` holds tokenizer.json and, if the model came with one, tokenizer_config.json. */
+/** Opens a tokenizer. `folder` has tokenizer.json and, if the model has one, tokenizer_config.json. */
 export function openTokenizer(folder: string): Tokenize {
   const tokenizer = new Tokenizer(readJson(folder, "tokenizer.json"), readConfig(folder));
   return (text) => cutTokens(tokenizer.encode(text.slice(0, TOKENS_MAX * TOKEN_LENGTH_MAX)).ids, TOKENS_MAX);
 }
 
-/** Returns the first max − 1 ids and the last one, which is the separator. */
+/** Returns the first `max` − 1 ids, and the last id, which is the separator. */
 export function cutTokens(ids: number[], max: number): number[] {
   if (ids.length <= max) return ids;
   return [...ids.slice(0, max - 1), ...ids.slice(-1)];

@@ -12,10 +12,10 @@ import { foldText } from "./fold.ts";
 const PAIRED = "\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Hangul}\\p{sc=Bopomofo}ー";
 const MARKED = "\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}";
 const EMOJI = "(?![©®™])\\p{Extended_Pictographic}|\\p{RI}\\p{RI}";
-/** Letters of Latin that have several spellings. */
+/** Latin letters that have several spellings. */
 const SPELT = "ßäöüÄÖÜæœøłđıÆŒØŁĐẞ";
 
-/** Letters and marks that may give a word another form than FTS5's. Without the flag `u` the pattern takes a tenth of the time. */
+/** Letters and marks that may give a word another form than FTS5's. Without the flag `u` matching takes a tenth of the time. */
 const SPECIAL_LETTER = new RegExp(
   `[${SPELT}\\u0300-\\u1fff\\u2c00-\\ud7ff\\ud840-\\ud8bf\\uf900-\\ufdff\\ufe70-\\uffef]`,
 );
@@ -23,7 +23,7 @@ const SPECIAL_LETTER = new RegExp(
 const SIGN = /[\u203c\u2049\u2100-\u2bff\ud83c-\ud83e]/;
 const IS_EMOJI = new RegExp(EMOJI, "u");
 const WORD = new RegExp(`[\\p{L}\\p{N}\\p{Co}][\\p{L}\\p{N}\\p{M}\\p{Co}]*|${EMOJI}`, "gu");
-/** Variation selectors: they change only how the sign before them is drawn. */
+/** Variation selectors. They change only how the sign before them is drawn. */
 const VARIANT = /[\ufe00-\ufe0f]/g;
 const PIECE = new RegExp(
   `${EMOJI}|[${PAIRED}]+|[${MARKED}]+|[\\p{sc=Latin}\\p{N}\\u0300-\\u036f]+|(?:(?![${PAIRED}${MARKED}\\p{sc=Latin}])[\\p{L}\\p{M}\\p{N}\\p{Co}])+`,
@@ -40,12 +40,12 @@ const PLAIN: Readonly<Record<string, string>> = {
 };
 const PLAIN_LETTER = new RegExp(`[${Object.keys(PLAIN).join("")}]`, "gu");
 const UMLAUT: Readonly<Record<string, string>> = { ä: "ae", ö: "oe", ü: "ue" };
-/** Marks that people leave out when they type; й is a letter of its own. */
+/** Marks that people leave out when they type. The mark of й is excepted, because й is a letter of its own. */
 const DROPPED = /(?<=[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Arabic}\p{sc=Hebrew}]\p{Mn}*)(?!\u0306)\p{Mn}/gu;
 
 /**
- * A piece of the word `whole`. A search finds it by each of its `forms`, which are not stemmed. `isOwn`: `drawer_fts` does not hold
- * `forms[0]`.
+ * A piece of the word `whole`. A search finds the piece by each of its `forms`, which are not stemmed. `isOwn`: true if `drawer_fts` does
+ * not contain `forms[0]`.
  */
 export type CutWord = { whole: string; forms: string[]; isOwn: boolean };
 
@@ -63,8 +63,8 @@ export function hasEmoji(text: string): boolean {
 }
 
 /**
- * Cuts a text into its words, in order. `isQuestion`: pairs of letters alone; a text also gets the last letter of each run, so that
- * a question of one letter finds it at any place.
+ * Cuts a text into its words, in order. With `isQuestion` runs of letters give only pairs. Otherwise they also give the last letter of each
+ * run, so that a question of one letter finds it at any place.
  */
 export function cutWords(text: string, isQuestion: boolean): CutWord[] {
   const cut: CutWord[] = [];
@@ -89,7 +89,7 @@ export function cutWords(text: string, isQuestion: boolean): CutWord[] {
   return cut;
 }
 
-/** Returns the words and signs of a text as they are before they are cut; each can be cut by itself. */
+/** Returns the words and signs of a text before cutting. Each of them can be cut by itself. */
 export function wholeWords(text: string): string[] {
   return text.toLowerCase().normalize("NFKC").replace(VARIANT, "").match(WORD) ?? [];
 }
@@ -99,19 +99,19 @@ export function isPaired(word: string): boolean {
   return IS_PAIRED.test(word);
 }
 
-/** Returns the first letter of a pair; undefined for anything else. */
+/** Returns the first letter of a pair; undefined for any other form. */
 export function firstOfPair(form: string): string | undefined {
   if (!IS_PAIRED.test(form)) return undefined;
   const letters = form.match(LETTER) ?? [];
   return letters.length > 1 ? letters[0] : undefined;
 }
 
-/** Returns true for one letter of a script that is cut into pairs. */
+/** Returns true for a single letter of a script that is cut into pairs. */
 export function isLoneLetter(form: string): boolean {
   return IS_PAIRED.test(form) && form.match(LETTER)?.length === 1;
 }
 
-/** Returns all forms of a word. The first is FTS5's own. */
+/** Returns all forms of a word. The first form is FTS5's own. */
 function formsOfWord(word: string): string[] {
   const own = foldText(word);
   if (!isSpecial(word)) return [own];

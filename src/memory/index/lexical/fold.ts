@@ -1,6 +1,6 @@
 /** Folds text as FTS5's `unicode61` does. Pure. */
 
-/** Blocks of letters with accents or several forms; dashes and quotes lie beyond them and need no folding. */
+/** Blocks of letters with accents or several forms. Dashes and quotes are beyond these blocks and need no folding. */
 const ACCENTED = /[\u00b5\u00c0-\u1fff]/;
 /** The micro sign, the final sigma and the long s fold to the plain letter. */
 const OTHER_FORMS: Record<string, string> = { "\u00b5": "μ", ς: "σ", ſ: "s" };

@@ -15,7 +15,7 @@ export function askedWords(question: string): Asked {
   return new Map(terms.flatMap((term, at) => (stems[at] ?? []).map((one): [string, string] => [one, term])));
 }
 
-/** Returns the words in their order. They do not overlap: of two pairs with a letter in common, the second has the rest. */
+/** Returns the words in order, without overlaps. If two pairs share a letter, the second gets only its other letter. */
 export function foundWords(text: string, asked: Asked): FoundWord[] {
   const found: FoundWord[] = [];
   for (const { 0: word, index } of text.matchAll(WORD)) {

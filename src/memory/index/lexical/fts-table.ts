@@ -1,7 +1,7 @@
 /**
- * Reads statistics of one FTS5 table: number of documents, their lengths, and how many documents contain a term or phrase. Used by
- * lexical-search.ts, once for each of its three tables. Source: fts5.c, "Data model": rows of %_data and %_docsize; they are part of the
- * file format and therefore stable.
+ * Reads statistics of one FTS5 table: the number of documents, their lengths, and the number of documents that contain a term or phrase.
+ * lexical-search.ts uses it once for each of its three tables. Source: fts5.c, "Data model". The rows of %_data and %_docsize are part of
+ * the file format and therefore stable.
  */
 import type { Database } from "better-sqlite3";
 import type { Scored } from "../../port/search.ts";
@@ -9,9 +9,9 @@ import type { Scored } from "../../port/search.ts";
 /** Id of the record with the number of rows and the tokens of each column. */
 const AVERAGES_ID = 1;
 const KEPT_FREQUENCIES_MAX = 20_000;
-/** A cached count stays valid until the table has grown or shrunk by this share. */
+/** Share by which the table may grow or shrink before a cached count is read again. */
 const DRIFT_MAX = 0.01;
-/** Number of documents from which counts are cached. In a smaller table counting is quick. */
+/** Minimum number of documents for caching counts. In a smaller table counting is fast. */
 const KEEP_FROM_DOCUMENTS = 5_000;
 
 export type TableSize = { documents: number; averageLength: number };
@@ -34,12 +34,12 @@ export class FtsTable {
     return { documents, averageLength: documents === 0 ? 1 : Math.max(1, sum(columns)) / documents };
   }
 
-  /** `term` is a stem. */
+  /** Returns the number of documents with a term. `term` is a stem. */
   termFrequency(term: string, documents: number): number {
     return this.#keep(term, documents, () => Number(this.#term.get(term) ?? 0));
   }
 
-  /** `match` is a MATCH string. */
+  /** Returns the number of documents that match. `match` is a MATCH string. */
   phraseFrequency(match: string, documents: number): number {
     return this.#keep(match, documents, () => Number(this.#phrase.get(match)));
   }
@@ -57,8 +57,8 @@ export class FtsTable {
 }
 
 /**
- * Ranks by FTS5's own BM25, all rows or those that have a 1 in `allowed`. SQLite looks each hit up in those bytes; the
- * + keeps it from asking FTS5 once for each row.
+ * Prepares a ranking by FTS5's own BM25, of all rows or of the rows with a 1 in `allowed`. SQLite looks up each hit in `allowed`; the +
+ * prevents it from calling FTS5 once for each row.
  */
 export function prepareRanking(
   ledger: Database,
@@ -75,12 +75,12 @@ export function prepareRanking(
     (allowed === undefined ? anywhere.all(match, limit) : amongRows.all(match, allowed, limit)) as Scored[];
 }
 
-/** Tokens of one document in all columns; `sizes` is its row in %_docsize. */
+/** Returns the number of tokens of one document in all columns. `sizes`: the document's value in %_docsize. */
 export function documentLength(sizes: Uint8Array): number {
   return sum(decodeVarints(sizes));
 }
 
-/** SQLite's variable-length integers, big end first, 7 bits a byte; counts here stay far below the 9-byte form. */
+/** Decodes SQLite's variable-length integers: big-endian, 7 bits per byte. Counts are far too small for the 9-byte form. */
 export function decodeVarints(bytes: Uint8Array): number[] {
   const numbers: number[] = [];
   let value = 0;

@@ -1,6 +1,6 @@
 /**
- * BM25 over the ledger's drawers, answered by a thread of its own. The composition root opens it; the engine sees the
- * LexicalIndex port. It works without a model, so in lexical mode it is the whole search.
+ * BM25 over the ledger's drawers, on a thread of its own. broker/palace/indexes.ts opens it. The engine knows only the interface
+ * `LexicalIndex`. It needs no model, so in lexical mode it is the whole search.
  */
 import { lazyThread, threadFile } from "../../../base/thread.ts";
 import type { LexicalIndex } from "../../port/search.ts";
@@ -8,7 +8,7 @@ import type { LexicalMethods, LexicalThreadData } from "./lexical-thread.ts";
 
 export type LocalLexicalIndex = LexicalIndex & { close(): Promise<void> };
 
-/** Its thread starts with the first question. Errors of each question: STORE_CORRUPT, PALACE_GONE, STORE_UNAVAILABLE. */
+/** Opens the index. Its thread starts with the first question. Errors of a question: STORE_CORRUPT, PALACE_GONE, STORE_UNAVAILABLE. */
 export function openLexicalIndex({ ledgerFile }: { ledgerFile: string }): LocalLexicalIndex {
   const data: LexicalThreadData = { ledgerFile };
   const thread = lazyThread<LexicalMethods>(threadFile(import.meta.url, "lexical-thread"), data);

@@ -1,6 +1,6 @@
 /**
- * The lexical half of a search, over one read connection to the ledger. FTS5 picks the candidates; this file computes
- * their full score from the words of the query. Runs on the thread of lexical-thread.ts.
+ * The lexical half of a search, over one read connection to the ledger. FTS5 selects the candidates; this file computes their full score
+ * from the words of the query. Runs on the thread of lexical-thread.ts.
  */
 import type Database from "better-sqlite3";
 import { STATIC_DIMENSIONS, staticTable, unit } from "../static/static-table.ts";
@@ -28,11 +28,11 @@ import {
 } from "./query.ts";
 import { type CountedDrawer, drawerCounter } from "./tokens.ts";
 
-/** Drawers read per wanted hit of a phrase: some of them match only by stem. */
+/** Number of drawers read per wanted hit of a phrase. Some of the drawers match only by stem. */
 const PHRASE_READ_FACTOR = 3;
 /** Cost of reading a drawer and counting its words, relative to the cost of ranking one of FTS5's hits. */
 const READ_COST = 200;
-/** Most drawers with a word for which its parts are searched too. `RARE_SHARE`: the same as a share of all drawers. */
+/** If at most this many drawers have a word, its parts are searched too. `RARE_SHARE`: the same limit as a share of all drawers. */
 const RARE_MAX = 10;
 const RARE_SHARE = 0.01;
 const PART_ROWS_MAX = 20_000;
@@ -49,7 +49,7 @@ const NOTHING: LexicalParts = {
 
 type DrawerText = { row: number; source: number | null; sizes: Buffer } & CountedDrawer & Named;
 
-/** `frequencies[i]`: how many drawers hold term i, by its most frequent stem. `hasForms`: some drawer has a row in `form_fts`. */
+/** `frequencies[i]`: number of drawers with term i, by its most frequent stem. `hasForms`: true if `form_fts` has rows. */
 type Question = ParsedQuery & { frequencies: number[]; hasForms: boolean };
 
 /** Concurrency: runs on its own thread; each call sees all commits before it. */
@@ -84,7 +84,7 @@ export class LexicalSearch {
        LEFT JOIN source ON source.source_file = drawer.source_file
        WHERE drawer.row IN (SELECT value FROM json_each(?))`,
     );
-    // The + keeps SQLite from asking FTS5 once for each row, which would count every word again each time.
+    // The + prevents SQLite from calling FTS5 once for each row, which would count every word again each time.
     this.#rankSources = ledger
       .prepare(
         `SELECT rowid, -bm25(source_fts) FROM source_fts
@@ -106,8 +106,8 @@ export class LexicalSearch {
   }
 
   /**
-   * Returns, in no order and with all scores: the `limit` best by BM25, drawers whose names the question contains and, unless `isLexical`,
-   * the `limit / NEAR_PART` nearest by static vector.
+   * Returns, in no order and with all scores: the `limit` best rows by BM25, drawers whose names the question contains and, unless
+   * `isLexical`, the `limit / NEAR_PART` nearest rows by static vector.
    */
   retrieve(query: string, filter: DrawerFilter, limit: number, isLexical: boolean): Omit<LexicalCandidate, "score">[] {
     const parsed = this.#parse(query);
@@ -144,7 +144,7 @@ export class LexicalSearch {
     );
   }
 
-  /** Returns the weight of each term by its rarity in the texts, and by its rarity in the names. */
+  /** Returns the weight of each term by its rarity in the texts, and its weight by its rarity in the names. */
   #weightsOf({ stems, frequencies }: Question): { weights: number[]; telling: number[] } {
     const { documents } = this.#drawers.size();
     const weights = frequencies.map((holding) => inverseFrequency(documents, holding));
@@ -170,8 +170,8 @@ export class LexicalSearch {
   }
 
   /**
-   * Returns the question's static vector; undefined without a known token. It is the mean of two vectors: one of all tokens with equal
-   * weights, one of the question's words weighted by their rarity in this palace.
+   * Returns the question's static vector; undefined without a known token. It is the mean of two vectors. One weights all tokens equally,
+   * the other weights the question's words by their rarity in this palace.
    */
   #vectorOf({ query, words, frequencies }: Question): Float32Array | undefined {
     const table = staticTable();
@@ -197,7 +197,7 @@ export class LexicalSearch {
     return this.#rankWords(parsed, limit, { allowed, share: rows.length / documents });
   }
 
-  /** Ranks rows by the words of a question. `share`: the part of the drawers that the filter allows. */
+  /** Ranks rows by the words of a question. `share`: the share of the drawers that the filter allows. */
   #rankWords(parsed: Question, limit: number, among?: { allowed: Uint8Array; share: number }): Scored[] {
     const { frequencies } = parsed;
     const picked = pickWords(frequencies, this.#drawers.size().documents);
@@ -210,7 +210,7 @@ export class LexicalSearch {
     return this.#rankTerms(parsed, [...parsed.words.keys()], limit, among?.allowed);
   }
 
-  /** Ranks rows by the terms with the indexes `picked`. BM25 is a sum over words, so the scores of both tables add up. */
+  /** Ranks rows by the terms with the indexes `picked`. BM25 is a sum over words, so the scores from both tables are added. */
   #rankTerms(parsed: Question, picked: readonly number[], limit: number, allowed?: Uint8Array): Scored[] {
     const { forms, stems, parts } = parsed;
     const words = [...new Set(picked.flatMap((at) => forms[at] ?? []))];
@@ -222,13 +222,13 @@ export class LexicalSearch {
     const all = [...scores].map(([row, score]) => ({ row, score })).sort((a, b) => b.score - a.score || a.row - b.row);
     const rare = all.length >= limit ? [] : this.#rareParts([...new Set(picked.flatMap((at) => parts[at] ?? []))]);
     const near = rare.length === 0 ? [] : this.#rankForms(matchForms(rare), limit, allowed);
-    // Drawers that match only by parts of words come after the drawers that match a word.
+    // Drawers that match only by parts of words come after the drawers that match a whole word.
     const last = all.at(-1)?.score ?? Infinity;
     const behind = near.filter(({ row }) => !scores.has(row));
     return [...all, ...behind.map(({ row, score }) => ({ row, score: Math.min(score, last) }))].slice(0, limit);
   }
 
-  /** Returns the rarest parts that occur in some drawer. The limit keeps ranking their rows to some milliseconds. */
+  /** Returns the rarest parts that occur in some drawer. A limit keeps the ranking of their rows to some milliseconds. */
   #rareParts(parts: readonly string[]): string[] {
     const { documents } = this.#drawers.size();
     let rows = 0;
@@ -240,7 +240,7 @@ export class LexicalSearch {
       .map(({ part }) => part);
   }
 
-  /** Ranks the given rows by BM25, best first, without reading the words' hits in other rows. */
+  /** Ranks the given rows by BM25, best first. Reads only these rows, not every row that has the words. */
   #readRows(parsed: Question, rows: readonly number[]): Scored[] {
     const { documents, averageLength } = this.#drawers.size();
     const weights = parsed.frequencies.map((holding) => inverseFrequency(documents, holding));
@@ -254,7 +254,7 @@ export class LexicalSearch {
       .sort((a, b) => b.score - a.score || a.row - b.row);
   }
 
-  /** Returns rows with every phrase word for word. FTS5 compares stems, so each hit is read and checked. */
+  /** Returns rows with every phrase word for word. FTS5 compares stems, so the text of each hit is read and checked. */
   phraseRows(phrases: readonly string[], filter: DrawerFilter, limit: number): number[] {
     const wanted = phrases.map(readPhrase).filter(({ words, pieces }) => words.length + pieces.length > 0);
     if (wanted.length === 0) return [];
@@ -364,7 +364,7 @@ export class LexicalSearch {
   #scoreSources({ forms, stems }: Question, texts: readonly DrawerText[]): Map<number, number> {
     const wanted = [...new Set(texts.flatMap(({ source }) => (source === null ? [] : [source])))];
     const { documents } = this.#sources.size();
-    // Skips words in more than half of the sources: they have no weight there and are the most expensive to read.
+    // Skips words in more than half of the sources: they get no weight from FTS5 and are the most expensive to read.
     const telling = forms.flatMap((words, index) => {
       const holding = Math.max(...(stems[index] ?? []).map((one) => this.#sources.termFrequency(one, documents)));
       return holding > 0 && holding * 2 <= documents ? words : [];
@@ -382,7 +382,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** Returns the sum of the weights of the terms in the text, and of the terms that only the drawer's names contain. */
+/** Returns the sum of the weights of terms in the text, and of terms that only the drawer's names contain. */
 function held(
   weights: readonly number[],
   telling: readonly number[],

@@ -1,7 +1,7 @@
 /**
  * Searches the names of drawers: their source's file and folders, their wing and their room. Each distinct name is in memory once. The
- * index reads the ledger's new commits before each question, so writes do not pay for it, and a forgotten source leaves no name behind.
- * Used by lexical-search.ts.
+ * index reads the ledger's new commits before each question, so writes need no time for it, and a forgotten source's name is removed. Used
+ * by lexical-search.ts.
  */
 import type { Database } from "better-sqlite3";
 import { MODE_SEPARATOR } from "../../port/source.ts";
@@ -13,24 +13,24 @@ import { termCounter, wordForms } from "./tokens.ts";
 export type Named = { sourceFile: string; wing: string; room: string };
 type NameKey = { sourceFile: string } | { wing: string; room: string };
 
-/** Least share of a question's weight that a name must match to count. */
+/** Minimum share of a question's weight that a name must match to count. */
 const SHARE_MIN = 0.15;
-/** Most names whose drawers become candidates. `ROWS_MAX`: most drawers of all these names. */
+/** Maximum number of names whose drawers become candidates. `ROWS_MAX`: maximum number of drawers of all these names. */
 const NAMES_MAX = 20;
 const ROWS_MAX = 50;
-/** Most rows of one name that are compared with the filter. */
+/** Maximum number of rows of one name that are compared with the filter. */
 const READ_MAX = 1_000;
 /** Matches the position before a capital inside a word: `maxRetries`, `HTMLParser`. */
 const INNER_CAPITAL = /[\p{Ll}\p{N}](?=\p{Lu})|\p{Lu}(?=\p{Lu}\p{Ll})/gu;
 
 const DIGEST = /^[a-z]+:[0-9a-f]{16,}$/;
 
-/** Returns the name as it is, followed by the name cut at inner capitals. */
+/** Returns the name, followed by the same name cut at inner capitals. */
 function spread(name: string): string {
   return `${name} ${name.replace(INNER_CAPITAL, "$& ")}`.normalize("NFC");
 }
 
-/** Returns a function for the stems of a name, which remembers words and folders: both repeat. */
+/** Returns a function for the stems of a name. It caches words and folders, because both repeat. */
 function stemmer(): (name: string) => Set<string> {
   const stems = new Map<string, string>();
   const folders = new Map<string, string[]>();
@@ -49,12 +49,12 @@ function stemmer(): (name: string) => Set<string> {
   };
 }
 
-/** Returns the key of a file name among the stems. It has a slash, which no stem has. */
+/** Returns the key of a file name in the map of stems. The key has a slash; no stem has one. */
 function fileKey(path: string): string {
   return path.slice(path.lastIndexOf("/"));
 }
 
-/** Returns the path in lower case and in one form of Unicode: macOS writes names in the other form. */
+/** Returns the path in lower case and in NFC. macOS writes names in NFD. */
 function pathKey(path: string): string {
   return `/${path.toLowerCase().normalize("NFC")}`;
 }
@@ -62,7 +62,7 @@ function pathKey(path: string): string {
 /** Concurrency: belongs to one thread. */
 export class NameIndex {
   readonly #statements;
-  /** Stem → positions in `#names` of the names that contain it. */
+  /** For each stem, the positions in `#names` of the names that contain it. */
   readonly #holding = new Map<string, number[]>();
   readonly #names: NameKey[] = [];
   readonly #known = new Set<string>();
@@ -93,8 +93,8 @@ export class NameIndex {
   }
 
   /**
-   * Returns how much each term adds to a drawer's share if its names contain the term: the term's weight, reduced if many names contain it;
-   * 0 if none does.
+   * Returns the amount that each term adds to a drawer's share if its names contain the term. It is the term's weight, reduced if many
+   * names contain the term; 0 if no name does.
    */
   tellingWeights(stems: readonly (readonly string[])[], weights: readonly number[]): number[] {
     this.#refresh();
@@ -105,8 +105,8 @@ export class NameIndex {
   }
 
   /**
-   * Returns the files that an identifier names, ignoring case: by the file name, or by it and the folders above it. The value is 1 for a
-   * unique file, less if many files have the name.
+   * Returns the files that an identifier names, ignoring case, by the file name alone or with folders above it. The value is 1 for a unique
+   * file, less if many files have the name.
    */
   filesOf(identifiers: readonly string[]): Map<string, number> {
     this.#refresh();
@@ -129,8 +129,8 @@ export class NameIndex {
   }
 
   /**
-   * Returns drawers of the given files, and then of the names that match most of the terms, if `isAllowed` accepts them. `total`: sum of
-   * the terms' weights.
+   * Returns drawers of the given files, then drawers of the names that match most of the terms, if `isAllowed` accepts them. `total`: sum
+   * of the terms' weights.
    */
   rows(
     { stems, files }: { stems: readonly (readonly string[])[]; files: ReadonlyMap<string, number> },
@@ -140,7 +140,7 @@ export class NameIndex {
   ): number[] {
     const scores = new Float64Array(this.#names.length);
     stems.forEach((forms, at) => {
-      // Skips words of most names: they distinguish no name and are the most expensive to count.
+      // Skips words in more than half of the names: they distinguish no name and are the most expensive to count.
       const names = this.#namesWith(forms);
       if (names.length > NAMES_MAX && names.length * 2 > this.#names.length) return;
       for (const name of names) scores[name] = (scores[name] ?? 0) + (telling[at] ?? 0);
@@ -180,7 +180,7 @@ export class NameIndex {
     if (now === this.#version) return;
     this.#add();
     if (this.#known.size !== count.get()) {
-      // A name was deleted: all names are read again, so that memory does not keep it.
+      // A name was deleted. Read all names again, so that the deleted name leaves the memory.
       for (const held of [this.#holding, this.#known]) held.clear();
       this.#names.length = 0;
       this.#sourcesTo = 0;
@@ -205,7 +205,7 @@ export class NameIndex {
   #put(key: string, name: NameKey, stems: () => Set<string>): void {
     if (this.#known.has(key)) return;
     this.#known.add(key);
-    // Skips a conversation's second filing record, which has no drawers, and the sources of commits, whose names are digests.
+    // Skips a conversation's second filing record, which has no drawers, and sources of commits, whose names are digests.
     if (key.includes(MODE_SEPARATOR) || DIGEST.test(key)) return;
     const at = this.#names.push(name) - 1;
     const file = "sourceFile" in name ? [fileKey(pathKey(name.sourceFile))] : [];
@@ -228,7 +228,7 @@ export function nameCounter(
   telling: readonly number[],
   total: number,
 ): (named: Named) => InNames {
-  // Names contain few of a question's words, so only these words are compared.
+  // Names contain few of a question's words, so only these words are compared with them.
   const held = terms.flatMap((_, at) => ((telling[at] ?? 0) > 0 ? [at] : []));
   const count = termCounter(
     held.map((at) => terms[at] as readonly string[]),

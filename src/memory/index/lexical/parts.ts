@@ -1,28 +1,28 @@
 /**
- * Cuts long words into parts of four letters, so that a question finds a compound by one of its words (Umzug in
- * Serverumzugsplanung) and a word by another of its endings. Pure. English hardly needs that: a text of English has no parts in the
- * index, which would grow by a third. Used by tokens.ts, query.ts and lexical-search.ts.
+ * Cuts long words into parts of four letters, so that a question finds a compound by one of its words (Umzug in Serverumzugsplanung) and a
+ * word with another ending. Pure. English hardly needs parts, and they would enlarge the index by a third, so an English text has none.
+ * Used by tokens.ts, query.ts and lexical-search.ts.
  */
 import { cutWords, isPaired, isSpecial } from "./cut.ts";
 import { foldText } from "./fold.ts";
 
 const LETTERS = 4;
-/** Least length of a word that gets parts. Scripts other than Latin have more endings and a smaller minimum. */
+/** Minimum length of a Latin word that gets parts. `OTHER_MIN`: the minimum in other scripts, whose words have more endings. */
 const LATIN_MIN = 8;
 const OTHER_MIN = 5;
-/** Greatest length of a word that gets parts. Longer words are names and noise. */
+/** Maximum length of a word that gets parts. Longer words are names and noise. */
 const WORD_MAX = 40;
-/** Least share of the parts of a question's word that a word of a text must have to match it. */
+/** Minimum share of the parts of a question's word that a text's word must have to match it. */
 const SHARE_MIN = 0.5;
-/** Sign before a part in the index, which tells it from a word. */
+/** Prefix of a part in the index. It distinguishes a part from a word. */
 const SIGN = "·";
 
 const WORD = /\p{L}+/gu;
 const IS_LATIN = /^\p{sc=Latin}/u;
 const ENGLISH = /\b(?:the|and|that|with|this|are|from|have|has|been|you|your|can|which|when)\b/gi;
-/** English text has one of those words in at most this many characters. */
+/** Maximum number of characters of English text for each word of `ENGLISH`. */
 const ENGLISH_EVERY = 160;
-/** Greatest share of characters other than letters in prose. A text with more is code or a table. */
+/** Maximum share of characters other than letters in prose. A text with a larger share is code or a table. */
 const SIGNS_MAX = 0.15;
 const OTHER_SIGN = /[^\p{L}\p{M}\s]/gu;
 
@@ -33,7 +33,7 @@ function hasParts(text: string): boolean {
   return (text.match(OTHER_SIGN)?.length ?? 0) <= text.length * SIGNS_MAX;
 }
 
-/** Returns the words of a text that may have parts, without accents. */
+/** Returns the words of a text that are long enough to be cut into parts. Accents are removed. */
 function longWords(text: string): string[] {
   const words = isSpecial(text)
     ? cutWords(text, false).flatMap(({ forms: [own = "", plain = own] }) => plain.match(WORD) ?? [])
@@ -54,15 +54,15 @@ export function indexedParts(text: string): string[] {
   return [...new Set(longWords(text).flatMap(cut))].map((part) => SIGN + part);
 }
 
-/** Returns the parts of a question's word in the index's form; none for a short word. */
+/** Returns the parts of a question's word in the index's form; no parts for a short word. */
 export function askedParts([own = "", plain = own]: readonly string[]): string[] {
   const isWord = plain.length <= WORD_MAX && !isPaired(plain) && !/\P{L}/u.test(plain);
   return isWord ? [...new Set(cut(plain))].map((part) => SIGN + part) : [];
 }
 
 /**
- * Returns a function that computes how well a text's long words match each term: the largest share of the term's parts in one word, 0…1; 0
- * below one half. `asked[i]`: parts of term i.
+ * Returns a function that computes for each term how well a text's long words match it: the largest share of the term's parts in one word,
+ * 0…1. A share below one half counts as 0. `asked[i]`: parts of term i.
  */
 export function partCounter(asked: readonly (readonly string[])[]): (text: string) => number[] {
   const termsOf = new Map<string, number[]>();

@@ -1,16 +1,16 @@
 /**
- * Picks the words of a query that are enough to find the candidates. Pure; used by lexical-search.ts. A BM25 query spends its time on
- * ranking the rows of common words; every word still counts in the score of a candidate, so little is lost.
+ * Picks the words of a query that are enough to find the candidates. Pure; used by lexical-search.ts. A BM25 query spends most of its time
+ * on ranking the rows of common words. Every word still counts in a candidate's score, so little is lost.
  */
 
-/** Greatest number of drawers for which a search uses all words. The candidates are then exactly BM25's best. */
+/** Maximum number of drawers for which a search uses all words. The candidates are then exactly BM25's best. */
 export const EXACT_DRAWERS_MAX = 5_000;
-/** Number of rows that may always be ranked: it takes a few milliseconds. */
+/** Number of rows that may always be ranked. Ranking them takes a few milliseconds. */
 const PICKED_ROWS_MIN = 3_000;
 /** Share of the rows of all words that may be ranked. */
 const PICKED_SHARE = 0.3;
 
-/** Returns indexes of the picked words. `frequencies[i]`: number of documents with word i. A word without documents costs nothing. */
+/** Returns the indexes of the picked words. `frequencies[i]`: number of documents with word i. A word in no document costs no time. */
 export function pickWords(frequencies: readonly number[], documents: number): number[] {
   const all = frequencies.map((_, index) => index);
   if (documents <= EXACT_DRAWERS_MAX) return all;

@@ -9,24 +9,24 @@ import { stem } from "./stem.ts";
 import { STOP_WORDS } from "./stop-words.ts";
 import { splitWords } from "./tokens.ts";
 
-/** Most words of a question that are used. More words add cost and no meaning. */
+/** Maximum number of words of a question that are used. More words add cost and no meaning. */
 const WORDS_MAX = 64;
 const CHARACTERS_MAX = 20_000;
 const WORD_CHARACTER = /[\p{L}\p{N}\p{Co}]/u;
 
-/**
- * Shape: `query` is as asked, at most 20,000 characters. `words[i]` is as asked, or a pair of letters of it; `terms[i]` is its stem, each
- * once, in the order of the query. `forms[i]`: all that go into a MATCH for it, which folds and stems them itself; `stems[i]`: the
- * stems by which a text holds it, the first is the term; `parts[i]`: its parts of four letters. `pairs` are neighbours in the query, as indexes into all of them.
- */
+/** A parsed query. `query`: as asked, at most 20,000 characters. The lists from `words` to `parts` have an entry for each term. */
 export type ParsedQuery = {
   query: string;
   identifiers: string[];
+  /** The word as asked, or a pair of its letters. `terms`: the word's stem, each stem once, in the order of the query. */
   words: string[];
   terms: string[];
+  /** All forms of the word for a MATCH, which folds and stems them itself. */
   forms: string[][];
+  /** Stems by which a text contains the term; the first is the term. `parts`: the word's parts of four letters. */
   stems: string[][];
   parts: string[][];
+  /** Terms that follow each other in the query, as indexes into the other lists. */
   pairs: [number, number][];
 };
 
@@ -59,7 +59,7 @@ export function parseQuery(asked: string): ParsedQuery {
     const known = indexOf.get(term);
     if (known !== undefined) return known;
     indexOf.set(term, words.length);
-    // A drawer whose forms are not indexed yet is found by the whole word.
+    // Also searches for the whole word, to find a drawer whose forms are not indexed yet.
     const ways = new Map([whole, ...asForms].map((form) => [foldText(form), form]).reverse() as [string, string][]);
     forms.push([...ways.values()].filter((form) => WORD_CHARACTER.test(form)).reverse());
     stems.push(asStems);
@@ -75,17 +75,17 @@ export function parseQuery(asked: string): ParsedQuery {
   return { query, identifiers, words, terms: [...indexOf.keys()], forms, stems, parts, pairs: [...pairs.values()] };
 }
 
-/** MATCH string for any of the words. Every word is quoted, because AND, OR, NOT and NEAR are words too. */
+/** Returns the MATCH string for any of the words. Every word is quoted, because AND, OR, NOT and NEAR are words too. */
 export function matchAny(words: readonly string[]): string {
   return words.map((word) => `"${word}"`).join(" OR ");
 }
 
-/** MATCH string for any of the stems in `form_fts`. */
+/** Returns the MATCH string for any of the stems in `form_fts`. */
 export function matchForms(stems: readonly string[]): string {
   return stems.map(matchForm).join(" OR ");
 }
 
-/** MATCH string for all of the stems in `form_fts`. */
+/** Returns the MATCH string for all of the stems in `form_fts`. */
 export function matchAllForms(stems: readonly string[]): string {
   return stems.map(matchForm).join(" AND ");
 }
@@ -95,12 +95,12 @@ function matchForm(one: string): string {
   return `"${one}"${isLoneLetter(one) ? " *" : ""}`;
 }
 
-/** MATCH string for words that follow each other. */
+/** Returns the MATCH string for words that follow each other. */
 export function matchPhrase(words: readonly string[]): string {
   return `"${words.join(" ")}"`;
 }
 
-/** MATCH string for several phrases, all of them in the text itself. */
+/** Returns the MATCH string for several phrases, all of them in the text itself. */
 export function matchPhrases(phrases: readonly (readonly string[])[]): string {
   return `{text} : (${phrases.map(matchPhrase).join(" AND ")})`;
 }

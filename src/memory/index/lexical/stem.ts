@@ -1,9 +1,9 @@
 /**
- * Porter's stemmer exactly as FTS5 runs it, so that a word scored here is the term that the index holds. Pure; used by tokens.ts. Source:
- * the porter tokenizer of SQLite's fts5_tokenize.c; it departs from Porter's paper where that code does.
+ * Porter's stemmer exactly as FTS5 runs it, so that the stem of a word equals the term in the index. Pure; used by tokens.ts. Source: the
+ * porter tokenizer of SQLite's fts5_tokenize.c. This stemmer differs from Porter's paper where that code does.
  */
 
-/** Bounds of a word that is stemmed, in bytes of UTF-8. */
+/** Minimum length of a word that is stemmed, in bytes of UTF-8. */
 const SIZE_MIN_BYTES = 3;
 const SIZE_MAX_BYTES = 64;
 
@@ -18,7 +18,7 @@ const STEP_4 = parseRules(
   "al- ance- ence- er- ic- able- ible- ant- ement- ment- ent- ou- ism- ate- iti- ous- ive- ize-",
 );
 
-/** `word` is one token, already folded. */
+/** Returns the stem. `word` is one token, already folded. */
 export function stem(word: string): string {
   const bytes = Buffer.from(word);
   if (bytes.length < SIZE_MIN_BYTES || bytes.length > SIZE_MAX_BYTES) return word;
@@ -42,7 +42,7 @@ function cutPlural(word: string): string {
   return word.slice(0, two ? -2 : -1);
 }
 
-/** Step 1b: past tenses and participles; the rest may need a final e or lose one of two equal consonants. */
+/** Step 1b: cuts past tenses and participles. Then the word may need a final e, or lose one of two equal consonants. */
 function cutPast(word: string): string {
   if (word.endsWith("eed") && word.length > 3) return countMeasure(word.slice(0, -3)) > 0 ? word.slice(0, -1) : word;
   const length = word.endsWith("ed") && word.length > 2 ? 2 : word.endsWith("ing") && word.length > 3 ? 3 : 0;
@@ -62,7 +62,7 @@ function cutLastSuffix(word: string): string {
   return applyRules(word, STEP_4, 1);
 }
 
-/** Step 5: a silent e, a double l. */
+/** Step 5: cuts a silent e, or one l of two. */
 function cutFinal(word: string): string {
   let result = word;
   if (result.endsWith("e")) {
@@ -83,7 +83,7 @@ function applyRules(word: string, rules: readonly Rule[], measureAbove: number):
   return word;
 }
 
-/** Porter's m, the number of vowel-consonant turns. A y is a vowel after a consonant. */
+/** Returns Porter's m, the number of changes from a vowel to a consonant. A y after a consonant is a vowel. */
 function countMeasure(word: string): number {
   let turns = 0;
   let consonant = false;
@@ -97,7 +97,7 @@ function countMeasure(word: string): number {
   return turns;
 }
 
-/** Porter's *o: ends consonant, vowel, consonant, and the last is none of w, x, y. */
+/** Porter's *o: the word ends in consonant, vowel, consonant, and the last consonant is not w, x or y. */
 function isShort(word: string): boolean {
   if (/[wxy]$/.test(word)) return false;
   let consonant = false;

@@ -1,6 +1,6 @@
 /**
- * Splits text into words as FTS5's `porter unicode61` does, and scans texts for the few words of one query. Pure; used by query.ts and
- * lexical-search.ts. It counts only the query's words and therefore scores 200 drawers in 1 ms.
+ * Splits text into words as FTS5's `porter unicode61` does, and searches texts for the few words of one query. Pure; used by query.ts and
+ * lexical-search.ts. It counts only the query's words, so 200 drawers take 1 ms.
  */
 import { cutWords, firstOfPair, hasEmoji, hasSpecialLetter, isSpecial, wholeWords } from "./cut.ts";
 import { foldText } from "./fold.ts";
@@ -39,7 +39,7 @@ export type Counts = { terms: number[]; pairs: number[] };
 export type CountTerms = (text: string) => Counts;
 type Pairs = readonly (readonly [number, number])[];
 
-/** `terms[i]` are the stems by which term i is found; `pairs` hold indexes of terms. */
+/** Returns a function that counts terms. `terms[i]`: stems by which term i is found; `pairs`: pairs of indexes into `terms`. */
 export function termCounter(terms: readonly (readonly string[])[], pairs: Pairs): CountTerms {
   if (terms.length === 0) return () => ({ terms: [], pairs: [] });
   const byStem = new Map(terms.flatMap((stems, at) => stems.map((one) => [one, at] as const)).toReversed());
@@ -59,11 +59,11 @@ export function termCounter(terms: readonly (readonly string[])[], pairs: Pairs)
   };
 }
 
-/** Calls back for each word of a text that is a term. `isNext`: the word before it is the term that was found before. */
+/** Calls `found` for each word of a text that is one of the query's terms. `isNext`: the word directly before it is one, too. */
 type FindTerms = (text: string, found: (term: number, isNext: boolean) => void) => void;
 
 function plainFinder(byStem: ReadonlyMap<string, number>): FindTerms {
-  // A stem differs from its words at most in its last letter (party, parti; hoping, hope), so the rest of the stem finds all of them.
+  // A stem differs from its words at most in its last letter (party, parti; hoping, hope), so the stem without it finds all of them.
   const starts = new Set([...byStem.keys()].map((term) => (term.length > 1 ? term.slice(0, -1) : term)));
   const wanted = new RegExp([...starts].join("|"), "g");
   const termOf = memoize((word) => byStem.get(stem(word)));
@@ -98,13 +98,13 @@ function specialFinder(byStem: ReadonlyMap<string, number>): FindTerms {
   };
 }
 
-/** `otherWords`: its date, and the headings above it. `hasForms`: 1 if it has a row in `form_fts`. */
+/** `otherWords`: the drawer's date, and the headings above the drawer. `hasForms`: 1 if the drawer has a row in `form_fts`. */
 export type CountedDrawer = { text: string; otherWords: string; hasForms: number };
 
 /** Count of a term that occurs only as a part of a longer word. */
 const IN_PARTS = 0.5;
 
-/** Returns a function that counts terms and pairs in a drawer's text, date and headings. A term that is only a part of a word counts less. */
+/** Returns a function that counts terms and pairs in a drawer's text, date and headings. A term inside a longer word counts less. */
 export function drawerCounter(asked: {
   stems: readonly (readonly string[])[];
   parts: readonly (readonly string[])[];

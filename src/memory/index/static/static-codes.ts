@@ -14,7 +14,7 @@ type CodeRow = { row: number; code: Buffer; scale: number };
 type RenewedRow = CodeRow & { seq: number };
 type Place = { wing: string; room: string };
 
-/** Most codes read at once. */
+/** Maximum number of codes read at once. */
 const PAGE = 4_096;
 
 /** Concurrency: belongs to one thread. */
@@ -45,7 +45,7 @@ export class StaticCodes {
   }
 
   /**
-   * Returns the `limit` rows nearest to a unit vector that pass the filter, best first. `allowed` has a 1 for each row that may be
+   * Returns the `limit` nearest rows to a unit vector that pass the filter, best first. `allowed` has a 1 for each row that may be
    * returned.
    */
   nearest(vector: Float32Array, filter: PlaceFilter, limit: number, allowed?: Uint8Array): number[] {

@@ -1,7 +1,7 @@
 /**
- * Makes vectors of texts from a table with one row per token: a text's vector is the sum of its tokens' rows, scaled to length 1. This
- * needs no download. README.md in this folder has the table's form, source and notice. Used by the writer of the ledger, which files a
- * vector with each drawer, and by the search.
+ * Makes vectors of texts from a table with one row per token. A text's vector is the sum of its tokens' rows, scaled to length 1. No
+ * download is needed. README.md in this folder describes the table's format, source and notice. Used by the search, and by the ledger's
+ * writer, which files a vector with each drawer.
  */
 import { readFileSync } from "node:fs";
 import { quantize } from "../../../base/quantize.ts";
@@ -17,9 +17,9 @@ const OFFSET = 8;
 export type StaticTable = {
   /** Shape: Float32Array[256], L2-normalised; undefined for a text without a token. */
   vectorOf(text: string): Float32Array | undefined;
-  /** The quantized vector; zero for a text without a token. */
+  /** Returns the quantized vector; zero for a text without a token. */
   codeOf: StaticCode;
-  /** Adds to `sum` the rows of a question's known tokens times `weight`. */
+  /** Adds to `sum` the rows of a question's known tokens, multiplied by `weight`. */
   addKnown(sum: Float32Array, question: string, weight: number): void;
 };
 
@@ -57,7 +57,7 @@ function open(): StaticTable {
   };
 }
 
-/** Adds each row times its weight. Its inner loop keeps four sums in registers, which takes half the time of a loop over rows. */
+/** Adds each row multiplied by its weight. The inner loop keeps four sums in registers, which takes half the time of a loop over rows. */
 function addRows(sum: Float32Array, packed: Uint16Array, ids: Int32Array, weights: Float64Array): void {
   for (let four = 0; four < FOURS; four++) {
     let a = 0;
@@ -77,7 +77,7 @@ function addRows(sum: Float32Array, packed: Uint16Array, ids: Int32Array, weight
   }
 }
 
-/** Returns the vector with length 1; undefined if its length is 0. */
+/** Returns the vector scaled to length 1; undefined if its length is 0. */
 export function unit(vector: Float32Array): Float32Array | undefined {
   let squares = 0;
   for (const value of vector) squares += value * value;

@@ -1,24 +1,24 @@
 /**
- * Cuts text into the tokens of the uncased BERT vocabulary, as the model that the table was made from does. Pure. Used by
- * static-table.ts. Source: github.com/google-research/bert, tokenization.py (rules); a test compares it with the library that
- * the model uses, which is too slow to run inside a write.
+ * Cuts text into the tokens of the uncased BERT vocabulary, as the model from which the table was made does. Pure. Used by static-table.ts.
+ * Source: github.com/google-research/bert, tokenization.py (rules). A test compares the tokens with those of the model's library, which is
+ * too slow to run inside a write.
  */
 
-/** A word of more letters is one unknown token. */
+/** Maximum length of a word, in letters. A longer word is one unknown token. */
 const WORD_MAX = 100;
 const UNKNOWN = "[UNK]";
 const GOES_ON = "##";
 /** Matches control characters except white space. */
 const REMOVED = /[\0\ufffd]|(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}]/gu;
-/** A Chinese character or a sign of punctuation is a word of its own. */
+/** Matches a word. A Chinese character or a punctuation mark is a word of its own. */
 const WORD =
   /[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b820}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]|[!-/:-@[-`{-~\p{P}]|[^\s\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b820}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}!-/:-@[-`{-~\p{P}]+/gu;
 const MARKED = /[^\0-\x7f]/;
-/** Words whose tokens are kept. */
+/** Maximum number of words whose tokens are cached. */
 const KNOWN_MAX = 20_000;
 
 export class WordPiece {
-  /** Ids of the tokens that begin a word. `#further`: ids of tokens inside a word, without the sign `##`. */
+  /** Ids of the tokens that begin a word. `#further`: ids of tokens inside a word, without the prefix `##`. */
   readonly #first = new Map<string, number>();
   readonly #further = new Map<string, number>();
   readonly #longest: number;
@@ -44,13 +44,13 @@ export class WordPiece {
     return ids;
   }
 
-  /** Returns the ids without unknown words, which all share one token. */
+  /** Returns the ids without unknown words. All unknown words share one token. */
   encodeKnown(text: string): number[] {
     return this.encode(text).filter((id) => id !== this.#unknown[0]);
   }
 
   #tokensOf(word: string): readonly number[] {
-    // A letter has at most two UTF-16 units. So long a word is not cached: it may be a whole file.
+    // A letter has at most two UTF-16 units. A word of this length is not cached, because it may be a whole file.
     if (word.length > 2 * WORD_MAX) return this.#unknown;
     const known = this.#known.get(word);
     if (known !== undefined) return known;
@@ -61,7 +61,7 @@ export class WordPiece {
   }
 
   /**
-   * Cuts a word into tokens, always taking the longest token that the rest begins with. A word with a rest that begins with no token is
+   * Cuts a word into tokens, always taking the longest token with which the rest begins. If the rest begins with no token, the word is
    * unknown.
    */
   #cut(word: string): readonly number[] {

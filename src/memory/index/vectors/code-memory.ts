@@ -1,24 +1,24 @@
 /**
  * Stores the int8 codes of all vectors in the scan's memory, with their rows and places. Used by scan-thread.ts and, for static vectors, by
- * static/static-codes.ts. A drawer takes its code and some 20 bytes more. Slots are dense: the last one fills a removed one.
+ * static/static-codes.ts. A drawer takes its code and about 20 bytes more. The last slot's code moves into a freed slot.
  */
 import type { Code } from "../../../base/quantize.ts";
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { Scored } from "../../port/search.ts";
 import { BATCH_SLOTS, createScanMemory, type ScanMemory } from "./scan-wasm.ts";
 
-/** Memory grows in steps, because every step moves the bookkeeping. */
+/** Factor by which memory grows. It grows in steps, because each step moves all data about the slots. */
 const GROWTH = 1.5;
 const SLOTS_MIN = 1024;
 const ERROR_DEVIATIONS = 8;
 
 export class CodeMemory {
-  /** Numbers of a code. */
+  /** Length of a code, in numbers. */
   readonly dimensions: number;
   readonly #memory: ScanMemory;
-  /** Slot of each row, from 1 on; 0 for a row without a code. */
+  /** Slot of each row, counted from 1; 0 for a row without a code. */
   #slotOf = new Int32Array(0);
-  /** Number of codes, and the last slot. */
+  /** Number of codes, which is also the last slot. */
   size = 0;
   readonly #places = new Map<string, number>();
   readonly #filed: { wing: string; room: string }[] = [];
@@ -44,7 +44,7 @@ export class CodeMemory {
     this.#memory.reserve(room);
   }
 
-  /** Adds the row or replaces it. */
+  /** Adds or replaces the row. */
   put(row: number, place: { wing: string; room: string }, code: Uint8Array, scale: number): void {
     if (row >= this.#slotOf.length)
       this.#slotOf = grown(this.#slotOf, new Int32Array(Math.max(SLOTS_MIN, Math.ceil((row + 1) * GROWTH))));
@@ -72,7 +72,7 @@ export class CodeMemory {
   }
 
   /**
-   * Bound on the error of an approximate product of unit vectors: eight standard deviations of the rounding, which is
+   * Returns a bound on the error of an approximate product of unit vectors. It is eight standard deviations of the rounding, which is
    * uniform within ± half a scale in each of the two codes.
    */
   errorMax(query: Code): number {

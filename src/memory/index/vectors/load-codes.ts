@@ -3,10 +3,10 @@ import type Database from "better-sqlite3";
 import { isNumbers, readColumn } from "../../ledger/json-column.ts";
 import type { CodeMemory } from "./code-memory.ts";
 
-/** Codes read in one statement; a separate buffer for each would cost more than the reading. */
+/** Number of codes read in one statement. A separate buffer for each code would cost more than the reading. */
 const LOAD_ROWS = 1024;
 
-/** Loads a table's codes in one transaction. Returns the row of the last one; 0 without any. */
+/** Loads a table's codes in one transaction. Returns the row of the last code; 0 for an empty table. */
 export function loadCodes(ledger: Database.Database, table: "vector_code" | "static_code", codes: CodeMemory): number {
   // SQLite has no aggregate that joins blobs. Cast to text, they are joined byte for byte; the outer cast makes a blob again.
   const page = ledger
@@ -32,7 +32,7 @@ export function loadCodes(ledger: Database.Database, table: "vector_code" | "sta
   })();
 }
 
-/** Returns a function for the place of a row. The query returns one list of rows per place: far fewer strings cross into JavaScript. */
+/** Returns a function for the place of a row. The query returns one list of rows per place, so JavaScript gets far fewer strings. */
 function readPlaces(ledger: Database.Database): (row: number) => { wing: string; room: string } | undefined {
   const byPlace = ledger.prepare("SELECT wing, room, json_group_array(row) FROM drawer GROUP BY wing, room").raw();
   const last = ledger.prepare<[], number>("SELECT coalesce(max(row), 0) FROM drawer").pluck().get() ?? 0;

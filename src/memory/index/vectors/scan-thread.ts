@@ -1,6 +1,6 @@
 /**
- * Worker thread that answers the vector half of a search: it holds all codes in memory and reads the vectors themselves
- * from the ledger for the best rows. Started by vector-index.ts. Its read connection sees committed state only.
+ * Worker thread that answers the vector half of a search. It has all codes in memory, and reads the vectors of only the best rows from the
+ * ledger. Started by vector-index.ts. Its read connection sees committed state only.
  */
 import { workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
@@ -23,7 +23,7 @@ export type ScanMethods = {
   refresh(changes: Pick<Changes, "written" | "removed">): void;
 };
 
-/** Rows kept from the first pass per wanted row, and at least. The margin leaves room for near-duplicates. */
+/** Number of rows kept from the first pass per wanted row, and minimum number. The margin leaves room for near-duplicates. */
 const FIRST_PASS_FACTOR = 4;
 const FIRST_PASS_MIN = 400;
 
@@ -44,7 +44,7 @@ await serveThread<ScanMethods>(() => {
      WHERE drawer.row IN (SELECT value FROM json_each(?))`,
   );
 
-  /** Exact products with the stored vectors; rows without one are left out. */
+  /** Returns exact products with the stored vectors, without rows that have no vector. */
   function dotRows(vector: Float32Array, rows: readonly number[]): Scored[] {
     const found = readVectors.all(JSON.stringify(rows)) as [number, Buffer][];
     return found.map(([row, bytes]) => ({ row, score: dot(vector, toFloats(bytes)) }));
@@ -52,11 +52,11 @@ await serveThread<ScanMethods>(() => {
 
   function around(vector: Float32Array, filter: DrawerFilter, limit: number): number[] {
     const query = quantize(vector);
-    // Places are known in memory; a source or a time window is looked up in the ledger's indexes.
+    // Places are in memory; rows of a source or a time window are looked up in the ledger's indexes.
     const isNarrow = filter.sourceFile !== undefined || isWindow(filter);
     const allowed = isNarrow ? sets.of(filter).allowed : undefined;
     const near = codes.scan(query, filter, Math.max(FIRST_PASS_MIN, limit * FIRST_PASS_FACTOR), allowed);
-    // A row whose score is lower than the last wanted row's by more than both error bounds cannot be a result.
+    // A row cannot be a result if its score is lower than the last wanted row's by more than both error bounds.
     const scoreMin = (near[limit - 1]?.score ?? Number.NEGATIVE_INFINITY) - 2 * codes.errorMax(query);
     return near.filter((one) => one.score >= scoreMin).map(({ row }) => row);
   }
@@ -79,7 +79,7 @@ await serveThread<ScanMethods>(() => {
         codes.put(row, { wing, room }, code, scale);
         missing.delete(row);
       }
-      // The drawer was rewritten and has no vector yet: the old vector no longer belongs to its text.
+      // The drawer was rewritten and has no vector yet, so the old vector does not belong to the new text.
       for (const row of missing) codes.remove(row);
     },
   };

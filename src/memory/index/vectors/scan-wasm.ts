@@ -1,10 +1,10 @@
 /**
- * The int8 pass of the exact scan: a WebAssembly module with one SIMD loop, assembled here byte by byte, and its
- * memory. Used by code-memory.ts only. It needs no toolchain: each instruction's text form is beside its bytes. Measured in one
- * run, the best 400 of 100,000 codes: 6.6 ms here, 129 ms with sqlite-vec 0.1.9 (int8, cosine).
+ * The int8 pass of the exact scan: a WebAssembly module with one SIMD loop, and its memory. Used by code-memory.ts only. This file
+ * assembles the module byte by byte, so no toolchain is needed; each instruction's text form is next to its bytes. Measured in one run for
+ * the best 400 of 100,000 codes: 6.6 ms, against 129 ms with sqlite-vec 0.1.9 (int8, cosine).
  */
 
-/** The part of the global that we use; TypeScript knows it from the DOM library only. */
+/** The part of the global that we use. TypeScript has its type only in the DOM library. */
 type WasmMemory = { readonly buffer: ArrayBuffer; grow(pages: number): number };
 declare const WebAssembly: {
   Memory: new (limits: { initial: number; maximum: number }) => WasmMemory;
@@ -12,30 +12,30 @@ declare const WebAssembly: {
   Instance: new (module: object, imports: object) => { exports: Record<string, unknown> };
 };
 
-/** Numbers of a vector of the model. */
+/** Length of the model's vectors. */
 export const DIMENSIONS = 384;
-/** Codes in one SIMD step, 16 bits each. */
+/** Number of a code's values in one SIMD step, 16 bits each. */
 const LANES = 8;
-/** Codes in one call; a call's slots and products lie before the codes. */
+/** Maximum number of codes in one call. A call's slots and products are in memory before the codes. */
 export const BATCH_SLOTS = 4096;
 
 const PAGE_BYTES = 65_536;
-/** Memory map: the query's code in 16 bits, slots asked for, their products, then all codes. */
+/** Memory map: the query's code in 16 bits, the wanted slots, their products, then all codes. */
 const QUERY_AT = 0;
 const SLOTS_AT = 1024;
 const PRODUCTS_AT = SLOTS_AT + 4 * BATCH_SLOTS;
 const CODES_AT = PRODUCTS_AT + 4 * BATCH_SLOTS;
 
-/** 32-bit memory: 4 GiB, about eleven million drawers. */
+/** Maximum number of pages: 4 GiB, all of a 32-bit memory, enough for about eleven million drawers. */
 const PAGES_MAX = 65_536;
 
 export type ScanMemory = {
   query: Int16Array;
-  /** Slots to compute; filled before `run`. */
+  /** Slots to compute. The caller fills them before `run`. */
   slots: Int32Array;
   /** Dot products of the codes, in the order of `slots`. */
   products: Int32Array;
-  /** All codes; slot n starts at n × dimensions. A new view after `reserve`. */
+  /** All codes; slot n starts at n × dimensions. `reserve` replaces this view. */
   codes: Uint8Array;
   /** Maximum number of slots. */
   slotsMax: number;
@@ -44,7 +44,7 @@ export type ScanMemory = {
   run: (count: number) => void;
 };
 
-/** `dimensions`: numbers of a code, at most 512, a multiple of 8. */
+/** `dimensions`: length of a code, at most 512, a multiple of 8. */
 export function createScanMemory(dimensions: number): ScanMemory {
   const pagesFor = (slots: number): number => Math.ceil((CODES_AT + slots * dimensions) / PAGE_BYTES);
   const memory = new WebAssembly.Memory({ initial: pagesFor(0), maximum: PAGES_MAX });

@@ -1,6 +1,6 @@
 /**
- * Exact nearest neighbours over the ledger's vectors, answered by a thread of its own. Opened by the composition root;
- * the engine sees the VectorIndex port.
+ * Exact nearest neighbours over the ledger's vectors, on a thread of its own. `broker/palace/indexes.ts` opens it. The engine knows only
+ * the interface `VectorIndex`.
  */
 import { lazyThread, type Thread, threadFile } from "../../../base/thread.ts";
 import type { Changes } from "../../port/ledger.ts";
@@ -12,8 +12,8 @@ import { DIMENSIONS } from "./scan-wasm.ts";
 export type LocalVectorIndex = VectorIndex & { close(): Promise<void> };
 
 /**
- * Opens the index. It reads the ledger's vectors at the first query; from then on the caller must pass every commit to `refresh`. Errors of
- * each query: STORE_CORRUPT, PALACE_GONE, STORE_UNAVAILABLE; STORE_MODEL_MISMATCH for a vector of another length.
+ * Opens the index. It reads the ledger's vectors at the first query. After that the caller must pass every commit to `refresh`. Errors of a
+ * query: STORE_CORRUPT, PALACE_GONE, STORE_UNAVAILABLE; STORE_MODEL_MISMATCH for a vector of another length.
  */
 export function openVectorIndex({ ledgerFile }: { ledgerFile: string }): LocalVectorIndex {
   const data: ScanThreadData = { ledgerFile };
@@ -32,7 +32,7 @@ export function openVectorIndex({ ledgerFile }: { ledgerFile: string }): LocalVe
     waiting = undefined;
     if (changes !== undefined) await started.call("refresh", changes);
   };
-  /** The next start of the thread reads these commits. */
+  /** Drops waiting commits, because the thread reads them at its next start. */
   const forget = (): void => void (waiting = undefined);
   return {
     async around(vector, filter, limit) {

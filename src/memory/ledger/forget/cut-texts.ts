@@ -1,12 +1,12 @@
 /**
- * Finds drawers that hold part of a text because a long text was cut there: slices of one drawer, chunks of one source. A drawer with a
- * part is found if a neighbour has the rest of the text, or the whole text. Used by forget.ts.
+ * Finds drawers that contain only a part of a text, because a long text was cut there (slices of one drawer, chunks of one source). Such a
+ * drawer is found if a neighbour contains the rest of the text, or the whole text. Used by forget.ts.
  */
 import type { Drawer } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { type DrawerRecord, toDrawer } from "../record.ts";
 
-/** Least length of a part. Shorter parts match by chance. */
+/** Minimum length of a part. Shorter parts match by chance. */
 const PART_MIN = 4;
 
 type Edge = { row: number; key: string; index: number; head: string; tail: string };
@@ -18,7 +18,7 @@ export class TextParts {
     this.#database = database;
   }
 
-  /** `whole`: the drawers that contain the whole text. Reads the ends of every drawer once. */
+  /** Returns the drawers with a part. `whole`: the drawers that contain the whole text. Reads the ends of every drawer once. */
   find(match: string, whole: readonly Drawer[]): Drawer[] {
     const length = match.length;
     if (length < 2 * PART_MIN) return [];

@@ -1,6 +1,6 @@
 /**
- * Finds the rows to be forgotten and deletes them from the ledger's tables (hygiene-schema.ts lists them), inside one write. The bytes that
- * remain in pages, segments and other files are erased afterwards (eraser.ts, mempalace/erase). Runs on the writer thread.
+ * Finds the rows to be forgotten and deletes them from the ledger's tables (hygiene-schema.ts lists the tables), inside one write. Bytes
+ * that remain in pages, segments and other files are erased afterwards (eraser.ts, mempalace/erase). Runs on the writer thread.
  */
 import type { Drawer } from "../../port/drawer.ts";
 import type { ForgetSelector, ForgetTx, Found } from "../../port/hygiene.ts";
@@ -18,7 +18,7 @@ import { TextParts } from "./cut-texts.ts";
 
 /** Text that replaces a forgotten text in the journal. */
 const FORGOTTEN = "[forgotten]";
-/** Matches ids of memories with outcomes. The writes that made such a memory may have its text in other words, or without its id. */
+/** Matches ids of memories with outcomes. The write that made such a memory may have its text in other words, or may lack its id. */
 const MEMORY_ID = /^(?:working|history|patterns|memory_bank|books)_[0-9a-f]{8}(?:_|$)/;
 /** Returns true for ids of drawers, diary entries and memories of any version. */
 const isDrawerId = (text: string): boolean => /^(?:drawer|diary)_/.test(text) || MEMORY_ID.test(text);
@@ -30,7 +30,7 @@ type JournalRow = Written & { seq: number };
 export class SqliteForget implements ForgetTx {
   readonly #database: LedgerDatabase;
   readonly #tx: LedgerTables;
-  /** Caches a test per list of drawers. A WeakMap frees it with the list, because the test contains words to be forgotten. */
+  /** Cached tests by list of drawers. A test contains words to be forgotten; the WeakMap frees it together with the list. */
   readonly #carriedTests = new WeakMap<readonly Drawer[], ReturnType<typeof carriedTest>>();
 
   constructor(database: LedgerDatabase, tx: LedgerTables) {
@@ -56,12 +56,12 @@ export class SqliteForget implements ForgetTx {
     const words = wordsOf(found, selector, graphNames(this.#database, found, selector.match));
     const named = this.#cleanJournal(words);
     const images = this.#cleanImages(found, selector, named, words);
-    // Closets quote their source, so those of every forgotten drawer's source are deleted.
+    // Closets quote their source, so forget the closets of each forgotten drawer's source.
     const sources = drawers.map(({ metadata }) => String(metadata["source_file"] ?? "")).concat(selector.source ?? []);
     const { match } = selector;
     const closets = this.#tx.closets.forget([...new Set(sources)], match, match === undefined ? "" : inJson(match));
     this.#tx.deleteDrawers(drawers.map(({ id }) => id));
-    // A document that is still being filed in parts may hold the text.
+    // A document that is still being filed in parts may contain the text.
     this.#tx.parts.dropBefore(Number.MAX_SAFE_INTEGER);
     for (const id of facts) this.#tx.graph.restore("triple", id, null);
     for (const id of entities) this.#tx.graph.restore("entity", id, null);
@@ -85,7 +85,7 @@ export class SqliteForget implements ForgetTx {
     };
   }
 
-  /** Returns a test that both finding and cleaning use, so that each word is looked up once. */
+  /** Returns a test that finding and cleaning share, so that each word is looked up only once. */
   #carriedTest(drawers: readonly Drawer[], selector: ForgetSelector): ReturnType<typeof carriedTest> {
     const test = this.#carriedTests.get(drawers) ?? carriedTest(this.#database, drawers, selector);
     this.#carriedTests.set(drawers, test);
@@ -106,7 +106,7 @@ export class SqliteForget implements ForgetTx {
     return this.#whole([...records.map(toDrawer), ...parts]);
   }
 
-  /** Adds all slices of a split drawer when one of its slices is among the drawers. */
+  /** Adds the other slices of split drawers of which one slice is in the list. */
   #whole(drawers: readonly Drawer[]): Drawer[] {
     const all = new Map<string, Drawer>();
     const parents = new Set<string>();
@@ -123,7 +123,7 @@ export class SqliteForget implements ForgetTx {
     const holds = (...columns: string[]): string =>
       columns.map((column) => `instr(${column}, @match) > 0`).join(" OR ");
     const { id, isPart } = heldAs(match);
-    // Entities match in any case; a predicate is stored in lower case only.
+    // Entities match in any case. Predicates are stored only in lower case.
     const named = (column: string): string => (isPart ? `instr(${column}, @id) > 0` : `${column} = @id`);
     const entities = this.#database
       .prepare<{ match: string; id: string }, string>(
@@ -148,8 +148,8 @@ export class SqliteForget implements ForgetTx {
   }
 
   /**
-   * Removes forgotten words from the journal rows that contain the text or name a forgotten row; their keys stay. Returns in `ids` the
-   * other drawers that these rows name.
+   * Removes forgotten words from the journal rows that contain the text or name a forgotten row. The rows keep their keys. Returns in `ids`
+   * the other drawers that these rows name.
    */
   #cleanJournal(words: Words): { rows: number; ids: string[] } {
     const clean = this.#database.prepare(
@@ -204,7 +204,7 @@ export class SqliteForget implements ForgetTx {
     const slices = this.#database.prepare("DELETE FROM change WHERE kind = 'drawer' AND id BETWEEN ? AND ?");
     for (const id of selector.ids ?? []) removed += slices.run(...sliceBounds(id)).changes;
     const { match, source } = selector;
-    // This also covers facts that were undone, and facts from before an earlier forgetting of the same text.
+    // This also finds facts that an undo removed, and facts from before an earlier forgetting of the same text.
     const holding = this.#database
       .prepare<[], { kind: string; id: string }>(
         "SELECT DISTINCT kind, id FROM change WHERE kind IN ('triple', 'entity')",
@@ -236,8 +236,8 @@ export class SqliteForget implements ForgetTx {
 }
 
 /**
- * Returns the row's result without the forgotten words; undefined for a row without them. Adds to `ids` the other drawers that such a row
- * names.
+ * Returns the row's result without the forgotten words; undefined if the row does not contain them. Adds to `ids` the other drawers that
+ * such a row names.
  */
 function cleaned(row: Written, words: Words, isMaking: boolean, ids: Set<string>): string | undefined {
   if (isMaking) return JSON.stringify({ text: FORGOTTEN });
@@ -253,8 +253,8 @@ function cleaned(row: Written, words: Words, isMaking: boolean, ids: Set<string>
 }
 
 /**
- * Returns functions that clean imported journal rows and the names of other memories. Such a row has the ids of the memories that its write
- * made.
+ * Returns functions that clean imported journal rows and the names of other memories. An imported row lists the ids of the memories that
+ * the write made.
  */
 function ofOthers(words: Words, ids: Set<string>): { row: Clean; name: (text: string) => string } {
   return {
@@ -272,10 +272,10 @@ function ofOthers(words: Words, ids: Set<string>): { row: Clean; name: (text: st
 type Words = {
   ids: ReadonlySet<string>;
   isOf: (text: string) => boolean;
-  /** True if an argument of that method names a forgotten source, or is the whole document of a source that loses drawers. */
+  /** True if an argument of that method is a forgotten source's name, or the whole document of a source that loses drawers. */
   isSource: (text: string, method: string) => boolean;
   graph: GraphNames;
-  /** Also looks for drawers that no longer exist. */
+  /** True if drawers that no longer exist are to be found, too. */
   isWide: boolean;
 };
 
@@ -292,14 +292,14 @@ function wordsOf({ drawers }: Found, { ids = [], match, source }: ForgetSelector
   return {
     ids: names,
     isOf: (text) => texts.has(text) || (match !== undefined && text.includes(match)),
-    // Only feeders' methods have a dot in their name. They get whole documents, of which a drawer's text is a part.
+    // Only feeders' methods have a dot in their name. They send whole documents; a drawer's text is a part of such a document.
     isSource: (text, method) => text === source || (method.includes(".") && sources.has(text)),
     graph,
     isWide: match !== undefined || source !== undefined,
   };
 }
 
-/** Drawer ids stay in an answer, so that a repeated call still gets the id of the drawer it made. */
+/** Removes the words from an answer. Drawer ids stay, so that a repeated call still gets the id of the drawer that it made. */
 function withoutWords(value: unknown, words: Words): unknown {
   const isGone = (text: string): boolean => words.isOf(text) || (!isDrawerId(text) && words.graph.isOf(text));
   if (typeof value === "string") return isGone(value) ? FORGOTTEN : value;
@@ -310,7 +310,7 @@ function withoutWords(value: unknown, words: Words): unknown {
   );
 }
 
-/** Escapes a text for the inside of a JSON string's quotes. */
+/** Escapes a text for use between the quotes of a JSON string. */
 function inJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }

@@ -1,6 +1,6 @@
 /**
- * Computes the graph ids of the words to be forgotten. Ids of entities and facts are made of their words in lower case, and stay in the
- * journal's answers and in the before-images after their rows are deleted. Used by forget.ts.
+ * Computes the graph ids of the words to be forgotten. The graph makes ids of entities and facts from their words in lower case. After the
+ * rows are deleted, the ids are still in the journal's answers and in the before-images. Used by forget.ts.
  */
 import type { Found } from "../../port/hygiene.ts";
 import type { LedgerDatabase } from "../open.ts";
@@ -8,9 +8,9 @@ import type { LedgerDatabase } from "../open.ts";
 export type GraphNames = {
   /** True for the id of a forgotten entity or fact. */
   isId: (text: string) => boolean;
-  /** True if the text names the entity in a row of that method. In other tools' rows a room or wing may have the same name. */
+  /** True if the text names the entity in a row of that method. In rows of other tools a room or wing may have the same name. */
   isNameIn: (method: string, text: string) => boolean;
-  /** True if the text contains the forgotten words, ignoring case. Only for rows that are known to belong to the forgotten text. */
+  /** True if the text contains the forgotten words, ignoring case. Use it only for rows that belong to the forgotten text. */
   isOf: (text: string) => boolean;
 };
 
@@ -19,8 +19,8 @@ const TOKEN_MIN = 12;
 const OF_GRAPH = /^(?:kg_|memory\.)/;
 
 /**
- * Returns the id that the graph makes of a text (memory/graph/facts.ts). `isPart`: the text looks like a token, so its id is searched
- * inside other ids too.
+ * Returns the id that the graph makes from a text (memory/graph/facts.ts). `isPart`: true if the text looks like a token; then the id is
+ * also searched inside other ids.
  */
 export function heldAs(match: string): { id: string; isPart: boolean } {
   const id = foldedOf(match);
@@ -43,7 +43,7 @@ export function graphNames(database: LedgerDatabase, found: Found, match: string
   };
 }
 
-/** Returns names of entities that an undo removed. Only the before-image of the removal still has them. */
+/** Returns ids of changed or removed entities whose before-images contain the text. Only these images still have the names. */
 function goneEntities(database: LedgerDatabase, match: string): string[] {
   return database
     .prepare<[string], string>("SELECT DISTINCT id FROM change WHERE kind = 'entity' AND instr(before, ?) > 0")

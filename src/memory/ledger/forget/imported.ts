@@ -5,12 +5,12 @@ import { digest } from "../record.ts";
 import { IMPORTED_BODY, IMPORTED_ID } from "../schema/imported-schema.ts";
 
 export type Written = { method: string; arguments: string; result: string };
-/** Returns the result without the forgotten words; undefined for a row that holds none. `made`: ids of memories that it changed. */
+/** Returns the result without the forgotten words; undefined if the row has none of them. `made`: ids of memories that the row changed. */
 export type Clean = (row: Written, made: readonly string[]) => string | undefined;
 
 type Row = Written & { row: number; source: string; drawers: string };
 
-/** `withoutWords`: removes the forgotten words from the other memory's name. Returns the number of rows that were cleaned. */
+/** Cleans the rows. `withoutWords` removes the forgotten words from the other memory's name. Returns the number of cleaned rows. */
 export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWords: (text: string) => string): number {
   const dirty: { row: number; source: string; result: string; isForgotten: boolean }[] = [];
   const rows = database.prepare<[], Row>(
@@ -29,7 +29,7 @@ export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWor
   const state = database.prepare<[number], { id: string; body: string }>(
     `SELECT ${IMPORTED_ID} AS id, ${IMPORTED_BODY} AS body FROM imported_journal WHERE row = ?`,
   );
-  // Undo compares a row with the digest that the import stored. A new digest keeps the import undoable.
+  // Undo compares a row with the digest that the import stored. The new digest keeps the import undoable.
   const left = database.prepare("UPDATE change SET after = ? WHERE kind = 'imported' AND id = ? AND after IS NOT NULL");
   for (const { row, source, result, isForgotten } of dirty) {
     named.run(source, row);
@@ -41,8 +41,8 @@ export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWor
 }
 
 /**
- * Deletes before-images that contain forgotten words of rows that an undo removed; returns how many. Keeps the image that the import made
- * of the same row, so that the import can still be undone.
+ * Deletes before-images of rows that an undo removed, if the images contain forgotten words. Returns their number. Keeps the image that the
+ * import made of the same row, so that the import can still be undone.
  */
 export function cleanImportedImages(
   database: LedgerDatabase,

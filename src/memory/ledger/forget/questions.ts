@@ -1,13 +1,13 @@
 /**
- * Deletes stored questions for which memories were shown. A question is stored as numbers that reveal no word, but somebody who guesses a
- * word could confirm it. Used by forget.ts.
+ * Deletes stored questions for which memories were shown. A question is stored as numbers. The numbers reveal no word, but somebody who
+ * guesses a word could confirm the guess. Used by forget.ts.
  */
 import { isColumns, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 
 /**
- * Deletes the questions of those exchanges, and the questions with one of the concepts. Returns the drawers that were shown for them, also
- * those in before-images, because undo could restore the question from an image.
+ * Deletes the questions of those exchanges, and the questions with one of the concepts. Returns the drawers that were shown for them. Also
+ * reads before-images, because undo could restore the question from an image.
  */
 export function forgetQuestions(
   database: LedgerDatabase,

@@ -9,12 +9,12 @@ import { isTexts, readAnyColumn, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { stringsOf } from "./strings.ts";
 
-/** Pattern of a memory's id anywhere in a text: a graph names a memory by the id that it had when the entry was made. */
+/** Pattern of a memory's id anywhere in a text. A graph names a memory by the id that the memory had when the entry was made. */
 const ID = /(?:working|history|patterns|memory_bank|books?)_[0-9a-f]{8}(?:_chunk_\d+)?/g;
 const MOVED = /^(?:working|history|patterns|memory_bank)_(?=[0-9a-f]{8}$)/;
 /** Separator of the parts of a name. */
 const JOINT = "::";
-/** Section whose names consist of Roampal's own words: the kind of talk, the action, the collection. */
+/** Section in which names consist only of Roampal's own words: the kind of talk, the action, the collection. */
 const WORDLESS_SECTION = "context_action_effectiveness";
 const WORD_MIN = 3;
 
@@ -32,8 +32,8 @@ export function carriedImages(database: LedgerDatabase, isMeant: IsMeant): strin
 }
 
 /**
- * Returns a test of a row: whether it names one of the drawers, holds the text (to the character in a sentence, by one
- * of its concepts in a name), or has a word in its name that no other drawer holds.
+ * Returns a function that is true for a row to be forgotten. Such a row has an id of one of the drawers, the exact text, one of its
+ * concepts (in a name), or a word in its name that no other drawer has.
  */
 export function carriedTest(database: LedgerDatabase, drawers: readonly Drawer[], selector: ForgetSelector): IsMeant {
   const { ids = [], match, words = [] } = selector;
@@ -64,7 +64,7 @@ function idsOf(database: LedgerDatabase, sql: string, isMeant: IsMeant): string[
   return [...found];
 }
 
-/** Returns a test of a word: whether the drawers' texts contain it and no other text does, as full text knows words. */
+/** Returns a function that is true for a word that only the drawers' texts contain. Words are as full text cuts them. */
 function ofNoOther(database: LedgerDatabase, drawers: readonly Drawer[]): (word: string) => boolean {
   const rows = new Set(drawers.map(({ row }) => row));
   const words = new Set(drawers.flatMap(({ text }) => wordsOf(text)));
@@ -88,7 +88,7 @@ function ofNoOther(database: LedgerDatabase, drawers: readonly Drawer[]): (word:
   };
 }
 
-/** Returns the part of an id that stays the same when its memory moves. */
+/** Returns the part of a memory's id that stays the same when the memory moves. */
 function anyIdOf(id: string): string {
   return id.replace(MOVED, "");
 }
@@ -99,7 +99,7 @@ function wordsOf(text: string): string[] {
     .filter((word) => word.length >= WORD_MIN);
 }
 
-/** Writes a text the way names in a graph are written: lower case, words joined. */
+/** Writes a text in the form of names in a graph: lower case, words joined. */
 function folded(text: string): string {
   return text
     .toLowerCase()

@@ -1,6 +1,6 @@
 /**
- * The journal records who wrote what and when, the answer that a repeated key gets, and what the write changed. Long
- * texts are shortened; forgotten texts are cut out. Used by group-commit.ts on the writer thread, inside its transactions.
+ * The journal records who wrote what and when, what the write changed, and the answer for a repeated key. Long texts are shortened, and
+ * forgotten texts are removed. Used by group-commit.ts on the writer thread, inside its transactions.
  */
 import { hash } from "node:crypto";
 import { isMoment, type Moment } from "../../../base/uptime.ts";
@@ -11,15 +11,15 @@ import { readAnyColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import type { Image } from "../tables/before-images.ts";
 
-/** The journal holds longer strings as their length and hash; the text itself is in the drawer. */
+/** Maximum length of a string in the journal. A longer string is stored as its length and hash; its text is in the drawer. */
 const TEXT_MAX = 256;
-/** Replaces the fingerprint of a write whose text was forgotten: any call with that key gets the stored answer. */
+/** Replaces the fingerprint of a write whose text was forgotten. Any call with the write's key then gets the stored answer. */
 const FORGOTTEN = "";
 
-/** How long keys and before-images are kept; `imagesBytes` bounds the before-images, and the oldest go first. */
+/** Time for which keys and before-images are kept. `imagesBytes`: maximum size of the before-images; the oldest are deleted first. */
 export type Retention = { journalRetentionMs: number; undoMs: number; imagesBytes: number };
 
-/** Rows deleted in one step: it takes some milliseconds, and other writes run in between. */
+/** Maximum number of rows deleted in one step. A step takes some milliseconds, and other writes run in between. */
 const PRUNED_PER_STEP = 2_000;
 
 export class Journal {
@@ -37,7 +37,7 @@ export class Journal {
       ),
       addClaim: prepare("INSERT INTO journal_claim (journal, claimed_ms) VALUES (?, ?)"),
       addImage: prepare("INSERT INTO change (journal, kind, id, before, after) VALUES (?, ?, ?, ?, ?)"),
-      // The rows are found by seq, which rises with time: an index of the times would cost every write a page.
+      // Finds the row by `seq`, which rises with time. An index of the times would cost every write a page.
       firstSince: database
         .prepare<[number], number | null>(
           `SELECT coalesce((SELECT seq FROM journal WHERE at_ms >= ? ORDER BY seq LIMIT 1), 1 + (SELECT max(seq) FROM journal))`,
@@ -47,7 +47,7 @@ export class Journal {
       pruneImported: prepare(
         "DELETE FROM imported_journal WHERE row IN (SELECT row FROM imported_journal WHERE at_ms < ? ORDER BY at_ms LIMIT ?)",
       ),
-      // An import adds no row that is older than the retention.
+      // An import adds no row that is older than the retention allows.
       historyFrom: prepare(
         `INSERT INTO meta (key, value) VALUES ('history_from_ms', CAST(CAST(@ms AS INTEGER) AS TEXT))
            ON CONFLICT (key) DO UPDATE SET value = CAST(max(CAST(value AS INTEGER), CAST(@ms AS INTEGER)) AS TEXT)`,
@@ -72,7 +72,7 @@ export class Journal {
     };
   }
 
-  /** Looks up a repeated key. `undefined`: the key is new; "other": it was used for another call. */
+  /** Looks up a repeated key. Returns undefined for a new key, and "other" for a key that was used for another call. */
   find(key: string, fingerprint: string): { value: unknown } | "other" | undefined {
     const known = this.#statements.find.get(key);
     if (known === undefined) return undefined;
@@ -106,7 +106,7 @@ export class Journal {
     return images > 0 || [rows, imported].includes(PRUNED_PER_STEP);
   }
 
-  /** Time of the last pruning, ms; infinite before the first. */
+  /** Time of the last pruning, ms; Infinity before the first pruning. */
   get prunedAtMs(): number {
     return this.#statements.prunedAt.get() ?? Number.POSITIVE_INFINITY;
   }
@@ -115,7 +115,7 @@ export class Journal {
     this.#statements.setPrunedAt.run(String(Math.trunc(ms)));
   }
 
-  /** The moment of the last pruning; undefined before the first. */
+  /** Moment of the last pruning; undefined before the first pruning. */
   get prunedAt(): Moment | undefined {
     const noted = parseJson(this.#statements.getMoment.get() ?? "");
     return isMoment(noted) ? noted : undefined;
@@ -125,7 +125,7 @@ export class Journal {
     this.#statements.setMoment.run(JSON.stringify(moment));
   }
 
-  /** Returns the journal row at which the newest images stop fitting into the bound. */
+  /** Returns the oldest journal row whose image, with all newer images, fits into `bytesMax`; 0 if all images fit. */
   #firstThatFits(bytesMax: number): number {
     let bytes = 0;
     for (const row of this.#statements.imagesSize.iterate()) {

@@ -1,7 +1,7 @@
 /**
- * Undoes one agent's writes that arrived since a moment (the time that a client claims does not count), from the before-images of the
- * agent's journal rows. A row is restored only if it is still as the agent left it. A row that somebody else changed since, or in between,
- * is reported and stays. Runs on the writer thread as one write, which has its own before-images and can be undone too.
+ * Undoes one agent's writes that arrived since a moment, from the before-images of the agent's journal rows. The time that a client claims
+ * does not count. A row is restored only if it still is as the agent left it. A row that somebody else has changed is reported and stays.
+ * Runs on the writer thread as one write, which has its own before-images and can be undone too.
  */
 import { isRecord } from "../../../base/is-record.ts";
 import type { Metadata } from "../../port/drawer.ts";
@@ -13,7 +13,7 @@ import type { ImageKind } from "../tables/before-images.ts";
 import type { LedgerTables } from "../tables/tables.ts";
 
 type ImageRow = { seq: number; kind: ImageKind; id: string; before: string | null; after: string | null };
-/** All changes of one row by the agent: its state before the first change and after the last. */
+/** All changes of one row by the agent: the row's state before the first change and after the last. */
 type History = {
   kind: ImageKind;
   id: string;
@@ -24,7 +24,7 @@ type History = {
 };
 type Window = { agent: string; sinceMs: number; untilMs: number };
 
-/** Prefix of the names that a person's own commands use. */
+/** Prefix of the agent names that a person's own commands use. */
 const COMMANDS = "palace ";
 const ORDER: readonly ImageKind[] = [
   "drawer",
@@ -94,7 +94,7 @@ export class SqliteUndo implements UndoTx {
            JOIN journal ON journal.seq = journal_claim.journal WHERE agent = ? AND at_ms >= ? AND at_ms <= ?`,
       )
       .get(agent, sinceMs, untilMs) ?? { dated: 0, earliestMs: null };
-    // Facts are restored before their entities, and drawers before their outcomes.
+    // Facts are restored before the entities that they name, and drawers before their outcomes.
     const leaving = new Set<string>();
     const drawers = new Map<string, UndoItem>();
     const items = this.#histories(agent, sinceMs, untilMs).flatMap((history) => {
@@ -133,7 +133,7 @@ export class SqliteUndo implements UndoTx {
     const { kind, id, before, after, isBroken } = history;
     const current = this.#currentDigest(kind, id);
     if (current === this.#digestOf(kind, before)) return undefined;
-    // A source's state follows its drawers.
+    // A filing record is restored even if somebody else has changed it since.
     if (kind === "source") return before === null && this.#isUnfiled(id) ? undefined : { kind, id, change: "restore" };
     if (current !== after || isBroken) return { kind, id, change: "refused", by: this.#otherWriter(history, window) };
     if (kind === "entity" && before === null && this.#isNamed(id, leaving)) return undefined;
@@ -141,8 +141,8 @@ export class SqliteUndo implements UndoTx {
   }
 
   /**
-   * Treats the outcomes of a drawer like the drawer. A drawer that an agent made is removed even if others have scored it, because its text
-   * may be harmful. A drawer that a person's command made stays if others have scored it since.
+   * Decides about the outcomes of a drawer as about the drawer. A drawer that an agent made is removed even if others have scored it,
+   * because its text may be harmful. A drawer that a person's command made stays if others have scored it since.
    */
   #withDrawer(item: UndoItem | undefined, drawers: ReadonlyMap<string, UndoItem>, agent: string): UndoItem | undefined {
     const drawer = item?.kind === "standing" ? drawers.get(item.id) : undefined;
@@ -185,15 +185,13 @@ export class SqliteUndo implements UndoTx {
     else this.#tx.updateDrawer(id, { text, metadata });
   }
 
-  /**
-   * Deletes mined closets, which point at the present drawers and can be built again. Keeps summaries of a language model, which cannot.
-   */
+  /** Deletes mined closets, because they point at the present drawers and can be built again. Keeps closets that a language model wrote. */
   #dropClosets(metadata: Metadata | undefined): void {
     const source = metadata?.["source_file"];
     if (typeof source === "string" && !this.#tx.closets.isModelMade(source)) this.#tx.closets.remove(source);
   }
 
-  /** A source that was not filed before has no filing record: its feeder files it again on the next run. */
+  /** Restores a filing record. If there was none, it stores an empty record, so that the feeder files the source again on its next run. */
   #restoreSource(sourceFile: string, before: string | null): void {
     const record = before === null ? ["", 0, "", 0] : readColumn("change.before", before, isColumns);
     const [wing, mtime, sha256, drawers] = record as [string, number, string, number];
@@ -225,7 +223,7 @@ export class SqliteUndo implements UndoTx {
     return kind === "drawer" ? drawerDigest(drawerIn(image)) : digest(image);
   }
 
-  /** Returns the name of an agent that wrote after the first undone write. A foreign MemPalace writes no journal and is not found. */
+  /** Returns the name of an agent that wrote after the first undone write. A foreign MemPalace has no journal rows and is not found. */
   #otherWriter({ kind, id, firstSeq }: History, { agent, sinceMs, untilMs }: Window): string {
     const other = this.#database
       .prepare<[string, string, number, string, number, number], string>(

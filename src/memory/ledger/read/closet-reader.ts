@@ -41,7 +41,7 @@ export class SqliteClosetReader {
     return new Map(found.flatMap(({ id, at, total }) => (typeof at === "number" ? [[id, { index: at, total }]] : [])));
   }
 
-  /** Returns true when there are closets, or removals that the public palace does not know yet. */
+  /** Returns true if there are closets, or deleted closets that the public palace still has. */
   isAny(): boolean {
     const any = "SELECT EXISTS (SELECT 1 FROM closet) OR EXISTS (SELECT 1 FROM closet_outbox)";
     return this.#database.prepare<[], number>(any).pluck().get() === 1;
@@ -60,8 +60,8 @@ export class SqliteClosetReader {
   }
 
   /**
-   * Lists the sources that upstream makes closets for: files of its project miner and of ours, not conversations,
-   * office documents or notes added by hand. Reads every drawer's metadata, so it serves a command and no search.
+   * Lists the sources that upstream makes closets for: files of its project miner and of ours, not conversations, office documents or notes
+   * added by hand. Reads every drawer's metadata, so only a command calls it, never a search.
    */
   minedSources(wing: string | undefined): string[] {
     return this.#database

@@ -1,18 +1,18 @@
 /**
- * Turns a filter of drawers into SQL: its condition, and the index that a time window is read from. Used by the
- * ledger's reader and by the search threads (row-sets.ts).
+ * Turns a filter of drawers into SQL: the condition, and the index from which a time window is read. Used by the ledger's reader and by the
+ * search threads (row-sets.ts).
  */
 import type { DrawerFilter } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { SAID_AT } from "../schema/said-index.ts";
 
-/** Finds a room in any wing through the index of (wing, room): an index of rooms alone would cost every write a page. */
+/** Finds a room in any wing through the index on (wing, room). Another index on rooms would cost every write a page. */
 export const IN_ROOM = "(wing, room) IN (SELECT wing, room FROM place WHERE room = ?)";
 
-/** Cost of reading a time from a drawer of the place, relative to a row of the index of times. */
+/** Cost of reading a drawer's time from the drawer, relative to reading it from the index of times. */
 const READ_COST = 30;
 
-/** SQL of the filter, with or without WHERE, and its bound values. */
+/** SQL of the filter (with the word WHERE, or empty), and its bound values. */
 export type Condition = { where: string; values: string[] };
 
 export function condition(filter: DrawerFilter): Condition {
@@ -34,8 +34,8 @@ export function condition(filter: DrawerFilter): Condition {
 }
 
 /**
- * Compares a bound, which is local time, with moments in local time and in UTC. The index is searched from the earlier of both bounds,
- * or up to the later one.
+ * Compares a bound, which is in local time, with moments in local time and in UTC. Searches the index from the earlier form of a lower
+ * bound, or up to the later form of an upper bound.
  */
 function momentCondition(local: string, comparison: ">=" | "<"): { parts: string[]; values: string[] } {
   const utc = utcOf(local);
@@ -45,7 +45,7 @@ function momentCondition(local: string, comparison: ">=" | "<"): { parts: string
   return { parts: [`${SAID_AT} ${comparison} ?`, exact], values: [outer, utc, local] };
 }
 
-/** Returns the bound in UTC, without Z; midnight is the date alone, as in local bounds. */
+/** Returns the bound in UTC, without Z. Midnight is written as the date only, as in local bounds. */
 function utcOf(local: string): string {
   const date = new Date(local.length === 10 ? `${local}T00:00:00` : local);
   const utc = Number.isNaN(date.getTime()) ? local : date.toISOString().slice(0, -1);
@@ -56,7 +56,7 @@ export function isWindow({ since, before }: DrawerFilter): boolean {
   return since !== undefined || before !== undefined;
 }
 
-/** Returns SQL for behind the table's name: the index that a time window is read from, or nothing for other filters. */
+/** Returns SQL to put after the table's name: it selects the index for a time window, and is empty for other filters. */
 export function windowIndex(database: LedgerDatabase, filter: DrawerFilter): string {
   if (!isWindow(filter)) return "";
   if (filter.sourceFile !== undefined) return "INDEXED BY drawer_source";

@@ -1,6 +1,6 @@
 /**
- * Finds which rows one page of a list has, and how many there are in all, from indexes alone: drawers take about three
- * to a page of the file, so they are read only where they are shown. Used by reader.ts.
+ * Finds the rows of one page of a list, and the number of all rows, from indexes alone. About three drawers fit on a page of the file, so
+ * only the drawers that are shown are read. Used by reader.ts.
  */
 import type { DrawerFilter } from "../../port/drawer.ts";
 import { isNumbers, readColumn } from "../json-column.ts";
@@ -10,7 +10,7 @@ import { type Condition, isWindow, windowIndex } from "./drawer-filter.ts";
 type Place = { wing: string; room: string; drawers: number };
 type Page = { rows: number[]; total: number };
 
-/** The rows of several places are merged from their beginnings if that reads at most this share of the rows. Otherwise all are sorted. */
+/** Maximum share of the rows that merging several places may read. If merging would read more, all rows are sorted instead. */
 const MERGED_SHARE = 1 / 4;
 
 /** Returns the page's rows in their order. */
@@ -27,7 +27,7 @@ export function drawerPage(
       .pluck()
       .all(...bound);
   if (filter.sourceFile !== undefined || isWindow(filter)) {
-    // A source has few drawers, and a time window reads only its index: one query serves both page and total.
+    // A source has few drawers, and a time window reads only its index. One query therefore returns both page and total.
     const [all = "[]"] = database
       .prepare<string[], string>(`SELECT json_group_array(row) FROM drawer ${windowIndex(database, filter)} ${where}`)
       .pluck()
@@ -40,13 +40,13 @@ export function drawerPage(
   const page = (rows: number[]): Page => ({ rows, total });
   if (offset >= total) return page([]);
 
-  // FTS5 keeps a short record of each drawer in row order: skipping there reads a hundredth of the bytes.
+  // FTS5 has a short record of each drawer in row order. Skipping these records reads only a hundredth of the bytes.
   if (where === "")
     return page(rowsOf("SELECT id FROM drawer_fts_docsize ORDER BY id LIMIT ? OFFSET ?", limit, offset));
   const inPlace = "SELECT row FROM drawer WHERE wing = ? AND room = ? ORDER BY row LIMIT ? OFFSET ?";
   const [first, ...others] = places;
   if (first !== undefined && others.length === 0) return page(rowsOf(inPlace, first.wing, first.room, limit, offset));
-  // The index holds each place in row order; several places together have to be sorted.
+  // The index has the rows of each place in order; the rows of several places have to be sorted.
   const wanted = offset + limit;
   if (places.length * wanted > total * MERGED_SHARE)
     return page(rowsOf(`SELECT row FROM drawer ${where} ORDER BY row LIMIT ? OFFSET ?`, ...values, limit, offset));

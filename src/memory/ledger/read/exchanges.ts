@@ -1,22 +1,22 @@
 /**
- * Finds the exchange that a slice of a transcript is in, and who speaks in it. An exchange begins with a drawer that begins with
- * `> ` and the user's words; further slices of it are the assistant's. Slices are filed in the order of their numbers, so their
- * rows follow each other. Used by reader.ts.
+ * Finds the exchange of a transcript's slice, and who speaks in the slice. An exchange begins with a drawer that begins with `> ` and the
+ * user's words. The exchange's further slices are the assistant's. Slices are filed in the order of their numbers, so the rows of an
+ * exchange follow each other. Used by reader.ts.
  */
 import type { Drawer } from "../../port/drawer.ts";
 import type { TalkSlice } from "../../port/ledger.ts";
 import type { LedgerDatabase } from "../open.ts";
 
 /**
- * Most slices between a slice and the beginning of its exchange. The parts of a longer answer, such as a loop of tool calls, are shown one
- * by one.
+ * Maximum number of slices between a slice and the beginning of its exchange. The parts of a longer answer, such as a loop of tool calls,
+ * are shown one by one.
  */
 const SLICES_MAX = 24;
 
-/** Number of first drawers that tell whether a source has exchanges. Notes that were mined as a transcript have none. */
+/** Number of first drawers that show whether a source has exchanges. Notes that were mined as a transcript have none. */
 const FIRST_DRAWERS = 3;
 
-/** Returns those of the rows in which only the assistant speaks. */
+/** Returns the rows in which only the assistant speaks. */
 export function assistantRows(ledger: LedgerDatabase, rows: readonly number[]): Set<number> {
   // A quoted key cannot match inside a value, because quotes in values are escaped.
   const slices = ledger
@@ -39,7 +39,7 @@ export function assistantRows(ledger: LedgerDatabase, rows: readonly number[]): 
 }
 
 /**
- * Returns the row in which the drawer's exchange begins. Undefined if the drawer is in no exchange, is too far from its beginning, or was
+ * Returns the row in which the drawer's exchange begins. Undefined if the drawer is in no exchange, is too far from the beginning, or was
  * not filed together with it.
  */
 export function exchangeOf(ledger: LedgerDatabase, { row, text, metadata }: Drawer): number | undefined {
@@ -55,10 +55,10 @@ export function exchangeOf(ledger: LedgerDatabase, { row, text, metadata }: Draw
   return found !== undefined && Number(index) - found.at === row - found.row ? found.row : undefined;
 }
 
-/** Characters of an exchange's beginning that are read for the user's words. */
+/** Number of characters that are read from an exchange's beginning to find the user's words. */
 const SAID_READ = 600;
 
-/** Returns those of the rows that are slices of a transcript, in row order. The user's words are the first line, without its mark. */
+/** Returns the slices of transcripts among the rows, in row order. The user's words are the exchange's first line without `>`. */
 export function talkSlices(ledger: LedgerDatabase, rows: readonly number[]): TalkSlice[] {
   const slices = ledger
     .prepare<[number, string], Omit<TalkSlice, "opening" | "said"> & { opening: number | null }>(

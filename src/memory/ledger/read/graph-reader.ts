@@ -1,10 +1,10 @@
-/** Implements GraphReader over SQLite, on the broker's main thread: every query but the search for words of a name has an index. */
+/** Implements GraphReader over SQLite, on the broker's main thread. Every query uses an index, except the search for words of a name. */
 import type { GraphReader, LinkKind, LinkRecord, NamedFact } from "../../port/graph.ts";
 import { allLinks, readLink } from "../graph-row.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { FACT_COLUMNS } from "../tables/graph.ts";
 
-/** Source: 3.11's find_entity_candidates. */
+/** Maximum number of similar entities (Source: 3.11's find_entity_candidates). */
 const SIMILAR_MAX = 5;
 
 const NAMED = `SELECT ${FACT_COLUMNS}, s.name AS subjectName, o.name AS objectName FROM kg_triple t
@@ -107,7 +107,7 @@ export class SqliteGraphReader implements GraphReader {
 
   // --- for the sync with upstream's graph files ---
 
-  /** Counts the rows that upstream's files do not hold yet. */
+  /** Counts the rows that upstream's files do not have yet. */
   pending(): { rows: number; oldestAtMs: number | null } {
     return (
       this.#database

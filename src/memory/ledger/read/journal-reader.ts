@@ -1,12 +1,10 @@
-/**
- * Reads the journal for `palace history`. Runs on the broker's main thread, as reader.ts does: a page looks at a bounded number of rows.
- */
+/** Reads the journal for `palace history`. Runs on the broker's main thread like reader.ts, so a page examines a limited number of rows. */
 import { isRecord } from "../../../base/is-record.ts";
 import type { AuditEntry, AuditPage, AuditRequest } from "../../../protocol/hygiene.ts";
 import { readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 
-/** Most rows that one page examines, of any agent, which takes a few milliseconds. */
+/** Maximum number of rows, of any agent, that one page examines. That takes a few milliseconds. */
 const LOOKED_AT_MAX = 5_000;
 
 type Row = Omit<AuditEntry, "arguments" | "claimed_ms" | "imported_from"> & {
@@ -42,7 +40,7 @@ export class SqliteJournalReader {
     };
   }
 
-  /** Returns rows of other memories, by their time. `before`: the row number of the last one. */
+  /** Returns rows of other memories by their time. `before`: the row number of the last row of the page before. */
   #imported({ agent, tool, sinceMs = 0, before, limit }: AuditRequest): AuditPage {
     const topMs =
       before === undefined
@@ -51,7 +49,7 @@ export class SqliteJournalReader {
             .prepare<[number], number>("SELECT at_ms FROM imported_journal WHERE row = ?")
             .pluck()
             .get(before);
-    // The retention or an undo of the import has deleted the row meanwhile.
+    // The retention, or an undo of the import, has deleted the row since the page before.
     if (topMs === undefined) return { entries: [], next: null };
     const entries: AuditEntry[] = [];
     let looked = 0;
@@ -71,7 +69,7 @@ export class SqliteJournalReader {
     return this.#database.prepare<[], number | null>(`SELECT ${which}(seq) FROM journal`).pluck().get() ?? 0;
   }
 
-  /** Returns true when every row below `seq` arrived before the moment. */
+  /** Returns true if every row below `seq` arrived before the moment. */
   #isOlder(seq: number, sinceMs: number): boolean {
     const below = this.#database
       .prepare<[number], number>("SELECT at_ms FROM journal WHERE seq < ? ORDER BY seq DESC LIMIT 1")

@@ -1,6 +1,6 @@
 /**
- * Lists whole drawers page by page, in the order of their ids, with the slices of a split drawer joined: as MemPalace
- * 3.11 does. Indexes alone tell which drawers a page has. Used by reader.ts (Source: upstream-latest.md 2.1).
+ * Lists whole drawers page by page, in the order of their ids, with the slices of a split drawer joined, as MemPalace 3.11 does. Finds the
+ * drawers of a page from indexes alone. Used by reader.ts (Source: upstream-latest.md 2.1).
  */
 import type { Drawer, DrawerFilter, LogicalDrawer } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
@@ -12,16 +12,16 @@ type Entry = { id: string; isSplit: number; total?: number };
 /** SQL with its bound values. */
 type Sql = { sql: string; values: string[] };
 
-/** UTF-16 units that are enough for 200 characters. No list shows more of a drawer. */
+/** Maximum number of UTF-16 units to read of a drawer: enough for the 200 characters that a list shows. */
 const PREVIEW_MAX = 400;
 
-/** SQLite's own name for the index of the ids, which are unique. */
+/** SQLite's own name for the unique index on the ids. */
 const BY_ID = "sqlite_autoindex_drawer_1";
 
 export class LogicalPages {
   readonly #database: LedgerDatabase;
   readonly #filter: DrawerFilter;
-  /** Condition on the place alone. A drawer with slices in two places is shown with its slices of the filter's place. */
+  /** Condition on the place alone. A drawer with slices in two places is shown with its slices from the filter's place. */
   readonly #inPlace: Sql;
   /** Rows that pass the filter; undefined if all rows pass. */
   readonly #rows: Sql | undefined;
@@ -81,7 +81,7 @@ export class LogicalPages {
       : { sql: `AND row IN (${this.#rows.sql})`, values: this.#rows.values };
   }
 
-  /** Returns SQL for the rows that are whole drawers. A row under the id of a split drawer belongs to that drawer. */
+  /** Returns SQL for the rows that are whole drawers. A row with the id of a split drawer belongs to the split drawer. */
   #singles(): Sql {
     const [isSlice, split, here] = [this.#slices("row"), this.#slices(`DISTINCT ${PARENT}`), this.#within()];
     return {

@@ -1,21 +1,21 @@
 /**
- * Lists sources that only MemPalace's miners have filed. Their drawers were adopted with the palace, and their metadata tell which version
- * of the file they contain. Used by reader.ts. Source: palace.md 5.2 and 5.3; `file_already_mined` of 3.11.
+ * Lists sources that only MemPalace's miners have filed. Their drawers were adopted with the palace, and the drawers' metadata show which
+ * version of the file they contain. Used by reader.ts. Source: palace.md 5.2 and 5.3; `file_already_mined` of 3.11.
  */
 import { MODE_SEPARATOR, type MinedPage, type MinedQuery, type MinedRow } from "../../port/source.ts";
 import type { Miner } from "../../../protocol/filing.ts";
 import type { LedgerDatabase } from "../open.ts";
 
-/** Least version of current drawers. Drawers of an older version are stale. MemPalace 3.12 writes 3, which is current too. */
+/** Minimum version of current drawers; older drawers are stale. MemPalace 3.12 writes 3, which is current too. */
 const NORMALIZE_VERSION = 2;
 const CHUNKER_VERSION = 2;
 
 const of = (key: string): string => `json_extract(d.metadata, '$.${key}')`;
 const IS_OF_CONVERSATION = `${of("ingest_mode")} IN ('convos', 'registry')`;
-/** SQL: true for drawers that a current chunker cut. Drawers of 3.3.6 do not have the file's time. */
+/** SQL that is true for drawers that a current chunker cut. Drawers of 3.3.6 do not have the file's time. */
 const IS_CUT_SO = `(${of("convo_chunker_version")} >= ${CHUNKER_VERSION} OR ${of("source_mtime")} IS NULL)`;
 
-/** SQL over a drawer: true for a drawer that this miner checks. Another miner's drawers of the same file do not count. */
+/** SQL over a drawer, true if this miner checks the drawer. Another miner's drawers of the same file do not count. */
 const RULES: Readonly<Record<Miner, string>> = {
   projects: `${of("ingest_mode")} IS NULL AND ${of("source_mtime")} IS NOT NULL`,
   formats: `${of("extract_mode")} = 'format' AND ${of("source_mtime")} IS NOT NULL`,
@@ -23,12 +23,12 @@ const RULES: Readonly<Record<Miner, string>> = {
   general: `${IS_OF_CONVERSATION} AND ${of("extract_mode")} = 'general'`,
 };
 
-/** Sources examined in one step; they mostly have some thousands of drawers, which takes tens of milliseconds. */
+/** Number of sources examined in one step. They mostly have some thousands of drawers, so a step takes tens of milliseconds. */
 const SOURCES_PER_PAGE = 200;
 
 /**
- * Returns a page of mined sources without a filing record of ours. If drawers have their source's number of drawers, the source counts as
- * filed only if all exist, because a mine may have been killed between two drawers.
+ * Returns a page of mined sources without a filing record of ours. If drawers state their source's number of drawers, the source counts as
+ * filed only if all of them exist, because a mine may have been killed between two drawers.
  */
 export function minedSources(ledger: LedgerDatabase, { wing, miner, below, after }: MinedQuery): MinedPage {
   const folder = below.endsWith("/") ? below : `${below}/`;

@@ -1,5 +1,5 @@
 /**
- * Lists drawers for people, the newest first, and finds them by a part of their ids. A split drawer counts once, at its
+ * Lists drawers for people, the newest first, and finds drawers by a part of their ids. A split drawer counts once, in the place of its
  * first slice. Used by reader.ts.
  */
 import type { PlaceFilter } from "../../port/drawer.ts";
@@ -8,20 +8,20 @@ import type { LedgerDatabase } from "../open.ts";
 import { PARENT, SLICE_ORDER } from "../schema/slice-index.ts";
 import { condition } from "./drawer-filter.ts";
 
-/** SQLite's own name for the index of the ids. */
+/** SQLite's own name for the index on the ids. */
 const BY_ID = "sqlite_autoindex_drawer_1";
-/** The row of a drawer's first slice. */
+/** SQL for the row of a drawer's first slice. */
 const FIRST_SLICE = `SELECT row FROM drawer INDEXED BY drawer_parent WHERE ${PARENT} = ? ORDER BY ${SLICE_ORDER} LIMIT 1`;
-/** Counts slices by place, in one pass over the index. `spread`: ids of drawers with slices in several places. */
+/** Counts slices by place, in one pass over the index. `spread`: ids of drawers whose slices are in several places. */
 const SLICES_BY_PLACE = `SELECT wing, room, sum(slices - 1) AS drawers, iif(isSpread, json_group_array(id), '[]') AS spread
   FROM (SELECT ${PARENT} AS id, min(wing) AS wing, min(room) AS room, count(*) AS slices,
       min(wing) <> max(wing) OR min(room) <> max(room) AS isSpread
     FROM drawer INDEXED BY drawer_parent WHERE ${PARENT} IS NOT NULL GROUP BY ${PARENT})
   GROUP BY wing, room, isSpread`;
-/** Hexadecimal digits that begin the hash in an id, as people copy them. */
+/** Matches the first hexadecimal digits of the hash in an id, as people copy them. */
 const HASH_PART = /^[0-9a-f]{6,}$/;
 
-/** Returns the page's rows, and how many drawers the place has. Reads the newest rows until the page is full. */
+/** Returns the page's rows, and the number of drawers in the place. Reads the newest rows until the page is full. */
 export function newestPage(
   database: LedgerDatabase,
   place: PlaceFilter,
@@ -54,7 +54,7 @@ export function newestPage(
 
 type Place = { wing: string; room: string; drawers: number };
 
-/** Counts the drawers of each place: its rows, without the later slices of split drawers. */
+/** Counts the drawers of each place: the place's rows without the later slices of split drawers. */
 export function wholePlaces(database: LedgerDatabase): Place[] {
   const later = new Map<string, number>();
   for (const { wing, room, drawers } of laterSlices(database)) {
@@ -68,7 +68,7 @@ export function wholePlaces(database: LedgerDatabase): Place[] {
     .filter(({ drawers }) => drawers > 0);
 }
 
-/** Counts the slices that are not the first of their drawer. A drawer is read only when its slices are in several places. */
+/** Counts the slices that are not their drawer's first. Reads a drawer only if its slices are in several places. */
 function laterSlices(database: LedgerDatabase): Place[] {
   const slices = database.prepare<[string], Place>(
     `SELECT wing, room, 1 AS drawers FROM drawer INDEXED BY drawer_parent WHERE ${PARENT} = ? ORDER BY ${SLICE_ORDER}`,
@@ -82,7 +82,7 @@ function laterSlices(database: LedgerDatabase): Place[] {
     });
 }
 
-/** Returns at most `limit` ids of whole drawers that begin with `part`; where there are none, those whose hash begins with it. */
+/** Returns at most `limit` ids of whole drawers that begin with `part`. If no id does, returns ids whose hash begins with `part`. */
 export function idsByPart(database: LedgerDatabase, part: string, limit: number): string[] {
   const idsOf = (rows: string, ...values: string[]): string[] =>
     database

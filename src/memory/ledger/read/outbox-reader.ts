@@ -1,4 +1,4 @@
-/** Reads the drawers or closets that the public palace does not have yet. Runs on the broker's main thread, as reader.ts does. */
+/** Reads the drawers or closets that the public palace does not have yet. Runs on the broker's main thread, like reader.ts. */
 import { invariant } from "../../../base/invariant.ts";
 import type { OutboxEntry } from "../../port/public-palace.ts";
 import { readColumn } from "../json-column.ts";
@@ -18,7 +18,7 @@ export class OutboxReader {
     this.#kind = kind;
   }
 
-  /** Returns the oldest entries first. A record of null means that the palace must remove the row. */
+  /** Returns the oldest entries first. A null record means that the palace must remove the row. */
   entries(limit: number): OutboxEntry[] {
     const { table, joined } = this.#kind;
     return this.#database

@@ -1,12 +1,12 @@
 /**
- * Reads the outcomes of memories by the questions that they were shown for. The cost is bounded: only the newest
- * outcomes of each concept, and of each kind of talk, are read. Used by reader.ts.
+ * Reads the outcomes of memories by the questions for which the memories were shown. Reads only the newest outcomes of each concept, and of
+ * each kind of talk, which limits the cost. Used by reader.ts.
  */
 import type { Answered, Telling, Told } from "../../port/outcome.ts";
 import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 
-/** Most outcomes read per concept. Routing is certain after ten outcomes of a collection (learning/search/routing.ts). */
+/** Maximum number of outcomes read per concept. Ten outcomes of a collection make its routing certain (learning/search/routing.ts). */
 const OF_CONCEPT_MAX = 40;
 const OF_CONTEXT_MAX = 200;
 

@@ -1,6 +1,6 @@
 /**
- * Implements LedgerReader over SQLite, and the lists that the embedding backlog and the outbox work through. Runs on
- * the broker's main thread on a read-only connection: an index answers every query here in well under a millisecond.
+ * Implements LedgerReader over SQLite, and the lists that the embedding backlog and the outbox work through. Runs on the broker's main
+ * thread on a read-only connection, so every query in this file uses an index and takes well under a millisecond.
  */
 import { statSync } from "node:fs";
 import type { Drawer, DrawerFilter, IdRecipe, PlaceFilter } from "../../port/drawer.ts";
@@ -33,16 +33,16 @@ import { helpedByWeek, turnPage } from "./turn-reader.ts";
 
 /** Upstream reads at most this many diary rows before it sorts them (Source: palace.md 2.10). */
 const DIARY_ROWS_MAX = 10_000;
-/** SQLite takes 32,766 bound values; we stay far below. */
+/** Maximum number of rows per query. SQLite allows 32,766 bound values; this is far below. */
 const ROWS_PER_QUERY = 500;
 
 const CHUNK_INDEX = "json_extract(metadata, '$.chunk_index')";
 const UNMINED = MINED_KEYS.map((key) => `json_extract(metadata, '$.${key}') IS NULL`).join(" AND ");
-/** Number of newest rows that are searched for notes. The limit bounds the time that an agent waits. */
+/** Number of newest rows that are searched for notes. It limits the time that an agent waits. */
 const NOTES_SCANNED_MAX = 30_000;
-/** Most slices returned around a hit. A source that was filed twice has two slices of each number. */
+/** Maximum number of slices returned around a hit. A source that was filed twice has two slices of each number. */
 const SLICES_AROUND_MAX = 50;
-/** Number of newest waiting texts that are searched for notes before each page is embedded. */
+/** Number of newest waiting texts that are searched for notes before each page of texts is embedded. */
 const NOTES_AMONG = 2_000;
 
 export class SqliteLedgerReader implements LedgerReader {
@@ -71,7 +71,7 @@ export class SqliteLedgerReader implements LedgerReader {
     this.#database.pragma("shrink_memory");
   }
 
-  /** False until the first drawer was filed. */
+  /** False until the first drawer is filed. */
   everHeldDrawers(): boolean {
     return this.#database.prepare("SELECT 1 FROM sqlite_sequence WHERE name = 'drawer'").get() !== undefined;
   }
@@ -87,7 +87,7 @@ export class SqliteLedgerReader implements LedgerReader {
     return rows.map(({ seq, ids }) => ({ seq, ids: readColumn("erasure.ids", ids, isTexts) }));
   }
 
-  /** Counts the drawers that still wait to be sent to the palace. */
+  /** Counts the given drawers that still wait to be sent to the palace. */
   unsentAmong(ids: readonly string[]): number {
     const among = "WHERE id IN (SELECT value FROM json_each(@ids))";
     const sql = `SELECT (SELECT count(*) FROM outbox ${among}) + (SELECT count(*) FROM closet_outbox ${among})`;
@@ -185,7 +185,7 @@ export class SqliteLedgerReader implements LedgerReader {
     return this.#database.prepare<[string, number], string>(sql).pluck().all(conversation, turn);
   }
 
-  // The files beside this one answer these.
+  // The other files of this folder answer the following calls.
   answered: LedgerReader["answered"] = (concepts, collections) => answeredAlike(this.#database, concepts, collections);
   toldOf: LedgerReader["toldOf"] = (ids) => toldOf(this.#database, ids);
   toldIn: LedgerReader["toldIn"] = (context, collection) => toldIn(this.#database, context, collection);
@@ -258,7 +258,7 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 
   diaryEntries(agent: string, wing: string | undefined): Drawer[] {
-    // Rows of 3.3.4 and older keep the agent's case and must be found as well (palace.md 8.1 lists it as a bug).
+    // Rows of 3.3.4 and older have the agent's name in its original case; find them, too (palace.md 8.1 lists this as a bug).
     const records = this.#database
       .prepare<(string | number)[], DrawerRecord>(
         `SELECT * FROM drawer WHERE ${IN_ROOM} AND lower(json_extract(metadata, '$.agent')) = ?
@@ -326,7 +326,7 @@ export class SqliteLedgerReader implements LedgerReader {
       .all(afterRow, limit);
   }
 
-  /** Returns the texts that no file brought, newest first, among the newest ones that wait. */
+  /** Returns texts that are not from a file, the newest first, among the newest waiting texts. */
   pendingNotes(limit: number): PendingText[] {
     return this.#database
       .prepare<[number, number], PendingText>(

@@ -1,14 +1,14 @@
 /**
- * The rows that pass a filter, as one byte for each row of the ledger: a search thread looks each hit up there. The
- * sets are read from indexes alone, about 0.2 µs for each row that passes, and are cached until the ledger changes.
- * Used by lexical-thread.ts and scan-thread.ts, each on its own connection.
+ * Sets of the rows that pass a filter, with one byte for each row of the ledger. A search thread looks up each hit in such a set. A set is
+ * read from indexes alone, in about 0.2 µs for each row that passes, and is cached until the ledger changes. Used by lexical-thread.ts and
+ * scan-thread.ts, each on its own connection.
  */
 import type { DrawerFilter } from "../../port/drawer.ts";
 import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { condition, windowIndex } from "./drawer-filter.ts";
 
-/** Rows in order; `allowed[row]` is 1 for each of them. A row beyond its end does not pass. */
+/** `rows`: the rows in order; `allowed[row]` is 1 for each of them. A row beyond the end of `allowed` does not pass. */
 export type RowSet = { rows: number[]; allowed: Uint8Array };
 
 /** Number of cached sets. Agents search the same few places again and again. */
@@ -26,7 +26,7 @@ export class RowSets {
   }
 
   of(filter: DrawerFilter): RowSet {
-    // The version is read before the rows: a commit in between makes the next search read them again.
+    // Read the version before the rows: after a commit in between, the next search reads the rows again.
     const version = this.#version.get();
     if (version !== this.#keptVersion) this.#kept.clear();
     this.#keptVersion = version;

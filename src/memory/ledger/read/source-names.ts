@@ -1,25 +1,25 @@
 /**
- * Finds sources of a place by the end of their names, or by a part. Reads the names of all sources from an index, and of the drawers
- * only whether a source has one in the place. Used by reader.ts.
+ * Finds sources of a place by the end or by a part of their names. Reads the names of all sources from an index. Reads drawers only to see
+ * whether a source has one in the place. Used by reader.ts.
  */
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { condition } from "./drawer-filter.ts";
 
-/** Letters that a misspelled name is expected to begin with. */
+/** Number of first letters that a misspelled name is expected to have right. */
 const START = 3;
-/** Letters of a file's name that are looked for in other names. */
+/** Maximum number of letters of a file's name that are searched in other names. */
 const PART_MAX = 64;
-/** Most names with such a part that are read: many thousands of files may begin alike. */
+/** Maximum number of similar names that are read. Many thousands of files may begin in the same way. */
 const ALIKE_MAX = 500;
 
-/** A source that was filed in the last moments is not in `source` yet. */
+/** Finds names by two patterns. A source that was just filed is only in `source_dirty`. */
 const ENDING = `SELECT source_file AS name FROM source WHERE source_file LIKE ? OR source_file LIKE ?
   UNION SELECT source_file FROM source_dirty WHERE source_file LIKE ? OR source_file LIKE ?`;
 
 /**
- * Returns sources whose names end with this path, but for case and separators; if there are none, those whose file names begin
- * alike or have the file's name as a part.
+ * Returns sources whose names end with this path, ignoring case and separators. If no name does, returns sources whose file names have the
+ * same first letters or contain the file's name.
  */
 export function sourcesLike(ledger: LedgerDatabase, path: string, place: PlaceFilter, limit: number): string[] {
   const { where, values } = condition(place);

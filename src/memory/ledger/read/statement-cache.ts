@@ -1,6 +1,6 @@
 /**
- * Caches a connection's prepared statements: compiling a statement of a search costs more than running it. The reader
- * can therefore write its statements where it uses them. Imported by reader.ts.
+ * Caches a connection's prepared statements, because compiling a statement of a search costs more than running it. The reader can therefore
+ * write its statements where it uses them. Imported by reader.ts.
  */
 import type { Statement } from "better-sqlite3";
 import type { LedgerDatabase } from "../open.ts";
@@ -8,8 +8,8 @@ import type { LedgerDatabase } from "../open.ts";
 const KEPT_MAX = 200;
 
 /**
- * Returns the same connection with a cache. A cached statement is reset each time it is handed out, so no caller may
- * hold one while it prepares the same SQL again.
+ * Returns the same connection with a cache. The cache resets a statement each time it hands the statement out, so do not keep a statement
+ * while you prepare the same SQL again.
  */
 export function cacheStatements(database: LedgerDatabase): LedgerDatabase {
   const prepare = database.prepare.bind(database) as (sql: string) => Statement;

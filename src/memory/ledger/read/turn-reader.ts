@@ -1,4 +1,4 @@
-/** Reads the turns of conversations that showed drawers, and counts by week what came of it. Used by reader.ts. */
+/** Reads the turns in which conversations showed drawers, and counts their outcomes by week. Used by reader.ts. */
 import type { HelpedWeek, ShownTurn, TurnFilter } from "../../port/outcome.ts";
 import { isTexts, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
@@ -6,23 +6,23 @@ import { ANEW } from "../schema/outcome-schema.ts";
 
 /** Character between a profile's key and a conversation's id (learning/memory/profiles.ts). */
 const MARK = "char(31)";
-/** Newest conversations that are looked at: an answer blocks the broker's other reads meanwhile. */
+/** Number of newest conversations that are read. The broker's other reads wait during that time. */
 const CONVERSATIONS_MAX = 500;
-/** Conversations of one profile. An id of the profile `default` has the mark at its beginning, or nowhere. */
+/** SQL for the conversations of one profile. An id of the profile `default` begins with the mark or does not contain it. */
 const OF_PROFILE = `iif($prefix = '', instr(id, ${MARK}) <= 1, substr(id, 1, length($prefix)) = $prefix)`;
 const TALKS = `(SELECT id, agent, at_ms FROM conversation
   WHERE ${OF_PROFILE} AND ($conversation IS NULL OR id = $conversation) ORDER BY at_ms DESC LIMIT ${CONVERSATIONS_MAX})`;
 const SHOWN = `FROM ${TALKS} c CROSS JOIN shown s ON s.conversation = c.id WHERE s.id <> '${ANEW}'`;
-/** Last outcomes of drawers in each conversation. SQLite takes the row of the greatest `nth`. */
+/** Last outcome of each drawer in each conversation. SQLite returns the row with the greatest `nth`. */
 const IN_TALK =
   "SELECT id, conversation, outcome, max(nth) AS nth FROM scored WHERE conversation IS NOT NULL GROUP BY id, conversation";
-/** Last words of a person. They name no conversation, and count for the conversations that went on last before them. */
+/** Last outcome that a person gave for each drawer. It names no conversation: it counts for those whose last turn was before it. */
 const OF_PERSON =
   "SELECT id, outcome, at_ms, max(nth) AS nth FROM scored WHERE source = 'user' AND conversation IS NULL GROUP BY id";
 
 type Row = Omit<ShownTurn, "ids"> & { ids: string };
 
-/** Returns a page of turns, the newest conversation first, and how many there are. */
+/** Returns a page of turns, the newest conversation first, and the number of all turns. */
 export function turnPage(
   database: LedgerDatabase,
   { prefix, conversation: asked }: TurnFilter,
@@ -46,7 +46,7 @@ export function turnPage(
   };
 }
 
-/** Counts showings and their last outcomes by the week in which the conversation went on last, the oldest first. */
+/** Counts showings and their last outcomes by the week of the conversation's last turn, the oldest week first. */
 export function helpedByWeek(database: LedgerDatabase, prefix: string): HelpedWeek[] {
   return database
     .prepare<object, HelpedWeek>(

@@ -21,14 +21,14 @@ export const GRAPH_TABLES = {
   },
 } as const;
 
-/** SQL for a row's columns; an older file lacks those in `absent`. */
+/** Returns SQL for a row's columns. `absent`: columns that an older file does not have. */
 export function columnsOf(kind: keyof typeof GRAPH_TABLES, absent: ReadonlySet<string>, table: string): string[] {
   return GRAPH_TABLES[kind].columns.map((column) =>
     absent.has(column) ? "NULL" : `CAST(${table}.${column} AS ${column === "confidence" ? "REAL" : "TEXT"})`,
   );
 }
 
-/** SQL that turns a row of the ledger into one JSON array of its columns. */
+/** Returns SQL that turns a row of the ledger into one JSON array of its columns. */
 export function bodySql(kind: keyof typeof GRAPH_TABLES): string {
   return `json_array(${columnsOf(kind, new Set(), GRAPH_TABLES[kind].table).join(", ")})`;
 }

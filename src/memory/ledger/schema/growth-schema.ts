@@ -4,7 +4,7 @@
  * migration, which reads each drawer once.
  */
 
-/** SQL: the day in a drawer's `filed_at`, as it is written there; '' if it has none. A learned memory has `created_at` instead. */
+/** SQL for the day in a drawer's `filed_at`, as it is written there; '' without a date. A learned memory has `created_at` instead. */
 const dayOf = (metadata: string): string => {
   const filed = `coalesce(json_extract(${metadata}, '$.filed_at'), json_extract(${metadata}, '$.created_at'))`;
   return `coalesce(CASE WHEN ${filed} GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' THEN date(substr(${filed}, 1, 10)) END, '')`;

@@ -22,8 +22,8 @@ INSERT OR REPLACE INTO meta (key, value) SELECT 'undo_from_seq', coalesce(max(se
 `;
 
 /**
- * Every table of the ledger, and what forgetting does to it. A test compares this list with the schema. A new table that holds text of
- * drawers, or names them, must be handled in forget.ts.
+ * Every table of the ledger, and what forgetting does to it. A test compares this list with the schema. If a new table contains text or ids
+ * of drawers, forget.ts must handle the table.
  */
 export const FORGET_REACHES: Readonly<Record<string, string>> = {
   drawer: "the rows are deleted; triggers take vectors and places along",

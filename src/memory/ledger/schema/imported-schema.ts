@@ -30,10 +30,10 @@ CREATE INDEX IF NOT EXISTS imported_journal_time ON imported_journal (at_ms);
 
 /** SQL of a row's name: its time and its key. */
 export const IMPORTED_ID = "at_ms || ' ' || key";
-/** SQL that turns a row into one JSON array, without the time and the key that its name has. */
+/** SQL that turns a row into one JSON array, without the time and the key, which are in the row's name. */
 export const IMPORTED_BODY =
   "json_array(source, seq, claimed_ms, fingerprint, method, agent, door, uid, pid, request_id, arguments, result, drawers)";
-/** SQL that turns a row of the memory's own journal into the same array, with null in place of the memory's name. */
+/** SQL that turns a row of this memory's own journal into the same array, with null instead of the other memory's name. */
 export const JOURNAL_BODY = `json_array(NULL, seq, (SELECT claimed_ms FROM journal_claim WHERE journal_claim.journal = seq), fingerprint,
   method, agent, door, uid, pid, request_id, arguments, result,
   (SELECT json_group_array(id) FROM change WHERE change.journal = seq AND kind = 'drawer'

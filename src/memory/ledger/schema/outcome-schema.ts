@@ -1,9 +1,9 @@
 /**
- * The ledger's tables of outcome memory: conversations, standings, outcomes with their questions, and Roampal's graphs. Only
- * the graphs have words of the user. Imported by schema.ts; a ledger of an older version runs the same text as its migration.
+ * The ledger's tables of outcome memory: conversations, standings, outcomes with their questions, and Roampal's graphs. Only the graphs
+ * contain the user's words. Imported by schema.ts; a ledger of an older version runs the same text as its migration.
  */
 
-/** Value in the id column of `shown` that resets what was shown before its turn. */
+/** Value in the column `id` of `shown`. It makes the drawers shown before its turn count as not shown. */
 export const ANEW = "";
 
 export const CONVERSATION_SCHEMA = `
@@ -36,7 +36,7 @@ CREATE TRIGGER IF NOT EXISTS conversation_gone AFTER DELETE ON conversation BEGI
 END;
 `;
 
-/** One row for each drawer that was ever judged. */
+/** One row for each drawer that ever had an outcome. */
 export const STANDING_SCHEMA = `
 -- "past": the last outcomes as JSON, newest last. The row goes with its drawer (LedgerTables.deleteDrawer).
 CREATE TABLE IF NOT EXISTS standing (
@@ -50,8 +50,8 @@ CREATE TABLE IF NOT EXISTS standing (
 `;
 
 /**
- * SQL that turns a row into one JSON array without rounding numbers. Its last element has the drawer's single outcomes, each with its
- * question. A row without outcomes, and an outcome without a question, have the form of older versions, so that older writes can still be
+ * SQL that turns a row into one JSON array without rounding numbers. The array's last element has the drawer's single outcomes, each with
+ * its question. Without outcomes or questions, the array has the form of older versions, so that older writes can still be
  * undone.
  */
 export const STANDING_BODY = `CASE WHEN EXISTS (SELECT 1 FROM scored WHERE scored.id = standing.id)

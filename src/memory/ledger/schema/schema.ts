@@ -1,8 +1,8 @@
 /**
- * The ledger's tables. One SQLite file backs every acknowledgement; everything else is rebuilt from it. Triggers maintain full text,
- * counts, the list of texts to embed and the outbox, so that no write path can forget one of them. Imported by open.ts only. The one
- * exception is the full text of new drawers (SqliteLedgerTx.insertDrawers): a statement with triggers opens a savepoint, and FTS5 writes
- * its collected words out at every savepoint. A segment for each row made bulk ingest half as fast.
+ * The ledger's tables. The broker acknowledges a write once it is in this SQLite file; the public palace and the indexes are rebuilt from
+ * the file. Triggers maintain counts, full text, the outbox and the list of texts to embed, so that no write path can forget one of them.
+ * Only the full text of new drawers has no trigger (SqliteLedgerTx.insertDrawers): a statement with triggers opens a savepoint, at which
+ * FTS5 writes its words out. A segment for each row made bulk ingest half as fast. Imported by open.ts only.
  */
 
 import { CLOSET_SCHEMA } from "./closet-schema.ts";
@@ -23,15 +23,15 @@ import { PARENT_SCHEMA } from "./slice-index.ts";
 import { SAID_SCHEMA } from "./said-index.ts";
 import { STATIC_BY_ROW, STATIC_SCHEMA } from "./static-schema.ts";
 
-/** Stored as SQLite's `user_version`; a higher one than ours is refused. */
+/** Version that is stored as SQLite's `user_version`. A file with a higher version is refused. */
 export const SCHEMA_VERSION = 20;
 
-/** "palc" as SQLite's application_id: tells a ledger from any other SQLite file. */
+/** "palc" as SQLite's application_id. It distinguishes a ledger from any other SQLite file. */
 export const APPLICATION_ID = 0x70616c63;
 
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
-/** An insert cancels a removal that still waits in the outbox: the id exists again, and its vector will list it again. */
+/** An insert cancels a removal of the same id that still waits in the outbox. The id exists again, and its vector will list it again. */
 const DRAWER_INSERT = `
 CREATE TRIGGER drawer_insert AFTER INSERT ON drawer BEGIN
   INSERT INTO place VALUES (new.wing, new.room, 1)
@@ -42,7 +42,7 @@ CREATE TRIGGER drawer_insert AFTER INSERT ON drawer BEGIN
 END;
 `;
 
-/** Only the write that files a document reads this table. A ledger of an older version runs the same text as its migration. */
+/** Documents that arrive in parts. Only the write that files a document reads this table. Also run as the migration to version 7. */
 const PART_SCHEMA = `
 CREATE TABLE IF NOT EXISTS source_part (
   source_file TEXT NOT NULL,
@@ -55,7 +55,7 @@ CREATE TABLE IF NOT EXISTS source_part (
 ) STRICT;
 `;
 
-/** Times of writing that clients claim for writes that arrived later (journal.at_ms). No decision depends on them. */
+/** Times of writing that clients claim for writes that arrived later (journal.at_ms has the arrival). No decision depends on them. */
 const CLAIM_SCHEMA = `
 CREATE TABLE IF NOT EXISTS journal_claim (journal INTEGER PRIMARY KEY, claimed_ms INTEGER NOT NULL) STRICT;
 CREATE TRIGGER IF NOT EXISTS journal_gone AFTER DELETE ON journal BEGIN
@@ -63,10 +63,9 @@ CREATE TRIGGER IF NOT EXISTS journal_gone AFTER DELETE ON journal BEGIN
 END;
 `;
 
-/** Version → the statements that bring a ledger to the next version, in the transaction that raises `user_version`. */
+/** For each version, the statements that migrate a ledger to the next version. They run in the transaction that raises `user_version`. */
 export const MIGRATIONS: Readonly<Record<number, string>> = {
-  // The trigger of version 1 indexed the words of a new drawer; now the writer does. Indexing twice would corrupt the
-  // index.
+  // In version 1 a trigger indexed the words of a new drawer; now the writer does. Indexing them twice would corrupt the index.
   1: `
 DROP TRIGGER drawer_insert;
 DROP INDEX IF EXISTS drawer_room;
@@ -82,7 +81,7 @@ ${DRAWER_INSERT}`,
   5: SAID_SCHEMA,
   // Version 7 adds documents in parts.
   6: PART_SCHEMA,
-  // Version 8 adds the time that a client claims, beside the time of arrival.
+  // Version 8 adds the time that a client claims for a write.
   7: CLAIM_SCHEMA,
   // Version 9 adds the index of slices.
   8: PARENT_SCHEMA,
@@ -92,17 +91,17 @@ ${DRAWER_INSERT}`,
   10: CONVERSATION_SCHEMA,
   // Version 12 adds single outcomes with their sources.
   11: SCORED_SCHEMA,
-  // Version 13 adds the questions that outcomes are of.
+  // Version 13 adds the questions for which memories with outcomes were shown.
   12: QUESTION_SCHEMA,
-  // Version 14 adds the graphs of a Roampal.
+  // Version 14 adds Roampal's graphs.
   13: CARRIED_SCHEMA,
   // Version 15 adds journal rows of other memories.
   14: IMPORTED_SCHEMA,
   // Version 16 adds static vectors.
   15: STATIC_SCHEMA,
-  // Version 17 adds other forms of words.
+  // Version 17 adds other forms of words, such as other spellings.
   16: FORM_SCHEMA,
-  // Version 18 files static vectors by row.
+  // Version 18 stores static vectors by the row of their drawer.
   17: STATIC_BY_ROW,
   // Version 19 lists drawers by the time at which they were said.
   18: SAID_SCHEMA,

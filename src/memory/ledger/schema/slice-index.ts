@@ -1,7 +1,7 @@
 /**
- * The index that finds slices by the drawer they belong to. It holds those rows alone, with their places, so that a
- * list of whole drawers reads no text. Imported by schema.ts and by the code that asks for slices; a ledger of an older
- * version runs the same text as its migration.
+ * The index that finds slices by the drawer to which they belong. It contains only the slices, with their places, so that a list of whole
+ * drawers reads no text. Imported by schema.ts and by the code that reads slices; a ledger of an older version runs the same text as its
+ * migration.
  */
 
 import { sliceBounds } from "../record.ts";
@@ -9,15 +9,15 @@ import { sliceBounds } from "../record.ts";
 const named = (key: string): string =>
   `CASE json_type(metadata, '$.${key}') WHEN 'text' THEN nullif(metadata ->> '$.${key}', '') END`;
 
-/** SQL over a drawer: the id of the drawer it is a slice of; null for a whole drawer. Old diaries have only the second key. */
+/** SQL over a drawer: the id of the drawer of which it is a slice; null for a whole drawer. Old diaries have only the second key. */
 export const PARENT = `coalesce(${named("parent_drawer_id")}, ${named("parent_entry_id")})`;
 
 /** SQL over a slice: its position in its drawer's text (Source: upstream-latest.md 2.1). */
 export const SLICE_ORDER = "coalesce(CAST(metadata ->> '$.chunk_index' AS INTEGER), 0), id";
 
 /**
- * SQL: a drawer's slices in the order of its text; `slicesBound` gives the bound values. A diary's slice that was
- * itself cut again names two drawers and is found by both; its id begins like the ids of the diary's slices.
+ * SQL for a drawer's slices in the order of its text; `slicesBound` gives the bound values. If a diary's slice was cut
+ * again, the pieces name the slice and the diary. The diary finds them by their ids, which begin like those of its slices.
  */
 export const SLICES_OF = `SELECT * FROM drawer
   WHERE ${PARENT} = ? OR (id BETWEEN ? AND ? AND ${named("parent_entry_id")} = ?) ORDER BY ${SLICE_ORDER}`;

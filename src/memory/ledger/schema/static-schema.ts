@@ -1,7 +1,7 @@
 /**
- * Static vectors of drawers as int8 codes, made in the drawer's own transaction. `static_renewed` names the rows whose code was made
- * after the drawer's own write: a reader takes the rows above the last one that it knows, and these. A drawer of an older ledger
- * gets its code in a quiet moment (write/maintenance.ts).
+ * Static vectors of drawers as int8 codes, made in the drawer's own transaction. `static_renewed` names the rows whose code was made after
+ * the drawer's own write. A reader therefore reads the rows above the last row that it knows, and the rows in `static_renewed`. A drawer of
+ * an older ledger gets its code in a quiet moment (write/maintenance.ts).
  */
 export const STATIC_SCHEMA = `
 CREATE TABLE IF NOT EXISTS static_code (row INTEGER PRIMARY KEY, code BLOB NOT NULL, scale REAL NOT NULL) STRICT;
@@ -15,7 +15,7 @@ CREATE TRIGGER IF NOT EXISTS static_gone AFTER DELETE ON drawer BEGIN
 END;
 `;
 
-/** Version 16's table had a number of its own for each code, which made a write longer. */
+/** The table of version 16 had a second number for each code, which made a write longer. */
 export const STATIC_BY_ROW = `
 DROP TRIGGER IF EXISTS static_gone;
 ALTER TABLE static_code RENAME TO static_code_16;

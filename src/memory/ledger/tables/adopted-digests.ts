@@ -1,8 +1,8 @@
 /**
- * Digests of adopted drawers that have no vector in the palace, from the time of adoption. While a drawer in the ledger still has this
- * digest, the palace's version is the newest, so a later change in the palace is adopted although the drawer was never sent. Each digest is
- * a key in `meta`. It is deleted when the ledger's drawer changes, and when the palace has received the drawer. Used by this folder and
- * mempalace/adopt/foreign-rows.ts.
+ * Digests of adopted drawers that have no vector in the palace, from the time of adoption. While a drawer in the ledger still has its
+ * digest, the palace's version is the newest. A later change in the palace is then adopted although the ledger never sent the drawer. Each
+ * digest is a key in `meta`. It is deleted when the ledger's drawer changes, and when the palace has received the drawer. Used by this
+ * folder and mempalace/adopt/foreign-rows.ts.
  */
 import { hash } from "node:crypto";
 import type { Metadata } from "../../port/drawer.ts";

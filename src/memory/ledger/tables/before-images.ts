@@ -7,7 +7,7 @@ import type { GraphKind } from "../../port/graph.ts";
 import { digest, drawerDigest } from "../record.ts";
 
 export type ImageKind = "drawer" | "source" | "standing" | "carried" | "imported" | GraphKind;
-/** A row of `change` without its journal row. */
+/** A row of `change`, without the number of its journal row. */
 export type Image = { kind: ImageKind; id: string; before: string | null; after: string | null };
 
 type DrawerState = { text: string; metadata: Metadata };
@@ -15,7 +15,7 @@ type Noted =
   | { kind: "drawer"; id: string; before: DrawerState | undefined; after: DrawerState | undefined }
   | { kind: Exclude<ImageKind, "drawer">; id: string; before: string | undefined };
 
-/** Returns the text of a row in its present state; undefined for an absent row. */
+/** Returns the present state of a row as text; undefined for an absent row. */
 export type StateOf = (kind: Exclude<ImageKind, "drawer">, id: string) => string | undefined;
 
 export class Images {
@@ -26,20 +26,20 @@ export class Images {
     this.stateOf = stateOf;
   }
 
-  /** An undefined `after` means deleted. */
+  /** Collects a drawer's old and new state. Pass undefined as `after` for a deleted drawer. */
   noteDrawer(id: string, before: Drawer | undefined, after: DrawerState | undefined): void {
     const known = this.#noted.get(`drawer ${id}`);
     if (known?.kind === "drawer") known.after = after;
     else this.#noted.set(`drawer ${id}`, { kind: "drawer", id, before, after });
   }
 
-  /** Must be called before the row is changed. */
+  /** Collects the row's old state. Must be called before the row is changed. */
   note(kind: Exclude<ImageKind, "drawer">, id: string): void {
     const name = `${kind} ${id}`;
     if (!this.#noted.has(name)) this.#noted.set(name, { kind, id, before: this.stateOf(kind, id) });
   }
 
-  /** Returns the images of the applied write, without those of rows that end unchanged. Call it before the next write. */
+  /** Returns the images of the applied write, without the rows whose state is the same again. Call it before the next write. */
   take(): Image[] {
     const images = [...this.#noted.values()].flatMap((noted): Image[] => {
       const { kind, id } = noted;

@@ -1,6 +1,4 @@
-/**
- * Implements ClosetTx over SQLite: what the engine may do to closets inside one write. Lives on the writer thread; see closet-schema.ts.
- */
+/** Implements ClosetTx over SQLite: the engine's changes to closets inside one write. Lives on the writer thread; see closet-schema.ts. */
 import type { ClosetTx, NewCloset } from "../../port/closet.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { place } from "../record.ts";
@@ -74,9 +72,9 @@ export class SqliteClosetTx implements ClosetTx {
     this.#onChange(1);
   }
 
-  /** Deletes the summary of a drawer whose text has changed: upstream gives it the drawer's own id. */
+  /** Deletes the summary of a drawer whose text has changed. Upstream gives the summary the drawer's own id. */
   dropSummary(drawerId: string): void {
-    // Reads first: SQLite writes the index of words to its tables before a statement that may change a table with triggers.
+    // Look first: before a statement that may change a table with triggers, SQLite writes the full-text index to its tables.
     if (this.textOf(drawerId) === undefined) return;
     this.#onChange(this.#dropOne.run(drawerId).changes);
   }
@@ -87,7 +85,7 @@ export class SqliteClosetTx implements ClosetTx {
     return changes;
   }
 
-  /** Deletes the closets of the sources and those that hold the text; `inJson` is the text escaped for JSON. Returns their ids. */
+  /** Deletes the closets of the sources, and closets that contain the text. `inJson`: the text escaped for JSON. Returns their ids. */
   forget(sources: readonly string[], match = "", inJson = ""): string[] {
     const ids = this.#forget.all({ sources: JSON.stringify(sources), match, inJson });
     this.#onChange(ids.length);

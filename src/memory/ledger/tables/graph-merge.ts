@@ -11,7 +11,7 @@ import { isColumns, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { GRAPH_TABLES } from "../schema/graph-schema.ts";
 
-/** The number of rows that a merge changed. */
+/** Numbers of rows that a merge changed in the ledger (`taken`), listed again, or removed. */
 export type MergeCounts = { taken: number; relisted: number; removed: number };
 
 const KINDS: readonly Kind[] = ["entity", "triple", "tunnel", "hallway"];
@@ -62,14 +62,14 @@ export class GraphMerge {
     return result;
   }
 
-  /** Removes the rows from the list, each only if it has not changed since it was read. */
+  /** Removes the rows from the list. A row that has changed since it was read stays listed. */
   done(rows: readonly (RowName & { seq: number })[]): void {
     this.#group(() => {
       for (const { kind, id, seq } of rows) this.#statements.done.run(kind, id, seq);
     });
   }
 
-  /** Returns true when the ledger's row changed. */
+  /** Merges a row of the file. Returns true if the ledger's row changed. */
   #takeRow(row: FileRow): boolean {
     const { listed, unlist } = this.#statements;
     const { kind, id, body } = row;
@@ -80,13 +80,13 @@ export class GraphMerge {
       unlist.run(kind, id);
       return false;
     }
-    // The ledger deleted this row. The removal is still sent, unless the file now has another row under this id.
+    // The ledger deleted this row. The removal is still sent, unless the file now has a different row with this id.
     if (ours === undefined && entry !== undefined && (entry.gone === "" || entry.gone === body)) return false;
     const isTheirs = ours === undefined || (entry === undefined && !isReopened(kind, ours, body));
     const merged = isTheirs ? body : mergedBody(kind, ours, body);
     if (merged !== ours) this.#put.get(kind)?.run(id, ...valuesOf(kind, merged));
     else if (entry === undefined) this.#statements.list.run(kind, id);
-    // The trigger has listed the written row.
+    // The write made the trigger list the row.
     if (merged === body) unlist.run(kind, id);
     return merged !== ours;
   }
@@ -96,7 +96,7 @@ export class GraphMerge {
   }
 }
 
-/** Returns true if the file has an ended fact as open. Upstream never reopens a fact, so somebody restored an older file. */
+/** Returns true if an ended fact is open in the file. Upstream never reopens a fact, so somebody restored an older file. */
 function isReopened(kind: Kind, ours: string, theirs: string): boolean {
   const end = (body: string): unknown => columnsIn(body)[VALID_TO];
   return kind === "triple" && end(ours) !== null && end(theirs) === null;
@@ -107,12 +107,12 @@ function mergedBody(kind: Kind, ours: string, theirs: string): string {
   if (isLink(kind)) return ours;
   const merged = columnsIn(theirs);
   merged[VALID_TO] = columnsIn(ours)[VALID_TO] ?? merged[VALID_TO];
-  // SQLite writes 1.0 where JavaScript writes 1: both must count as the same row.
+  // SQLite writes 1.0 for JavaScript's 1. Both must count as the same row.
   const text = JSON.stringify(merged);
   return [theirs, ours].find((body) => JSON.stringify(columnsIn(body)) === text) ?? text;
 }
 
-/** Returns true for a row that upstream could not have made. */
+/** Returns true for a row that upstream cannot have made. */
 function isBroken({ kind, body }: FileRow): boolean {
   if (isLink(kind)) return false;
   const required = kind === "entity" ? 1 : 3;

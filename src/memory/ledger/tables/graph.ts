@@ -1,4 +1,4 @@
-/** Implements GraphTx over SQLite: what the engine may do to the graph inside one write. Lives on the writer thread. */
+/** Implements GraphTx over SQLite: the engine's changes to the graph inside one write. Lives on the writer thread. */
 import type {
   Fact,
   GraphKind,
@@ -14,7 +14,7 @@ import type { LedgerDatabase } from "../open.ts";
 import { GRAPH_TABLES } from "../schema/graph-schema.ts";
 import { putSql, valuesOf } from "./graph-merge.ts";
 
-/** A fact's columns under the port's names. */
+/** SQL for a fact's columns, with the field names of `Fact`. */
 export const FACT_COLUMNS = `t.id, t.subject, t.predicate, t.object, t.valid_from AS validFrom, t.valid_to AS validTo,
   t.confidence, t.source_closet AS sourceCloset`;
 
@@ -24,7 +24,7 @@ export class SqliteGraphTx implements GraphTx {
   readonly #body;
   readonly #statements;
 
-  /** `onChange` is called before each change, with the kind and id that it concerns. */
+  /** Calls `onChange` before each change, with the kind and id of the changed row. */
   constructor(database: LedgerDatabase, onChange: (kind: GraphKind, id: string) => void) {
     this.#database = database;
     this.#onChange = onChange;
@@ -152,7 +152,7 @@ export class SqliteGraphTx implements GraphTx {
     return this.#statements.hallwayEnds.all();
   }
 
-  /** Restores a row to the state of its image; null deletes it. Called by undo and forget. */
+  /** Restores a row to the state of its image; a null image deletes the row. Called by undo and forget. */
   restore(kind: GraphKind, id: string, body: string | null): void {
     this.#onChange(kind, id);
     if (body !== null) return void this.#database.prepare(putSql(kind)).run(id, ...valuesOf(kind, body));

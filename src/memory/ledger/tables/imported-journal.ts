@@ -1,6 +1,6 @@
 /**
- * Implements ImportedTx over SQLite: journal rows of other memories, inside one write. Such a row never changes; undo removes it. Lives on
- * the writer thread.
+ * Implements ImportedTx over SQLite: journal rows of other memories, inside one write. Such a row is never changed; undo can remove it.
+ * Lives on the writer thread.
  */
 import { isRecord } from "../../../base/is-record.ts";
 import type { ImportedTx } from "../../port/hygiene.ts";
@@ -17,7 +17,7 @@ export class SqliteImportedTx implements ImportedTx {
   readonly #keptFrom;
   readonly #byKey;
 
-  /** `onChange` is called before each change. */
+  /** Calls `onChange` before each change. */
   constructor(database: LedgerDatabase, onChange: (id: string) => void) {
     this.#onChange = onChange;
     this.#isOurs = database
@@ -54,7 +54,7 @@ export class SqliteImportedTx implements ImportedTx {
     this.#put.run(...partsOf(id), ...readColumn("change.before", body, isColumns));
   }
 
-  /** Pass null as `body` to remove the row. */
+  /** Restores a row from its image; null removes the row. */
   restore(id: string, body: string | null): void {
     if (body !== null) return this.put(id, body);
     this.#onChange(id);
@@ -67,8 +67,8 @@ export class SqliteImportedTx implements ImportedTx {
   }
 
   /**
-   * Returns the answer that a call with this key got in the other memory, if the drawer that it filed is here (`isHere`) or was forgotten.
-   * A write whose drawer was not imported is done again.
+   * Returns the answer that a call with this key got in the other memory, if the drawer that the call filed is in this memory (`isHere`) or
+   * was forgotten. A write whose drawer was not imported is done again.
    */
   answerTo(key: string, fingerprint: string, isHere: (id: string) => boolean): { value: unknown } | undefined {
     for (const row of this.#byKey.all(key)) {

@@ -8,7 +8,7 @@ export class SqliteCarriedTx implements CarriedTx {
   readonly #put;
   readonly #remove;
 
-  /** `onChange` is called before each change. */
+  /** Calls `onChange` before each change. */
   constructor(database: LedgerDatabase, onChange: (id: string) => void) {
     this.#onChange = onChange;
     this.#find = database.prepare<[string], string>("SELECT value FROM carried_graph WHERE id = ?").pluck();

@@ -5,9 +5,9 @@ import type { LedgerDatabase } from "../open.ts";
 import { STANDING_BODY } from "../schema/outcome-schema.ts";
 import { isPast, SCORED_OF, type ScoredRecord, type StandingRecord, toScored, toStanding } from "../standing-row.ts";
 
-/** Most single outcomes kept per drawer. Each before-image of its standing has all of them. */
+/** Maximum number of single outcomes kept per drawer. Each before-image of the drawer's standing contains all of them. */
 const SCORED_KEPT = 50;
-/** Number of the newest outcomes that keep their questions, which are four times as long. */
+/** Number of newest outcomes that keep their questions. A question takes four times as much space as an outcome. */
 const QUESTIONS_KEPT = 15;
 
 /** Shape of the JSON that STANDING_BODY writes. */
@@ -33,7 +33,7 @@ export class SqliteStandingTx implements StandingTx {
   readonly #forgetAsked;
   readonly #forgetAll;
 
-  /** `onChange` is called before each change. */
+  /** Calls `onChange` before each change. */
   constructor(database: LedgerDatabase, onChange: (id: string) => void) {
     this.#onChange = onChange;
     this.#find = database.prepare<[string], StandingRecord>("SELECT * FROM standing WHERE id = ?");

@@ -1,6 +1,6 @@
 /**
- * The ledger's tables inside one write: drawers and sources; the files beside this one have the rest. Collects the changed rows and their
- * before-images. Lives on the writer thread. write/group-commit.ts adds forgetting and undo, which use these tables.
+ * The ledger's tables of drawers and sources inside one write. The other files of this folder have the other tables. Collects the changed
+ * rows and their before-images. Lives on the writer thread. write/group-commit.ts adds forgetting and undo, which use these tables.
  */
 import { bytesOf } from "../../../base/quantize.ts";
 import { invariant } from "../../../base/invariant.ts";
@@ -20,7 +20,7 @@ import { Images, type StateOf } from "./before-images.ts";
 import { SqlitePartTx } from "./document-parts.ts";
 import { SqliteStandingTx } from "./standings.ts";
 
-/** Upstream shows this many places of a source before it deletes it. */
+/** Number of a source's places that upstream shows before it deletes the source. */
 const PLACES_SHOWN = 5;
 
 export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
@@ -50,7 +50,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   readonly #drawersOfSource;
   readonly #recipe;
   readonly #others: ReturnType<typeof prepareOthers>;
-  /** Changes of this group's completed writes; the write that is being applied has its own. */
+  /** Changes by this group's completed writes. `#current` has the changes by the write that is being applied. */
   #kept = noChanges();
   #current = noChanges();
   #isHalfDone = false;
@@ -158,7 +158,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
       this.images.noteDrawer(id, undefined, { text, metadata });
       return { row: lastInsertRowid, text, words };
     });
-    // The words follow after all rows: see schema.ts.
+    // The words are indexed after all rows: see schema.ts.
     for (const { row, text, words } of inserted) {
       this.#insertWords.run(row, text, words);
       this.putStatic(row, text, false);
@@ -191,7 +191,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     this.#current.written.push(before.row);
   }
 
-  /** `isKnown`: the drawer existed before. A moved drawer's code is written again too, so that readers read its new place. */
+  /** Writes a drawer's static vector. `isKnown`: the drawer existed before; readers then read its code and place again. */
   putStatic(row: number | bigint, text: string, isKnown: boolean): void {
     const made = this.derived.staticCode?.(text);
     if (made === undefined) return;
@@ -274,19 +274,19 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     this.touch();
   }
 
-  /** Returns another memory's answer to a repeated call, if the drawer that the call filed was imported. */
+  /** Returns the answer that a repeated call got in another memory, if the drawer that the call filed was imported. */
   answerTo(key: string, fingerprint: string): { value: unknown } | undefined {
     const isHere = (id: string): boolean => this.findDrawer(id) !== undefined || this.slicesOf(id).length > 0;
     return this.imported.answerTo(key, fingerprint, isHere);
   }
 
-  /** Counts a change to a table without drawers, so that the write does not count as unchanged. */
+  /** Counts a change to a table other than the drawers', so that the write counts as a change. */
   touch(): void {
     this.#isHalfDone = true;
     this.#current.graph += 1;
   }
 
-  /** Returns how many rows the current write has changed. */
+  /** Returns the number of rows that the current write has changed. */
   changeCount(): number {
     const { added, written, removed, graph, closets } = this.#current;
     return added + written.length + removed.length + graph + closets;
@@ -306,7 +306,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     this.#forgetCurrent();
   }
 
-  /** Returns the group's changes, and begins the next group without changes. */
+  /** Returns the group's changes and resets them for the next group. */
   takeChanges(): Changes {
     const changes = this.#kept;
     this.#kept = noChanges();

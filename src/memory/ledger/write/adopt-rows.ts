@@ -1,6 +1,6 @@
 /**
  * Files rows that others wrote into the palace as drawers of the ledger. A batch is one transaction and can be repeated without effect, so
- * a kill is repaired by reading the palace again. A drawer that the ledger has not sent yet is newer and is not overwritten. Used by
+ * a kill is repaired by reading the palace again. A drawer that the ledger has not sent yet is newer, so it is not overwritten. Used by
  * group-commit.ts; mempalace/adopt reads the rows.
  */
 import { faultPoint } from "../../../base/fault-point.ts";
@@ -26,7 +26,7 @@ export class RowAdopter {
     this.#versionOf = database.prepare<[number], number>("SELECT text_version FROM drawer WHERE row = ?").pluck();
   }
 
-  /** Errors: the store's; then nothing of the batch is kept. */
+  /** Adopts a batch. Errors: the store's errors; the whole batch is then rolled back. */
   commit(
     batch: AdoptionBatch,
     group: (work: () => void) => void,
@@ -61,8 +61,7 @@ export class RowAdopter {
       if (putVector({ row: at, textVersion, vector: row.vector })) embedded.push(at);
     }
     const hasVector = at !== undefined && this.#hasVector.get(at) !== undefined;
-    // The palace holds the row already. A row without a vector is listed once it has one, and the palace then gets the
-    // vector.
+    // The palace already has the row. A row without a vector is listed once it has a vector, and the palace then gets the vector.
     const lacksOurVector = hasVector && wasListed && row.vector === undefined;
     if (!lacksOurVector) this.#outbox.unlist(row.id);
     if (!hasVector || lacksOurVector) this.#tx.adopted.put(row.id, row);
@@ -79,7 +78,7 @@ export class RowAdopter {
     return true;
   }
 
-  /** Returns false when the ledger holds the same row or a newer one. */
+  /** Returns false if the ledger has the same row or a newer row. */
   #file({ id, text, metadata }: ForeignRow): boolean {
     const isListed = this.#outbox.has(id);
     const known = this.#tx.findDrawer(id);
@@ -91,8 +90,8 @@ export class RowAdopter {
     const isSame = isSameRow(known, { text, metadata });
     const isSent = !isListed && this.#hasVector.get(known.row) !== undefined;
     if (!isSent && !this.#tx.adopted.holds(id, known)) {
-      // A drawer without a vector was never sent. If both texts are equal, it came from the palace; otherwise it is the ledger's own or
-      // newer.
+      // A drawer without a vector was never sent. If both texts are equal, the drawer came from the palace; otherwise the ledger's drawer
+      // is its own or newer.
       if (isSame && !isListed) this.#tx.adopted.put(id, known);
       return false;
     }

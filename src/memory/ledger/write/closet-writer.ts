@@ -41,7 +41,7 @@ export class ClosetWriter {
     this.#remove = database.prepare("DELETE FROM closet WHERE id = ?");
   }
 
-  /** Stores vectors. Drops a vector whose closet is deleted or has another text now. Returns how many were filed. */
+  /** Stores vectors. Drops the vector of a closet that is deleted or has another text now. Returns the number of stored vectors. */
   storeVectors(vectors: readonly NewVector[], model: string): number {
     let filed = 0;
     this.#group(() => {
@@ -54,8 +54,8 @@ export class ClosetWriter {
   }
 
   /**
-   * Adopts rows that others have in the closets' collection, of whatever kind: MemPalace's own, a language model's, a diary day's,
-   * compressed drawers. They cannot be rebuilt here, since only their maker could. Returns how many were new or different.
+   * Adopts rows that others wrote into the closets' collection: MemPalace's own closets, a language model's, a diary day's, compressed
+   * drawers. Only their maker could rebuild them. Returns the number of new or different rows.
    */
   adopt({ rows, removed, model }: AdoptionBatch): number {
     let taken = 0;
@@ -72,7 +72,7 @@ export class ClosetWriter {
     return taken;
   }
 
-  /** Returns false when the ledger holds the same row, or a newer one that still waits to be sent. */
+  /** Returns false if the ledger has the same row, or a newer row that still waits to be sent. */
   #takeRow({ id, text, metadata, vector }: ForeignRow): boolean {
     if (this.outbox.has(id)) return false;
     const known = this.#known.get(id);
@@ -91,7 +91,7 @@ export class ClosetWriter {
       JSON.stringify(metadata),
       vector === undefined ? null : floatBytes(vector),
     );
-    // The palace holds the row already; a row without a vector is listed once it has one.
+    // The palace already has the row; a row without a vector is listed once it has a vector.
     this.outbox.unlist(id);
     return true;
   }

@@ -1,15 +1,15 @@
 /**
- * Removes deleted data from the ledger's bytes: full-text segments keep words of deleted rows until they are merged; pages keep deleted
- * cells, and copies of moved ones, until the file is rewritten; the log keeps pages until it is truncated. It is slow, a full rewrite, and
- * therefore runs only for forgotten texts or on request (`palace repair compact`). Runs on the writer thread; after a kill at any step the
- * list of what to erase is still there, and all of it is done again.
+ * Removes deleted data from the ledger's bytes. Full-text segments keep words of deleted rows until they are merged. Pages keep deleted
+ * cells, and copies of moved cells, until the file is rewritten. The log keeps pages until it is truncated. Rewriting the whole file is
+ * slow, so it is done only for forgotten texts or on request (`palace repair compact`). Runs on the writer thread. After a kill at any step
+ * the list of data to erase still exists, and all steps run again.
  */
 import { statSync } from "node:fs";
 import { faultPoint } from "../../../base/fault-point.ts";
 import { type LedgerDatabase, translateError } from "../open.ts";
 import type { Maintenance } from "./maintenance.ts";
 
-/** A larger file is rewritten through a temporary file instead of memory. */
+/** Size from which the file is rewritten through a temporary file instead of memory, bytes. */
 const MEMORY_MAX_BYTES = 256 * 1024 * 1024;
 
 export type LedgerSpace = { sizeBytes: number; freeBytes: number };
@@ -25,7 +25,7 @@ export class LedgerEraser {
     this.#group = group;
   }
 
-  /** Returns the size of the ledger without its log, and how much of that is free. */
+  /** Returns the size of the ledger without its log, and the size of the free part. */
   space(): LedgerSpace {
     const [sizeBytes = 0, freeBytes = 0] = ["page_count", "freelist_count"].map(
       (count) => this.#pragmaNumber(count) * this.#pragmaNumber("page_size"),
@@ -37,7 +37,7 @@ export class LedgerEraser {
     return this.#database.pragma(name, { simple: true }) as number;
   }
 
-  /** Errors: STORE_*; the list stays. Takes as long as copying the file twice, and as much disk space meanwhile. */
+  /** Rewrites the file. Takes as long, and as much disk space, as copying the file twice. Errors: STORE_*; the list then stays. */
   rewrite(): void {
     const database = this.#database;
     while (this.#maintenance.indexSources());
@@ -45,7 +45,7 @@ export class LedgerEraser {
       this.#group(() => void database.prepare(`INSERT INTO ${table} (${table}) VALUES ('optimize')`).run());
     faultPoint("erase.before-rewrite");
     if (statSync(database.name).size > MEMORY_MAX_BYTES) database.pragma("temp_store = FILE");
-    // A ledger that was made without it frees pages step by step from now on.
+    // A ledger that was made without this setting frees pages step by step from now on.
     database.pragma("auto_vacuum = INCREMENTAL");
     try {
       database.exec("VACUUM");
@@ -57,13 +57,13 @@ export class LedgerEraser {
     faultPoint("erase.after-rewrite");
   }
 
-  /** Truncates the log; false while a reader uses it. */
+  /** Truncates the log. Returns false while a reader uses the log. */
   cutLog(): boolean {
     const [state] = this.#database.pragma("wal_checkpoint(TRUNCATE)") as { busy: number }[];
     return state?.busy === 0;
   }
 
-  /** Called after everything is erased. Deletes the list of what to erase. */
+  /** Deletes the list of data to erase. Call it after everything is erased. */
   done(seq: number): void {
     const database = this.#database;
     // The deleted list is overwritten with zeros, because no rewrite follows.

@@ -1,17 +1,17 @@
 /**
- * Fills `form_fts` for drawers that were filed before it, or whose words were cut by older rules. Each step is one transaction with
- * the row that it reached, so a kill loses at most one step. A drawer keeps its old words until its step. Runs on the writer
+ * Fills `form_fts` for drawers that were filed before this table existed, or whose words were cut by older rules. A step is one transaction
+ * that also stores the last row done, so a kill loses at most one step. A drawer keeps its old words until its step. Runs on the writer
  * thread, in quiet moments.
  */
 import type { LedgerDatabase } from "../open.ts";
 import type { LedgerTables } from "../tables/tables.ts";
 
-/** Version of the rules in index/lexical/cut.ts. Raise it if they make other words of the same text. */
+/** Version of the rules in index/lexical/cut.ts. Raise it if the rules now make other words from the same text. */
 const FORMS_VERSION = 1;
 /** Key in `meta` for the version and the last row that is done, or `done`. */
 export const FORMS_KEY = "forms";
 const DONE = "done";
-/** Drawers of one step, which takes some milliseconds. */
+/** Number of drawers in one step. A step takes some milliseconds. */
 const DRAWERS_PER_PASS = 200;
 
 type Tables = Pick<LedgerTables, "derived" | "putForms">;
@@ -35,7 +35,7 @@ export class FormBacklog {
     };
   }
 
-  /** Does one bounded step; returns true if there is more. */
+  /** Does one bounded step. Returns true if there is more to do. */
   step(): boolean {
     const { reached, note, next, markSource } = this.#statements;
     if (this.#tables.derived.formsOf === undefined) return false;

@@ -42,11 +42,11 @@ export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
 /** Interval at which the writer deletes old keys and before-images, ms. */
 const PRUNE_EVERY_MS = 3_600_000;
 /**
- * Most time by which one pruning may advance the counted clock, ms. It bounds the first pruning and one after the machine was off: a clock
- * set years ahead must not expire every key at once.
+ * Maximum time by which one pruning may advance the counted clock, ms. It limits the first pruning and a pruning after the machine was off:
+ * a clock that is set years ahead must not expire every key at once.
  */
 const PRUNE_STEP_MAX_MS = 86_400_000;
-/** Factor by which any other pruning may advance the counted clock faster than time has passed, until it has caught up. */
+/** Factor by which another pruning may advance the counted clock faster than time has passed, until that clock has caught up. */
 const PRUNE_SPEED_MAX = 2;
 
 /** Implements LedgerTx over SQLite: the tables with forgetting and undo, inside one write. */
@@ -76,17 +76,17 @@ export class LedgerWriter {
   #prunedAt = Number.NEGATIVE_INFINITY;
   /** Erases forgotten texts from the file's bytes. */
   readonly eraser: LedgerEraser;
-  /** Merges upstream's graph files, and notes the rows that are in them. */
+  /** Merges upstream's graph files, and notes which rows these files have. */
   readonly graph: GraphMerge;
   readonly closets: ClosetWriter;
   readonly outbox: OutboxList;
   readonly reindex: Reindex;
   #log: number | undefined;
-  /** Set when the log could not be synced: a later successful sync would prove nothing (Source: lwn.net/Articles/752063). */
+  /** Set if the log could not be synced. A later successful sync would prove nothing (Source: lwn.net/Articles/752063). */
   #unsynced: PalaceError | undefined;
   readonly #statements;
 
-  /** Errors: those of openForWriting. */
+  /** Opens the ledger. Errors: the errors of openForWriting. */
   constructor(file: string, apply: ApplyWrite, derived?: Derived) {
     this.#file = file;
     this.#database = openForWriting(file);
@@ -119,7 +119,7 @@ export class LedgerWriter {
   /** Commits the calls as one group. Never throws: each call gets its outcome. */
   commit(calls: readonly WriteCall[]): { outcomes: WriteOutcome[]; changes: Changes } {
     const statements = this.#statements;
-    /** Writes that failed after they had changed something: the group is applied again without them. */
+    /** Writes that failed after they had changed something. The group is applied again without these writes. */
     const refused = new Map<WriteCall, WriteOutcome>();
     try {
       this.assertPresent();
@@ -151,8 +151,8 @@ export class LedgerWriter {
   }
 
   /**
-   * Returns undefined when a write failed half-way: it is in `refused` now, and the group has to be applied again. A savepoint for each
-   * write would do as well, but FTS5 writes its collected words out at each one, and failing half-way is rare.
+   * Returns undefined if a write failed half-way. The write is then in `refused`, and the group has to be applied again. A savepoint for
+   * each write would be simpler, but FTS5 writes its collected words out at each savepoint, and failing half-way is rare.
    */
   #applyAll(calls: readonly WriteCall[], refused: Map<WriteCall, WriteOutcome>): WriteOutcome[] | undefined {
     const outcomes: WriteOutcome[] = [];
@@ -175,20 +175,20 @@ export class LedgerWriter {
     try {
       const value = this.#apply(this.tx, call);
       faultPoint("commit.after-apply");
-      // A repeatable call is journaled even if it changed no row: a repeated delete that found no drawer must not delete a drawer that
-      // somebody filed meanwhile.
+      // A repeatable call is journaled even if it changed no row. Otherwise a repeated delete that found no drawer could delete a drawer
+      // that somebody filed in between.
       if (call.isRepeatable || this.tx.changeCount() > 0)
         this.#journal.add(call, fingerprint, value, this.tx.images.take());
       this.tx.keepChanges();
       return { outcome: { ok: true, value }, replayed: false };
     } catch (error) {
-      // SQLite itself may have ended the transaction (disk full): then the whole group fails and reports it.
+      // SQLite itself may have ended the transaction (disk full). The whole group then fails and reports it.
       if (!this.#database.inTransaction || isStoreError(error)) throw error;
       return failed(error);
     }
   }
 
-  /** Stores vectors. Drops a vector whose drawer is deleted or has another text now. */
+  /** Stores vectors. Drops the vector of a drawer that is deleted or has another text now. */
   storeVectors(vectors: readonly NewVector[], model: string): Changes {
     const written: number[] = [];
     this.#group(() => {
@@ -228,7 +228,7 @@ export class LedgerWriter {
     this.#group(() => void this.#statements.putMeta.run(key, value));
   }
 
-  /** Does one bounded step of maintenance; true if there is more. */
+  /** Does one bounded step of maintenance. Returns true if there is more to do. */
   maintain(retention: Retention, now: Moment): boolean {
     if (this.#maintenance.step()) return true;
     if (performance.now() - this.#prunedAt < PRUNE_EVERY_MS) return false;
@@ -242,8 +242,8 @@ export class LedgerWriter {
   }
 
   /**
-   * Does one bounded step of pruning the journal; true if there is more. `now`: the machine's clock, ms; it counts up to `stepMs` beyond
-   * the last pruning.
+   * Does one bounded step of pruning the journal. Returns true if there is more to do. `now`: the machine's clock, ms; at most `stepMs`
+   * after the last pruning is believed.
    */
   prune(retention: Retention, now: number, stepMs = PRUNE_STEP_MAX_MS): boolean {
     let more = false;
@@ -261,7 +261,7 @@ export class LedgerWriter {
     this.#database.pragma("shrink_memory");
   }
 
-  /** Closes the database. Closing deletes the write-ahead log by its path, so do not call this if another ledger is at that path. */
+  /** Closes the database. That deletes the write-ahead log by its path, so do not call this if another ledger is at that path. */
   close(): void {
     if (this.#log !== undefined) closeSync(this.#log);
     if (this.#isPresent()) this.#database.close();

@@ -1,24 +1,24 @@
 /**
- * Background work on the ledger: the whole-source full text of changed sources, merging full-text segments, static vectors and forms of
- * words of older drawers, freeing pages. Writes do not index sources, because a source is always indexed as a whole: if it grows drawer by
- * drawer, that would cost the square of its size. Used by group-commit.ts on the writer thread.
+ * Background work on the ledger: the full text of whole changed sources, merging full-text segments, static vectors and word forms of older
+ * drawers, freeing pages. A source is always indexed as a whole, so writes do not index it: for a source that grows drawer by drawer that
+ * would cost the square of its size. Used by group-commit.ts on the writer thread.
  */
 import type { LedgerDatabase } from "../open.ts";
 import type { LedgerTables } from "../tables/tables.ts";
 import { FormBacklog } from "./form-backlog.ts";
 
 const SOURCES_PER_PASS = 16;
-/** Drawers that get their static vector in one step, which takes some 30 ms. */
+/** Number of drawers that get their static vector in one step. A step takes some 30 ms. */
 const CODES_PER_PASS = 200;
-/** Pages of full-text segments merged in one step, which takes some milliseconds. */
+/** Number of pages of full-text segments merged in one step. A step takes some milliseconds. */
 const MERGE_PAGES = 64;
-/** Pages freed in one step, which takes some milliseconds. */
+/** Number of pages freed in one step. A step takes some milliseconds. */
 const FREED_PAGES = 256;
-/** Fewest free pages kept for the next writes: 4 MB; an eighth of a larger file. */
+/** Minimum number of free pages kept for the next writes: 4 MB. A larger file keeps an eighth of its pages. */
 const FREE_KEPT_MIN = 1_024;
 const FREE_KEPT_PART = 8;
 
-/** `at`: its place in the document, null if it has none. */
+/** `at`: the drawer's place in its document, null if it has no place. */
 type Part = { at: number | null; row: number; text: string; dateWords: string };
 type Tables = Pick<LedgerTables, "derived" | "putStatic" | "putForms">;
 
@@ -28,7 +28,7 @@ export class Maintenance {
   readonly #tables: Tables;
   readonly #forms: FormBacklog;
   readonly #statements;
-  /** Row up to which every drawer has a static vector. Infinity once all have one, because each later write makes its own. */
+  /** Last row up to which every drawer has a static vector. Infinity once all have one, because each later write makes its own. */
   #codedTo = 0;
 
   /** `group` runs the work in a transaction of the ledger. */
@@ -42,7 +42,7 @@ export class Maintenance {
       dirtySources: database.prepare<[number], string>("SELECT source_file FROM source_dirty LIMIT ?").pluck(),
       cleanSource: prepare("DELETE FROM source_dirty WHERE source_file = ?"),
       sourceRow: database.prepare<[string], number>("SELECT row FROM source WHERE source_file = ?").pluck(),
-      // The index on source_file is partial: without `<> ''` each source would cost a scan of all drawers.
+      // The index on source_file is partial. Without `<> ''` each source would cost a scan of all drawers.
       makeSource: prepare(
         `INSERT INTO source (source_file, wing, mtime, sha256, drawers)
            SELECT source_file, min(wing), 0, '', count(*) FROM drawer WHERE source_file = ? AND source_file <> ''
@@ -71,14 +71,14 @@ export class Maintenance {
     };
   }
 
-  /** Does one bounded step; returns true if there is more. */
+  /** Does one bounded step. Returns true if there is more to do. */
   step(): boolean {
     return (
       this.indexSources() || this.#forms.step() || this.#codeDrawers() || this.#mergeSegments() || this.#freePages()
     );
   }
 
-  /** Returns free pages to the file system. A ledger without auto_vacuum keeps them until it is rewritten. */
+  /** Returns free pages to the file system. A ledger without auto_vacuum keeps its free pages until it is rewritten. */
   #freePages(): boolean {
     const [free = 0, all = 0] = ["freelist_count", "page_count"].map(
       (name) => this.#database.pragma(name, { simple: true }) as number,
@@ -88,7 +88,7 @@ export class Maintenance {
     return (this.#database.pragma("freelist_count", { simple: true }) as number) < free;
   }
 
-  /** Returns true if there is more. */
+  /** Indexes some changed sources. Returns true if there is more to do. */
   indexSources(): boolean {
     const {
       dirtySources,
@@ -125,7 +125,7 @@ export class Maintenance {
     const { headingsAbove } = this.#tables.derived;
     if (headingsAbove === undefined) return;
     const { dropHeadings, putHeadings } = this.#statements;
-    // An undo brings drawers back in any order.
+    // After an undo the rows of drawers may be in any order.
     const parts = drawers.toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0));
     const texts = parts.map(({ text }) => text);
     // Notes of agents may have one source, but each note begins at 0. Only a document has parts with different positions.
@@ -137,16 +137,16 @@ export class Maintenance {
     });
   }
 
-  /** Returns the text followed by the other forms of its words, because a source's index has no second table for them. */
+  /** Returns the text followed by the other forms of its words, because sources have no second table for these forms. */
   #withForms(text: string): string {
     return `${text}\n${this.#tables.derived.formsOf?.(text) ?? ""}`;
   }
 
-  /** Returns true if there is more. */
+  /** Makes some missing static vectors. Returns true if there is more to do. */
   #codeDrawers(): boolean {
     const { uncoded, nextUncoded } = this.#statements;
     if (this.#codedTo === Number.POSITIVE_INFINITY || this.#tables.derived.staticCode === undefined) return false;
-    // Counts first: that is much cheaper than reading all texts if no vector is missing.
+    // Counts first, because that is much cheaper than reading all texts if no vector is missing.
     const isDone = this.#codedTo === 0 && uncoded.get() === 0;
     const drawers = isDone ? [] : nextUncoded.all(this.#codedTo);
     if (drawers.length > 0)
@@ -157,7 +157,7 @@ export class Maintenance {
     return drawers.length > 0;
   }
 
-  /** Merges segments. FTS5 reports by the number of changes whether there was a segment to merge. */
+  /** Merges segments. FTS5 shows by the number of changes whether there was a segment to merge. */
   #mergeSegments(): boolean {
     const { totalChanges, mergeSegments } = this.#statements;
     const before = totalChanges.get() ?? 0;

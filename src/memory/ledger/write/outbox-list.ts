@@ -11,7 +11,7 @@ export class OutboxList {
   readonly #target: string;
   readonly #statements;
 
-  /** `group` runs its work as one transaction; `onDone` is called in it. */
+  /** `group` runs its work as one transaction and calls `onDone` in it. */
   constructor(
     database: LedgerDatabase,
     { table, sendable, target }: OutboxKind,
@@ -48,7 +48,7 @@ export class OutboxList {
     });
   }
 
-  /** Lists every row again if the palace is another one than before. */
+  /** Lists every row again if the palace is not the same as before. */
   retarget(target: string): void {
     const { getMeta, putMeta, listAll } = this.#statements;
     const before = getMeta.get(this.#target);
@@ -59,7 +59,7 @@ export class OutboxList {
     });
   }
 
-  /** Lists the rows again that the palace has lost. Entries without a vector are listed once they have one. */
+  /** Lists again the rows that the palace has lost. Rows without a vector are listed once they have a vector. */
   resend(ids: readonly string[] | "all"): void {
     const { listAll, listOne } = this.#statements;
     this.#group(() => {
@@ -71,7 +71,7 @@ export class OutboxList {
 
 /**
  * Returns true if the palace is in the same folder as before, even if a repair rebuilt its collection. Its files then have the adopted
- * rows, and the reconciler sends the missing ones. Only another folder may have older rows than the ledger.
+ * rows, and the reconciler sends the missing rows. Only another folder may have rows that are older than the ledger's.
  */
 function isKnownFolder(before: string | undefined, target: string): boolean {
   const folder = (name: string): string => name.slice(0, name.lastIndexOf("#"));

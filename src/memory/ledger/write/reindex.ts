@@ -8,7 +8,7 @@ import { toFloats } from "../record.ts";
 import { GROWTH_COUNTED } from "../schema/growth-schema.ts";
 import { FORMS_KEY } from "./form-backlog.ts";
 
-/** Quantized vectors checked in one transaction. A write may have to wait for it, some milliseconds. */
+/** Number of quantized vectors checked in one transaction. A write may have to wait some milliseconds for it. */
 const CODES_PER_STEP = 500;
 
 export class Reindex {
@@ -21,8 +21,8 @@ export class Reindex {
   }
 
   /**
-   * Rebuilds the words of all drawers and verifies them against the texts before they count. Whole sources
-   * and other forms of words follow in quiet moments.
+   * Rebuilds the words of all drawers, and verifies them against the texts before it commits. Whole sources and other forms of words follow
+   * in quiet moments.
    */
   words(): void {
     this.#group(() => {
@@ -36,7 +36,7 @@ export class Reindex {
     });
   }
 
-  /** Returns how many counts were wrong, and how many drawers the embedding backlog lacked. */
+  /** Returns the number of wrong counts, and the number of drawers that the embedding backlog lacked. */
   counts(): { places: number; forgotten: number } {
     const found = { places: 0, forgotten: 0 };
     this.#group(() => {
@@ -65,7 +65,7 @@ export class Reindex {
     return found;
   }
 
-  /** Checks the quantized vectors after `afterRow`: returns the rows that were wrong, and where to go on; 0 = all done. */
+  /** Checks the quantized vectors after `afterRow`. Returns the rows that were wrong, and the row to continue after; 0 = all done. */
   codes(afterRow: number): { written: number[]; next: number } {
     const written: number[] = [];
     let next = 0;

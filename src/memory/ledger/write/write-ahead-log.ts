@@ -1,6 +1,6 @@
 /**
- * Notices that somebody deleted or replaced SQLite's write-ahead log (`FILE-wal`) beside the one connection that writes, and saves the
- * log's writes. A commit into a log without a name is lost with the process. Made once for each connection.
+ * Notices that somebody deleted or replaced SQLite's write-ahead log (`FILE-wal`) while the writer's connection is open, and saves the
+ * log's writes. A commit into a deleted log is lost when the process ends. One object per connection.
  */
 import { statSync } from "node:fs";
 import { PalaceError } from "../../../base/errors.ts";
@@ -9,12 +9,12 @@ import type { LedgerDatabase } from "../open.ts";
 export class WriteAheadLog {
   readonly #database: LedgerDatabase;
   readonly #file: string;
-  /** For messages: "the ledger's log FILE-wal". */
+  /** Name of the log in messages, such as "the ledger's log FILE-wal". */
   readonly #name: string;
-  /** SQLite makes the log when it opens the file in WAL mode, and keeps it until it closes it. */
+  /** Inode of the log. SQLite makes the log when it opens the file in WAL mode, and keeps the log until it closes the file. */
   readonly #inode: bigint | undefined;
 
-  /** `database` must have `file` open in WAL mode. Messages call its log `name`. */
+  /** `database` must have `file` open in WAL mode. `name`: the log's name in messages. */
   constructor(database: LedgerDatabase, file: string, name: string) {
     this.#database = database;
     this.#file = `${file}-wal`;
@@ -26,7 +26,7 @@ export class WriteAheadLog {
     return this.#inodeNow() === this.#inode;
   }
 
-  /** If the log was deleted, saves its writes and refuses the next one. Errors: PALACE_GONE, those of `save`. */
+  /** If the log was deleted, saves its writes and refuses the next write. Errors: PALACE_GONE, errors of `save`. */
   assertPresent(): void {
     if (this.isPresent()) return;
     this.save();
@@ -38,12 +38,12 @@ export class WriteAheadLog {
   }
 
   /**
-   * Copies the log into the ledger and empties it, so that nobody can put an old log back. The connection still has the log open, even if
-   * its name was deleted. Errors: STORE_UNAVAILABLE, SQLite's.
+   * Copies the log into the ledger and empties the log, so that nobody can put an old log back. The connection still has the log open, even
+   * if its name was deleted. Errors: STORE_UNAVAILABLE, SQLite's errors.
    */
   save(): void {
     const [state] = this.#database.pragma("wal_checkpoint(TRUNCATE)") as { log: number; checkpointed: number }[];
-    // Both numbers are -1 while another process does the same. A reader only prevents emptying the log.
+    // Both numbers are -1 while another process checkpoints. A reader only prevents emptying the log.
     if (state !== undefined && state.log >= 0 && state.log === state.checkpointed) return;
     throw new PalaceError(
       "STORE_UNAVAILABLE",
