@@ -4,7 +4,7 @@
 import { type Caller, send } from "../send.ts";
 import type { Run } from "./run.ts";
 
-/** Rebuilds the links. A failure does not fail the mine, because a later run can rebuild them. Returns true once all are made. */
+/** Rebuilds the links. A failure does not fail the mine, because a later run can rebuild them. Returns true if all links were made. */
 export async function rebuildLinks(
   { project, registry, report, watch, signal, options }: Run,
   caller: Caller,
