@@ -2,7 +2,7 @@
 import type { Server as HttpServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 
-/** Longest line of the PROXY protocol, version 1. */
+/** Maximum length of a line of the PROXY protocol, version 1. */
 const LINE_MAX = 107;
 const LINE_TIMEOUT_MS = 10_000;
 const LINE = /^PROXY TCP4 ([\d.]+) [\d.]+ (\d{1,5}) \d{1,5}\r\n/;

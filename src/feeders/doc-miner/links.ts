@@ -1,5 +1,5 @@
 /**
- * After a mine, rebuilds the links from the names on its drawers: hallways in the wing and tunnels to others. Called by file-documents.ts.
+ * After a mine, rebuilds the links from the names on its drawers: hallways in the wing and tunnels to other wings.
  */
 import { type Caller, send } from "../send.ts";
 import type { Run } from "./run.ts";
