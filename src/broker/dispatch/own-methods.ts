@@ -295,7 +295,7 @@ function stringOf(params: Record<string, unknown>, key: string): string {
   throw badParams(`${key} must be a string`);
 }
 
-/** Errors: PROTOCOL_BAD_PARAMS. */
+/** Reads the parameter `role`. Errors: PROTOCOL_BAD_PARAMS. */
 function roleIn({ role }: Call["params"]): Role | undefined {
   const found = ROLES.find((one) => one === role);
   if (role === undefined || found !== undefined) return found;

@@ -32,7 +32,7 @@ export function surveyTranscripts(path: string, includeSubagents: boolean): Surv
   return survey;
 }
 
-/** Errors: CONFIG_BAD_VALUE. */
+/** Returns the wing: `given`, or the default for the folder. Errors: CONFIG_BAD_VALUE. */
 export function wingOf(root: string, given: string | undefined): string {
   if (given !== undefined && given !== "") return checkName(given, "--wing");
   return isOfTool(root) ? "wing_api" : wingOfFolder(root);

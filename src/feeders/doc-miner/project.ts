@@ -102,7 +102,7 @@ function readPatterns(value: unknown): string[] {
   return all.filter((one) => typeof one === "string" || typeof one === "number").map(String);
 }
 
-/** Errors: CONFIG_BAD_VALUE. */
+/** Checks a name and returns it. `what`: name of the value for the message. Errors: CONFIG_BAD_VALUE. */
 export function checkName(value: string, what: string): string {
   const name = value.trim();
   if (NAME.test(name) && !name.includes("..")) return name;

@@ -11,7 +11,7 @@ export class Text {
     this.#max = max;
   }
 
-  /** Errors: too_large. */
+  /** Adds a text. Errors: too_large. */
   add(part: string): void {
     this.#length += part.length;
     if (this.#length > this.#max)

@@ -16,7 +16,7 @@ const COPIES_MAX = 5;
 /** `scratch`: folder for a copy, if a copy is needed. */
 export type OpencodeOptions = { file: string; scratch: string; includeSubagents: boolean };
 
-/** Errors: FEEDER_SOURCE_UNREADABLE. */
+/** Opens the database. Errors: FEEDER_SOURCE_UNREADABLE. */
 export async function openOpencode({ file, scratch, includeSubagents }: OpencodeOptions): Promise<SessionSource> {
   // Imports SQLite only here, because the other sources do not need it.
   const { default: Database } = await import("better-sqlite3");

@@ -40,7 +40,7 @@ export type Session = {
 
 export type HarnessName = "opencode" | "claude-code" | "pi";
 
-/** Errors: FEEDER_SOURCE_UNREADABLE. */
+/** Source of sessions. Every method may throw FEEDER_SOURCE_UNREADABLE. */
 export interface SessionSource {
   /** Name of the place, for the notes. */
   readonly place: string;
