@@ -1,7 +1,7 @@
 /**
  * Interface of the engine that answers the calls: the builtin palace (builtin/engine.ts), or a child MCP server (child/engine.ts). life/
- * knows nothing else about them. An engine begins to open when it is made. From then on it answers, if only with the reason why it is not
- * open.
+ * uses engines only through this interface. An engine begins to open when it is made. From then on it answers calls; until it is open it
+ * answers with the reason.
  */
 import { PalaceError } from "../base/errors.ts";
 import type { Capabilities, Implementation } from "../protocol/modern.ts";
@@ -17,7 +17,7 @@ import type {
 } from "../protocol/spec.ts";
 import type { Peer } from "./peer.ts";
 
-/** Returns the error of a call that comes too late for this broker. The next one may take it. */
+/** Returns the error of a call that comes too late for this broker. The client may repeat it with the next broker. */
 export function shuttingDown(): PalaceError {
   return new PalaceError("BROKER_SHUTTING_DOWN", "the broker is shutting down", "repeat the call", {
     retryAfterMs: 200,
@@ -28,7 +28,7 @@ export function shuttingDown(): PalaceError {
 export type Notify = (method: string, params: Record<string, unknown> | undefined) => void;
 
 /**
- * Answers one message. `sizeBytes`: its length on the wire. `notify`: set if the door can notify. Returns undefined if no answer is due.
+ * Answers one message. `sizeBytes`: its length on the wire. `notify`: set if the door can notify. Returns undefined if none is due.
  */
 export type Dispatch = (
   peer: Peer,
@@ -43,7 +43,7 @@ export type PalaceStatus = Pick<
   "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver" | "closets" | "graph" | "strays" | "adoption"
 >;
 
-/** Returns the status of a palace that this broker does not have open, without its queue. `detail`: the reason. */
+/** Returns the status of a palace that this broker does not have open, without the queue. `detail`: the reason. */
 export function emptyPalace(
   detail: string,
   modelState: PalaceStatus["search"]["modelState"],
@@ -87,14 +87,14 @@ export type Engine = {
   /** Accepts no more calls and answers the running ones. */
   drain(): Promise<void>;
   close(): Promise<void>;
-  /** Ends without touching the palace's files: they are deleted, or belong to another broker by now. */
+  /** Ends without touching the palace's files, because they are deleted or now belong to another broker. */
   abandon(): Promise<void>;
 };
 
-/** Makes a link to the page for a peer, with its role or a lesser one. */
+/** Makes a link to the page for a peer, with the peer's role or a lower one. */
 export type PageLink = (peer: Peer, role: Role | undefined) => Promise<UiLink>;
 
-/** Files of this machine that only its owner sees and changes. Errors: BROKER_DENIED for peers of other machines. */
+/** Files of this machine that only the owner sees and changes. Errors: BROKER_DENIED for peers of other machines. */
 export type OwnFiles = {
   tokens(peer: Peer): { tokens: TokenReport[] };
   revoke(peer: Peer, name: string): { revoked: string };

@@ -1,7 +1,7 @@
 /**
  * Decides which files of the broker's machine a peer may see. The tool `mine`, `sync` and all other code that reads files for a peer use
- * this rule. A peer on the user's socket could read them anyway. An agent of another machine sees only the folders that the owner opened.
- * It sees nothing through a link that leads out of them, not even whether a file exists.
+ * this rule. A peer on the user's socket may see all files, because it could read them anyway. An agent of another machine sees only the
+ * folders that the owner opened. Through a link out of these folders it sees nothing, not even whether a file exists.
  */
 import { realpathSync } from "node:fs";
 import { resolve, sep } from "node:path";
@@ -14,8 +14,8 @@ export function seesAll({ door, role }: Peer): boolean {
 }
 
 /**
- * Decides by the path's spelling; isReallyOpened checks links. A path with ".." is refused: behind a link it leads to another folder than
- * it says.
+ * Decides by the path's spelling; isReallyOpened checks links. Refuses a path with "..": after a link, ".." leads to another folder than
+ * the spelling shows.
  */
 export function isOpened(path: string, roots: readonly string[]): boolean {
   if (!canBePath(path) || path.split("/").includes("..")) return false;

@@ -13,7 +13,7 @@ export type Peer = {
   agent: string;
   door: DoorName;
   role: Role;
-  /** The kernel's answer, or -1 without one. */
+  /** User id from the kernel, or -1 if the kernel gave none. */
   uid: number;
   pid: number;
   /** Tools that the client asked for. */
@@ -32,14 +32,14 @@ export function peerFields(peer: Peer): LogFields {
   return { peer: peer.id, agent: peer.agent, door: peer.door, pid: peer.pid };
 }
 
-/** Names a connection without a name after its MCP client; the name of a token stays in front. */
+/** Names an unnamed connection after its MCP client. The token's name stays in front. */
 export function nameAfter(peer: Peer, clientInfo: unknown): void {
   const isUnnamed = peer.agent === UNNAMED_AGENT || peer.agent.endsWith(`:${UNNAMED_AGENT}`);
   const name = isRecord(clientInfo) ? agentName(clientInfo["name"]) : "unknown";
   if (isUnnamed && name !== "unknown") peer.agent = peer.agent.slice(0, -UNNAMED_AGENT.length) + name;
 }
 
-/** Returns the profile; an unknown one means `full`, so that a later client still has tools. */
+/** Returns the profile; an unknown profile means `full`, so that a client of a later version still has tools. */
 export function toolProfile(given: unknown): ToolProfile {
   return TOOL_PROFILES.find((profile) => profile === given) ?? "full";
 }

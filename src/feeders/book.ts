@@ -1,4 +1,4 @@
-/** Reads the text of a book from a file: plain text, or a format that the converter reads. Used by `palace outcome ingest`. */
+/** Reads the text of a book from a plain text file or a format that the converter reads. `palace outcome ingest` uses it. */
 import { readFileSync, statSync } from "node:fs";
 import { basename, extname } from "node:path";
 import { CONVERSION, Converter } from "./converter.ts";
@@ -6,7 +6,7 @@ import { FORMATS_READ } from "./format-miner/kinds.ts";
 import { PalaceError } from "../base/errors.ts";
 import { BOOK_MAX_BYTES } from "../protocol/limits.ts";
 
-/** Errors: CONFIG_USAGE, which says what is wrong with the file. */
+/** Reads the book. Errors: CONFIG_USAGE with the fault of the file. */
 export async function readBook(path: string): Promise<{ stem: string; content: string }> {
   const stem = basename(path, extname(path));
   const content = FORMATS_READ.has(extname(path).toLowerCase()) ? await converted(path) : plain(path);

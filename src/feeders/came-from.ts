@@ -1,4 +1,4 @@
-/** Finds the files on this machine from which drawers were made, by their source_file. Also names these files for users. */
+/** Finds the files on this machine from which drawers were made, by the drawers' `source_file`. Also names these files for users. */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { extname, isAbsolute } from "node:path";
@@ -6,19 +6,19 @@ import type { Config } from "../config/config.ts";
 import { originalsOf, shownPath } from "./doc-miner/filed-as.ts";
 import { FORMATS_READ } from "./format-miner/kinds.ts";
 
-/** `searched`: files and folders that are searched for the text. `listed`: files whose bytes do not show their text. */
+/** `searched`: files and folders that are searched for the text. `listed`: files whose bytes do not contain their text in readable form. */
 export type CameFrom = { searched: string[]; listed: string[] };
 
 const OF_OPENCODE = /[\\/]mempalace-session[\\/][^\\/]+[\\/]opencode-[^\\/]+\.jsonl$/;
 
-/** Returns the staging folder, and the palace's name in the feeders' notes: a broker elsewhere serves another palace. */
+/** Returns the staging folder, and the palace's name in the feeders' notes, because a broker on another machine has another palace. */
 export function placeOf(config: Config): { cacheDir: string; palace: string } {
   return { cacheDir: config.paths.cacheDir, palace: config.endpoint ?? config.paths.home };
 }
 
 export function cameFrom(config: Config, sources: readonly string[]): CameFrom {
   const { opencodeDatabase, claudeCodeDir, piDir } = config.sessions;
-  // A source without an absolute path is a name, and no file in the working directory.
+  // A source without an absolute path is a name, not a file in the working directory.
   const files = sources.flatMap((source) => [source, ...originalsOf(source, placeOf(config))]).filter(isAbsolute);
   // The text of these files is compressed or encoded.
   const office = files.filter((file) => FORMATS_READ.has(extname(file).toLowerCase()));
@@ -30,7 +30,7 @@ export function cameFrom(config: Config, sources: readonly string[]): CameFrom {
   };
 }
 
-/** Shows a source as users know it: the file's path within its project, or as they would type it here. */
+/** Shows a source as users know it: the file's path within its project, or the path that they would type here. */
 export function shownSource(config: Config, source: string): string {
   return shownPath(source, { ...placeOf(config), cwd: process.cwd(), home: homedir() });
 }

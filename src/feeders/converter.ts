@@ -1,7 +1,7 @@
 /**
  * Reads office documents for the miner, one after the other, in a worker thread. If a document takes too long or too much memory, the
- * thread is ended and the next document gets a new thread. Used by the command `palace mine formats`. This file is at this depth of folders
- * because the path to the thread's file must be valid in the bundled executables too.
+ * thread is ended and the next document gets a new thread. `palace mine formats` uses it. This file must be at this depth of folders,
+ * because the path to the thread's file must also be valid in the bundled executables.
  */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -10,15 +10,15 @@ import { PASSING } from "./format-miner/outcome.ts";
 import type { Job, Reply } from "./format-miner/worker.ts";
 
 export type ConverterLimits = {
-  /** Bytes of a file. */
+  /** Maximum number of bytes of a file. */
   sizeMax: number;
-  /** Characters of a text. */
+  /** Maximum number of characters of a text. */
   textMax: number;
   timeMaxMs: number;
   memoryMaxMebibytes: number;
 };
 
-/** Upstream's size of a file; a book of a thousand pages takes about ten seconds. */
+/** Usual limits. The maximum size is upstream's; a book of a thousand pages takes about ten seconds. */
 export const CONVERSION: Omit<ConverterLimits, "textMax"> = {
   sizeMax: 500 * 1024 ** 2,
   timeMaxMs: 120_000,
@@ -34,7 +34,7 @@ export class Converter {
     this.#limits = limits;
   }
 
-  /** Reads one document. The file's content and the end of the thread are never exceptions, but an `Unread`. */
+  /** Reads one document. A bad file or the end of the thread is never an exception, but an `Unread`. */
   read(path: string): Promise<Document | Unread> {
     const reading = this.#last.then(() => this.#read(path));
     this.#last = reading.catch(() => {});
@@ -82,7 +82,7 @@ export class Converter {
     const reply = await promise;
     clearTimeout(timer);
     worker.off("message", resolve).off("error", onError).off("exit", onExit);
-    // Ends the thread: its further results are not used.
+    // Ends a broken thread, whose further results are not used.
     if (isBroken) await this.close();
     return reply;
   }
@@ -94,8 +94,7 @@ export class Converter {
       ...{ env: {}, stdout: true, stderr: true },
       resourceLimits: { maxOldGenerationSizeMb: this.#limits.memoryMaxMebibytes },
     });
-    // Messages that libraries print about a document are not for the user. An error without a document appears again with
-    // the next one.
+    // Messages that libraries print about a document are not for the user. An error outside a document occurs again with the next document.
     worker.stdout.resume();
     worker.stderr.resume();
     worker.on("error", () => (this.#worker = this.#worker === worker ? undefined : this.#worker));

@@ -1,12 +1,11 @@
 /**
- * Decodes the text of a file that any program wrote: by its byte order mark, else as UTF-8, else as Windows-1252. Pure. Used
- * by the miners in the folders beside this file.
+ * Decodes the text of a file that any program wrote: by its byte order mark, else as UTF-8, else as Windows-1252. Pure. All miners use it.
  */
 
-/** `lost`: characters that could not be read and are U+FFFD in the text. */
+/** `lost`: number of characters that could not be read; they are U+FFFD in the text. */
 export type Decoded = { text: string; lost: number };
 
-/** Most successive letters above ASCII in Windows-1252. A longer run is of another encoding: Chinese, Japanese, Cyrillic. */
+/** Maximum number of successive letters above ASCII in Windows-1252. A longer run shows another encoding, such as Chinese or Cyrillic. */
 const LETTERS_MAX = 3;
 const OF_OTHERS = new RegExp(`[\\x81\\x8d\\x8f\\x90\\x9d]|[\\x80-\\xff]{${LETTERS_MAX + 1}}`);
 

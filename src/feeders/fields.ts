@@ -1,4 +1,4 @@
-/** Reads fields of JSON that other programs wrote, whatever is in them. Pure. Used by the miners in the folders beside this file. */
+/** Reads fields of JSON that other programs wrote, whatever their values are. Pure. All miners use it. */
 import { isRecord } from "../base/is-record.ts";
 
 export type Fields = Record<string, unknown>;

@@ -1,10 +1,10 @@
 /**
- * Returns the identity of the folder that a source was read from, as upstream 3.11 notes it: `sync` compares it before it
- * removes anything. Used by the feeders in the folders beside this file.
+ * Returns the identity of the folder that a source was read from, as upstream 3.11 notes it. `sync` compares this identity before it
+ * removes anything. All feeders use it.
  */
 import { statSync } from "node:fs";
 
-/** Decimal; undefined on a file system that has none. */
+/** Returns a decimal number; undefined on a file system without inodes. */
 export function inodeOf(folder: string): string | undefined {
   const inode = statSync(folder, { bigint: true, throwIfNoEntry: false })?.ino;
   return inode === undefined || inode === 0n ? undefined : String(inode);

@@ -1,6 +1,6 @@
 /**
- * Reads files line by line, in pieces, so that their size does not matter. Only a line feed ends a line: node:readline also
- * splits at U+2028, which occurs in what people write. Used by the miners in the folders beside this file.
+ * Reads files line by line, in pieces, so that their size does not matter. Only a line feed ends a line: node:readline also splits at
+ * U+2028, which occurs in people's texts. All miners use it.
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { isRecord } from "../base/is-record.ts";
@@ -22,7 +22,7 @@ export function* pieces(file: number, start: number): Generator<Buffer> {
   }
 }
 
-/** Yields the lines from `start` on, each with its line feed, which the last may lack. */
+/** Yields the lines from `start` on, each with its line feed. The last line may have none. */
 export function* lines(file: number, start: number): Generator<Buffer> {
   let rest: Buffer[] = [];
   for (const piece of pieces(file, start)) {

@@ -1,19 +1,19 @@
 /**
- * Tells which files MemPalace has mined, and in which state. A palace that MemPalace made is adopted with its drawers, and files that it
- * counts as filed are not filed again. Used by doc-miner and convo-miner for files in place.
+ * Finds out which files MemPalace has mined, and in which state. The broker adopts the drawers of a palace that MemPalace made, and the
+ * miners do not file its files again. doc-miner and convo-miner use it for files in place.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { localTimestamp } from "../memory/text/text.ts";
 import type { MinedSource } from "../protocol/filing.ts";
 import type { Caller } from "./send.ts";
 
-/** True when the file, with its present time (s), is filed as MemPalace left it. */
+/** Returns true if MemPalace has filed this file with its present time (s). */
 export type IsMined = (file: { sourceFile: string; mtime: number }) => boolean;
 
 /** Upstream's tolerance for "the same time", s (palace.md 5.2, skip rule). */
 export const MTIME_TOLERANCE_S = 0.001;
 const POLL_MS = 100;
-/** Longest wait for a broker to find its palace, ms: a Chroma server may be unavailable. */
+/** Maximum time to wait until the broker has found its palace, ms. A Chroma server may be unavailable. */
 const LOOK_MAX_MS = 10_000;
 
 /** Waits until the broker has adopted its palace, because only then the mined sources are known. Errors: the broker's. */
@@ -21,7 +21,7 @@ export async function whenAdopted(caller: Caller, signal: AbortSignal, notice: (
   const givenUpAtMs = performance.now() + LOOK_MAX_MS;
   for (let isTold = false; !signal.aborted; await sleep(POLL_MS)) {
     const { error, adoption, strays } = await caller.call("palace.status", {});
-    // A broker from before adoption reports none.
+    // A broker of an old version reports no adoption.
     const state = adoption?.state ?? "none";
     const isAdopting = state === "running" || (state === "verifying" && strays.state === "looking");
     const isLooking = state === "none" && strays.state === "looking" && performance.now() < givenUpAtMs;
@@ -38,8 +38,8 @@ export function minedFinder(mined: readonly MinedSource[] | undefined): IsMined 
 }
 
 /**
- * Returns true if the file is unchanged since it was mined. 3.3.6 stores no time for a transcript; such a file is compared with its filing
- * time.
+ * Returns true if the file is unchanged since it was mined. MemPalace 3.3.6 stores no time for a transcript, so the time when it was filed
+ * is compared.
  */
 function isSameState(mined: MinedSource, mtime: number): boolean {
   if (mined.mtime !== null) return Math.abs(mined.mtime - mtime) < MTIME_TOLERANCE_S;

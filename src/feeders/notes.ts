@@ -1,6 +1,6 @@
 /**
- * The notes that a miner keeps between runs, of the state in which each source was filed. They are hints: losing them costs
- * only reading. Used by the miners in the folders beside this file.
+ * The notes that a miner keeps between runs: the state in which each source was filed. If notes are lost, the next run only reads more. All
+ * miners use it.
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -10,14 +10,14 @@ import { parseJson } from "../base/parse-json.ts";
 import type { FilingRecord } from "../protocol/filing.ts";
 import { MTIME_TOLERANCE_S } from "./mined.ts";
 
-/** A source as it was when it was filed. */
+/** State of a source when it was filed. */
 export type NotedSource = {
   mtime: number;
   size: number;
   /** Digest of the source as the broker has it; "" if it is not filed. */
   sha256: string;
   drawers: number;
-  /** The reason why it is not filed. */
+  /** Why the source is not filed; absent if it is filed. */
   refused?: string;
 };
 
@@ -41,7 +41,7 @@ export function readNotes<Notes>(file: string, list: keyof Notes & string): Note
   return isRecord(found) && found["schema"] === 1 && isRecord(found[list]) ? (found as Notes) : undefined;
 }
 
-/** Writes nothing when nothing changed. */
+/** Writes the notes if they have changed. */
 export function writeNotes(file: string, notes: object): void {
   const content = `${JSON.stringify(notes)}\n`;
   if (readText(file) === content) return;
@@ -49,12 +49,12 @@ export function writeNotes(file: string, notes: object): void {
   writeFileAtomic(file, content);
 }
 
-/** Returns an own entry only: a name from outside such as `constructor` must not find an inherited property. */
+/** Returns only an own entry, because a name such as `constructor` must not find an inherited property. */
 export function ofName<Entry>(entries: Readonly<Record<string, Entry>>, name: string): Entry | undefined {
   return Object.hasOwn(entries, name) ? entries[name] : undefined;
 }
 
-/** Returns true when size and time are as noted. */
+/** Returns true if size and time are as noted. */
 export function isAsNoted(found: { mtime: number; size: number }, noted: NotedSource): boolean {
   return noted.size === found.size && Math.abs(noted.mtime - found.mtime) <= MTIME_TOLERANCE_S;
 }

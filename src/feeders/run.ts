@@ -1,54 +1,51 @@
-/**
- * The part of a run that all miners share: its report, and the loop that files the changed sources, a few at a time. Used by the
- * miners in the folders beside this file and by the command line.
- */
+/** The part of a run that all miners share: its report, and the loop that files the changed sources, a few at a time. */
 import { setImmediate as turn } from "node:timers/promises";
 import { type Caller, isRefusal } from "./send.ts";
 
 export type FeedWatch = {
   notice(line: string): void;
-  /** `drawers`: number of drawers from the source; undefined if it was not sent. */
+  /** Called after each source. `drawers`: number of its drawers; undefined if the source was not sent. */
   progress(done: number, total: number, name: string, drawers: number | undefined): void;
 };
 
-/** `outcome` is the name of the reason, if it has one. */
+/** A skipped file. `outcome`: name of the reason, if it has one. */
 export type Skip = { file: string; reason: string; outcome?: string };
 
 export type RunReport = {
   filed: number;
   unchanged: number;
   skipped: Skip[];
-  /** Drawers written by this run. */
+  /** Number of drawers written by this run. */
   drawers: number;
   dryRun: boolean;
   interrupted: boolean;
-  /** Sources that should have been filed and were not. */
+  /** Number of sources that should have been filed but were not. */
   failed: number;
-  /** Set by a dry run: what would be filed. */
+  /** Sources that a real run would file. Set by a dry run only. */
   wouldFile?: string[];
 };
 
 export type FeedDeps = {
-  /** Undefined in a dry run that found no broker: a dry run starts none. */
+  /** Undefined in a dry run without a running broker, because a dry run starts none. */
   caller: Caller | undefined;
   watch: FeedWatch;
-  /** Aborted: the sources in flight are finished, no others begun. */
+  /** After an abort, the sources in flight are finished and no others are begun. */
   signal: AbortSignal;
 };
 
 type Filing = Omit<FeedDeps, "caller"> & { report: Pick<RunReport, "interrupted"> & { filed?: number } };
 
 type FileEach<File> = {
-  /** Most sources filed; 0 = all. */
+  /** Maximum number of sources to file; 0 = all. */
   limit: number;
-  /** Most sources in flight. A small number lets other agents' writes run in between. */
+  /** Maximum number of sources in flight. A small number lets other agents' writes run in between. */
   inFlightMax: number;
   nameOf: (file: File) => string;
-  /** Returns the number of drawers; undefined if it was not sent. */
+  /** Files a source and returns its number of drawers; undefined if it was not sent. */
   file: (file: File) => Promise<number | undefined>;
 };
 
-/** Errors: the first of `file`. No other file is begun after it; those in flight are finished. */
+/** Files the sources. Errors: the first error of `file`. After an error no other source is begun; sources in flight are finished. */
 export async function fileEach<File>(
   { report, watch, signal }: Filing,
   files: readonly File[],
@@ -65,7 +62,7 @@ export async function fileEach<File>(
       try {
         const drawers = await file(found);
         watch.progress(++done, files.length, nameOf(found), drawers);
-        // Reading a file blocks the event loop. This turn lets a signal arrive.
+        // Reading a file blocks the event loop. This turn of the event loop lets a signal arrive.
         await turn();
       } catch (error) {
         failed = true;
@@ -82,7 +79,7 @@ export async function fileEach<File>(
 
 type Failures = Pick<RunReport, "skipped" | "failed">;
 
-/** Counts a source that the broker refuses; the others may still be filed. Errors: the given one, if it is about more. */
+/** Counts a source that the broker refuses; the others may still be filed. Throws the given error if it is not only about this source. */
 export function countRefused(
   report: Failures,
   file: string,

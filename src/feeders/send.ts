@@ -1,6 +1,6 @@
 /**
- * Sends one write of a feeder. Repeats it with the same key while the error allows it; the broker applies it once. Used by the feeders in
- * the folders beside this file.
+ * Sends one write of a feeder. Repeats the write with the same key while the error allows that; the broker applies the write once. All
+ * feeders use it.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -22,7 +22,7 @@ type Write =
 const ATTEMPTS_MAX = 5;
 const RETRY_MS = 500;
 const RETRY_MAX_MS = 10_000;
-/** These errors concern one document and say nothing about the next. */
+/** Errors that concern only one document. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(["PROTOCOL_BAD_PARAMS", "TRANSPORT_FRAME_TOO_LARGE"]);
 
 /** Sends a write with a new key. The key does not depend on the content, because a file that changes back must be filed again. */
@@ -44,7 +44,7 @@ export async function send<M extends Write>(
   }
 }
 
-/** Returns true when the broker refuses this document alone; the others may still be filed. */
+/** Returns true if the broker refuses only this document; others may still be filed. */
 export function isRefusal(error: unknown): error is PalaceError {
   return error instanceof PalaceError && REFUSALS.has(error.code);
 }

@@ -1,4 +1,4 @@
-/** Splits a list of words that is written as one text. Used by tables of the feeders. */
+/** Splits a list of words that is written as one text. */
 export function words(text: string): string[] {
   return text.trim().split(/\s+/);
 }

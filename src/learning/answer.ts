@@ -1,4 +1,4 @@
-/** Makes the answers of the `outcome` surface's tools: text for the agent, errors included (outcome-memory.md 5.1). */
+/** Makes the answers of the tools in the profile `outcome`: text for the agent, also for errors (outcome-memory.md 5.1). */
 import { InvalidValue } from "../memory/text/validate.ts";
 import type { ScoreResult } from "../protocol/outcome.ts";
 import { plainId } from "./memory/memory.ts";
@@ -37,7 +37,7 @@ function refusal(error: unknown): OutcomeAnswer {
   throw error;
 }
 
-/** Sentences of the tools that write (outcome-memory.md 5.3–5.7). `id` is null if the text named no fact. */
+/** Sentences of the tools that write (outcome-memory.md 5.3–5.7). `id` is null if the text meant no fact. */
 export const SAID = {
   added: ({ id }: { id: string }) => `Added to memory bank (ID: ${id})`,
   updated: ({ id }: { id: string | null }) =>

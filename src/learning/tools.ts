@@ -1,4 +1,4 @@
-/** The tools and methods of this wing: name → function. The broker joins them with the tools of the other wings. */
+/** The tools and methods of src/learning: the function for each name. The broker joins them with the tools of other folders. */
 import type { LedgerTx, WriteCall } from "../memory/port/ledger.ts";
 import type { MemoryContext } from "../memory/tools/reads.ts";
 import { answering, answeringLater, SAID } from "./answer.ts";

@@ -1,4 +1,4 @@
-/** Tells `forget` which data about drawers and texts this wing keeps. */
+/** Lists for `forget` the data about drawers and texts that src/learning stores. */
 import type { Traces } from "../memory/port/ledger.ts";
 import { fileOfEntry } from "./import/roampal-graph.ts";
 import { concepts } from "./question/concepts.ts";

@@ -1,6 +1,6 @@
 /**
- * Keeps closets up to date in the background. They get their vectors when no drawer waits for one, and reach the public
- * palace through an outbox and a collection of their own. Composed by broker/palace/palace.ts.
+ * Keeps closets up to date in the background. They get their vectors when no drawer waits for one, and reach the public palace through
+ * their own outbox and collection. broker/palace/public-palace.ts starts it.
  */
 import { Backlog } from "../memory/index/embedding/backlog.ts";
 import type { SqliteLedgerReader } from "../memory/ledger/read/reader.ts";
@@ -16,7 +16,7 @@ export type ClosetKeeperOptions = {
   reader: SqliteLedgerReader;
   /** Undefined without a public palace. */
   driver: PalaceDriver | undefined;
-  /** The reason why the pump must not send now. */
+  /** Returns why the pump must not send now; undefined if it may. */
   lockedBy: () => PalaceError | undefined;
   /** Function of the writer; see memory/ledger/write/closet-writer.ts. */
   file: (vectors: NewVector[], model: string) => Promise<number>;
@@ -39,7 +39,7 @@ export class ClosetKeeper {
     this.#send();
   }
 
-  /** Notes that closets were written, or that drawers got their vectors. Cheap. */
+  /** Notes that closets were written, or that drawers got their vectors. Needs little time. */
   wake(): void {
     this.#backlog?.wake();
     this.#send();
@@ -50,7 +50,7 @@ export class ClosetKeeper {
     const { reader, file, log } = this.#options;
     this.#backlog = new Backlog({
       embedder,
-      // Searches find drawers, so drawers get their vectors first.
+      // Drawers get their vectors first, because searches find drawers.
       pending: (afterRow, limit) =>
         reader.pendingTexts(0, 1).length > 0 ? [] : reader.closets.pendingTexts(afterRow, limit),
       file: async (vectors, model) => ({ ...NOTHING, closets: await file(vectors, model) }),
@@ -82,7 +82,7 @@ export class ClosetKeeper {
     if (this.#outbox === undefined) await this.#options.driver?.close();
   }
 
-  /** Starts to send if there are closets: a palace without them needs no thread and no connection. */
+  /** Starts to send if there are closets. A palace without closets needs no thread and no connection. */
   #send(): void {
     const { driver, lockedBy, done, retarget, log, reader } = this.#options;
     if (driver === undefined || this.#stopped || this.#holders > 0) return;

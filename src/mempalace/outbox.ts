@@ -1,7 +1,7 @@
 /**
- * Drains the outbox, the ledger's durable list for the public palace: reads it, sends batches through the driver, and removes written
- * entries from the list. After a kill at any step it sends something again. It runs in the background of the broker, and no call waits for
- * it. Imported by broker/palace/palace.ts.
+ * Drains the outbox, the ledger's durable list for the public palace: reads the list, sends batches through the driver, and removes written
+ * entries from the list. After a kill it may send a batch again. It runs in the background of the broker, and no call waits for it.
+ * broker/palace/public-palace.ts starts it.
  */
 import { faultPoint } from "../base/fault-point.ts";
 import type { Log } from "../base/log.ts";
@@ -9,14 +9,14 @@ import type { OutboxEntry, OutboxSource, PalaceDriver } from "../memory/port/pub
 import { PalaceError } from "../base/errors.ts";
 import type { StatusReport } from "../protocol/spec.ts";
 
-/** Time that the first record after a pause waits for more: a batch costs little more than one record. */
+/** Time that the first record after a pause waits for more records, because a batch costs little more than one record. */
 const GATHER_MS = 25;
 /** Interval at which the list is checked without a wake-up, because vectors are computed in the background. */
 const IDLE_MS = 5_000;
 /** Wait after a failure; it doubles each time, up to the maximum. Half of it is random. */
 const RETRY_MIN_MS = 1_000;
 const RETRY_MAX_MS = 30_000;
-/** Maximum number of records that the palace may refuse for good. If it refuses more, the palace is at fault. */
+/** Maximum number of records that the palace may refuse for good. If it refuses more, the fault is in the palace. */
 const REFUSED_MAX = 256;
 /** Time that `stop` waits for the running batch. */
 const STOP_TIMEOUT_MS = 2_000;
@@ -26,10 +26,10 @@ const PROBE_MS = 30_000;
 
 export type OutboxStatus = StatusReport["driver"];
 
-/** The outbox's clock; tests use a fast one. */
+/** Clock of the outbox. Tests use a fast clock. */
 export type OutboxClock = {
   now(): number;
-  /** Ends early, without an error, when the signal is given. */
+  /** Waits. Ends early, without an error, when the signal is aborted. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
   /** Returns a number from 0 to 1. */
   random(): number;
@@ -40,19 +40,19 @@ export type OutboxOptions = {
   driver: PalaceDriver;
   log: Log;
   clock?: OutboxClock;
-  /** The reason why the palace must not be opened or written now. Call `wake` when it changes. */
+  /** Returns why the palace must not be opened or written now. Call `wake` when this changes. */
   lockedBy?: () => PalaceError | undefined;
-  /** Called when the state or its detail changes. Contract: does not throw. */
+  /** Called when the state or its detail changes. Must not throw. */
   onState: (status: Pick<OutboxStatus, "state" | "detail">) => void;
 };
 
 export type Outbox = {
-  /** Notes a commit. Cheap; call it after each commit. */
+  /** Notes a commit. Call it after each commit; it needs little time. */
   wake(): void;
-  /** Stops sending: resolves after the running batch. Sending continues when the returned function is called. */
+  /** Stops sending and resolves after the running batch. Sending continues when the caller calls the returned function. */
   hold(): Promise<() => void>;
   status(): OutboxStatus;
-  /** Finishes or abandons the current batch and closes the driver. Bounded by `timeoutMs`; idempotent. */
+  /** Finishes or abandons the current batch and closes the driver, within `timeoutMs`. Idempotent. */
   stop(timeoutMs?: number): Promise<void>;
 };
 
@@ -88,8 +88,8 @@ const WALL_CLOCK: OutboxClock = {
 class Pump {
   readonly #deps: Required<OutboxOptions>;
   /**
-   * Id → change and reason of records that this palace refuses. They are skipped but never struck off: they stay in the
-   * lag, and are sent again when the drawer changes, when the target changes, and after a restart.
+   * For each id of a record that this palace refuses: the change and the reason. These records are skipped but stay in the list and in the
+   * lag. They are sent again when the drawer or the target changes, and after a restart.
    */
   readonly #refused = new Map<string, { seq: number; reason: string }>();
   readonly #stopping = new AbortController();
@@ -99,7 +99,7 @@ class Pump {
   #detail = "opening the palace";
   #failures = 0;
   #target: string | undefined;
-  /** Time of the palace's last answer; undefined if it has to be opened. */
+  /** Time of the palace's last answer; undefined if the palace has to be opened. */
   #openedAtMs: number | undefined;
   #woken = false;
   #abandoned = false;
@@ -161,7 +161,7 @@ class Pump {
     const { source, driver, clock } = this.#deps;
     const { entries, oldestAtMs, awaitingVector } = source.lag();
     const lagMs = oldestAtMs === null ? 0 : Math.max(0, clock.now() - oldestAtMs);
-    // A commit has not sent its wake-up yet.
+    // Entries may be listed before their commit has sent its wake-up.
     const state = this.#state === "synced" && entries > 0 ? "syncing" : this.#state;
     return { kind: driver.kind, state, lag: entries + awaitingVector, lagMs, detail: this.#detail };
   }
@@ -175,14 +175,14 @@ class Pump {
     if (this.#openedAtMs !== undefined && clock.now() - this.#openedAtMs < PROBE_MS) return;
     await driver.open();
     this.#openedAtMs = clock.now();
-    // A driver knows only after opening whether the palace has been replaced.
+    // Only after opening does a driver know whether the palace was replaced.
     if (driver.target === this.#target || this.#stopped) return;
     await source.retarget(driver.target);
     this.#target = driver.target;
     this.#refused.clear();
   }
 
-  /** Waits while another process writes the palace. Its changes are checked when the palace is opened again. */
+  /** Waits while another process writes the palace. The driver checks that process's changes when it opens the palace again. */
   async #leaveAlone(lock: PalaceError): Promise<void> {
     this.#openedAtMs = undefined;
     this.#enter("waiting", lock.message);
@@ -195,7 +195,7 @@ class Pump {
     const { source, driver, clock } = this.#deps;
     if (this.#stopped || this.#holders > 0) return false;
     if (this.#deps.lockedBy() !== undefined) {
-      // The next opening will check what others changed meanwhile.
+      // Opens the palace again next time, to check what others changed meanwhile.
       this.#openedAtMs = undefined;
       return false;
     }
@@ -231,8 +231,8 @@ class Pump {
   }
 
   /**
-   * Sends a batch and returns the written entries. It halves a refused batch until the refused record is alone, so that
-   * one bad record costs a few requests and delays nothing. Errors: the driver's, except those about one record.
+   * Sends a batch and returns the written entries. It halves a refused batch until the refused record is alone, so that one bad record
+   * costs only a few requests. Errors: the driver's, except errors about one record.
    */
   async #send(batch: readonly OutboxEntry[]): Promise<OutboxEntry[]> {
     const { driver } = this.#deps;
@@ -290,7 +290,7 @@ class Pump {
     this.#enter(isForeign ? "waiting" : "unreachable", isForeign ? `${message}; ${error.hint}` : message);
     if (!isForeign || this.#failures === 1)
       (code === "" ? log.error : log.warn)("outbox.failed", { code, message, failures: this.#failures, retryMs });
-    // A wake-up shortens the wait, but a busy broker must not retry a failing palace all the time.
+    // Ignores earlier wake-ups, so that a busy broker does not retry a failing palace all the time.
     this.#woken = false;
     await clock.sleep(RETRY_MIN_MS, this.#stopping.signal);
     await this.#sleep(retryMs - RETRY_MIN_MS);

@@ -1,5 +1,5 @@
 /**
- * Implements SettingsStore over upstream's own JSON files: config.json and hook_state/last_checkpoint (palace.md 3.3,
+ * Implements SettingsStore with upstream's own JSON files: config.json and hook_state/last_checkpoint (palace.md 3.3,
  * 8.3).
  */
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";

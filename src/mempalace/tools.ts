@@ -1,9 +1,9 @@
-/** The tools and methods that only MemPalace's clients use: name → function. */
+/** The tools and methods that only MemPalace's clients use: the function for each name. */
 import type { LedgerTx, WriteCall } from "../memory/port/ledger.ts";
 import { AAAK_TEXT } from "../protocol/teaching.ts";
 import { compressDrawers } from "./aaak/compress.ts";
 
-/** Settings and notices in upstream's JSON files, which the ledger does not hold. */
+/** Settings and notices that are in upstream's JSON files, not in the ledger. */
 export interface SettingsStore {
   hooks(): { silent_save: boolean; desktop_toast: boolean };
   /** Rewrites config.json as a whole and keeps unknown keys. */

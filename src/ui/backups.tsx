@@ -1,4 +1,4 @@
-/** Backups: their age, whether they are whole, and how a restore would change the memory. For the owner. */
+/** Shows backups: their age, whether they are complete, and how a restore would change the memory. For the owner. */
 import type { BackupsReport, JobReport } from "../protocol/spec.ts";
 import { useState } from "preact/hooks";
 import { call, CallError } from "./client.ts";
@@ -88,7 +88,7 @@ function isVerification({ kind, state, result }: JobReport, file: string): boole
   return kind === "verify" && state === "done" && result?.["file"] === file;
 }
 
-/** Says that the backup is whole, and what a restore would replace. */
+/** Shows that the backup is complete, and what a restore would replace. */
 function Preview({ job: { result, endedAtMs } }: { job: JobReport }) {
   const then = numbersOf(result?.["counts"]);
   const now = numbersOf(result?.["before"]);

@@ -1,4 +1,4 @@
-/** The broker itself: its health, long work with progress, a backup, doors and settings. */
+/** Shows the broker itself: its health, long work with progress, a backup, doors and settings. */
 import type { Role } from "../protocol/spec.ts";
 import type { JobReport, StatusReport } from "../protocol/spec.ts";
 import { useEffect } from "preact/hooks";
@@ -9,7 +9,7 @@ import { Tokens, Waiting } from "./machine.tsx";
 import { Action, Failure, Heading, type Loaded, useLoaded } from "./parts.tsx";
 import { bytes, plain, plural, time } from "./words.ts";
 
-/** Interval at which the progress of a running job is asked for, ms. */
+/** Interval at which the page asks for the progress of a running job, ms. */
 const PROGRESS_MS = 700;
 
 type Props = { news: News | undefined; role: Role; changed: number };
@@ -18,7 +18,7 @@ export function Care({ news, role, changed }: Props) {
   const jobs = useLoaded(() => call("job.list", {}), []);
   const status = useLoaded(() => call("palace.status", {}), []);
   const isRunning = jobs.value?.jobs.some(({ state }) => state === "running") ?? false;
-  // Each look begins after the one before it has answered: under load an answer takes longer than the interval.
+  // Asks again only after the answer, because under load an answer takes longer than the interval.
   useEffect(() => {
     if (!isRunning) return;
     const timer = setTimeout(jobs.again, PROGRESS_MS);

@@ -1,4 +1,4 @@
-/** Dialogs that change a drawer, or add one. Each says before what it does, and afterwards how to take it back. */
+/** Dialogs that change or add a drawer. Each dialog first explains its effect, and afterwards how to undo it. */
 import { useState } from "preact/hooks";
 import { call, CallError, callTool } from "./client.ts";
 import { announce, doneWith } from "./done.tsx";
@@ -13,7 +13,7 @@ export type Change = "edit" | "move" | "delete" | "forget";
 type Props = { drawer: Drawer; onClose: () => void };
 
 const MASK = "[redacted: ";
-/** Longer texts are not looked for in other drawers before one of them is erased. */
+/** Maximum length of a text that is searched in other drawers before one of them is erased. */
 const MATCH_MAX = 100_000;
 const SHOWN_MAX = 8;
 
@@ -51,7 +51,7 @@ function Edit({ drawer, onClose }: Props) {
   );
 }
 
-/** A mask that is written back would replace the secret. */
+/** Returns the unmasked text, because a mask that is written back would replace the secret. */
 async function withSecrets(drawer: Drawer): Promise<string> {
   if (!drawer.content.includes(MASK)) return drawer.content;
   const answer = await call("drawer.reveal", { id: drawer.drawer_id });
@@ -159,7 +159,7 @@ function what({ total, facts, links }: { total: number; facts: number; links: nu
   return numbers.flatMap(([number, word]) => (number === 0 ? [] : [plural(number, word)])).join(", ");
 }
 
-/** Finds the drawers that contain the text. A masked text is not the one that the memory holds. */
+/** Finds the drawers that contain the text. Finds none for a masked text, which the memory does not have. */
 async function holders({ content }: Drawer) {
   if (content.trim() === "" || content.length > MATCH_MAX || content.includes(MASK)) return [];
   return (await call("memory.forgetPreview", { match: content })).drawers;

@@ -1,24 +1,24 @@
-/** A curve over time with its table, drawn as plain SVG. The table has every number; the drawing is for the eye. */
+/** A curve over time with its table, drawn as plain SVG. The table has every number. */
 
 export type Series = { name: string; values: readonly (number | undefined)[] };
 
 type Props = {
-  /** Names the drawing and its table. */
+  /** Name of the drawing and of its table. */
   label: string;
-  /** Days, months or years, oldest first. The drawing has them at their distances. */
+  /** Days, months or years, oldest first. Distances in the drawing are proportional to time. */
   times: readonly string[];
   series: readonly Series[];
   /** Value at the top of the drawing. */
   top: number;
-  /** Words for a value. */
+  /** Returns the words for a value. */
   say: (value: number) => string;
-  /** True if the table is folded until somebody asks for it. */
+  /** True if the table is folded until the user opens it. */
   isFolded?: boolean;
 };
 
 const WIDTH = 600;
 const HEIGHT = 120;
-/** Styles of lines, so that curves differ without their colour. */
+/** Number of line styles, so that curves also differ without colour. */
 const STYLES = 4;
 
 export function Curve({ label, times, series, top, say, isFolded = false }: Props) {

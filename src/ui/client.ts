@@ -1,4 +1,4 @@
-/** The page's way to the broker: the sign-in, calls of methods and tools, and news. Knows no view. */
+/** Connects the page to the broker: the sign-in, calls of methods and tools, and news. Independent of the views. */
 import type { MethodName, Methods, Role, StatusReport } from "../protocol/spec.ts";
 
 /** Parts of the status that the broker sends after each change. */
@@ -8,7 +8,7 @@ export type News = Pick<StatusReport, "state" | "drawers" | "wings" | "peers" | 
 
 export type Session = { bearer: string; role: Role };
 
-/** An error that the broker explains. `code` is empty when no broker answered. */
+/** Error of a call. `code` is empty if no broker answered. */
 export class CallError extends Error {
   readonly code: string;
   readonly hint: string;
@@ -21,7 +21,7 @@ export class CallError extends Error {
 
 const KEPT = "palace-session";
 const SIGNED_OUT = "signed out";
-/** Methods of ours that write: a key of its own makes each call count once. */
+/** Our own methods that write. Each call has its own idempotency key, so that it is done once. */
 const WRITES: readonly MethodName[] = ["memory.undo", "memory.forget", "outcome.score"];
 const AGAIN_MS = 2_000;
 const ENDED = "The broker does not answer. Type: palace ui";
@@ -30,8 +30,8 @@ let session: Session | undefined;
 let lastId = 0;
 
 /**
- * Takes the link's token out of the address and turns it into a session. The session is in this tab's own storage: a cookie of
- * 127.0.0.1 would go to every port of this machine. Undefined: the user has to ask for a link.
+ * Takes the link's token out of the address and turns it into a session. The session is in this tab's own storage: a browser would send a
+ * cookie of 127.0.0.1 to every port of this machine. Returns undefined if the user needs a new link.
  */
 export async function signIn(): Promise<Session | undefined> {
   const token = /^#([A-Za-z0-9_-]{43})$/.exec(location.hash)?.[1];
@@ -59,7 +59,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The broker sends all of a status, or none. */
+/** Checks only some fields, because the broker sends all fields of a status or none. */
 function isNews(value: unknown): value is News {
   return isRecord(value) && isRecord(value["queue"]) && isRecord(value["search"]) && isRecord(value["driver"]);
 }
@@ -74,7 +74,7 @@ export function call<M extends MethodName>(method: M, params: Methods[M]["params
   return ask(method, WRITES.includes(method) ? { ...params, _meta: newKey() } : params);
 }
 
-/** Calls a tool as an agent does; a write is done once. An answer that is a list becomes `list`. Errors: CallError, also for a tool that says it failed. */
+/** Calls a tool as an agent does; a write is done once. A list becomes the field `list`. Errors: CallError, also if the tool fails. */
 export async function callTool(name: string, given: Record<string, unknown>): Promise<Record<string, unknown>> {
   const params = { name: `mempalace_${name}`, arguments: given, _meta: newKey() };
   const { content } = await ask<{ content: { text: string }[] }>("tools/call", params);
@@ -121,7 +121,7 @@ function signOut(): void {
   dispatchEvent(new Event(SIGNED_OUT));
 }
 
-/** Reads news until the page is left, and connects again after an end. EventSource could not send the session. */
+/** Reads news until the user leaves the page, and connects again after an end. EventSource could not send the session. */
 export async function listen(onNews: (news: News | undefined) => void): Promise<void> {
   while (session !== undefined) {
     try {

@@ -4,7 +4,7 @@ import { LongList } from "./parts.tsx";
 import { href } from "./route.ts";
 import { plain, time, title } from "./words.ts";
 
-/** The room that MemPalace's diaries are in. */
+/** Room of MemPalace's diaries. */
 const ROOM = "diary";
 
 export function Diary({ changed }: { changed: number }) {

@@ -1,4 +1,4 @@
-/** The line that says what was just done, with the way back. Views announce; the page shows the newest. */
+/** The line that reports the last action, with a button to undo it. Views announce actions; the page shows the newest one. */
 import { useEffect, useState } from "preact/hooks";
 import { call } from "./client.ts";
 import { Action } from "./parts.tsx";
@@ -6,11 +6,11 @@ import { plural } from "./words.ts";
 
 type Done = { says: string; undo?: { sinceMs: number; untilMs: number } };
 
-/** The name under which the broker's journal has the page's writes. */
+/** Name of the page in the broker's journal. */
 export const OURS = "ui:page";
 const EVENT = "palace-done";
 
-/** Does a write and announces it. `canUndo`: the role may take it back, and the write is one that can be. */
+/** Does a write and announces it. `canUndo`: true if the write can be undone and the role allows that. */
 export async function doneWith<T>(says: string, canUndo: boolean, write: () => Promise<T>): Promise<T> {
   const sinceMs = Date.now();
   const result = await write();

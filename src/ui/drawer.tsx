@@ -1,4 +1,4 @@
-/** One drawer: its text, where it came from, its changes and what is close to it; and what its owner can do with it. */
+/** Shows one drawer: its text, origin, changes and similar drawers, and the actions that its owner has. */
 import { useState } from "preact/hooks";
 import type { Role } from "../protocol/spec.ts";
 import { call } from "./client.ts";
@@ -11,14 +11,14 @@ import { Crumbs } from "./place.tsx";
 import { href } from "./route.ts";
 import { count, plain, time, title } from "./words.ts";
 
-/** Characters that are shown at first: a browser takes long to lay out a megabyte. */
+/** Number of characters to show at first, because a browser needs long to lay out a megabyte. */
 const SHOWN_FIRST = 20_000;
 const QUERY_MAX = 300;
 const NEAR = 7;
 const WRITES_LOOKED_AT = 500;
 const CODE = /\.(?:[cm]?[jt]sx?|py|rs|go|c|h|cc|cpp|java|rb|sh|sql|json|ya?ml|toml|css|html)$/i;
 const CHANGES: readonly Change[] = ["edit", "move", "delete", "forget"];
-/** Fields of the metadata that have a line of their own, or say nothing to a person. */
+/** Metadata fields that have a separate line or are useless to a person. */
 const TOLD = [
   "wing",
   "room",
@@ -147,7 +147,7 @@ function Origin({ drawer }: { drawer: Drawer }) {
   );
 }
 
-/** Writes that name this drawer, among the newest of the journal. */
+/** Shows the writes that name this drawer, among the newest writes of the journal. */
 function Changes({ id, changed }: { id: string; changed: number }) {
   const audit = useLoaded(() => call("memory.audit", { limit: WRITES_LOOKED_AT }), [id], changed);
   const entries = audit.value?.entries.filter(({ arguments: asked }) => asked["drawer_id"] === id) ?? [];

@@ -1,4 +1,4 @@
-/** Drawers as the broker's answers have them, and how the page asks for them. */
+/** Types of drawers in the broker's answers, and the calls that load them. */
 import { call } from "./client.ts";
 
 export type Drawer = {
@@ -23,7 +23,7 @@ export async function listDrawers(
   return { rows: drawers as unknown as Drawer[], total };
 }
 
-/** Returns undefined for an unknown id. */
+/** Loads a drawer; undefined for an unknown id. */
 export async function showDrawer(id: string): Promise<Drawer | undefined> {
   const answer = await call("drawer.show", { id });
   return answer.found ? (answer.drawer as unknown as Drawer) : undefined;

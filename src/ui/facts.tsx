@@ -1,4 +1,4 @@
-/** Facts of the knowledge graph: of everything or of one entity, as they are or as they were at a time. */
+/** Facts of the knowledge graph: all or those of one entity, now or at an earlier time. */
 import { useState } from "preact/hooks";
 import { callTool } from "./client.ts";
 import { Neighbourhood } from "./graph.tsx";

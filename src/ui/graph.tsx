@@ -1,6 +1,6 @@
 /**
- * The neighbourhood of an entity, drawn: the entities of its facts, and one step further. The list beside it has the same facts for
- * keyboards and screen readers. At most `NEAR_MAX` + `FAR_MAX` entities are drawn, however many facts there are.
+ * Draws the neighbourhood of an entity: the entities of its facts, and the entities of their facts. The list beside the drawing has the
+ * entity's facts for keyboards and screen readers. At most `NEAR_MAX` + `FAR_MAX` entities are drawn, however many facts there are.
  */
 import { type Fact, heldAt, listFacts, rivalry } from "./known.ts";
 import { useLoaded } from "./parts.tsx";
@@ -13,11 +13,11 @@ type Drawing = { places: Map<string, Place>; edges: Edge[]; neighbours: number }
 
 const NEAR_MAX = 10;
 const FAR_MAX = 14;
-/** Facts of a neighbour that are loaded. */
+/** Maximum number of a neighbour's facts to load. */
 const FAR_FACTS = 20;
 const WIDTH = 720;
 const HEIGHT = 460;
-/** Letters of a name; the tooltip has the whole name. */
+/** Maximum number of letters of a name. The tooltip has the whole name. */
 const LETTERS = 16;
 
 type Props = { entity: string; facts: readonly Fact[]; day: string | undefined; changed: number };
@@ -92,12 +92,12 @@ function Line({ edge: { from, to, facts }, isDoubtful, isNear }: LineProps) {
   );
 }
 
-/** Returns a name's entity: names with the same letters are one entity. */
+/** Returns a key for the entity of a name. Names with the same letters are one entity. */
 function keyOf(name: string): string {
   return name.normalize("NFC").toLowerCase().replaceAll(" ", "_");
 }
 
-/** Returns the entities that share a fact with it, in the order of the facts: those of facts that hold are the first. */
+/** Returns the entities that share a fact with `entity`, in the order of the facts; entities of valid facts come first. */
 function neighboursOf(entity: string, facts: readonly Fact[]): string[] {
   const centre = keyOf(entity);
   const names = new Map<string, string>();
@@ -109,7 +109,7 @@ function neighboursOf(entity: string, facts: readonly Fact[]): string[] {
   return [...names.values()];
 }
 
-/** Places the entity in the middle, its neighbours around it, and theirs outside, each beside the neighbour that it belongs to. */
+/** Places the entity in the middle, its neighbours around it, and the neighbours' neighbours outside, each beside its own neighbour. */
 function draw(entity: string, facts: readonly Fact[]): Drawing {
   const near = neighboursOf(entity, facts);
   const places = new Map<string, Place>([[keyOf(entity), { name: entity, x: WIDTH / 2, y: HEIGHT / 2 }]]);
@@ -122,7 +122,7 @@ function draw(entity: string, facts: readonly Fact[]): Drawing {
     });
   };
   const ring = near.slice(0, NEAR_MAX);
-  // Names of neighbours at two distances do not cover each other.
+  // Neighbours alternate between two distances, so that their names do not cover each other.
   ring.forEach((name, at) => put(name, at / ring.length - 0.25, ring.length > 6 && at % 2 === 1 ? 0.62 : 0.48));
   const each = Math.max(1, Math.floor(FAR_MAX / ring.length));
   ring.forEach((name, at) => {
@@ -136,7 +136,7 @@ function draw(entity: string, facts: readonly Fact[]): Drawing {
   return { places, edges: edgesOf(facts, places), neighbours: near.length };
 }
 
-/** Returns a line for each two drawn entities with facts. A fact that two entities named is counted once. */
+/** Returns one line for each pair of drawn entities that share facts. A fact is counted once, even if it was loaded for both entities. */
 function edgesOf(facts: readonly Fact[], places: ReadonlyMap<string, Place>): Edge[] {
   const edges = new Map<string, Edge>();
   const seen = new Set<string>();
@@ -148,7 +148,7 @@ function edgesOf(facts: readonly Fact[], places: ReadonlyMap<string, Place>): Ed
     seen.add(text);
     const key = JSON.stringify([one, other].sort());
     const [first] = places.values();
-    // A line begins at the entity in the middle, so that its word is near the neighbour.
+    // A line begins at the entity in the middle, so that the line's word is near the neighbour.
     const ends = to === first ? { from: to, to: from } : { from, to };
     const edge = edges.get(key) ?? { key, ...ends, facts: [] };
     edge.facts.push(fact);

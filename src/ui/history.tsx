@@ -1,4 +1,4 @@
-/** The journal: who wrote what, and the way to take it back. For the owner. */
+/** Shows the journal: who wrote what, and how to undo it. For the owner. */
 import { useEffect, useState } from "preact/hooks";
 import type { AuditEntry } from "../protocol/hygiene.ts";
 import { Buttons } from "./change.tsx";
@@ -11,7 +11,7 @@ import { plain, plural, time, title } from "./words.ts";
 const PAGE = 50;
 const WORDS_MAX = 160;
 const SHOWN_MAX = 12;
-/** The journal has long texts as their length and hash. */
+/** Matches the hash of a long text, of which the journal has only length and hash. */
 const DIGEST = /, sha256 [0-9a-f]{64}/g;
 
 export function History({ agent, changed }: { agent: string | undefined; changed: number }) {
@@ -66,7 +66,7 @@ export function History({ agent, changed }: { agent: string | undefined; changed
   );
 }
 
-/** Says what a write was asked to do. */
+/** Describes a write by its method and its parameters. */
 export function inWords(method: string, asked: Record<string, unknown>): string {
   const { wing, room, content, ...others } = asked;
   const place = [wing, room].filter((one) => typeof one === "string").join(" / ");
@@ -89,7 +89,7 @@ function Undo({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
   const untilMs = isAll ? Number.MAX_SAFE_INTEGER : sinceMs;
   const plan = useLoaded(() => call("memory.undoPreview", { agent, sinceMs, untilMs }), [entry.seq, isAll]);
   const undo = async () => {
-    // Writes that arrive after the preview stay.
+    // Sets a limit now, so that later writes stay.
     const latestMs = Math.max(Date.now(), plan.value?.latest_ms ?? 0);
     const done = await call("memory.undo", { agent, sinceMs, untilMs: isAll ? latestMs : sinceMs });
     const left = done.refused === 0 ? "" : `; ${plural(done.refused, "change")} of others since then stayed`;

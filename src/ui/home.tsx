@@ -1,4 +1,4 @@
-/** The first view: what the memory holds, what came in today and from whom, and whether all is well. */
+/** The first view: the content of the memory, the writes of today by client, and the health. */
 import type { News } from "./client.ts";
 import { Curve } from "./chart.tsx";
 import { call } from "./client.ts";
@@ -11,7 +11,7 @@ import { bytes, count, plain, plural, startOfToday, time, title } from "./words.
 
 const NEWEST = 8;
 const WRITES_MAX = 500;
-/** Interval at which the journal is read while others write, ms. */
+/** Interval at which the page reads the journal while others write, ms. */
 const TODAY_MS = 6_000;
 
 type Props = { news: News | undefined; changed: number; isOwner: boolean };
@@ -116,7 +116,7 @@ export function DrawerLine({ drawer, withPlace = true }: { drawer: Drawer; withP
   );
 }
 
-/** Writes of today by client, from the journal. */
+/** Shows today's writes by client, from the journal. */
 function Today({ changed: now }: { changed: number }) {
   const changed = useSlowly(now, TODAY_MS);
   const today = useLoaded(
@@ -151,7 +151,7 @@ function Today({ changed: now }: { changed: number }) {
   );
 }
 
-/** Drawers of the memory by when they were filed. */
+/** Shows the number of the memory's drawers over time. */
 function Growth({ changed: now }: { changed: number }) {
   const changed = useSlowly(now, TODAY_MS);
   const stats = useLoaded(() => call("palace.stats", {}), [], changed);

@@ -1,4 +1,4 @@
-/** Facts as the broker's answers have them, and how the page asks for them. */
+/** Types of facts in the broker's answers, and the calls that load them. */
 import { callTool } from "./client.ts";
 
 export type Fact = {
@@ -18,10 +18,10 @@ export async function listFacts(entity: string | undefined, offset: number, limi
   return { rows: timeline as Fact[], total: Number(total) };
 }
 
-/** Values of a relation that may contradict each other. A relation with more of them is a list, such as the people that somebody knows. */
+/** Maximum number of contradicting values of a relation. With more values the relation is a list, such as a person's friends. */
 const RIVALS_MAX = 3;
 
-/** Returns a function that says whether another fact gives the same relation another value now. */
+/** Returns a function that is true if another valid fact gives the same relation another value. */
 export function rivalry(facts: readonly Fact[]): (fact: Fact) => boolean {
   const values = new Map<string, Set<string>>();
   const keyOf = ({ subject, predicate }: Fact) => JSON.stringify([subject, predicate]);

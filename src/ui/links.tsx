@@ -1,11 +1,11 @@
-/** Links of a wing: tunnels to other wings, and hallways, which are pairs of entities that occur together. Loaded when somebody opens them. */
+/** Links of a wing, loaded when the user opens them: tunnels to other wings, and hallways (pairs of entities that occur together). */
 import { useState } from "preact/hooks";
 import { callTool } from "./client.ts";
 import { Failure, Heading, useLoaded } from "./parts.tsx";
 import { href } from "./route.ts";
 import { plain, plural } from "./words.ts";
 
-/** Links of each kind that are shown. */
+/** Maximum number of links of each kind to show. */
 const SHOWN_MAX = 100;
 
 type Link = Record<string, unknown>;
@@ -61,7 +61,7 @@ function Opened({ wing, changed }: { wing: string; changed: number }) {
   );
 }
 
-/** Somebody may have edited a link by hand, so its fields may be anything. */
+/** Returns a field's text. Fields may have any type, because somebody may have edited a link by hand. */
 function textOf(value: unknown): string {
   return typeof value === "string" ? plain(value) : "";
 }

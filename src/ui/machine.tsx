@@ -1,4 +1,4 @@
-/** Parts of the broker's machine that its owner looks after: tokens of the TCP door, and writes that wait or were refused. */
+/** Shows what the owner manages on the broker's machine: tokens of the TCP door, and writes that wait or were refused. */
 import type { SpoolReport, TokenReport } from "../protocol/spec.ts";
 import { call } from "./client.ts";
 import { announce } from "./done.tsx";

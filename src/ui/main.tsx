@@ -17,7 +17,7 @@ import { href, useRoute } from "./route.ts";
 import { Search } from "./search.tsx";
 import { Turns } from "./turns.tsx";
 
-/** Views in the head of the page. `for`: the least role that may ask for what they show. */
+/** Views in the head of the page. `for`: the lowest role that may load the view's data. */
 const VIEWS = [
   { to: "", name: "Home", for: ["reader", "agent", "admin"] },
   { to: "search", name: "Search", for: ["reader", "agent", "admin"] },
@@ -56,7 +56,7 @@ function Page({ session }: { session: Session }) {
 
 type ViewProps = { view: string; params: URLSearchParams; news: News | undefined; session: Session };
 
-/** Interval at which a view is loaded again while others write, ms. */
+/** Interval at which a view loads its data again while others write, ms. */
 const REFRESH_MS = 2_000;
 
 function View({ view, params, news, session }: ViewProps) {
@@ -102,7 +102,7 @@ function Top({ view, isLive, role, onAdd }: TopProps) {
   );
 }
 
-/** The address after # is the view's, so a jump within the page is done by hand. */
+/** Jumps within the page. A link cannot do this, because the part of the address after # names the view. */
 function toContent(event: Event): void {
   event.preventDefault();
   document.getElementById("content")?.focus();

@@ -1,12 +1,12 @@
-/** A map of places: a larger tile holds more drawers, and leads into the place. */
+/** A map of places: a larger tile has more drawers. Each tile is a link to its place. */
 import { count, plain } from "./words.ts";
 import type { Tile } from "./drawers.ts";
 
 type Box = { x: number; y: number; width: number; height: number };
 
-/** Tiles that get an area of their own; the rest shares the last one. */
+/** Maximum number of places with their own tile; all others share the last tile. */
 const TILES_MAX = 24;
-/** The map is drawn this much wider than it is high. */
+/** Width of the map, divided by its height. */
 const ASPECT = 2;
 const SLOWER = 0.45;
 
@@ -37,12 +37,12 @@ export function PlaceMap({ tiles, to, label }: Props) {
 }
 
 /**
- * Lays out areas as squarely as it can, the largest first, in percent of the map. Each strip takes areas as long as its
- * worst side ratio gets better.
+ * Lays out areas as squarely as it can, the largest first, in percent of the map. Each strip gets further areas while its worst side ratio
+ * improves.
  */
 export function squarified(sizes: readonly number[]): Box[] {
   const free = { x: 0, y: 0, width: 100 * ASPECT, height: 100 };
-  // A mined project has a thousand times the drawers of a person's notes: areas grow slower than numbers.
+  // Areas grow slower than numbers, because a mined project has a thousand times as many drawers as a person's notes.
   const floors = sizes.map((size) => Math.max(size, 1) ** SLOWER);
   const all = floors.reduce((sum, size) => sum + size, 0);
   const areas = floors.map((size) => (size / all) * free.width * free.height);

@@ -1,4 +1,4 @@
-/** Outcomes of a memory: its score, who gave it, the conversations it was shown in, and the owner's own word on it. */
+/** Outcomes of a memory: its score, who gave it, the conversations that showed the memory, and the owner's own score. */
 import type { MemoryTold } from "../protocol/outcome.ts";
 import { call } from "./client.ts";
 import { doneWith } from "./done.tsx";
@@ -10,7 +10,7 @@ const SHOWN_MAX = 8;
 
 type Props = { id: string; isOwner: boolean; changed: number };
 
-/** Shows nothing of a drawer without a score that no conversation was shown. */
+/** Shows nothing for a drawer that has no score and was shown in no conversation. */
 export function Outcomes({ id, isOwner, changed }: Props) {
   const asked = useLoaded(() => call("outcome.why", { id }), [id], changed);
   const told = asked.value;
@@ -60,7 +60,7 @@ export function Outcomes({ id, isOwner, changed }: Props) {
   );
 }
 
-/** Buttons with which the owner says what came of a memory. */
+/** Buttons with which the owner scores a memory. */
 export function OwnWord({ id, onDone }: { id: string; onDone: () => void }) {
   const score = async (outcome: string) => {
     const given = { outcome: "unknown", memory_scores: { [id]: outcome } };

@@ -6,8 +6,8 @@ import { CallError } from "./client.ts";
 export type Loaded<T> = { value?: T; error?: Error; again: () => void };
 
 /**
- * Loads when one of the inputs changes, and again when `changed` does; until then the last value stays. An answer is shown if no newer
- * one is, so that a slow broker's answers count while others write.
+ * Loads a value when an input or `changed` changes. After `changed` the last value stays until the answer. An answer is shown unless a
+ * newer one is already shown, so that answers of a slow broker also count while others write.
  */
 export function useLoaded<T>(load: () => Promise<T>, inputs: readonly unknown[], changed?: unknown): Loaded<T> {
   const [state, setState] = useState<{ value?: T; error?: Error }>({});
@@ -29,7 +29,7 @@ export function useLoaded<T>(load: () => Promise<T>, inputs: readonly unknown[],
   return { ...state, again: useCallback(() => setRound((last) => last + 1), []) };
 }
 
-/** Returns the value as it changes, at most once in that time: a mine writes a thousand times a second. */
+/** Returns the value, but changes it at most once per `everyMs`, because a mine writes a thousand times a second. */
 export function useSlowly<T>(value: T, everyMs: number): T {
   const [shown, setShown] = useState(value);
   const changedMs = useRef(0);
@@ -67,7 +67,7 @@ export function Heading({ children, aside }: { children: ComponentChildren; asid
 
 type DialogProps = { title: string; onClose: () => void; children: ComponentChildren };
 
-/** Asks over the page; the browser keeps the focus in it, and Escape closes it. */
+/** A dialog over the page. The browser keeps the focus in the dialog, and Escape closes it. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => element.current?.showModal(), []);
@@ -81,7 +81,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
 
 type ActionProps = { run: () => Promise<unknown>; kind?: "main" | "danger"; children: ComponentChildren };
 
-/** A button that waits for what it does, and shows why it failed. */
+/** A button that waits for its action, and shows why the action failed. */
 export function Action({ run, kind, children }: ActionProps) {
   const [isRunning, setRunning] = useState(false);
   const [error, setError] = useState<Error>();
@@ -111,11 +111,11 @@ type ListProps<T> = {
   /** Loads one page. */
   load: (offset: number, limit: number) => Promise<{ rows: T[]; total: number }>;
   row: (item: T) => ComponentChildren;
-  /** Loads the rows in sight again when one of these changes. Another list needs another `key`. */
+  /** If one of these changes, the visible rows are loaded again. Another list needs another `key`. */
   inputs: readonly unknown[];
 };
 
-/** A list of any length: it has only the rows in sight, and asks for the pages that these are on. */
+/** A list of any length. It has only the visible rows, and loads only the pages with these rows. */
 export function LongList<T>({ label, rowHeight, load, row, inputs }: ListProps<T>) {
   const [pages, setPages] = useState(new Map<number, T[]>());
   const [total, setTotal] = useState<number>();

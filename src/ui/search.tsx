@@ -162,7 +162,7 @@ function HitView({ hit, query }: { hit: Hit; query: string }) {
   );
 }
 
-/** Says in one bar which parts of its score brought a hit to its place. */
+/** Shows in one bar the parts of a hit's score. */
 function Why({ explain, score }: { explain: Explanation; score: number }) {
   const [isOpen, setOpen] = useState(false);
   const { weights, cosine, static_cosine: near, bm25, promoted, demoted } = explain;

@@ -1,4 +1,4 @@
-/** Turns: the memories that each agent was shown, what came of them, and the share that helped by week. */
+/** Shows turns: the memories that each agent saw, their outcomes, and the share that helped, by week. */
 import { useState } from "preact/hooks";
 import type { HelpedWeek, ShownMemory, TurnPage } from "../protocol/outcome.ts";
 import { call } from "./client.ts";
@@ -10,10 +10,10 @@ import { plain, plural, time, title } from "./words.ts";
 
 type Turn = TurnPage["turns"][number];
 
-/** Turns of a conversation that are loaded at once. */
+/** Number of turns to load at once. */
 const PAGE = 20;
 const ROW_HEIGHT = 64;
-/** Interval at which turns are loaded again while others write, ms. */
+/** Interval at which the page loads turns again while others write, ms. */
 const REFRESH_MS = 10_000;
 
 type Props = { conversation: string | undefined; isOwner: boolean; changed: number };
@@ -43,7 +43,7 @@ export function Turns({ conversation, isOwner, changed: now }: Props) {
   );
 }
 
-/** Share of shown memories that helped, by week and by agent. */
+/** Shows the share of shown memories that helped, by week and by agent. */
 function Helped({ changed }: { changed: number }) {
   const stats = useLoaded(() => call("outcome.stats", {}), [], changed);
   const weeks = stats.value?.helped ?? [];
@@ -97,7 +97,7 @@ function TurnLine({ turn: { conversation, turn, agent, at, memories } }: { turn:
   );
 }
 
-/** Says what came of a turn's memories. A signal has its name. */
+/** Returns the outcomes of a turn's memories in words. A signal is shown by its name. */
 function inShort(memories: readonly ShownMemory[]): string {
   const outcomes = memories.map(({ drawer, outcomes: told }) =>
     drawer === null ? "removed" : (told.at(-1)?.outcome ?? "no outcome"),

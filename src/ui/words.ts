@@ -1,11 +1,11 @@
 /** Numbers, times and texts as people read them. Pure. */
 
 const UNITS = ["B", "kB", "MB", "GB", "TB"];
-/** Characters that turn the direction of text around them. */
+/** Matches characters that change the direction of the text around them. */
 const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const WORD = /[\p{L}\p{N}]+/gu;
 const STEM_MIN = 3;
-/** Lines without a word, too. */
+/** Matches blank lines, and lines without a letter or number. */
 const BLANK_LINES = /\n(?:[^\p{L}\p{N}\n]*\n)+/gu;
 const TITLE_WITHIN = 2_000;
 
@@ -36,7 +36,7 @@ const SPANS = [
   ["minute", 60_000],
 ] as const;
 
-/** Returns how long ago something was, in its largest unit. */
+/** Returns the time since `atMs` in the largest unit. */
 export function age(atMs: number): string {
   const passedMs = Date.now() - atMs;
   const [unit, lengthMs] = SPANS.find(([, span]) => passedMs >= span) ?? ["minute", 60_000];
@@ -47,12 +47,12 @@ export function startOfToday(): number {
   return new Date().setHours(0, 0, 0, 0);
 }
 
-/** Makes characters visible that would turn the text around them. */
+/** Makes characters visible that would change the direction of the text around them. */
 export function plain(text: string): string {
   return text.replaceAll(TURNING, (one) => `⟨U+${one.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
 }
 
-/** Returns the first heading or sentence: a slice of a document may begin within a word. */
+/** Returns the first heading or sentence, because a slice of a document may begin inside a word. */
 export function title(text: string): string {
   const lines = text.slice(0, TITLE_WITHIN).split("\n");
   const saying = lines.filter((one) => /[\p{L}\p{N}]/u.test(one));
@@ -62,7 +62,7 @@ export function title(text: string): string {
 
 export type Piece = { text: string; isMatch: boolean };
 
-/** Cuts a text into pieces; those that begin as a word of the question does are matches. */
+/** Cuts a text into pieces. A piece with the same beginning as a word of the question is a match. */
 export function marked(text: string, question: string): Piece[] {
   const stems = [...question.toLowerCase().matchAll(WORD)]
     .map(([word]) => (word.length > STEM_MIN + 2 ? word.slice(0, -2) : word))

@@ -20,7 +20,7 @@ export type BuiltinOptions = EngineHost & {
   config: Config;
   metrics: Metrics;
   log: Log;
-  /** Command that mines for the tool `mine`. */
+  /** Command that the tool `mine` starts. */
   miner: MinerCommand;
   /** Called when the palace is lost: the broker must end. */
   onFatal: (error: PalaceError) => void;
@@ -59,7 +59,7 @@ export function startBuiltinEngine(options: BuiltinOptions): Engine {
     async drain() {
       palace.isDraining = true;
       await within(palace.opened, DRAIN_MAX_MS);
-      // Mines end while the palace still accepts their writes.
+      // Ends the mines first, while the palace still accepts their writes.
       await within(mines.close(), DRAIN_MAX_MS);
       await palace.open?.drain();
     },

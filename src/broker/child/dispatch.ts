@@ -1,6 +1,6 @@
 /**
  * Route table of a child engine. The broker itself answers MCP's handshake and ping, and forwards everything else to the child under its
- * own request ids. All doors use it, as they use methods.ts for the builtin engine.
+ * own request ids. All doors use this table, as they use methods.ts for the builtin engine.
  */
 import { randomUUID } from "node:crypto";
 import { cut } from "../../base/shorten.ts";
@@ -25,7 +25,7 @@ import type { ToolBook } from "./tools.ts";
 export type ChildDispatchOptions = EngineHost & {
   queue: RequestQueue;
   tools: ToolBook;
-  /** Returns the child's introduction; waits for the first one. Errors: ENGINE_UNAVAILABLE. */
+  /** Returns the child's introduction (name, version, tools). Waits if no child has introduced itself yet. Errors: ENGINE_UNAVAILABLE. */
   introduced: () => Introduction | Promise<Introduction>;
   /** Pid of the child, which must not be a client of this broker. */
   childPid: () => number | undefined;
@@ -37,7 +37,7 @@ const BUILTIN = "MEMPALACE_ENGINE=builtin palace restart";
 const MINE = `use the engine's own miner: palace call mine '{"source":"DIR"}' (MemPalace 3.11), or palace stop, mempalace mine DIR, palace start`;
 const COMPRESS = "palace stop, mempalace compress, palace start";
 
-/** Commands to type instead of methods that need the builtin engine, by the method's name or by its noun. */
+/** Commands to type instead of methods that need the builtin engine. The key is the method's name or its noun. */
 const INSTEAD: Readonly<Record<string, string>> = {
   "drawer.search": `palace call search '{"query":"WORDS"}'`,
   "drawer.show": `palace call get_drawer '{"drawer_id":"ID"}'`,
@@ -187,7 +187,7 @@ function insteadOf(method: string): string | undefined {
 
 type Request = { id: RequestId | null; params: Record<string, unknown>; sizeBytes: number; notify: Notify | undefined };
 
-/** Forwards the child's introduction as ours, including unknown fields. */
+/** Answers the handshake with the child's introduction, including unknown fields. */
 function introduce(child: Introduction, asked: unknown): object {
   const { capabilities, serverInfo, instructions } = child;
   return {
@@ -198,14 +198,14 @@ function introduce(child: Introduction, asked: unknown): object {
   };
 }
 
-/** Negotiates by MCP's rule, but never a newer version than the child speaks. */
+/** Negotiates the version by MCP's rule, but never a newer version than the child speaks. */
 function negotiate(asked: unknown, spoken: string): string {
   const wish = asked ?? MCP_VERSIONS.at(-1);
   const known = MCP_VERSIONS.find((version) => version === wish);
   return known === undefined || known > spoken ? spoken : known;
 }
 
-/** Removes fields that are only for the broker. Progress returns under the client's own token. */
+/** Removes fields that are only for the broker. The client gets progress under its own token. */
 function forChild(params: Record<string, unknown>, notify: Notify | undefined): Pick<Call, "params" | "onProgress"> {
   if (!isRecord(params["_meta"])) return { params, onProgress: undefined };
   const { [IDEMPOTENCY_META]: _key, [WRITTEN_META]: _atMs, progressToken, ...more } = params["_meta"];

@@ -1,6 +1,6 @@
 /**
- * Assembles engine `command`: a child, the request queue in front of it, and the route table. It does for a child what builtin/engine.ts
- * does for our own palace.
+ * Assembles engine `command`: a child, the request queue in front of it, and the route table. builtin/engine.ts does the same for our own
+ * palace.
  */
 import type { CommandConfig } from "../../config/engine.ts";
 import type { Log } from "../../base/log.ts";
@@ -148,7 +148,7 @@ const UNKNOWN_CHILD: Identity = {
 };
 
 function identityOf(introduction: Introduction | undefined): Identity {
-  // Every child has tools; the first child has not introduced itself yet.
+  // Before the first introduction the broker promises tools only, because every child has tools.
   if (introduction === undefined) return UNKNOWN_CHILD;
   const { instructions } = introduction;
   return {

@@ -1,7 +1,7 @@
 /**
  * Rolls back the journal that a killed MemPalace leaves beside its database. SQLite does this when a process opens the file for writing.
- * MemPalace 3.11 first opens it read-only, fails ("attempt to write a readonly database"), takes this for damage and refuses every call
- * from then on. So the broker opens the file once between two children, when nobody else writes.
+ * MemPalace 3.11 first opens it read-only, fails ("attempt to write a readonly database"), assumes damage and refuses every later call. So
+ * the broker opens the file once between two children, when nobody else writes.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";

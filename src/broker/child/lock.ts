@@ -1,6 +1,6 @@
 /**
  * Lock that a child holds while it lives: an flock on a file that only the child has open. The kernel releases it when the child and all
- * its descendants are gone, however they ended. So two children of one palace never live at once, even if their broker was killed.
+ * its descendants are gone, however they ended. So one palace never has two living children, even if their broker was killed.
  */
 import {
   closeSync,
@@ -30,15 +30,15 @@ export type ChildLock = {
   drop(): void;
 };
 
-/** Time that a child has to exit after its broker died, which ends its stdin. Then it is killed. */
+/** Time that a child has to exit after its broker died, which ends the child's stdin. Then this broker kills the child. */
 const LEAVE_MAX_MS = 3_000;
 const TERM_MAX_MS = 2_000;
 const KILL_MAX_MS = 2_000;
 const POLL_MS = 25;
 
 /**
- * Waits until a former child of this broker's home is gone, and ends it if necessary. The caller holds the lifetime lock of `home`, so no
- * other broker can have a living child of it. Errors: PALACE_LOCKED, STORE_READ_ONLY.
+ * Waits until the former child of `home` is gone, ends that child if necessary, and takes the lock. The caller holds the lifetime lock of
+ * `home`, so no other broker can have a living child of it. Errors: PALACE_LOCKED, STORE_READ_ONLY.
  */
 export async function takeChildLock(file: string, home: string, log: Log): Promise<ChildLock> {
   const startedAtMs = performance.now();

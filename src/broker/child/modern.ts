@@ -10,7 +10,7 @@ import {
 import { type RpcError, RPC } from "../../protocol/spec.ts";
 import type { Introduction } from "./session.ts";
 
-/** Requests of that revision that the broker forwards, with the capability that the child must have announced. */
+/** Requests of MCP 2026-07-28 that the broker forwards, each with the capability that the child must have announced. */
 const PASSED_ON: Readonly<Record<string, string>> = {
   "tools/list": "tools",
   "tools/call": "tools",
@@ -27,7 +27,7 @@ export function isPassedOn(method: string): boolean {
   return Object.hasOwn(PASSED_ON, method);
 }
 
-/** Returns the child's capabilities without promises of notifications: only clients of older revisions get a child's notifications. */
+/** Returns the child's capabilities without notifications, because only clients of older revisions get a child's notifications. */
 export function capabilitiesOf({ capabilities }: Introduction): Capabilities {
   const told = new Set(Object.values(PASSED_ON).filter((name) => isRecord(capabilities[name])));
   return Object.fromEntries([...told].map((name) => [name, {}]));
@@ -47,7 +47,7 @@ export function asModern(method: string, result: unknown, child: Introduction): 
   return modernResult(method, withoutExecution(result), { serverInfo: implementationOf(child), ttlMs });
 }
 
-/** Removes a tool's field that this revision does not have. */
+/** Removes the field `execution` of each tool, which MCP 2026-07-28 does not have. */
 function withoutExecution(result: unknown): unknown {
   if (!isRecord(result) || !Array.isArray(result["tools"])) return result;
   const tools = result["tools"].map((tool: unknown) => {

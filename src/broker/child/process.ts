@@ -1,5 +1,5 @@
 /**
- * One child process that speaks newline-delimited JSON-RPC: its process group, pipes and end. It forwards messages, reports the exit and
+ * One child process that speaks newline-delimited JSON-RPC: its process group, pipes and end. It forwards messages and reports the exit. It
  * knows nothing about requests.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
@@ -25,12 +25,12 @@ export type ProcessOptions = {
 
 /** Time between SIGTERM and SIGKILL. */
 const TERM_MAX_MS = 2_000;
-/** Time after the exit to read the rest of the pipes, which a grandchild may keep open for ever. */
+/** Maximum time after the exit to read the rest of the pipes. A grandchild may keep them open for ever. */
 const LAST_WORDS_MS = 200;
 const LINE_MAX_CHARS = 500;
 const LINE_SIZE_MAX_BYTES = 64 * 1024;
 const LAST_LINES = 3;
-/** Lines of a child that are logged in a window; further lines are only counted. */
+/** Maximum number of a child's lines to log in one window; further lines are only counted. */
 const LOG_LINES_MAX = 50;
 const LOG_WINDOW_MS = 5_000;
 
@@ -47,8 +47,8 @@ export class ServerProcess {
     this.#options = options;
     const { config, lock } = options;
     const [program, ...args] = config.argv;
-    // The child gets its own process group. So a wrapper's children end with it, and a Ctrl-C for the broker does not hit the child before
-    // the broker has drained.
+    // The child gets its own process group. So a wrapper's own children end with it, and Ctrl-C does not end the child before the broker
+    // has drained.
     this.#child = spawn(program, args, {
       env: config.env,
       cwd: "/",

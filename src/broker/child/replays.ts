@@ -28,8 +28,8 @@ export class Replays<T> {
   }
 
   /**
-   * Keeps the outcome of a call: a result, or that it is unknown. Forgets a call that was certainly not done, so that it can be tried
-   * again.
+   * Keeps the outcome of a call: its result, or the fact that the outcome is unknown. Forgets a call that was certainly not done, so that
+   * it can be tried again.
    */
   keep(key: string, params: unknown, call: T, outcome: Promise<unknown>): void {
     const entry: Entry<T> = { fingerprint: fingerprintOf(params), call, outcome, sizeBytes: undefined };
@@ -40,7 +40,7 @@ export class Replays<T> {
     );
   }
 
-  /** Settles a call; `sizeBytes` undefined means that it is not kept. */
+  /** Settles a call. If `sizeBytes` is undefined, its outcome is not kept. */
   #settle(key: string, entry: Entry<T>, sizeBytes: number | undefined): void {
     if (sizeBytes === undefined) {
       this.#entries.delete(key);
@@ -50,7 +50,7 @@ export class Replays<T> {
     this.#sizeBytes += sizeBytes;
     for (const [oldKey, old] of this.#entries) {
       if (this.#entries.size <= KEYS_MAX && this.#sizeBytes <= SIZE_MAX_BYTES) return;
-      // The request queue limits the calls that run.
+      // A running call stays: the request queue limits how many run.
       if (old.sizeBytes === undefined) continue;
       this.#entries.delete(oldKey);
       this.#sizeBytes -= old.sizeBytes;
@@ -63,7 +63,7 @@ function isFailure(result: unknown): boolean {
   return (result as { isError?: unknown } | undefined)?.isError === true;
 }
 
-/** Returns true if the write may have been done: the same key must not do it again. */
+/** Returns true if the write may have been done. A repeated key must then not do the write again. */
 function isDoubtful(error: unknown): boolean {
   return error instanceof PalaceError && (error.code === "ENGINE_CALL_LOST" || error.code === "ENGINE_TIMEOUT");
 }

@@ -1,7 +1,6 @@
 /**
- * Queue of all peers' requests to the child: the peers take turns, and one request runs at a time, as MemPalace's server does. So a
- * time-out begins when the child begins, a crash leaves only one call in doubt, and a waiting call can be cancelled or sent to the next
- * child.
+ * Queue of all peers' requests to the child: the peers take turns, and one request runs at a time, as in MemPalace's server. So a time-out
+ * begins when the child begins, only one call is in doubt after a crash, and a waiting call can be cancelled or sent to the next child.
  */
 import { PalaceError } from "../../base/errors.ts";
 import { ENGINE_DEPTH_MAX, ENGINE_DEPTH_PEER_MAX, QUEUE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
@@ -12,7 +11,7 @@ import type { RequestOptions, Session } from "./session.ts";
 import type { Supervisor } from "./supervisor.ts";
 
 export type Call = {
-  /** Peer that waits for the call. With an idempotency key, another connection may have taken it over. */
+  /** Peer that waits for the call. Another connection takes the call over by repeating its idempotency key. */
   peerId: number;
   /** The client's own request id, for notifications/cancelled. */
   id: RequestId | null;
@@ -107,7 +106,7 @@ export class RequestQueue {
     if (this.#running !== undefined && isIt(this.#running.waiting)) this.#cancelRunning();
   }
 
-  /** Fails the waiting calls, because there will be no child soon. */
+  /** Fails the waiting calls, because no child will be ready soon. */
   fail(error: PalaceError): void {
     this.#reject(() => true, error);
   }
@@ -148,7 +147,7 @@ export class RequestQueue {
     if (this.#running !== undefined && !this.#running.waiting.call.isWrite) this.#running.session.cancel();
   }
 
-  /** Limits the wait for a child that is starting. */
+  /** Limits the time that waiting calls wait for a child. */
   #await(): void {
     if (this.#waiting.depth === 0 && this.#again === undefined) return this.#idle?.resolve();
     this.#supervisor.wake();

@@ -1,6 +1,6 @@
 /**
- * One child as an MCP server, with the broker as its client: request ids, time-outs, the handshake. A session is one generation: all its
- * requests end with its process, and late answers are dropped.
+ * One child as an MCP server, with the broker as its client: request ids, time-outs, the handshake. A session belongs to one process: all
+ * its requests end with the process, and late answers are dropped.
  */
 import { isRecord } from "../../base/is-record.ts";
 import type { LogFields } from "../../base/log.ts";
@@ -25,7 +25,7 @@ export type Introduction = {
 export type Notification = { method: string; params: Record<string, unknown> | undefined };
 
 export type SessionOptions = Pick<ProcessOptions, "config" | "lock" | "generation" | "log"> & {
-  /** Not called for progress, which goes to its own request. */
+  /** Not called for progress, which goes to the request that it belongs to. */
   onNotification: (notification: Notification) => void;
   onGone: (why: string) => void;
 };
@@ -41,7 +41,7 @@ type Pending = {
 
 const TOOL_PAGES_MAX = 100;
 
-/** Id of the last request. All sessions share it, so no answer can match a request of another generation. */
+/** Id of the last request. All sessions share this counter, so no answer can match a request of another session. */
 let lastId = 0;
 
 export class Session {
@@ -87,8 +87,8 @@ export class Session {
   }
 
   /**
-   * Tells the child to cancel the running call. The child may still answer it, or never. The answer to a ping shows that the child is free
-   * again.
+   * Tells the child to cancel the running call. The child may still answer the call, or never answer it. The answer to a ping shows that
+   * the child is free again.
    */
   cancel(): void {
     for (const [id, pending] of [...this.#pending]) {

@@ -27,9 +27,9 @@ export type SupervisorOptions = {
 
 const PAUSE_MS = 250;
 const PAUSE_MAX_MS = 30_000;
-/** Deaths in a row without an answered request after which no call waits for the next start. */
+/** Number of consecutive failures (a child ended before it answered a request) after which calls fail at once instead of waiting. */
 const FAILURES_PATIENT = 3;
-/** Deaths in a row after which a child starts only on request, at most once in PAUSE_MAX_MS. */
+/** Number of consecutive failures after which a child starts only on request, at most once in PAUSE_MAX_MS. */
 const FAILURES_MAX = 8;
 const LEAVE_MAX_MS = 3_000;
 
@@ -42,7 +42,7 @@ export class Supervisor {
   #failures = 0;
   #lastError: { error: PalaceError; atMs: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Time of the next start, by the monotonic clock: a changed wall clock delays no start. */
+  /** Time of the next start, by the monotonic clock, so that a changed wall clock does not delay a start. */
   #nextStartMs = 0;
   #closed = false;
   #attempt: Promise<void> | undefined;
@@ -73,11 +73,11 @@ export class Supervisor {
     return this.#lastError?.error;
   }
 
-  /** Why no call waits; undefined while a child runs or will soon. */
+  /** Error with which calls fail instead of waiting; undefined while a child runs or will soon run. */
   get failed(): PalaceError | undefined {
     if (this.#state !== "failed") return undefined;
     const { error } = this.#lastError ?? { error: undefined };
-    // A person must free a palace that another process holds, so this error is passed on unchanged.
+    // A person must fix these two causes, so their errors pass unchanged.
     if (error?.code === "PALACE_LOCKED" || error?.code === "CONFIG_BAD_VALUE") return error;
     return new PalaceError(
       "ENGINE_UNAVAILABLE",
@@ -96,7 +96,7 @@ export class Supervisor {
     this.#attempt = this.#start().finally(() => (this.#attempt = undefined));
   }
 
-  /** Resets the failures: the child has answered, so it works. */
+  /** Resets the number of failures, because the child has answered and so works. */
   answered(): void {
     this.#failures = 0;
   }
@@ -208,7 +208,7 @@ export class Supervisor {
     this.#options.log.warn("engine ended", { generation, why });
     if (this.#closed) return;
     const known = asUnavailable(new Error(`its process ${why}`), this.#options.config.argv[0], words);
-    // A failed handshake or a stuck child has recorded its reason.
+    // If the handshake failed or the child was stuck, the reason is already recorded.
     if (wasReady || this.#lastError === undefined || this.#lastError.atMs < session.process.startedAtMs)
       this.#note(known);
     this.#schedule();
@@ -228,7 +228,7 @@ export class Supervisor {
     if (this.#failures >= FAILURES_MAX) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      // A timer may fire a moment early.
+      // A timer may fire slightly too early, so the pause ends here.
       this.#nextStartMs = 0;
       this.wake();
     }, pauseMs);

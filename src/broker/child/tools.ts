@@ -27,7 +27,7 @@ const UPSTREAM_READS: ReadonlySet<string> = new Set(
 export class ToolBook {
   #tools = new Map<string, ToolNote>();
 
-  /** Takes the child's own list. */
+  /** Stores the child's own list of tools. */
   replace(tools: readonly ToolNote[]): void {
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
   }

@@ -46,7 +46,7 @@ export function keyOf(params: Record<string, unknown>): string | undefined {
   );
 }
 
-/** Returns the time of the call: now, or when its client spooled it. Ignores a time that no spool can have kept. */
+/** Returns the time of the call: now, or when its client spooled it. Ignores a time that cannot come from a spool. */
 export function writtenAtMs(params: Record<string, unknown>, nowMs: number): number {
   const given = isRecord(params["_meta"]) ? params["_meta"][WRITTEN_META] : undefined;
   const isPossible = Number.isSafeInteger(given) && Number(given) <= nowMs && nowMs - Number(given) <= SPOOL_AGE_MAX_MS;
@@ -55,7 +55,7 @@ export function writtenAtMs(params: Record<string, unknown>, nowMs: number): num
 
 export type Handled = { peer: Peer; requestId: string; label: string; startedAt: number };
 
-/** Reports a call to metrics and log. `label` is one of a few, because it becomes a line of the metrics. */
+/** Reports a call to metrics and log. `label` must be from a small set, because each label becomes a line of the metrics. */
 export function report(
   { metrics, log }: { metrics: Metrics; log: Log },
   { peer, requestId: id, label, startedAt }: Handled,

@@ -13,7 +13,7 @@ import type { ReadTurns } from "./read-turns.ts";
 export type OpenPalace = Readonly<Pick<Palace, "reads" | "queue" | "jobs" | "maintenance" | "hygiene" | "logstream">>;
 
 export type MethodsDependencies = {
-  /** Resolves when the palace is open. Errors: why it is not. */
+  /** Resolves when the palace is open. Errors: why the palace is not open. */
   ready: () => Promise<OpenPalace>;
   /** Translates SQLite's errors of a read; other errors pass unchanged. */
   typedError: (error: unknown) => unknown;
@@ -24,7 +24,7 @@ export type MethodsDependencies = {
   ownFiles: OwnFiles;
   /** Thresholds for linking names and topics, from this machine's settings. */
   linkRules: () => { hallwayMin: number | undefined; topicsMin: number | undefined };
-  /** Folders of this machine that other machines' agents may see. */
+  /** Folders of this machine that agents of other machines may see. */
   openedRoots: readonly string[];
   /** How secrets in tools' answers are masked. */
   redact: RedactMode;
@@ -39,7 +39,7 @@ export type Call = {
   isModern: boolean;
   requestId: string;
   sizeBytes: number;
-  /** Aborted when the client cancels the request or it takes too long. */
+  /** Aborted when the client cancels the request or the request takes too long. */
   signal: AbortSignal;
   notify: Notify | undefined;
   /** This peer's earlier writes. Reads and prepared writes wait for them, so that a client always sees its own writes. */
@@ -56,7 +56,7 @@ export async function palaceAfterWrites({ ready }: MethodsDependencies, { earlie
   return ready();
 }
 
-/** Reads the palace in this peer's turn, after its earlier writes. Errors: as palaceAfterWrites, and those of `answer`. */
+/** Reads the palace in this peer's turn and after this peer's earlier writes. Errors: as palaceAfterWrites, and those of `answer`. */
 export async function inTurn<T>(
   dependencies: MethodsDependencies,
   call: Call,

@@ -1,5 +1,5 @@
 /**
- * Route table: answers one JSON-RPC message of a peer. All doors use it; it knows no sockets. It answers MCP's methods as upstream does
+ * Route table: answers one JSON-RPC message of a peer. All doors use it; it does not use sockets. It answers MCP's methods as upstream does
  * (palace.md 2.2–2.4). Requests with MCP 2026-07-28's envelope are in modern-methods.ts, our own methods in own-methods.ts.
  */
 import { randomUUID } from "node:crypto";
@@ -49,7 +49,7 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
     if (!isRecord(message)) return failure(null, { code: RPC.INVALID_REQUEST, message: "Invalid Request" });
     const id = requestId(message["id"]);
     const method = typeof message["method"] === "string" ? message["method"] : "";
-    // A message with an id is a request, whatever its name: a client waits for the answer.
+    // A message with an id is a request, whatever its method: its client waits for an answer.
     if (method.startsWith("notifications/") && message["id"] === undefined) {
       if (method === "notifications/cancelled") cancel(underWay.get(peer), message["params"]);
       return undefined;
@@ -138,7 +138,7 @@ function unlessAborted<T>(answering: Promise<T>, signal: AbortSignal, isWriting:
   return Promise.race([answering, promise]);
 }
 
-/** Names anything but a string by its Python type, as upstream does. */
+/** Returns a string unchanged, and for another value the name of its Python type, as upstream does. */
 function nameOrType(method: unknown): string {
   if (typeof method === "string") return cut(method);
   let type = typeof method === "boolean" ? "bool" : "dict";
@@ -152,7 +152,7 @@ function handledCall({ peer, requestId: id }: Call, label: string): Handled {
   return { peer, requestId: id, label, startedAt: performance.now() };
 }
 
-/** Returns a label from a small set, whatever a peer sends. */
+/** Returns the metrics' label of a request. The set of labels is small, whatever a peer sends. */
 function labelOf(method: string, params: Record<string, unknown>, tool: Tool | undefined): string {
   if (tool !== undefined) return tool.fullName;
   return method === "tools/call" && typeof params["name"] === "string" ? "unknown" : method;

@@ -5,14 +5,14 @@ import { Usage } from "./usage.ts";
 
 type Counter = { ok: number; failed: number; seconds: number; buckets: number[] };
 
-/** Upper bounds of the histogram's buckets, seconds. The last bucket has none. */
+/** Upper bounds of the histogram's buckets, seconds. The last bucket has no upper bound. */
 const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 export class Metrics {
   readonly #methods = new Map<string, Counter>();
   readonly usage: Usage;
 
-  /** `usageFile`: keeps the counters of `usage` over restarts. */
+  /** `usageFile`: file that keeps the counters of `usage` over restarts. */
   constructor(usageFile?: string) {
     this.usage = new Usage(usageFile);
   }
@@ -119,7 +119,7 @@ export class Metrics {
   }
 }
 
-/** Returns nothing while tracing is off. */
+/** Returns the lines about exported spans; none while tracing is off. */
 function spans(): string[] {
   const counts = tracerInUse()?.counts();
   return counts === undefined ? [] : labelled("palace_spans_total", SPANS, "counter", "outcome", counts);

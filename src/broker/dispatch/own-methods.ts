@@ -46,10 +46,10 @@ import {
 import { statsOf } from "./stats.ts";
 import { submit } from "./submit.ts";
 
-/** Most names that a project's wing may have. */
+/** Maximum number of names of a project's wing. */
 const WINGS_MAX = 20;
 
-/** Greatest moment of a Date, ms since 1970. */
+/** Latest time that a `Date` can have, ms since 1970. */
 const MOMENT_MAX_MS = 8.64e15;
 
 export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
@@ -69,11 +69,11 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
       return redactAnswer({ story }, redact);
     };
     const wing = optionalString(params, "wing");
-    // Masks each drawer alone: no pattern recognises a secret that the story cuts in the middle.
+    // Masks each drawer before the text is cut, because no pattern recognises one half of a secret.
     const clean = (text: string): string => mask(text, redact).text;
     if (params["project"] !== undefined)
       return answered(storyOfProject(reader, wingsOf(params["project"]), wing, clean));
-    // Memory with outcomes selects what it shows itself, so its wings are left out here.
+    // Leaves out memories: the learning code chooses which of them an agent sees.
     const drawers = reader
       .newestDrawers(wing, WAKE_UP_ROWS_MAX)
       .filter((one) => one.wing === wing || !isMemoryWing(one.wing));
@@ -127,7 +127,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   "backup.list": async ({ ready }) => (await ready()).maintenance.backups(),
   "job.cancel": async ({ ready }, { params }) => (await ready()).jobs.cancel(stringOf(params, "id")),
   "memory.forgetPreview": read(({ hygiene }, { params }) => hygiene.previewForget(readSelector(params).selector)),
-  // The selector is passed beside the call, because the journal must not contain a text to forget.
+  // Passes the selector outside the call's parameters, because the journal must not contain a text to forget.
   "memory.forget": async (dependencies, call) => {
     const { journalled, selector } = readSelector(call.params);
     const { value } = await submit(dependencies, "memory.forget", journalled, call, selector);
@@ -163,7 +163,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const profile = profileIn(params);
     const reads = apart(whole, profile);
     const { drawers, ...found } = await drawersToShow(reads, asked, clean, Date.now());
-    // An agent that no longer waits sees nothing, so these memories count as not shown.
+    // An agent that no longer waits does not see these memories, so they count as not shown.
     const { withinMs } = params;
     if (typeof withinMs === "number" && performance.now() - startedAtMs > withinMs)
       return { context: "", scoring: "", plainScoring: "" };
@@ -189,7 +189,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   "turn.scored": read(({ reads }, { params }) => scoredIn(readerIn(reads, params), stringOf(params, "conversation"))),
   "turn.owed": read(({ reads }, { params }, { redact }) => {
     const asked = { conversation: stringOf(params, "conversation"), reply: optionalString(params, "reply") ?? "" };
-    // The answer goes to a judge outside of the broker's agents, so secrets are always masked.
+    // The answer goes to a judge (a language model outside), so secrets are always masked.
     const mode = redact === "off" ? "recall" : redact;
     return redactAnswer(
       owedScore({ ...reads, reader: readerIn(reads, params) }, asked, (text) => mask(text, mode).text),
@@ -241,7 +241,7 @@ function read(answer: (palace: OpenPalace, call: Call, dependencies: MethodsDepe
     inTurn(dependencies, call, call.turns.palace, (palace) => answer(palace, call, dependencies));
 }
 
-/** Runs the engine's write of that name, once for each idempotency key. */
+/** Runs the write `method`, once for each idempotency key. */
 function write(method: WriteMethod): Handler {
   return async (dependencies, call) => (await submit(dependencies, method, unwrapped(call), call)).value;
 }
@@ -295,7 +295,7 @@ function stringOf(params: Record<string, unknown>, key: string): string {
   throw badParams(`${key} must be a string`);
 }
 
-/** Errors: PROTOCOL_BAD_PARAMS. */
+/** Reads the parameter `role`. Errors: PROTOCOL_BAD_PARAMS. */
 function roleIn({ role }: Call["params"]): Role | undefined {
   const found = ROLES.find((one) => one === role);
   if (role === undefined || found !== undefined) return found;

@@ -7,8 +7,8 @@ import type { Peer } from "../peer.ts";
 
 /** Role that each of our own methods needs. A tool's role is in its row of the tool table; MCP's other methods need a reader. */
 const METHOD_ROLES: Readonly<Record<MethodName, Role>> = {
-  // These end the broker, start long work, show masked text, or change or remove memories in bulk. So they need a person at the broker's
-  // machine, or an admin's token.
+  // These methods end the broker, start long work, show masked text, or change or remove memories in bulk. So they need a person at the
+  // broker's machine, or an admin's token.
   "backup.list": "admin",
   "broker.stop": "admin",
   "drawer.reveal": "admin",
@@ -30,7 +30,7 @@ const METHOD_ROLES: Readonly<Record<MethodName, Role>> = {
   "spool.sendAgain": "admin",
   "token.list": "admin",
   "token.revoke": "admin",
-  // These write, read all rows, or show more about the machine than about the memory (its folders, its exports).
+  // These methods write, read all rows, or show facts about the machine (its folders, its exports).
   "book.ingest": "agent",
   "book.remove": "agent",
   "closet.compress": "agent",
@@ -70,7 +70,7 @@ const METHOD_ROLES: Readonly<Record<MethodName, Role>> = {
   "source.list": "reader",
   "turn.list": "reader",
   "turn.scored": "reader",
-  // The page gets the role of who asks for it.
+  // The page gets the role of the peer that asks for the link.
   "ui.link": "reader",
 };
 
@@ -83,8 +83,8 @@ export function roleFor(method: string): Role {
 }
 
 /**
- * Returns the role that a tool call needs. Some tools change things outside the ledger: the hooks' settings, or a notice that is shown
- * once.
+ * Returns the role that a tool call needs. Some tools change something outside the ledger: the hooks' settings, or a notice that is shown
+ * only once.
  */
 export function roleForTool({ role }: Tool, given: unknown): Role {
   const isChange = role === "agent to change" && isRecord(given) && Object.keys(given).length > 0;

@@ -12,11 +12,11 @@ import { RpcFailure } from "./answers.ts";
 type Waiting = { peer: Peer; sinceMs: number; begin: () => void; refuse: (error: Error) => void };
 type Ticket = { peerId: number; sinceMs: number };
 
-/** Time after which a running read no longer counts: it waits for something outside. */
+/** Time after which a running read no longer counts, because it then waits for something outside the broker. */
 const COUNTED_MS = 5_000;
-/** Time after which a peer that reads its answers gets a turn, however much others leave unread. */
+/** Time after which a peer that reads its answers gets a turn, even if other peers have many unread answers. */
 const PATIENCE_MS = 2_000;
-/** Time between looks at peers that leave answers unread. */
+/** Time between checks of peers with unread answers. */
 const LOOK_MS = 10;
 
 export class ReadTurns {
@@ -26,7 +26,7 @@ export class ReadTurns {
   #isArmed = false;
   #look: NodeJS.Timeout | undefined;
 
-  /** Resolves when the read may begin; call the result when the answer is made. Errors: RpcFailure if the peer has left. */
+  /** Resolves when the read may begin; call the returned function when the answer is ready. Errors: RpcFailure if the peer has left. */
   async begin(peer: Peer): Promise<() => void> {
     if (this.#isArmed || this.#waiting.size > 0 || !this.#mayBegin(peer, performance.now())) {
       const { promise, resolve, reject } = Promise.withResolvers<void>();

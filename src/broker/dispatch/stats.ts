@@ -10,7 +10,7 @@ export function statsOf(
   startedAtMs: number,
   askedMs: number | null,
 ): StatsReport {
-  // The counters know days only, so the outcomes begin with the same day.
+  // The counters have only days, so the outcomes also begin at the start of the day.
   const sinceMs = askedMs === null ? null : new Date(askedMs).setHours(0, 0, 0, 0);
   const usage = metrics.usage.sums(sinceMs ?? 0);
   const { worked, partial, failed } = reader.toldSince(sinceMs ?? 0);
@@ -30,7 +30,7 @@ function shareOf(part: number, whole: number): number | null {
   return whole === 0 ? null : Number((part / whole).toFixed(4));
 }
 
-/** Periods of the answer at most: a broker of many years answers with months. */
+/** Maximum number of periods in the answer. With more days the periods are months, with more months years. */
 const PERIODS_MAX = 62;
 const UNITS = [
   ["day", "2026-11-29".length],
@@ -38,7 +38,7 @@ const UNITS = [
   ["year", "2026".length],
 ] as const;
 
-/** Sums the days to periods. `sinceMs`: periods that ended before are left out, but `total` counts them. Of years the newest are kept. */
+/** Adds days up to periods. Omits periods before `sinceMs`, but `total` counts them. If there are too many years, it keeps the newest. */
 export function growthOf(days: readonly { day: string; drawers: number }[], sinceMs: number | null): Growth {
   const undated = days.find(({ day }) => day === "")?.drawers ?? 0;
   const first = sinceMs === null ? "" : localDay(sinceMs);

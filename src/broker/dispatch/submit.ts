@@ -1,4 +1,4 @@
-/** Prepares a write and queues it, with its findings, sender and time. */
+/** Prepares a write and queues it with the findings of the preparation, the sender and the time. */
 import { randomUUID } from "node:crypto";
 import { isLogWrite } from "../../mempalace/events/log-tools.ts";
 import { FACT_WRITES } from "../../memory/tools/writes.ts";

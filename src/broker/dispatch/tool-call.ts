@@ -1,4 +1,4 @@
-/** `tools/call`: checks the arguments, runs the tool in the part that owns it, and answers as upstream does (palace.md 2.3, 2.4). */
+/** `tools/call`: checks the arguments, runs the tool, and answers as upstream does (palace.md 2.3, 2.4). */
 import { redactAnswer } from "../../memory/text/redact.ts";
 import { checkArguments } from "../../protocol/tools/arguments.ts";
 import { runReadTool } from "../tools/reads.ts";
@@ -34,7 +34,7 @@ export async function callTool(dependencies: MethodsDependencies, call: Call): P
   if (typeof name !== "string" || (given !== undefined && given !== null && !isRecord(given)))
     throw refuse("'name' must be a string and 'arguments' an object");
   const tool = findTool(name);
-  // MCP 2026-07-28 requires the first number; MemPalace answers older clients with the second.
+  // MCP 2026-07-28 requires INVALID_PARAMS; MemPalace answers older clients with METHOD_NOT_FOUND.
   const unknown = call.isModern ? RPC.INVALID_PARAMS : RPC.METHOD_NOT_FOUND;
   if (tool === undefined) throw new RpcFailure({ code: unknown, message: `Unknown tool: ${cut(name)}` });
   const checked = checkArguments(tool, given);

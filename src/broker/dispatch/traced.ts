@@ -1,4 +1,4 @@
-/** Wraps an engine's dispatch, so that each traced call is a span with its answer's kind. Without a tracer the call passes unchanged. */
+/** Wraps an engine's dispatch, so that a traced call has a span with its outcome. Without a tracer the call passes unchanged. */
 import { isRecord } from "../../base/is-record.ts";
 import { metaText, parseTraceParent, type Span, TRACEPARENT_META, tracerInUse } from "../../base/trace.ts";
 import { REPLAYED_META } from "../../protocol/headers.ts";
@@ -8,7 +8,7 @@ import type { Dispatch } from "../engine.ts";
 import type { Peer } from "../peer.ts";
 import { OWN_METHODS } from "./own-methods.ts";
 
-/** Methods that only look at the broker. The page calls them again and again, so they have a span only inside a caller's trace. */
+/** Methods that only look at the broker. The page calls these methods again and again, so they have a span only inside a caller's trace. */
 const LOOKS = /^(?:palace|job|backup|token|spool|ui|broker)\./;
 
 /** Returns the dispatch with spans. Handshakes, lists, and looks at the broker's state have no span, unless the caller traces them. */

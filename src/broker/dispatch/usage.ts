@@ -1,6 +1,6 @@
 /**
- * Counters of what the memory did for its agents, by day. They outlast the broker: it reads them at its start, and writes them every minute
- * if they changed, and at its end. A killed broker loses at most a minute of them. Used by metrics.ts.
+ * Counters of the memory's use by agents, by day. The broker reads them at its start, and writes them at its end and every minute if they
+ * changed. A killed broker loses at most one minute. Used by metrics.ts.
  */
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
@@ -11,11 +11,11 @@ import { readRecord } from "../../base/parse-json.ts";
 import { USAGE_NAMES, type UsageCounts } from "../../protocol/status.ts";
 
 const FLUSH_MS = 60_000;
-/** Days that keep numbers of their own. Older days are added up. */
+/** Maximum number of days with their own counts. Older days are added up. */
 const DAYS_MAX = 400;
-/** Name of the sum of older days; it sorts before every day. */
+/** Key of the sum of older days. It sorts before every day. */
 const BEFORE = "0";
-/** Characters of a token, about. Agents' models differ, so an exact number does not exist. */
+/** Approximate number of characters per token. Agents' models differ, so an exact number does not exist. */
 const TOKEN_CHARACTERS = 4;
 
 export class Usage {
@@ -42,7 +42,7 @@ export class Usage {
     this.#isChanged = true;
   }
 
-  /** Returns the sums since that day began, or of all time. */
+  /** Returns the sums from the day of `sinceMs` on, or of all time. */
   sums(sinceMs = 0): UsageCounts {
     const sum = countsIn({});
     const first = sinceMs === 0 ? "" : localDay(sinceMs);
@@ -50,7 +50,7 @@ export class Usage {
     return sum;
   }
 
-  /** Counts a search by how good its answer is. A refused search does not count. */
+  /** Counts a search by the quality of its answer. A refused search does not count. */
   countSearch(answer: unknown): void {
     if (!isRecord(answer) || !Array.isArray(answer["results"])) return;
     if (answer["nothing_found"] === true) this.add("searchesNone");

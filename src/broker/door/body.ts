@@ -6,14 +6,14 @@ import { decodeFrame } from "../../wire/transport/frame.ts";
 import { type Peer, peerFields } from "../peer.ts";
 import type { HeldBytes, Holder } from "./held.ts";
 
-/** Time in which an unwanted body is read, and in which a refused peer reads the reason, ms. */
+/** Maximum time to read an unwanted body, and time that a refused peer gets to read the reason, ms. */
 export const REFUSED_MAX_MS = 2_000;
 
 export type RefusedBody = { status: 400 | 413; error: PalaceError };
 
 /**
- * Reads the body. `message` is undefined for an empty body; the result is undefined if the peer disconnected midway. After a 413 some
- * of the rest may be unread, so the answer must close the connection.
+ * Reads the body. `message` is undefined for an empty body; the result is undefined if the peer disconnected midway. After a 413 a part of
+ * the body may be unread, so the answer must close the connection.
  */
 export async function readBody(
   request: IncomingMessage,
@@ -24,7 +24,7 @@ export async function readBody(
   let size = 0;
   const holder: Holder = { about: peerFields(peer), cut: () => request.destroy() };
   try {
-    // Leaving the loop must not close the connection, which the refusal still needs.
+    // Leaving the loop must not close the connection, because the refusal still uses it.
     for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       parts.push(part);
       size += part.length;
@@ -37,7 +37,7 @@ export async function readBody(
     unfinished.set(holder, 0, true);
   }
   if (size > FRAME_SIZE_MAX_BYTES) {
-    // Frees what was read: the rest may take a while.
+    // Frees the parts that were read, because reading the rest may take a while.
     parts.length = 0;
     await skipBody(request);
     const why = `a message may have ${FRAME_SIZE_MAX_BYTES} bytes`;

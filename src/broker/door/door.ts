@@ -32,7 +32,7 @@ import { REVOKED_CHECK_MS } from "./tokens.ts";
 
 /** Beginning of the paths of Roampal's HTTP API. */
 export const API_PATHS = "/api/";
-/** How the paths of the page begin. */
+/** Beginning of the paths of the page. */
 export const PAGE_PATHS = "/ui/";
 
 /** Paths of Roampal's hooks. */
@@ -68,7 +68,7 @@ export type DoorOptions = {
     | {
         kind: "unix";
         path: string;
-        /** The user's own socket allows everything, the SSH gate's socket less. */
+        /** The user's own socket gives the role admin, and the SSH gate's socket a lower role. */
         role: Role;
         name: "unix" | "gate";
         credentials: (socket: Socket) => PeerCredentials | undefined;
@@ -76,14 +76,14 @@ export type DoorOptions = {
     | ({
         kind: "tcp";
         guard: Pick<Guard, "admit" | "challenge" | "isValid">;
-        /** The page's door has a name of its own. */
+        /** Set for the page's door only. */
         name?: "ui";
         /** Socket that gets the port's connections if another process holds the port. */
         forwarded?: string;
       } & TcpAddress);
   instanceHeader: [name: string, value: string];
   dispatch: Dispatch;
-  /** Shared by all doors. */
+  /** Limits the kept bytes of all doors together. */
   held: Held;
   starts: Starts;
   /** Answers by path. The routes `/api/*` and `/ui/*` serve every other path below them. */
@@ -97,8 +97,8 @@ export type DoorOptions = {
 
 const HEADERS_TIMEOUT_MS = 10_000;
 /**
- * Time that the door keeps an idle connection: longer than clients do. So the client closes it, and never writes into one that was just
- * closed.
+ * Time that the door keeps an idle connection: longer than clients do. So the client closes the connection, and never writes into a
+ * connection that the door has just closed.
  */
 const KEEP_ALIVE_MS = 75_000;
 
@@ -179,7 +179,7 @@ export class OpenDoor {
     if (this.#listener !== this.#server) this.#server.close();
   }
 
-  /** Asks the kernel for the user. Cuts off another user before reading a byte, and then returns false. */
+  /** Asks the kernel for the user. Disconnects another user before reading a byte, and then returns false. */
   #identify(socket: Socket): boolean {
     const { at, log } = this.#options;
     const { uid, pid } = (at.kind === "unix" ? at.credentials(socket) : undefined) ?? { uid: -1, pid: 0 };
@@ -249,7 +249,7 @@ export class OpenDoor {
     return id;
   }
 
-  /** Logs a refusal, but not each failure of a peer that fails again and again. */
+  /** Logs a refusal, but not every failure of a peer that fails again and again. */
   #logRefusal(request: IncomingMessage, { status, why }: Refusal): void {
     if (status === 429) return;
     const { at, log } = this.#options;
@@ -345,8 +345,8 @@ export class OpenDoor {
 const BAD_UPGRADE: Refusal = { ok: false, status: 400, why: "only /mcp upgrades, to mcp", headers: {} };
 
 /**
- * Returns a refusal in the form that its reader needs. Clients of the API read JSON. Roampal's hooks have no token, and after any error
- * they kill the process at the port. So they get an empty answer that contains the reason.
+ * Returns a refusal in the form that the client needs. Clients of the API get JSON. Roampal's hooks have no token, and after any error they
+ * kill the process at the port. So the hooks get an empty answer that contains the reason.
  */
 function inItsForm(
   request: IncomingMessage,
@@ -375,7 +375,7 @@ function queryOf(request: IncomingMessage): URLSearchParams {
   return new URLSearchParams(query);
 }
 
-/** Refuses an upgrade. Node no longer handles the socket: we must read on to notice its end, and the peer may never end it. */
+/** Refuses an upgrade. Node no longer handles the socket, so we read on to notice its end, which may never come. */
 function refuse(socket: Socket, refusal: Refusal): void {
   socket.end(refusalHead(refusal));
   socket.resume();

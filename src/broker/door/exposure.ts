@@ -1,4 +1,4 @@
-/** Refuses a door that other machines can reach while no token exists. */
+/** Refuses to open a door that other machines can reach while no token exists. */
 import { PalaceError } from "../../base/errors.ts";
 import { isLoopback, type TcpAddress } from "./listen.ts";
 

@@ -1,8 +1,8 @@
-/** Takes connections from port-process.ts. The first line names the client's address and port; the rest is the client's own. */
+/** Takes connections from port-process.ts. The first line names the client's address and port; all other bytes are the client's. */
 import type { Server as HttpServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 
-/** Longest line of the PROXY protocol, version 1. */
+/** Maximum length of a line of the PROXY protocol, version 1. */
 const LINE_MAX = 107;
 const LINE_TIMEOUT_MS = 10_000;
 const LINE = /^PROXY TCP4 ([\d.]+) [\d.]+ (\d{1,5}) \d{1,5}\r\n/;

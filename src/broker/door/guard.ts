@@ -1,6 +1,6 @@
 /**
- * Decides who may come in over TCP, from a request's headers and connection. It knows tokens, names and addresses, not palaces. Every
- * refusal is a status and one line of text, and counts against its address.
+ * Decides which TCP clients are admitted, from a request's headers and connection. It knows tokens, names and addresses, not palaces. A
+ * refusal is a status and one line of text, and counts against the client's address.
  */
 import type { IncomingMessage } from "node:http";
 import { isIP, type Socket } from "node:net";
@@ -19,7 +19,7 @@ import type { TokenBook, TokenRecord } from "./tokens.ts";
 
 /** A refusal. `headers` go into the answer. */
 export type Refusal = { ok: false; status: number; why: string; headers: Record<string, string> };
-/** Sender of a request. `id`: the token's, or OWNER's. */
+/** Sender of a request. `id`: id of the token, or `owner`. */
 export type Guest = Pick<TokenRecord, "id" | "name" | "role">;
 export type Admission = Refusal | { ok: true; token: Guest; headers: Record<string, string> };
 
@@ -29,26 +29,26 @@ const OWNER: Guest = { id: "owner", name: "local", role: "agent" };
 /** Loopback address and paths where the owner's own programs need no token. */
 export type OwnDoor = TcpAddress & { paths: string };
 
-/** Most failures in the window that the door answers with a reason. */
+/** Maximum number of failures in the window that the door answers with a reason. */
 const FAILURES_MAX = 10;
 const WINDOW_MS = 60_000;
-/** Most pairs of address and token to remember; a further one drops the oldest. */
+/** Maximum number of pairs of address and token to remember; a further pair drops the oldest one. */
 const KEYS_MAX = 10_000;
 
-/** Names under which containers and this machine reach the door. An IP address is always accepted, because nobody can rebind it. */
+/** Names under which containers and this machine reach the door. An IP address is always accepted, because DNS rebinding needs a name. */
 const HOST_NAMES = /^(?:localhost|(?:host|gateway)\.docker\.internal|host\.containers\.internal)$/i;
 
 export class Guard {
   readonly #tokens: TokenBook;
   readonly #isOurs: (host: string) => boolean;
   readonly #now: () => number;
-  /** Nonce of a connection, for one proof. */
+  /** Nonce of each connection, for one proof. */
   readonly #nonces = new WeakMap<Socket, string>();
   readonly #failures = new Map<string, { count: number; sinceMs: number }>();
   readonly #own: OwnDoor | undefined;
   readonly #owners = new WeakMap<Socket, number | undefined>();
 
-  /** `hosts`: names besides the usual ones; `loopback`: only names of this machine's loopback. */
+  /** `hosts`: further accepted names. `loopback`: accepts only names of this machine's loopback. */
   constructor(
     tokens: TokenBook,
     hosts: readonly string[] | "loopback",
@@ -77,7 +77,7 @@ export class Guard {
       form ??
       (header === "" ? this.#admitOwner(request, path) : undefined) ??
       (bearer === undefined ? this.#admitProof(request, path, proof) : this.#admitBearer(id, bearer));
-    // A valid proof is accepted before failures count: failures of others, even with the same id, do not lock out a valid token.
+    // Accepts a valid proof before it counts failures, so that failures of others, even with the same id, do not lock out a valid token.
     if (admission?.ok === true) return admission;
     // Failures count by address and token, because containers share an address.
     const key = `${request.socket.remoteAddress ?? ""} ${id}`;
@@ -90,7 +90,7 @@ export class Guard {
     return this.#fail(key, form ?? refusal(401, why, WANTED));
   }
 
-  /** Guards against web pages: refuses a name rebound to this address, and a foreign origin. */
+  /** Guards against web pages: refuses an unknown host name (DNS rebinding) and a foreign origin. */
   #checkForm({ headers }: IncomingMessage): Refusal | undefined {
     const host = hostName(headers.host);
     if (host === undefined || !this.#isOurs(host)) return refusal(421, "this broker has no such host name");
@@ -110,7 +110,7 @@ export class Guard {
   /** Admits the owner's own programs. Root is admitted only as the owner: root's programs forward connections of others. */
   #admitOwner({ socket, headers }: IncomingMessage, path: string): Admission | undefined {
     if (this.#own === undefined || !path.startsWith(this.#own.paths)) return undefined;
-    // The owner's browser sends this header, and may show other people's pages.
+    // Browsers send this header. The owner's browser may show other people's pages, so it is not admitted.
     if (headers["sec-fetch-site"] !== undefined) return undefined;
     const { remoteAddress: address = "", remotePort: port = 0 } = socket;
     if (!this.#owners.has(socket)) {

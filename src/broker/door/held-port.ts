@@ -21,7 +21,7 @@ export async function holdPort({ host, port }: TcpAddress, path: string): Promis
   const file = fileURLToPath(threadFile(import.meta.url, "port-process"));
   const child = spawn(process.execPath, [file, host, String(port), path], {
     cwd: "/",
-    // The broker's environment may contain secrets, so the process gets none of it.
+    // The broker's environment may contain secrets, so the process gets an empty environment.
     env: {},
     stdio: ["pipe", "pipe", "ignore"],
   });

@@ -1,21 +1,21 @@
 /**
- * Limits the bytes that the broker keeps for stalled connections: requests that do not end, and unread answers. All connections of all
+ * Limits the bytes that the broker keeps for stalled connections: incomplete requests and unread answers. All connections of all
  * doors share each limit. lifecycle.ts makes it.
  */
 import type { Log, LogFields } from "../../base/log.ts";
 import { SLOW_PEER_MS, UNFINISHED_MAX_BYTES, UNREAD_MAX_BYTES } from "../../protocol/limits.ts";
 
-/** A connection. `about`: its fields in the log. `cut` ends it and must not call back. */
+/** A connection. `about`: its fields in the log. `cut` ends the connection and must not call `Held`. */
 export type Holder = { about: LogFields; cut: () => void };
 
-/** Time between looks at the connections while the limit is exceeded, ms. */
+/** Time between checks of the connections while the limit is exceeded, ms. */
 const LOOK_MS = 100;
 
 export class HeldBytes {
   readonly #maxBytes: number;
   readonly #patienceMs: number;
   readonly #onCut: (about: LogFields) => void;
-  /** Holders, the longest waiting first. */
+  /** Holders; the one that waited longest is first. */
   readonly #held = new Map<Holder, { bytes: number; sinceMs: number }>();
   #totalBytes = 0;
   #look: NodeJS.Timeout | undefined;
@@ -41,7 +41,7 @@ export class HeldBytes {
     if (this.isOver) this.#makeRoom(holder);
   }
 
-  /** Cuts holders, the longest waiting first, until the rest fits. Never cuts `newest`, which has just arrived. */
+  /** Cuts the holders that waited longest, until the rest fits into the limit. Never cuts `newest`, which has just arrived. */
   #makeRoom(newest?: Holder): void {
     const nowMs = performance.now();
     for (const [holder, { bytes, sinceMs }] of this.#held) {

@@ -56,8 +56,8 @@ export async function listenTcp(server: Server, { host, port }: TcpAddress): Pro
 }
 
 /**
- * Turns `docker` into the Docker bridge's own address, which `host-gateway` resolves to. Without a bridge it returns the loopback: Docker
- * Desktop resolves host.docker.internal to it.
+ * Turns `docker` into the address of the Docker bridge, to which `host-gateway` resolves. Without a bridge it returns the loopback address,
+ * to which Docker Desktop resolves host.docker.internal.
  */
 export function resolveListenHost(host: string): string {
   if (host !== DOCKER) return host;
@@ -92,7 +92,7 @@ export function bridgeAddress(routes: string, trie: string): string | undefined 
 
 /**
  * Returns the address of the last TCP door; undefined if there was none or its file is invalid. The client that starts the next broker
- * usually lacks the environment that asked for the door.
+ * usually lacks the environment variable that asked for the door.
  */
 export function recallAddress(file: string): TcpAddress | undefined {
   const { host, port } = readRecord(file);

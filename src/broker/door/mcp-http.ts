@@ -1,6 +1,6 @@
 /**
  * `/mcp` for standard clients: MCP's Streamable HTTP by the official SDK, both protocol eras, without sessions. Every call goes through the
- * same route table as a stream's. The first such request loads this file: the SDK is large, and most brokers never get one.
+ * same route table as a stream's. The first such request loads this file, because the SDK is large.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
@@ -28,7 +28,7 @@ const OLDER_CAPABILITIES: Capabilities = { tools: {} };
 
 export type McpHttp = (request: IncomingMessage, response: ServerResponse, peer: Peer) => Promise<void>;
 
-/** Error whose number and text cross the wire unchanged. */
+/** Error whose number and text the client gets unchanged. */
 class WireError extends Error {
   readonly code: number;
   readonly data: unknown;
@@ -41,7 +41,7 @@ class WireError extends Error {
 
 /** HTTP methods that the SDK answers or refuses itself. It cannot even build a request of another method. */
 const METHODS = ["POST", "GET", "DELETE"];
-/** Requests of each capability. */
+/** Requests that need each capability. */
 const METHODS_OF = {
   tools: ["tools/list", "tools/call"],
   resources: ["resources/list", "resources/templates/list", "resources/read"],
@@ -63,7 +63,7 @@ export function createMcpHttp(
       method === "POST" ? await readBody(request, ONE_MESSAGE, { peer, unfinished }) : { message: undefined };
     if (body === undefined) return;
     if ("error" in body) return refuse(response, body);
-    // The door has checked the host name. The SDK only builds an unused URL from it, and fails on some names.
+    // The door has checked the host name. The SDK only builds an unused URL from the name, and fails on some names.
     request.headers.host = "localhost";
     const header = request.headers[IDEMPOTENCY_HEADER];
     const handler = createMcpHandler(

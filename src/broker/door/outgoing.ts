@@ -19,12 +19,12 @@ export class Outgoing {
     };
   }
 
-  /** Bytes that the peer has not read, without those in the kernel's buffer. */
+  /** Number of bytes that the peer has not read, without the bytes in the kernel's buffer. */
   get bytes(): number {
     return this.#waitingBytes + this.#socket.writableLength;
   }
 
-  /** True if the socket has everything. */
+  /** True if all messages were passed to the socket. */
   get isEmpty(): boolean {
     return this.#waitingBytes === 0;
   }

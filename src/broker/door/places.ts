@@ -1,6 +1,6 @@
 /**
- * Shares the connections of one door among its peers. A connection that has not proven who it is gets little time, and the oldest of these
- * is dropped for a new one. An admitted peer has a limited share, so it locks nobody out.
+ * Shares the connections of one door among its peers. A connection without a proof of its identity gets little time, and the oldest such
+ * connection is dropped for a new one. An admitted peer has a limited share, so it cannot lock out others.
  */
 import type { Socket } from "node:net";
 import type { Log, LogFields } from "../../base/log.ts";
@@ -8,15 +8,15 @@ import { PEER_CONNECTIONS_MAX, PEERS_KEPT, PEERS_MAX, UNPROVEN_MAX } from "../..
 import { REFUSED_HEADER } from "../../protocol/headers.ts";
 import type { Refusal } from "./guard.ts";
 
-/** Owner of connections: `key` counts them, `name` is for people. `isOwner`: the owner's own command line. */
+/** Owner of connections, which are counted by `key`. `name` is for people. `isOwner`: the owner's own command line. */
 export type Claimant = { key: string; name: string; isOwner: boolean };
 
-/** Time in which a connection must prove who it is, ms. The shorter time applies while many have not. */
+/** Time in which a connection must prove its identity, ms. The shorter time applies while many connections have not. */
 const PROVEN_WITHIN_MS = 10_000;
 const PROVEN_WITHIN_MANY_MS = 2_000;
 const MANY = UNPROVEN_MAX / 4;
 const LOOK_MS = 500;
-/** Least time between two lines in the log, ms. */
+/** Minimum time between two lines in the log, ms. */
 const TOLD_EVERY_MS = 10_000;
 
 export class Places {
@@ -41,7 +41,7 @@ export class Places {
     this.#lookLater();
   }
 
-  /** Gives the connection a place in its peer's share, once. Returns a refusal if there is none. */
+  /** Gives the connection a place in its peer's share, once. Returns a refusal if no place is free. */
   admit(socket: Socket, { key, name, isOwner }: Claimant): Refusal | undefined {
     if (this.#admitted.has(socket)) return undefined;
     const own = this.#counts.get(key) ?? 0;
@@ -57,7 +57,7 @@ export class Places {
   }
 
   #lookLater(): void {
-    // The loop reads first, so that a blocked loop drops nobody.
+    // The event loop reads first, so that no connection is dropped only because the loop was blocked.
     this.#look ??= setTimeout(() => setImmediate(() => this.#dropOld()), LOOK_MS).unref();
   }
 

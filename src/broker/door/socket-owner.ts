@@ -17,7 +17,7 @@ export function canTellOwners(): boolean {
   return existsSync("/proc/net/tcp");
 }
 
-/** Returns the uid of the client's socket; undefined if the system does not tell. */
+/** Returns the uid of the client's socket; undefined if the system does not show it. */
 export function socketOwner(connection: Connection): number | undefined {
   for (const table of TABLES) {
     const uid = ownerIn(textOf(table), connection);
@@ -54,7 +54,7 @@ function ipv4(address: string, isLittle: boolean): string {
     .toUpperCase();
 }
 
-/** Returns the first 96 bits of an IPv4 address in an IPv6 socket. */
+/** Returns the first 96 bits of an IPv6 address that contains an IPv4 address. */
 function mapped(isLittle: boolean): string {
   return `0000000000000000${isLittle ? "FFFF0000" : "0000FFFF"}`;
 }

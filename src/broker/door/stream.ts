@@ -82,7 +82,7 @@ export class Stream {
     this.#pump();
   }
 
-  /** Cleans up after the connection has closed. */
+  /** Frees the connection's state after the connection has closed. */
   #forget(): void {
     const { held } = this.#options;
     clearTimeout(this.#stall);
@@ -95,8 +95,8 @@ export class Stream {
   }
 
   /**
-   * Answers a client that has closed its sending side. A client that vanished looks the same until we write to it, so we write empty lines,
-   * which are not messages.
+   * Finishes the answers for a client that has closed its sending side. A vanished client looks the same until we write to it, so we write
+   * empty lines, which are not messages.
    */
   #finish(): void {
     if (this.#inFlight > 0) {
@@ -204,7 +204,7 @@ export class Stream {
   }
 }
 
-/** Returns the message as JSON, or an error in its place if it is too long for a client. */
+/** Returns the message as JSON, or an error instead if the message is too long for a client. */
 function fitting(message: RpcResponse | RpcNotification): string {
   const json = JSON.stringify(message);
   if (Buffer.byteLength(json) <= FRAME_SIZE_MAX_BYTES || !("id" in message)) return json;

@@ -1,6 +1,6 @@
 /**
  * Tokens of the TCP door: a file of names, roles and keys. `palace bridge token` writes it; the broker reads it whenever it changes. It
- * contains no secret that opens the door (protocol/proof.ts). An unreadable file means that no token is valid, never that the door is open.
+ * contains no secret that opens the door (protocol/proof.ts). If the file is unreadable, no token is valid.
  */
 import { closeSync, openSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -23,7 +23,7 @@ export type TokenRecord = TokenKeys & {
 
 type TokenFile = { schema: 1; tokens: TokenRecord[] };
 
-/** Time between checks for streams of revoked and expired tokens. */
+/** Time between checks for streams whose token is revoked or expired. */
 export const REVOKED_CHECK_MS = 500;
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
@@ -63,7 +63,7 @@ export function addToken(
   });
 }
 
-/** Removes a token; returns false if none has that name. */
+/** Removes a token; returns false if no token has that name. */
 export function revokeToken(file: string, name: string): boolean {
   return change(file, (tokens) => {
     const left = tokens.filter((token) => token.name !== name);
@@ -71,7 +71,7 @@ export function revokeToken(file: string, name: string): boolean {
   });
 }
 
-/** Reads, changes and writes the file under a lock, so that two commands at once lose no change. */
+/** Reads, changes and writes the file under a lock, so that no change is lost if two commands run at once. */
 function change<T>(file: string, edit: (tokens: TokenRecord[]) => { tokens: TokenRecord[]; result: T }): T {
   keepFolder(dirname(file));
   const lock = openSync(`${file}.lock`, "w", 0o600);
@@ -97,7 +97,7 @@ export class TokenBook {
   readonly #file: string;
   readonly #now: () => number;
   readonly #onBroken: (error: unknown) => void;
-  /** Time of the last use of each token; a revoked one stays until the broker ends. */
+  /** Time of the last use of each token; the time of a revoked token stays until the broker ends. */
   readonly #used = new Map<string, number>();
   #version: string | undefined;
   #tokens = new Map<string, TokenRecord>();
@@ -143,7 +143,7 @@ export class TokenBook {
     }
   }
 
-  /** Returns the version of the file. An unreadable file admits nobody and must not end the broker. */
+  /** Returns the version of the file. With an unreadable file nobody is admitted, but the broker must not end. */
   #look(): string {
     try {
       const stat = statSync(this.#file, { throwIfNoEntry: false, bigint: true });

@@ -1,4 +1,4 @@
-/** broker.json says where this broker is. It is only a hint: the proof is a handshake, and no broker survives the machine's restart. */
+/** broker.json says where this broker listens. It is only a hint: clients trust the handshake. */
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { readRecord } from "../../base/parse-json.ts";
 import type { Config } from "../../config/config.ts";
@@ -31,12 +31,12 @@ export function publish(
     replaceFile(paths.brokerFile, text);
   } catch (error) {
     if (!isDiskFull(error) || !existsSync(paths.brokerFile)) throw error;
-    // A dead broker left its file: overwriting it works even on a full disk.
+    // A dead broker has left its file. Overwriting that file works even on a full disk.
     overwriteFile(paths.brokerFile, text);
   }
 }
 
-/** Removes this broker's file. Leaves the file of a broker that has started since. */
+/** Removes this broker's file. Leaves the file of a later broker. */
 export function unpublish({ paths }: Config, instanceId: string): void {
   try {
     if (readRecord(paths.brokerFile)["instanceId"] === instanceId) rmSync(paths.brokerFile, { force: true });

@@ -57,12 +57,12 @@ export class Doors {
     return this.#open.reduce((total, door) => total + door.peers, (this.#outcome?.peers ?? 0) + this.page.peers);
   }
 
-  /** Returns when a token was used last; null if it was not since the start. */
+  /** Returns when a token was used last; null if it was not used since the broker's start. */
   tokenUsedAtMs(id: string): number | null {
     return this.#tokens.usedAtMs(id);
   }
 
-  /** True without a TCP door. Only then the broker may exit when idle: clients of a TCP door could not start the next broker. */
+  /** True without a TCP door. Only then may the broker exit when idle, because clients of a TCP door could not start the next broker. */
   get isSocketOnly(): boolean {
     return this.published.length === 1 && this.#outcome === undefined;
   }
@@ -83,7 +83,7 @@ export class Doors {
     // The gate's socket is not published: only `palace gate` uses it, for keys of other machines.
     await this.#openAt({ kind: "unix", path: gatePath, role: "agent", name: "gate", credentials: peerCredentials });
     await openTcp(config, publish, log);
-    // Not awaited: finding the process that has the port may take a while.
+    // Not awaited, because finding out which process has the port may take a while.
     void this.#outcome?.open();
   }
 
@@ -98,7 +98,7 @@ export class Doors {
 
   #doorAt(at: DoorOptions["at"]): DoorOptions {
     const { config: _config, status: _status, ...options } = this.#options;
-    // A bridge ends at the sockets: the page is there for a relay on the other side (cli/verbs/ui.ts).
+    // A bridge ends at a socket, so the sockets serve the page, too: `palace ui` on the bridge's other side relays it (cli/verbs/ui.ts).
     const routes = at.kind === "unix" ? new Map([...options.routes, this.page.route()]) : options.routes;
     return { ...options, routes, at, starts: this.#starts, onPeers: () => void (this.lastUsedMs = performance.now()) };
   }
@@ -122,8 +122,8 @@ function outcomePort({
 }
 
 /**
- * Opens the TCP door. If the environment asked for it, a failure is an error. If the settings file or the last run did, a failure leaves
- * the socket usable.
+ * Opens the TCP door. If the environment asked for the door, a failure is an error. If the settings file or the last broker did, the broker
+ * runs on without the door.
  */
 async function openTcp(
   { paths, listen, lastingDoors }: Config,

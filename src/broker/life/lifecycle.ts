@@ -29,11 +29,11 @@ import { createRoutes } from "./routes.ts";
 export type LifecycleOptions = {
   config: Config;
   log: Log;
-  /** Called once the door answers. */
+  /** Called when the doors are open. */
   onListening: () => void;
   /** Returns why this broker must leave, if it must. Called after the lock is taken, then every second. */
   mustStayAway: () => string | undefined;
-  /** Command that mines for the tool `mine`. */
+  /** Command that the tool `mine` starts. */
   miner: MinerCommand;
   /** True for a broker that a client started on demand: it ends when a permanent one asks for the palace. */
   isOnDemand: boolean;
@@ -42,9 +42,9 @@ export type LifecycleOptions = {
 };
 
 const WATCH_MS = 1_000;
-/** Limit of each step of an ending; the container's grace period is longer than all of them. */
+/** Time limit of each step of an ending. The container's grace period is longer than all steps together. */
 const DRAIN_MAX_MS = 8_000;
-/** Limit of three steps, each of which the engine limits itself. */
+/** Time limit of the engine's drain, which has three steps. The engine limits each step itself. */
 const ENGINE_DRAIN_MAX_MS = 3 * DRAIN_MAX_MS;
 /** Time for the last spans to reach their collector. */
 const TRACES_MAX_MS = 1_000;
@@ -72,7 +72,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
 
   await startTracing(config, log);
   const broker = new Broker(options, engineConfig);
-  // Must come before broker.json names this process: a reader of that file may end the broker at once.
+  // Must come before broker.json names this process, because a reader of that file may end the broker at once.
   broker.endOnSignals();
   try {
     await broker.open();
@@ -88,7 +88,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   return broker.leave(ending);
 }
 
-/** Loads the tracer if the environment names a collector. A failure only leaves tracing off. */
+/** Loads the tracer if the environment names a collector. After a failure the broker runs without traces. */
 async function startTracing({ tracing }: Config, log: Log): Promise<void> {
   if (tracing === "off") return;
   if (tracing === "grpc")
@@ -148,12 +148,12 @@ class Broker {
     await this.#doors.close();
   }
 
-  /** Ends the broker on SIGTERM and SIGINT. A broker that gets one while it opens finishes opening and then ends in order. */
+  /** Ends the broker on SIGTERM and SIGINT. A broker that gets such a signal while it opens first finishes opening. */
   endOnSignals(): void {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => this.#end(signal));
   }
 
-  /** Watches for reasons to end, and returns a function that ends the watch. Our own bugs are handled until the process exits. */
+  /** Watches for reasons to end, and returns a function that ends the watch. The handlers for our own bugs stay until the process exits. */
   watchForEnding(lock: LifetimeLock): () => void {
     const { mustStayAway, log } = this.#options;
     const leaveIfUnwanted = (): void => {
@@ -162,7 +162,7 @@ class Broker {
     };
     leaveIfUnwanted();
     this.#doors.lastUsedMs = performance.now();
-    // Our own bugs end the broker in order: acknowledged writes are committed, and the next broker continues with them.
+    // After an uncaught error the broker drains and ends: acknowledged writes are committed, and the next broker has them.
     for (const event of ["uncaughtException", "unhandledRejection"] as const) {
       process.on(event, (error: unknown) => {
         log.error("broken invariant", { why: error instanceof Error ? (error.stack ?? error.message) : String(error) });

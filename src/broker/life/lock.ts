@@ -17,12 +17,12 @@ export type LifetimeLock = {
 
 const ON_DEMAND = ", started on demand";
 
-/** Returns true if the holder makes way for a permanent broker. */
+/** Returns true if the lock's holder ends when a permanent broker asks for the palace. */
 export function makesWay(heldBy: string): boolean {
   return heldBy.endsWith(ON_DEMAND);
 }
 
-/** Reads the text of the lock's last holder. The caller must find out whether it still holds the lock. */
+/** Reads the text of the lock's last holder. The caller must find out whether that holder still has the lock. */
 export function isHeldOnDemand(file: string): boolean {
   try {
     return makesWay(readFileSync(file, "utf8").trim());
@@ -35,9 +35,9 @@ export function isHeldOnDemand(file: string): boolean {
 export function takeLock(file: string, isOnDemand: boolean): LifetimeLock | { heldBy: string } {
   let fd: number;
   try {
-    // Acknowledged writes are in this folder.
+    // Makes the folder's entry durable, because acknowledged writes are in this folder.
     keepFolder(dirname(file));
-    // Creates the file if absent, and never truncates it before we have the lock.
+    // Creates the file if absent. Does not truncate it, because we do not have the lock yet.
     fd = openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600);
   } catch (error) {
     throw new PalaceError(
@@ -59,7 +59,7 @@ export function takeLock(file: string, isOnDemand: boolean): LifetimeLock | { he
       try {
         return statSync(file, { throwIfNoEntry: false })?.ino === inode;
       } catch {
-        // A failing mount does not lose the lock: the kernel still holds it.
+        // If the mount fails, the kernel still holds the lock.
         return true;
       }
     },

@@ -2,7 +2,7 @@
  * The broker's door at Roampal's port, for programs that speak Roampal's HTTP API. It listens only on this machine's loopback, and
  * broker.json does not list it. Roampal's clients kill the process at their port when it answers with an error. So a separate process holds
  * the port (door/held-port.ts), and this door restarts that process. The door stays shut while another program has the port, or while a
- * token is needed and none exists. It then logs the reason and tries again.
+ * token is needed and none exists. It logs the reason and tries again.
  */
 import { request } from "node:http";
 import { isRecord } from "../../base/is-record.ts";
@@ -18,7 +18,7 @@ export type OutcomeDoorOptions = {
   port: number;
   /** Socket that gets the port's connections. */
   path: string;
-  /** Opens the door at the socket. Errors: any. */
+  /** Opens the door at the socket. May throw any error. */
   open: () => Promise<OpenDoor>;
   /** True if programs of the broker's own user need no token. */
   isLocal: boolean;
@@ -26,10 +26,10 @@ export type OutcomeDoorOptions = {
   log: Log;
 };
 
-/** Address that only this machine reaches. */
+/** Loopback address, which only this machine reaches. */
 export const OUTCOME_HOST = "127.0.0.1";
 const AGAIN_MS = 5_000;
-/** Least lifetime of the process at the port before it is restarted at once. */
+/** Minimum lifetime of the port's process for an immediate restart. After a shorter life the restart waits. */
 const LIVED_MIN_MS = 1_000;
 const ASK_MAX_MS = 2_000;
 const BODY_MAX = 64 * 1024;
@@ -61,7 +61,7 @@ export class OutcomeDoor {
     return (this.#trying ??= this.#try().finally(() => (this.#trying = undefined)));
   }
 
-  /** Closes the door. The port's process ends last, because it passes the last answers on. */
+  /** Closes the door. The port's process ends last, because it forwards the last answers. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#again);
@@ -84,7 +84,7 @@ export class OutcomeDoor {
     if (!this.#isClosed) this.#again = setTimeout(() => void this.open(), AGAIN_MS).unref();
   }
 
-  /** Opens the door; returns why it stays shut, if it does. */
+  /** Opens the door, or returns why the door stays shut. */
   async #listen(): Promise<{ why: string; hint: string } | undefined> {
     const { port, path, open } = this.#options;
     try {
@@ -126,7 +126,7 @@ function makeWay(port: number): string {
   return `ss -ltnp 'sport = :${port}' names the process; end it, and the door opens by itself; or: MEMPALACE_OUTCOME_PORT=${other} palace restart`;
 }
 
-/** Returns what listens on the port, by its answer to `GET /api/health`. The request has no token. Never rejects. */
+/** Describes the program that listens on the port, by its answer to `GET /api/health`. The request has no token. Never rejects. */
 async function whoListens(port: number): Promise<string> {
   const answer = await ask(port).catch(() => undefined);
   if (answer === undefined) return "a process that does not answer as an HTTP server does";

@@ -1,6 +1,6 @@
 /**
- * Files of this machine that the owner looks after from the page: tokens of the TCP door, and writes that wait for a broker. Used through
- * `token.*` and `spool.*`.
+ * Files of this machine that the owner manages on the page: tokens of the TCP door, and writes in the spool. The methods `token.*` and
+ * `spool.*` use this file.
  */
 import { basename } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
@@ -12,7 +12,7 @@ import { readTokens, revokeToken } from "../door/tokens.ts";
 import type { Dispatch, OwnFiles } from "../engine.ts";
 import type { Peer } from "../peer.ts";
 
-/** Writes of each kind in one answer. */
+/** Maximum number of writes of each kind in one answer. */
 const LISTED_MAX = 100;
 
 type Parts = { paths: Paths; usedAtMs: (id: string) => number | null; dispatch: Dispatch };
@@ -47,7 +47,7 @@ function tokenReport(
   return { name, role, createdAtMs, expiresAtMs, usedAtMs };
 }
 
-/** Sends a refused write again, and the waiting writes with it. Errors: PROTOCOL_BAD_PARAMS. */
+/** Sends a refused write and all waiting writes again. Errors: PROTOCOL_BAD_PARAMS. */
 async function sendAgain(
   spool: Spool,
   name: string,
@@ -64,7 +64,7 @@ async function sendAgain(
   return { delivered: Math.max(before.waiting - waiting - refused, 0), refused, waiting };
 }
 
-/** Refuses peers of other machines. A page with the role admin was opened through the owner's socket. Errors: BROKER_DENIED. */
+/** Refuses peers of other machines. An admin's page is allowed, because only the owner's socket opens it. Errors: BROKER_DENIED. */
 function assertOwner({ door }: Peer, command: string): void {
   if (door === "unix" || door === "ui") return;
   const why = "only the owner may do that, on the broker's machine";

@@ -13,7 +13,7 @@ export type RoutesOptions = {
   metrics: Metrics;
   health: (door: DoorName) => Health;
   status: () => StatusReport;
-  /** Folder of Roampal's settings. */
+  /** Folder of Roampal's own settings. */
   roampalSettings: string;
 };
 
@@ -41,7 +41,7 @@ export function createRoutes({
     [
       "/metrics",
       async (_request, response, peer) => {
-        // The outcomes are in the ledger. A palace that is not open must not keep Prometheus waiting.
+        // The outcomes are in the ledger. If the palace is not open, the metrics omit them, so that Prometheus does not wait.
         const asked = { jsonrpc: "2.0", id: 1, method: "palace.stats", params: {} };
         const isReady = engine.report().kind === "builtin" && engine.health().status === "ready";
         const answer = isReady ? await engine.dispatch(peer, asked, 0) : undefined;
@@ -53,7 +53,7 @@ export function createRoutes({
     [
       "/mcp",
       async (request: IncomingMessage, response: ServerResponse, peer) => {
-        // The first request loads this: our own clients do not need the SDK.
+        // The first request loads the SDK, because our own clients do not need it.
         mcpHttp ??= import("../door/mcp-http.ts").then(({ createMcpHttp }) =>
           createMcpHttp(engine.dispatch, held, () => engine.identity?.()),
         );

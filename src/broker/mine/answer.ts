@@ -4,7 +4,7 @@ import { parseAs } from "../../base/parse-json.ts";
 import type { JobEnd, Step } from "./job.ts";
 import type { MineRequest, Refusal } from "./request.ts";
 
-/** Longest `output`, as in upstream. */
+/** Maximum length of `output`, as in upstream. */
 const OUTPUT_MAX = 4_000;
 const FAILED_SHOWN_MAX = 20;
 const RULE = "=".repeat(55);
@@ -23,7 +23,7 @@ type Document = {
   error?: { code: string; message: string; hint: string };
 };
 
-/** Returns the answer for a mine that still runs; the same call again waits for its end. */
+/** Returns the answer for a mine that still runs; the same call again waits for the mine's end. */
 export function running({ mode, dryRun }: MineRequest, steps: readonly Step[]): Record<string, unknown> {
   const last = steps.at(-1);
   return {
@@ -86,7 +86,7 @@ function lineOf({ done, total, name, drawers }: Step): string {
   return drawers === undefined ? `  = [${done}/${total}] ${name}` : `  + [${done}/${total}] ${name} +${drawers}`;
 }
 
-/** Keeps the end of the output, which has the outcome. */
+/** Cuts a long output at its beginning, because the end has the outcome. */
 function clipped(output: string): Record<string, unknown> {
   const points = Array.from(output);
   if (points.length <= OUTPUT_MAX) return { output };

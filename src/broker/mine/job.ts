@@ -1,32 +1,32 @@
 /**
- * One running mine: our own `palace mine` as a child process. It files through the door like any client, so it blocks nobody. The broker
- * ends it if it is silent or runs for too long, and on request. It also ends with the broker, which closes its stdin.
+ * One running mine: our own `palace mine` as a child process. It files through the door like any client, so it does not block others. The
+ * broker ends it on request, or if it is silent or runs for too long. It also ends with the broker, which closes its stdin.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants, setPriority } from "node:os";
 import { isRecord } from "../../base/is-record.ts";
 import { parseAs } from "../../base/parse-json.ts";
 
-/** Command that starts a miner, without its own arguments, and its environment. */
+/** Command that starts a miner, without the miner's arguments, and the environment. */
 export type MinerCommand = { command: string; args: readonly string[]; env: NodeJS.ProcessEnv };
 
 export type JobEnd = {
   code: number | null;
   signal: NodeJS.Signals | null;
   stdout: string;
-  /** End of its output, without progress. */
+  /** Last part of the output on stderr, without progress. */
   stderr: string;
-  /** Why the broker ended it. */
+  /** Why the broker ended the mine; undefined if it did not. */
   ended: string | undefined;
 };
 
 export type Step = { done: number; total: number; name: string; drawers?: number };
 
-/** Most bytes of stdout: a report has one line for each skipped file. */
+/** Maximum number of bytes of stdout. A report has one line for each skipped file. */
 const STDOUT_MAX_BYTES = 32 * 1024 * 1024;
 const STDERR_KEPT = 4_000;
 const STEPS_KEPT = 60;
-/** Time without a step after which the mine is ended. A step is one file; the largest file takes seconds. */
+/** Time without a step after which the broker ends the mine. A step is one file; the largest file takes seconds. */
 const SILENT_MAX_MS = 15 * 60_000;
 const JOB_MAX_MS = 12 * 3_600_000;
 /** Time between the request to end and the kill. */
@@ -84,7 +84,7 @@ export class Job {
     void this.end.then(() => clearTimeout(kill));
   }
 
-  /** Lowers its priority, so that other calls come first. */
+  /** Lowers the child's priority, so that other calls come first. */
   #stepBack(): void {
     const { pid } = this.#child;
     try {

@@ -1,6 +1,6 @@
 /**
  * The tool `mine`: one mine at a time, in the background, as in upstream. The caller gets the result, or after a while the progress of a
- * long mine. The same call again waits for the same mine.
+ * long mine. A repeated call waits for the same mine.
  */
 import type { Log } from "../../base/log.ts";
 import type { Peer } from "../peer.ts";
@@ -17,7 +17,7 @@ export type MineJobsOptions = {
   log: Log;
 };
 
-/** Time that a result is kept if nobody waited for it. */
+/** Time that a result is kept for a repeated call. */
 const RESULT_KEPT_MS = 3_600_000;
 
 type Mine = {
@@ -39,7 +39,7 @@ export class MineJobs {
     this.#options = options;
   }
 
-  /** Mines a source. `onStep` is called for each file until the answer is given. */
+  /** Mines a source. `onStep` is called for each file until the caller has its answer. */
   async mine(
     values: Record<string, unknown>,
     peer: Peer,

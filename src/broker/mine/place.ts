@@ -13,7 +13,7 @@ export type MinePlaces = {
   roots: readonly string[];
 };
 
-/** Returns the real path, or the refusal. */
+/** Returns the real path of the source, or the refusal. */
 export function placeOf(request: MineRequest, peer: Peer, { userHome, roots }: MinePlaces): string | Refusal {
   const { source, mode } = request;
   if (!canBePath(source)) return notFound(source);

@@ -39,14 +39,14 @@ export function createOutcomeApi(options: OutcomeApiOptions): Route {
       sendJson(response, 200, await route.answer(askerFor(options, request, peer, profile), values as never));
     } catch (error) {
       const { status, detail, fields, headers } = error instanceof Refused ? error : unforeseen(error);
-      // The rest of an oversized body stays unread.
+      // Closes the connection after 413, because the rest of an oversized body stays unread.
       const more = status === 413 ? { connection: "close" } : {};
       sendJson(response, status, { ...fields, detail }, { ...headers, ...more });
     }
   };
 }
 
-/** Path that describes the server, whatever the profile. */
+/** Path that describes the server. It needs no known profile. */
 const HEALTH = "/api/health";
 
 /** Finds the row. Errors: Refused. */

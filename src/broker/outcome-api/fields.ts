@@ -34,7 +34,7 @@ export function checkFields(fields: Fields, given: unknown): { values: Values } 
   return wrong.length > 0 ? { wrong } : { values: Object.fromEntries(known.map(({ name, value }) => [name, value])) };
 }
 
-/** Returns what is wrong with a value, if anything; the limits apply to its size. */
+/** Returns the problem of a value, or undefined. The limits apply to the value's size (see `sizeOf`). */
 function problem({ type, low, high, oneOf }: Field, value: unknown): string | undefined {
   const size = sizeOf(type, value);
   if (size === undefined) return `must be ${NOUNS[type]}`;
@@ -54,7 +54,7 @@ const NOUNS = {
   object: "an object",
 } as const satisfies Record<Field["type"], string>;
 
-/** Returns the size of a value; undefined for a value of another type. */
+/** Returns a number's value, a text's number of characters or a list's number of entries; undefined for another type. */
 function sizeOf(type: Field["type"], value: unknown): number | undefined {
   if (type === "text") return typeof value === "string" ? value.length : undefined;
   if (type === "number") return typeof value === "number" ? value : undefined;

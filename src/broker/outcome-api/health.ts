@@ -2,12 +2,12 @@
 import type { Health, StatusReport } from "../../protocol/spec.ts";
 import { Refused } from "./refused.ts";
 
-/** Name that distinguishes this server from others at the port; other brokers look for it (life/outcome-door.ts). */
+/** Name that distinguishes this server from others at the port; other brokers read it (life/outcome-door.ts). */
 export const SERVICE = "palace-devbox";
 
 /**
- * Returns the memory's health. A missing model is not a failure: words and static vectors find the memory. Errors: Refused, with the same
- * fields.
+ * Returns the memory's health. A missing model is not a failure, because searches then use words and static vectors. Errors: Refused, with
+ * the same fields.
  */
 export function healthOf(health: Health, { pid, home, search }: StatusReport): Record<string, unknown> {
   const { status, error, engine } = health;

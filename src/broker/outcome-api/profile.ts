@@ -28,7 +28,7 @@ export function profileOf(headers: IncomingHttpHeaders, folder: string): Profile
   return keyOfProfile(profile, folder);
 }
 
-/** Returns the key of a registered profile, undefined for `default`. Errors: as profileOf. */
+/** Returns the key of a registered profile; undefined for `default`. Errors: as profileOf. */
 export function keyOfProfile(profile: string, folder: string): Profile {
   if (profile === DEFAULT) return undefined;
   const isKnown = profile !== BINDINGS && Object.hasOwn(registry(folder), profile);
@@ -73,7 +73,7 @@ function registry(folder: string): Record<string, unknown> {
     const read: unknown = JSON.parse(text);
     if (isRecord(read)) return read;
   } catch {
-    // The refusal is below.
+    // Invalid JSON is refused below.
   }
   throw new Refused(503, `${file} is no whole JSON object: look at it, or repeat the request if Roampal is writing it`);
 }

@@ -33,7 +33,7 @@ const OF_CODE: Readonly<Partial<Record<string, RefusalStatus>>> = {
   TRANSPORT_FRAME_TOO_LARGE: 413,
 };
 
-/** Turns a failed call into a refusal. It is 503 if the request did not cause the error and a repetition may succeed. */
+/** Turns a failed call into a refusal. The status is 503 if the request did not cause the error and a repetition may succeed. */
 export function refusalOf({ message, data }: RpcError): Refused {
   const { code, hint, retryAfterMs, message: inner } = isRecord(data) ? data : {};
   if (!isErrorCode(code)) return new Refused(500, typeof inner === "string" ? inner : message);

@@ -1,6 +1,6 @@
 /**
  * Roampal's HTTP API, one row for each route: method, path, fields with their limits, and the function that answers. The functions call the
- * methods that every door has, and word the answers as Roampal does. Source: outcome-memory.md 4.4–4.13.
+ * broker's own methods and answer in Roampal's words. Source: outcome-memory.md 4.4–4.13.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { BOOK_MAX_BYTES, CONVERSATION_ID_MAX } from "../../protocol/limits.ts";
@@ -28,7 +28,7 @@ export type ApiRoute = Readonly<{
 
 const COLLECTIONS: readonly string[] = ["working", "history", "patterns", "memory_bank", "books"];
 const OUTCOMES = ["worked", "failed", "partial", "unknown"];
-/** Number of tries, and pause between them, at the end of a turn whose scores may still be arriving. */
+/** Number of tries, and the pause between them, at the end of a turn whose scores may still arrive. */
 const UNDER_WAY = { times: 10, everyMs: 50 };
 const HINT_CHARACTERS = 60;
 

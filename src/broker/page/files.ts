@@ -1,11 +1,11 @@
-/** The page's files as the build left them in dist/ui, each with the headers that keep foreign code out. Used by page.ts. */
+/** The page's files from dist/ui, each with headers that keep foreign code out. Used by page.ts. */
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PalaceError } from "../../base/errors.ts";
 import type { Route } from "../door/door.ts";
 
-/** Folder of the built page: the path leads to it from the sources and from the package. */
+/** Folder of the built page. The relative path is the same from the sources and from the package. */
 const FOLDER = fileURLToPath(new URL("../../../dist/ui", import.meta.url));
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -15,7 +15,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** Nothing runs, loads or is called but what this door serves. */
+/** The browser may run, load and call only what this door serves. */
 const POLICY = [
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:",
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -31,14 +31,14 @@ export const SAFE_HEADERS = {
   "cache-control": "no-store",
 };
 
-/** Returns path → answer. Errors: STORE_UNAVAILABLE when the page is not built. */
+/** Returns the answer for each path. Errors: STORE_UNAVAILABLE if the page is not built. */
 export function fileRoutes(folder: string = FOLDER): Map<string, Route> {
   const routes = new Map<string, Route>();
   for (const name of namesIn(folder)) {
     const type = TYPES[extname(name)];
     if (type === undefined) continue;
     const body = readFileSync(join(folder, name));
-    // Anybody on this machine may load the files. Open connections of theirs must not take the owner's places.
+    // Everybody on this machine may load the files. Their open connections must not take the owner's places.
     const headers = { ...SAFE_HEADERS, "content-type": type, "content-length": body.length, connection: "close" };
     routes.set(name === "index.html" ? "/ui/" : `/ui/${name}`, (request, response) => {
       const isRead = request.method === "GET" || request.method === "HEAD";

@@ -1,7 +1,7 @@
 /**
- * The page in the owner's browser: a door of its own on this machine's loopback, opened when somebody asks for a link and closed when
- * nobody has used it for a while. It serves the page's files, a sign-in, JSON-RPC through the same dispatch as every client, and news.
- * Made by life/doors.ts.
+ * The door of the page in the owner's browser, on this machine's loopback. It opens when a peer asks for a link and closes after a time
+ * without use. It serves the page's files, a sign-in, JSON-RPC through the same dispatch as for every client, and news. life/doors.ts makes
+ * it.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isRecord } from "../../base/is-record.ts";
@@ -25,14 +25,14 @@ export type PageOptions = {
   onUsed: () => void;
 };
 
-/** An unused door closes after this time, and ends its sessions. */
+/** Time after which an unused door closes and its sessions end. */
 const UNUSED_MAX_MS = 15 * 60_000;
 const LOOK_MS = 60_000;
 /** Interval of the news, ms. */
 const NEWS_MS = 1_000;
-/** A line without news keeps a connection from being taken for dead. */
+/** Number of intervals without news after which a line is sent, so that the connection does not seem dead. */
 const STILL_HERE_TICKS = 15;
-/** Unread news of one reader, bytes: beyond it the reader is cut off. */
+/** Maximum bytes of unread news of one reader. Beyond it the reader is disconnected. */
 const UNREAD_NEWS_MAX = 256 * 1024;
 const HINT = "load the page again";
 const RANK: Readonly<Record<Role, number>> = { reader: 0, agent: 1, admin: 2 };
@@ -59,8 +59,8 @@ export class Page {
   }
 
   /**
-   * Makes a link for a peer: its role, or a lesser one that it asks for. A page of an admin may have files written on this machine, so
-   * that the peer must have come through the owner's socket. Errors: STORE_UNAVAILABLE, CONFIG_BAD_VALUE.
+   * Makes a link with the peer's role, or with a lower role that the peer asks for. An admin's page can make the broker write files on this
+   * machine, so an admin's peer must use the owner's socket. Errors: STORE_UNAVAILABLE, CONFIG_BAD_VALUE.
    */
   async link({ role: own, door: from }: Pick<Peer, "role" | "door">, wanted?: Role): Promise<UiLink> {
     const role = own === "admin" && from !== "unix" ? "agent" : own;
@@ -72,7 +72,7 @@ export class Page {
     return { url: `http://127.0.0.1:${door.port}/ui/#${token}`, role: granted, expiresAtMs };
   }
 
-  /** The page on a socket of the broker, at which every request says with its session whose it is. */
+  /** Returns the route that serves the page on the broker's sockets. There, too, each request needs a session. */
   route(): [prefix: string, route: Route] {
     const serve: Route = async (request, response, { role: _role, ...peer }) => {
       const path = (request.url ?? "").split("?", 1)[0] ?? "";
@@ -133,15 +133,15 @@ export class Page {
   async #call(request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void> {
     const message = await this.#read(request, response, peer);
     if (message === undefined) return;
-    // A body in chunks has no `content-length`.
+    // Counts the bytes of the message, because a chunked request has no `content-length`.
     const sizeBytes = Buffer.byteLength(JSON.stringify(message));
     sendJson(response, 200, (await this.#options.dispatch(peer, message, sizeBytes)) ?? {});
   }
 
-  /** Returns the message; undefined when the request was refused. */
+  /** Returns the message; undefined if the request was refused. */
   async #read(request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<unknown> {
     this.#use();
-    // A form of another site cannot send this type.
+    // A form on another site cannot send this content type.
     if (request.method !== "POST" || request.headers["content-type"] !== "application/json")
       return void response.writeHead(415, { ...SAFE_HEADERS, "content-length": 0, connection: "close" }).end();
     const body = await readBody(request, HINT, { peer, unfinished: this.#options.held.unfinished });

@@ -1,6 +1,6 @@
 /**
- * Keeps the links that open the page once, and the sessions that they become. Both are hashes in the memory of this process. The door of
- * the page asks `admit` before it answers. Made by page.ts.
+ * Keeps the links, each of which opens the page once, and the sessions that links become. It stores only their hashes, in memory. The door
+ * of the page calls `admit` before it answers. page.ts makes it.
  */
 import { createHash, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -8,9 +8,9 @@ import type { Role } from "../../protocol/spec.ts";
 import { type Admission, hostName, refusal } from "../door/guard.ts";
 import { isLoopback } from "../door/listen.ts";
 
-/** Time in which a link has to be opened, ms. */
+/** Time for which a link is valid, ms. */
 export const LINK_MAX_MS = 60_000;
-/** Maximum number of links of a role, and of its sessions. Beyond this the role's oldest is dropped. */
+/** Maximum number of links of one role, and of sessions of one role. A further one drops the role's oldest. */
 const KEPT_MAX = 100;
 /** Paths that need a session. */
 const CLOSED = ["/ui/rpc", "/ui/events"];
@@ -26,7 +26,7 @@ export class Sessions {
     this.#now = now;
   }
 
-  /** Makes a token that `exchange` takes once. */
+  /** Makes a token that `exchange` accepts once. */
   addLink(role: Role): { token: string; expiresAtMs: number } {
     const token = randomBytes(32).toString("base64url");
     const expiresAtMs = this.#now() + LINK_MAX_MS;
@@ -34,7 +34,7 @@ export class Sessions {
     return { token, expiresAtMs };
   }
 
-  /** Turns a link's token into a session. Undefined: the token is unknown, used or too old. */
+  /** Turns a link's token into a session. Returns undefined if the token is unknown, used or too old. */
   exchange(token: string): { bearer: string; role: Role } | undefined {
     const link = this.#links.get(hash(token));
     this.#links.delete(hash(token));
@@ -49,10 +49,10 @@ export class Sessions {
     this.#sessions.clear();
   }
 
-  /** Admits the page's own requests. Everybody may load its files, which hold nothing of the memory. */
+  /** Admits the page's own requests. Everybody may load the page's files, which contain nothing of the memory. */
   admit({ headers }: IncomingMessage, path: string): Admission {
     const { host, origin, authorization } = headers;
-    // A page of another site may have its own name point at this address.
+    // Another site's host name may resolve to this address (DNS rebinding).
     if (!isLoopback(hostName(host) ?? "")) return refusal(421, "the page is at 127.0.0.1 only");
     if (origin !== undefined && origin !== `http://${host ?? ""}`)
       return refusal(403, "pages of another origin may not call a palace");
@@ -64,7 +64,7 @@ export class Sessions {
     return { ok: true, token: { ...session, name: "ui" }, headers: {} };
   }
 
-  /** The door asks for a proof's nonce; the page proves nothing that way. */
+  /** Returns a fixed text: a door requires a nonce, but the page does not use token proofs. */
   challenge(): string {
     return "none";
   }

@@ -1,6 +1,6 @@
 /**
- * Ages memories that learn from outcomes. After a broker's start and then every hour, a write moves or removes the due memories. The
- * journal records it like any other write.
+ * Ages memories (drawers ranked by their outcomes). After a broker's start and then every hour, a write moves or removes the due memories.
+ * The journal records this write like any other.
  */
 import { randomUUID } from "node:crypto";
 import { type Profile, profilesIn, readerOf } from "../../learning/memory/profiles.ts";
@@ -23,11 +23,11 @@ export type AgeingOptions = {
 
 /** Name in the journal, for `palace history undo --client`. */
 const AGENT = "palace ageing";
-/** Peer number that no connection has. */
+/** Number of a peer; no connection has the number 0. */
 const PEER = 0;
 /** Pause after the start, so that the first requests come first. */
 const BEGIN_MS = 2_000;
-/** Time between checks for a jump of the clock, and the number of such checks between two looks at the memories. */
+/** Time between checks for a jump of the clock, and the number of such checks before the next look for due memories. */
 const TICK_MS = 60_000;
 const TICKS_A_LOOK = 60;
 const TRUE_TIME = "memories_true_time";
@@ -58,7 +58,7 @@ export function startAgeing({ reader, writer, queue, log }: AgeingOptions): () =
       if (hasJumped)
         log.info("the clock does not tell the time that has passed", { aheadMs: time.shifts.at(-1)?.aheadMs });
       const isLook = nth % TICKS_A_LOOK === 1;
-      // A palace without such memories has nothing to read.
+      // Without memories there are no profiles, so nothing is read.
       const profiles = isLook ? [...profilesIn(reader.places())] : [];
       const isFiling = time.lastRow !== last?.lastRow;
       if (nth === 0 || hasJumped || isFiling || profiles.length > 0)
@@ -69,7 +69,7 @@ export function startAgeing({ reader, writer, queue, log }: AgeingOptions): () =
     }
     if (!isEnded) timer = setTimeout(() => void next(nth + 1), nth === 0 ? BEGIN_MS : TICK_MS).unref();
   };
-  // Runs before the first write, because the machine's clock may differ from that of the last start.
+  // Runs before the first write, because the machine's clock may have changed since the last start.
   void next(0);
   return () => {
     isEnded = true;

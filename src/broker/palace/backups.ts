@@ -1,7 +1,7 @@
 /**
- * Backups that the broker makes, on request or when due. A composition root: here the job meets the backup's thread. Due backups are made
- * in a pause between writes, into MEMPALACE_BACKUP_DIR, and the oldest are removed. Results are in the list beside the ledger, which
- * `palace doctor` reads.
+ * Backups that the broker makes, on request or when due. This file connects the job with the backup's thread. A due backup is made in a
+ * pause between writes, into MEMPALACE_BACKUP_DIR, and the oldest backups are removed. A list beside the ledger has the results; `palace
+ * doctor` reads it.
  */
 import { mkdirSync, rmSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
@@ -25,7 +25,7 @@ type Scheduled = { scheduled: boolean; passphrase: string | undefined };
 
 const ASKED: Scheduled = { scheduled: false, passphrase: undefined };
 
-/** Makes the job. `settle` waits until others' rows are in the ledger, and returns a reason if that takes too long. */
+/** Makes the job. `settle` waits until foreign rows are in the ledger, and returns a reason if that takes too long. */
 export function beginBackup(
   config: Config,
   request: BackupRequest,
@@ -41,7 +41,7 @@ export function beginBackup(
     async (thread, say) => {
       const unsettled = await settle(say);
       const report = await thread.call("make", { source, file, replace, passphrase, note });
-      // A devbox sees the home read-only, so it cannot remove the file after it has copied it. The devbox has opened the file by then.
+      // A devbox has the home read-only, so it cannot remove the file after it has copied the file. The devbox has opened the file by then.
       if (file === null) setTimeout(() => removeStaged(home), STAGED_KEPT_MS).unref();
       return { ...report, unsettled: unsettled ?? null };
     },
@@ -53,17 +53,17 @@ function removeStaged(home: string): void {
   try {
     removeDrafts(home, STAGED_KEPT_MS);
   } catch {
-    // Nobody waits for this.
+    // The removal runs later, so no caller could get its error.
   }
 }
 
-/** Checks the request. Errors: PROTOCOL_BAD_PARAMS; BROKER_DENIED outside the socket, because the request names a file of this machine. */
+/** Checks the request. Errors: PROTOCOL_BAD_PARAMS; BROKER_DENIED for other machines, because it names a file of this machine. */
 export function readBackupRequest(params: Record<string, unknown>, { door }: Pick<Peer, "door">): BackupRequest {
   const { file = null, goesTo = null, replace, encrypted } = params;
   for (const path of [file, goesTo])
     if (path !== null && (typeof path !== "string" || !isAbsolute(path)))
       throw badParams("file must be an absolute path");
-  // A page with the role admin was opened through that socket (page/page.ts).
+  // Only the owner's own socket opens a page with the role admin (page/page.ts), so its admin is at this machine, too.
   if (door !== "unix" && door !== "ui")
     throw new PalaceError(
       "BROKER_DENIED",
@@ -117,13 +117,13 @@ function startBackupThread({ fault }: Config): Promise<Thread<BackupMethods>> {
 }
 
 const HOUR_MS = 3_600_000;
-/** Part of the interval after which a failed or blocked backup is tried again. */
+/** A failed or blocked backup is tried again after this part of the interval. */
 const RETRY_PART = 1 / 8;
 const RETRY_MAX_MS = HOUR_MS;
 const POLL_MS = 100;
-/** Longest wait for a pause between writes. */
+/** Maximum time to wait for a pause between writes. */
 const QUIET_WAIT_MAX_MS = 60_000;
-/** Longest time that a timer of Node can have. */
+/** Maximum time of a timer in Node. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
 /** Errors that do not count as a failure: another job runs, somebody cancelled the backup, or the broker ends. The backup is still due. */
@@ -143,7 +143,7 @@ export function startSchedule({ config, jobs, begin, isBusy, log }: BackupSchedu
   const { home, tag, cacheDir } = config.paths;
   const { dir, hours, keep } = config.backup;
   removeDrafts(home);
-  // A broker that was killed while it read a backup may have left the unpacked ledger.
+  // Removes the unpacked ledger that a broker leaves if it is killed while it reads a backup.
   removeUnpacked(cacheDir, VERIFY_DRAFT);
   if (dir === undefined) {
     noteSchedule(home, null);
@@ -215,7 +215,7 @@ function makeFolder(dir: string): void {
   }
 }
 
-/** Writes the list of backups. It only logs a failure, because a home that accepts no file is reported elsewhere. */
+/** Writes the list of backups. It only logs a failure, because other code reports a home that accepts no files. */
 function noteQuietly(work: () => void, log: Log): void {
   try {
     work();

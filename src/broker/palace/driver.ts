@@ -48,7 +48,7 @@ export function writtenCollection(reader: SqliteLedgerReader): string | undefine
   return id === "" ? undefined : id;
 }
 
-/** Guesses who wrote foreign rows: a MemPalace that our lock cannot keep out, or the lock's previous holder. */
+/** Guesses who wrote foreign rows: a MemPalace that our lock cannot keep out, or the previous holder of MemPalace's lock. */
 export function guessWriter(recent: boolean, lock: Pick<UpstreamLock, "status" | "formerHolder">): string {
   if (recent && lock.status().state === "held")
     return "a MemPalace that our lock cannot reach: of another HOME, or one that sees the palace at another mount point";

@@ -1,6 +1,6 @@
 /**
  * Calls that wait for an event of the coordination log. A wait is a promise and a timer: it uses no thread and does not block the event
- * loop. Our own commits wake waits at once; commits of other processes are polled while waits exist.
+ * loop. Our own commits wake waits at once; while waits exist, the broker polls for commits of other processes.
  */
 import { PalaceError } from "../../base/errors.ts";
 import { shuttingDown } from "../engine.ts";
@@ -10,9 +10,9 @@ import { EVENT_WAITS_MAX, EVENT_WAITS_PEER_MAX } from "../../protocol/limits.ts"
 const LOOK_MS = 250;
 
 export type Wait = Disposable & {
-  /** Returns a mark. Take it before a look: later commits count as a change. */
+  /** Returns a mark. Call it before looking for events: commits after the mark count as a change. */
   mark(): number;
-  /** Resolves to true if something was committed since that mark, false if the time is over. Errors: why the wait ended. */
+  /** Resolves to true if something was committed since `mark`, to false if the time is over. Errors: why the wait ended. */
   change(mark: number): Promise<boolean>;
 };
 
@@ -26,7 +26,7 @@ export class EventWaits {
   #looking: NodeJS.Timeout | undefined;
   #seen: string | undefined;
 
-  /** `version` changes with other processes' commits. */
+  /** `version` returns another text after another process has committed. */
   constructor(version: () => Promise<string>) {
     this.#version = version;
   }
@@ -57,7 +57,7 @@ export class EventWaits {
           });
         if (waiter.ended !== undefined) throw waiter.ended;
         if (isLast) return false;
-        // Looks once more for events of the last moment.
+        // The time is over: the caller looks once more for events.
         isLast = performance.now() >= deadline;
         return this.#commits !== mark;
       },
@@ -91,7 +91,7 @@ export class EventWaits {
     const look = async (): Promise<void> => {
       if (isLooking) return;
       isLooking = true;
-      // A file that is unreadable now is read again later; the wait's own look reports the error.
+      // If the file is unreadable, the next poll reads it again. The waiting call reports the error when it looks for events.
       const version = await this.#version().catch(() => undefined);
       isLooking = false;
       if (version === undefined || version === this.#seen) return;

@@ -1,6 +1,6 @@
 /**
  * Bounded round-robin queue: each peer's items stay in order, and the peers take turns. So a peer with a thousand requests does not delay a
- * peer with one. The ledger's write queue and a child's request queue use it.
+ * peer with one request. The ledger's write queue and a child's request queue use it.
  */
 import { PalaceError } from "../../base/errors.ts";
 
@@ -40,7 +40,7 @@ export class FairQueue<T> {
     this.#sizeBytes += sizeBytes;
   }
 
-  /** Returns the next item in turn; its peer goes to the end. */
+  /** Removes and returns the next item; its peer becomes the last in turn. */
   shift(): { item: T; sizeBytes: number } | undefined {
     const [first] = this.#peers;
     if (first === undefined) return undefined;

@@ -6,7 +6,7 @@ import { setFlagsFromString } from "node:v8";
 import type { Log } from "../../base/log.ts";
 
 export type MemoryOptions = {
-  /** Frees memory whose content can be read again. */
+  /** Frees caches, whose content can be read again. */
   release: () => Promise<void>;
   /** Processor time that this process has used so far, ms. */
   cpuMs: () => number;
@@ -16,19 +16,19 @@ export type MemoryOptions = {
 };
 
 const TICK_MS = 5_000;
-/** Processor time in one tick up to which the broker counts as quiet. */
+/** Maximum processor time in one tick for which the broker counts as quiet. */
 const QUIET_CPU_MS = 250;
 /**
- * Processor time between two releases. A release, and the reads that fill the caches again, take some dozens of milliseconds: less than 1 %
- * of it.
+ * Processor time between two releases. A release and the reads that fill the caches again take less than 1 % of this time (some dozens of
+ * milliseconds).
  */
 const HEAVY_CPU_MS = 10_000;
-/** Growth of the resident memory since the last release after which another release is worth it. */
+/** Minimum growth of the resident memory since the last release for another release. */
 const GROWN_BYTES = 96 * 1024 ** 2;
 
 /**
- * Growth of V8's heap between two collections, in percent of its use. Ten refused checkpoints of 100,000 items took 430 MB with V8's own
- * growth and take 380 MB with this. Searches need 3 % more processor time.
+ * Growth of V8's heap between two collections, in percent of its use. With it, ten refused checkpoints of 100,000 items take 380 MB instead
+ * of 430 MB, and searches need 3 % more processor time.
  */
 const HEAP_GROWTH_PERCENT = 150;
 
@@ -49,10 +49,10 @@ export function startMemoryRelease({ release, cpuMs, residentBytes, log }: Memor
     const isGrown = residentBytes() - keptBytes >= GROWN_BYTES;
     if (!isQuiet || !(isGrown || nowMs - releasedAtMs >= HEAVY_CPU_MS)) return;
     releasedAtMs = nowMs;
-    // This keeps the next tick from starting a second release.
+    // Sets the level now, so that the next tick does not start a second release.
     keptBytes = residentBytes();
     await release().catch((error: unknown) => log.warn("memory was not given back", { why: String(error) }));
-    // The remaining memory is in use and does not count as growth.
+    // The memory that remains is in use, so it does not count as growth.
     keptBytes = residentBytes();
   };
   const timer = setInterval(() => void tick(), TICK_MS).unref();

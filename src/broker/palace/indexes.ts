@@ -16,14 +16,14 @@ import type { Wakes } from "./wake-up-calls.ts";
 export type OpenIndexes = {
   lexical: LexicalIndex;
   vectors: VectorIndex;
-  /** Place where vectors are searched. */
+  /** Where vectors are searched: in the broker or in a Chroma server. */
   vectorsAt: "local" | "chroma";
   model: Model;
   /** Resolves when the model is loaded; perhaps never. */
   embedder: Promise<LocalEmbedder>;
   /** Undefined until the model is ready. */
   backlog: () => Backlog | undefined;
-  /** Ends model and backlog, and releases those who wait for them. May be called twice. */
+  /** Ends the model and the backlog; callers that wait for them continue. May be called twice. */
   endModel(): Promise<void>;
 };
 
@@ -31,7 +31,7 @@ export type IndexOptions = {
   config: Config;
   log: Log;
   ledger: OpenLedger;
-  /** Driver of drawers of the public palace, which answers vector queries if MEMPALACE_VECTORS says so. */
+  /** Driver of the public palace's drawers. It answers vector queries if MEMPALACE_VECTORS says so. */
   driver: PalaceDriver | undefined;
   wakes: Wakes;
 };

@@ -1,6 +1,6 @@
 /**
  * Long work for which the caller need not wait. One job runs at a time, with progress; it is cancelled on request or when the broker ends.
- * The caller supplies the work. A killed broker forgets its job, which can be requested again.
+ * The caller supplies the work. The job of a killed broker is lost, but can be requested again.
  */
 import { randomUUID } from "node:crypto";
 import type { Log } from "../../base/log.ts";
@@ -60,11 +60,11 @@ export function onThread<T extends Pick<Thread<JobMethods>, "call" | "close">>(
 
 type Job = { report: JobReport; work: JobWork; params: string; ended: Promise<void> };
 
-/** Longest wait for a job's progress or cancellation: its thread may be inside a long step of SQLite. */
+/** Maximum time to wait for a job's progress or cancellation, because its thread may be in a long step of SQLite. */
 const ANSWER_MAX_MS = 1_000;
 const END_MAX_MS = 4_000;
 
-/** Finished jobs that are still listed. */
+/** Maximum number of finished jobs to list. */
 const KEPT_MAX = 20;
 
 export class Jobs {
@@ -129,7 +129,7 @@ export class Jobs {
     return { ...job.report };
   }
 
-  /** Cancels the running job and waits for its clean-up. If that takes too long, the next run of that job cleans up. */
+  /** Cancels the running job and waits for its clean-up. If that takes too long, the next job of this kind cleans up. */
   async close(): Promise<void> {
     this.#closing = true;
     const running = this.#running;

@@ -38,7 +38,7 @@ export async function openLedger(config: Config, log: Log, closing: AsyncDisposa
   try {
     rememberLedger(paths);
   } catch (error) {
-    // A full disk here must not keep clients from a palace on another disk; the next start records it.
+    // The record is only useful later, so a full disk here must not stop a palace on another disk. The next start tries again.
     log.warn("that this palace exists was not noted", { why: String(error) });
   }
   return { reader, writer, settings };

@@ -1,6 +1,6 @@
 /**
- * Entry of the coordination log's thread, a composition root: it joins the engine's rules and logstream.sqlite3. logstream.ts starts it at
- * the first use; other files import only its types.
+ * Entry of the coordination log's thread. It connects the rules of the log with logstream.sqlite3. logstream.ts starts the thread at the
+ * first use; other files import only this file's types.
  */
 import { workerData } from "node:worker_threads";
 import type { EventLookup } from "../../mempalace/events/events.ts";
@@ -23,7 +23,7 @@ export type LogMethods = {
   read: (method: LogRead, values: Record<string, unknown>) => unknown;
   look: (values: Record<string, unknown>, seenSeq: number) => EventLookup;
   replicaState: () => ReplicaState;
-  /** Returns a version that changes with other processes' commits. */
+  /** Returns a version that changes when another process commits. */
   version: () => string;
   /** Checks the file. Errors: PALACE_GONE, STORE_* if its write-ahead log vanished. */
   assertPresent: () => void;

@@ -1,6 +1,6 @@
 /**
  * The coordination log in the broker: a thread that has logstream.sqlite3 open, a bounded queue of writes, and calls that wait for events.
- * The first use starts and creates it.
+ * The first use starts the thread and creates the file.
  */
 import { arch, hostname, release, type } from "node:os";
 import { waited, waitTimeout } from "../../mempalace/events/events.ts";
@@ -23,7 +23,7 @@ export type LogstreamOptions = {
   paths: LogPaths;
   /** Folder where MemPalace's hubs publish their state. */
   serversDir: string;
-  /** Time that idempotency keys are kept, ms. */
+  /** Time for which idempotency keys are kept, ms. */
   keptMs: number;
   fault: string | undefined;
   log: Log;
@@ -103,8 +103,7 @@ export class Logstream {
     try {
       return await this.#call("commit", calls);
     } catch (error) {
-      // Either the file could not be opened, so the log has none of these events. Or the thread ended, and clients repeat the calls with
-      // their keys.
+      // If the file could not be opened, the log has none of these events. If the thread ended, clients repeat the calls with their keys.
       const known =
         error instanceof PalaceError
           ? error

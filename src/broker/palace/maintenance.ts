@@ -1,6 +1,6 @@
 /**
- * Work on a whole palace: export, rebuild, verification. A composition root: it joins the jobs and the stores. The route table (methods.ts)
- * calls it through the open palace.
+ * Work on a whole palace: export, rebuild, verification. This file connects the jobs with the stores. The route table (methods.ts) calls it
+ * through the open palace.
  */
 import { isAbsolute } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -26,7 +26,7 @@ export type MaintenanceParts = {
   config: Config;
   /** Returns the row of the newest drawer. */
   lastRow: () => number;
-  /** Waits for the vectors of drawers up to that row; true if they exist, or will not come. */
+  /** Waits for the vectors of drawers up to `lastRow`. Resolves to true if they exist or nobody will make them. */
   embedded: (lastRow: number, timeoutMs: number) => Promise<boolean>;
   /** Returns why the ledger does not have the whole palace yet: foreign rows are still being adopted. */
   adopting: (kind: JobKind) => PalaceError | undefined;
@@ -37,7 +37,7 @@ export type MaintenanceParts = {
   onReindexed: (rows: number[]) => Promise<void>;
   /** Keeps our own writers off the public palace while `work` runs, then checks the palace. */
   exclusively: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Returns the drawers' collection in the public palace, if one is kept. */
+  /** Returns the id of the drawers' collection in the public palace, if the broker keeps a public palace. */
   collectionId: () => string | undefined;
 };
 
@@ -49,10 +49,10 @@ export type Maintenance = {
   backups(): BackupsReport;
 };
 
-/** Length of one piece of waiting; between pieces the job can be cancelled. */
+/** Length of one step of waiting. Between two steps the job can be cancelled. */
 const POLL_MS = 200;
 const SETTLE_MAX_MS = 60_000;
-/** Longest wait of an export for all its vectors; `partial` skips it. */
+/** Maximum time that an export waits for all its vectors. An export with `partial` does not wait. */
 const VECTORS_WAIT_MAX_MS = 10 * 60_000;
 
 export function createMaintenance(parts: MaintenanceParts): Maintenance {
@@ -102,12 +102,12 @@ export function createMaintenance(parts: MaintenanceParts): Maintenance {
       );
     },
     backups: () => listBackups(home),
-    // This reads both files from end to end, so concurrent callers share one answer.
+    // This check reads both files completely, so concurrent callers share one answer.
     lookThrough: () => (looking ??= lookThrough().finally(() => (looking = undefined))),
   };
 }
 
-/** Waits for the adoption: a broker that has just started first compares the palace. Errors: PALACE_LOCKED. */
+/** Waits until foreign rows are adopted; a broker first compares the palace with its ledger. Errors: PALACE_LOCKED. */
 async function whenAdopted({ adopting }: MaintenanceParts, kind: JobKind, say: Say): Promise<void> {
   for (const deadline = performance.now() + SETTLE_MAX_MS; ; await sleep(POLL_MS)) {
     const why = adopting(kind);
@@ -137,13 +137,13 @@ async function repair(parts: MaintenanceParts, thread: Thread<RebuildMethods>, s
   return { ledger: { placesCorrected: places, codesCorrected: codes.length, queuedAgain: forgotten }, ...palace };
 }
 
-/** Compacts only the ledger: the public palace's next writers reuse its free pages. */
+/** Compacts only the ledger. Later writes to the public palace reuse the free pages of its file. */
 async function compact({ writer }: MaintenanceParts, say: Say): Promise<object> {
   const { sizeBytes: beforeBytes } = await writer.call("ledgerSpace");
   say("writing the ledger anew");
   await writer.call("rewriteLedger");
   faultPoint("compact.after-rewrite");
-  // From here on a cancellation has no effect: the work is done.
+  // From here on a cancellation has no effect, because the work is done.
   const { sizeBytes: afterBytes } = await writer.call("ledgerSpace");
   // If a running search still reads the log, the next checkpoint moves its content into the file.
   const isLogCut = await writer.call("cutLog");
@@ -157,8 +157,8 @@ async function migrate(parts: MaintenanceParts, thread: Thread<RebuildMethods>, 
 }
 
 /**
- * Rebuilds the public palace. Only the files driver has files to build. With a Chroma server, the rows are sent again. Without a public
- * palace, there is nothing to do.
+ * Rebuilds the public palace. With the files driver it builds new files. With a Chroma server it sends the rows again. Without a public
+ * palace it does nothing.
  */
 async function rebuildPublic(parts: MaintenanceParts, thread: Thread<RebuildMethods>, why: string): Promise<object> {
   const { config, writer, exclusively } = parts;
@@ -180,7 +180,7 @@ function startRebuild(config: Config): Promise<Thread<RebuildMethods>> {
   return startThread<RebuildMethods>(threadFile(import.meta.url, "../../mempalace/rebuild/rebuild-thread"), data);
 }
 
-/** Checks a request. Errors: PROTOCOL_BAD_PARAMS; BROKER_DENIED for an export outside the socket. */
+/** Checks a request. Errors: PROTOCOL_BAD_PARAMS; BROKER_DENIED for an export that does not come through the owner's socket. */
 export function readJobRequest(params: Record<string, unknown>, { door }: Pick<Peer, "door">): JobRequest {
   const { kind, dir, chroma, partial } = params;
   if (kind === "export") {

@@ -1,6 +1,6 @@
 /**
- * The embedding model in the broker, if its runtime is installed. The broker finds it on disk, else downloads it, else looks again later.
- * It opens the model and compares it with the palace's recorded model. Until the model is ready, the palace works in lexical mode.
+ * The embedding model in the broker, if its runtime is installed. The broker finds the model on disk, else downloads it, else tries again
+ * later. It compares the model with the palace's recorded model. Until the model is ready, searches use words and static vectors.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ModelConfig } from "../../config/config.ts";
@@ -18,7 +18,7 @@ type RerankerState = NonNullable<StatusReport["search"]["reranker"]>;
 
 export type ModelOptions = {
   config: ModelConfig;
-  /** Returns the model of the palace's present vectors, if any. */
+  /** Returns the name of the model that made the palace's present vectors, if any. */
   recorded: () => string | undefined;
   onReady: (embedder: LocalEmbedder) => void;
   log: Log;
@@ -28,7 +28,7 @@ const LOOK_AGAIN_MS = 10_000;
 const DOWNLOAD_AGAIN_MS = 10 * 60_000;
 const SETTLED_POLL_MS = 50;
 const CLOSE_MAX_MS = 1_000;
-/** Threads of onnxruntime; a small machine has two cores. */
+/** Number of onnxruntime's threads. A small machine has two cores. */
 const THREADS = 2;
 
 export class Model {
@@ -41,7 +41,7 @@ export class Model {
   state: ModelState = { model: null, modelState: "loading", modelDetail: "looking for the model" };
   rerankerState: RerankerState = { state: "off", detail: "the embedding model it runs beside is not ready" };
   embedder: LocalEmbedder | undefined;
-  /** The cross-encoder, which is optional. */
+  /** The optional cross-encoder. */
   reranker: Reranker | undefined;
 
   constructor(options: ModelOptions) {
@@ -49,7 +49,7 @@ export class Model {
     this.#looking = this.#look();
   }
 
-  /** Resolves when the model is ready, when it will not be for now, or after the timeout. */
+  /** Resolves when the model is ready, when it cannot be opened for now, or after the timeout. */
   async ready(timeoutMs: number): Promise<void> {
     const deadline = performance.now() + timeoutMs;
     const isComing = (): boolean => ["loading", "downloading"].includes(this.state.modelState);
@@ -113,8 +113,8 @@ export class Model {
   }
 
   /**
-   * Sets the state without a runtime. It is a fault if the palace has the model's vectors or the user named a model's folder; otherwise the
-   * model is an extra.
+   * Sets the state without a runtime. This is a fault if the palace has the model's vectors or the user named a model's folder. Otherwise
+   * the model is optional.
    */
   #withoutRuntime(): undefined {
     const { config, recorded } = this.#options;
@@ -158,7 +158,7 @@ export class Model {
     this.#options.log.error("model mismatch", { recorded, found });
   }
 
-  /** Looks for the cross-encoder once; one that is added later needs a restart of the broker. */
+  /** Looks for the cross-encoder once. A cross-encoder that is installed later needs a restart of the broker. */
   async #openReranker(beside: LocalEmbedder): Promise<void> {
     const { config, log } = this.#options;
     const folder = rerankerFolder(config);
@@ -178,7 +178,7 @@ export class Model {
   }
 }
 
-/** Returns a message about the user's model folder; it comes before any other message. */
+/** Returns a message about the user's model folder. It has precedence over any other message. */
 function emptyPlace({ dir }: ModelConfig): string {
   return dir === undefined ? "" : `model-dir ${dir} holds no model (tokenizer.json, onnx/model.onnx); `;
 }

@@ -1,6 +1,6 @@
 /**
- * An open palace: ledger, indexes, public palace, graph and write path. They open in this order and close in reverse. The composition root
- * of everything behind the queue.
+ * An open palace: ledger, indexes, public palace, graph and write path. They open in this order and close in reverse. This file connects
+ * all parts behind the write queue.
  */
 import { dirname, join } from "node:path";
 import type { Config } from "../../config/config.ts";
@@ -49,14 +49,14 @@ export type Palace = {
   adopted(): Promise<void>;
   /** Resolves when every accepted write is committed. */
   drain(): Promise<void>;
-  /** Called when the permission to send has changed. */
+  /** To call when the permission to write the public palace has changed. */
   wakeOutbox(): void;
   close(): Promise<void>;
-  /** Ends without touching the palace's files: they are deleted, or belong to another broker by now. */
+  /** Ends without touching the palace's files, because they are deleted or now belong to another broker. */
   abandon(): Promise<void>;
 };
 
-/** Previews for a person; the writes themselves go through the queue. */
+/** Previews of clean-up work for a person. The writes themselves go through the queue. */
 export type Hygiene = {
   previewForget(selector: ForgetSelector): Promise<Record<string, unknown>>;
   previewUndo(params: Record<string, unknown>): Promise<Record<string, unknown>>;
@@ -74,7 +74,7 @@ export type PalaceOptions = {
   onFatal: (error: PalaceError) => void;
 };
 
-/** The parts, as the functions below connect them. */
+/** The open parts, which the functions below connect. */
 type Parts = PalaceOptions & {
   ledger: OpenLedger;
   indexes: OpenIndexes;
@@ -167,7 +167,7 @@ function openGraph({ paths }: Config, log: Log, { reader, writer }: OpenLedger):
   });
 }
 
-/** Opens the agents' event log; no other part of the palace needs its file. */
+/** Opens the coordination log. No other part of the palace needs its file. */
 function openLogstream({ config, log, onFatal }: Parts, closing: AsyncDisposableStack): Logstream {
   const { palaceDir, ledgerFile, upstreamLocksDir } = config.paths;
   const logstream = new Logstream({
@@ -183,7 +183,7 @@ function openLogstream({ config, log, onFatal }: Parts, closing: AsyncDisposable
   return logstream;
 }
 
-/** Starts to erase forgotten texts from every file. */
+/** Starts the part that erases forgotten texts from every file. */
 function openErasure(parts: Parts, closing: AsyncDisposableStack): Erasure {
   const { config, log, ledger, publicPalace, graph, wakes } = parts;
   const { reader, writer } = ledger;
@@ -248,7 +248,7 @@ function releaseMemory({ ledger, log }: Parts): () => void {
   return startMemoryRelease({ release, cpuMs, residentBytes: () => process.memoryUsage.rss(), log });
 }
 
-/** Makes the jobs on the whole palace: export, repair, migrate, verification. */
+/** Makes the jobs that work on the whole palace: export, repair, migrate, verification. */
 function wholePalace({ config, upstreamLock, ledger, indexes, publicPalace, wakes }: Parts): Maintenance {
   const { reader, writer } = ledger;
   const { model, vectors, backlog } = indexes;
@@ -300,7 +300,7 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
   const adopting = (): string | undefined => publicPalace.adoptionWait.detail();
   return {
     reader: ledger.reader,
-    // A palace that is still being adopted is not empty: the answer names the adoption.
+    // A palace that is still being adopted does not count as empty; the answer mentions the adoption.
     isFounded: () =>
       ledger.reader.everHeldDrawers() || (adopting() === undefined && isMadeByChroma(config.paths.palaceDir)),
     lexical: indexes.lexical,
@@ -321,7 +321,7 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
   };
 }
 
-/** Starts the warm-up and returns a function that ends it. Without a model, texts wait for vectors that nobody makes. */
+/** Starts the warm-up and returns a function that ends it. Without a model it does not wait for vectors, which nobody makes. */
 function warmUp({ ledger: { reader }, indexes, log }: Parts, reads: ReadContext, queue: WriteQueue): () => void {
   const { model, backlog } = indexes;
   const isEmbedding = (): boolean => backlog() !== undefined && reader.pendingTexts(0, 1).length > 0;

@@ -1,6 +1,6 @@
 /**
- * The public palace in the broker: the drivers, the outboxes of drawers and closets that feed them, and the reconciler that finds foreign
- * writers. A broker without a driver keeps no public palace and only adopts rows.
+ * The public palace in the broker: the drivers, the outboxes of drawers and closets, and the reconciler, which finds foreign writers. A
+ * broker without a driver keeps no public palace and only adopts rows.
  */
 import type { Config } from "../../config/config.ts";
 import { invariant } from "../../base/invariant.ts";
@@ -31,7 +31,7 @@ export type PublicPalaceOptions = {
   wakes: Wakes;
 };
 
-/** Longest wait for a local model; a download is not awaited. */
+/** Maximum time to wait for a local model. The broker does not wait for a download. */
 const MODEL_WAIT_MAX_MS = 10_000;
 const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
 
@@ -48,7 +48,7 @@ export class PublicPalace {
     this.driver = openDriver(options.config, options.log, () => this.watch.isSettled());
   }
 
-  /** Starts to feed the palace and to look for foreign writes. `closing` collects what must be closed at the end. */
+  /** Starts to send rows to the palace and to look for foreign writes. `closing` collects what must be closed at the end. */
   start(indexes: OpenIndexes, closing: AsyncDisposableStack): void {
     const { config, ledger, wakes } = this.#options;
     const watch = this.#startWatch(indexes);
@@ -56,7 +56,7 @@ export class PublicPalace {
     this.#outbox = this.#startOutbox();
     this.#closets = this.#startClosets();
     closing.defer(async () => {
-      // A running adoption may wait for the model.
+      // Ends the model, too, because a running adoption may wait for it.
       await Promise.all([this.#outbox?.stop(), this.#closets?.stop(), indexes.endModel()]);
       await watch.stop();
     });
@@ -79,7 +79,7 @@ export class PublicPalace {
   lockedBy(): PalaceError | undefined {
     const { config, ledger, upstreamLock } = this.#options;
     const error = upstreamLock.lockedBy();
-    // The lock of a MemPalace in that folder does not concern a palace elsewhere.
+    // The lock of a MemPalace in the palace's folder does not concern a Chroma server elsewhere.
     if (error !== undefined && mayHold(config.paths.palaceDir, writtenCollection(ledger.reader))) return error;
     // Foreign rows are adopted before anything is written.
     return this.driver?.collectionId === undefined || this.watch.isSettled() ? undefined : this.adopting();
@@ -89,7 +89,7 @@ export class PublicPalace {
     return adoptionError(this.watch.adoption());
   }
 
-  /** Stops sending to the public palace and resolves; sending continues when the returned function is called. */
+  /** Stops sending to the public palace. Sending continues when the caller calls the returned function. */
   async hold(): Promise<() => void> {
     const releases = [await this.#outbox?.hold(), await this.#closets?.hold()];
     return () => releases.forEach((release) => release?.());
@@ -184,7 +184,7 @@ export class PublicPalace {
     return new ClosetKeeper({
       reader,
       driver: this.driver && openDriver(config, log, () => this.watch.isSettled(), this.driver),
-      // Drawers come first: their driver tells whether the palace must still be adopted.
+      // Drawers come first, because their driver finds out whether the palace must still be adopted.
       lockedBy: () => (this.driver?.collectionId === undefined ? this.adopting() : this.lockedBy()),
       file: (pending, id) => writer.call("storeClosetVectors", pending, id),
       done: (entries) => writer.call("closetsDone", entries),

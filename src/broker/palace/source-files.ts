@@ -1,6 +1,6 @@
 /**
- * Source files of drawers, as this machine sees them, for `sync`. Reads names, states and .gitignore files, never a document. The
- * composition root opens it; the engine sees the SourceFiles port.
+ * Source files of drawers, as this machine sees them, for `sync`. Reads names, states and .gitignore files, never a document. palace.ts
+ * opens it; the engine knows only the interface SourceFiles.
  */
 import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
@@ -48,13 +48,13 @@ const FILES: Omit<SourceFiles, "original" | "stagedAs"> = {
   },
 };
 
-/** Follows links as far as the path exists; the rest stays as written. */
+/** Resolves links in the part of the path that exists; the rest stays as written. */
 function resolve(path: string): string | undefined {
   if (!canBePath(path)) return undefined;
   const names = (isAbsolute(path) ? path : `./${path}`).split("/");
   const upTo = (count: number): string => names.slice(0, count).join("/") || "/";
   try {
-    // Usually the whole path exists. Otherwise a binary search finds the existing part, because a path may have two thousand folders.
+    // Usually the whole path exists. Otherwise a binary search finds the part that exists, because a path may have two thousand folders.
     let [there, gone] = [1, names.length + 1];
     for (let at = names.length; gone - there > 1; at = Math.floor((there + gone) / 2)) {
       if (statSync(upTo(at), { throwIfNoEntry: false }) === undefined) gone = at;
@@ -66,7 +66,7 @@ function resolve(path: string): string | undefined {
   }
 }
 
-/** Returns false also for an impossible name, and for a path that this user may not see. */
+/** Returns false also for an invalid name, and for a path that this user may not see. */
 function exists(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) !== undefined;

@@ -1,11 +1,11 @@
 /**
- * MemPalace's own palace lock, held while the broker lives. A Python MemPalace of the same HOME is then refused by its own code,
- * which prints who holds the lock. This is a courtesy and no guarantee: the file is named after HOME and the palace's path as the
- * other process sees them. mempalace/reconcile finds the writers that the lock does not stop.
+ * MemPalace's own palace lock, held while the broker lives. A Python MemPalace of the same HOME is then refused by its own code, which
+ * prints who holds the lock. This gives no guarantee: the file's name depends on HOME and the palace's path as the other process sees them.
+ * mempalace/reconcile finds the writers that the lock does not stop.
  *
- * Source: palace.md 10.1, and `mine_palace_lock` of 3.3.6 and 3.11.0: flock without waiting on
- * ~/.mempalace/locks/mine_palace_<16 hex of SHA-256 of the real path>.lock. Byte 0 is never changed; from byte 1 on the file contains
- * `<pid> <words>`, which a refused process quotes. Upstream never removes the file.
+ * Source: palace.md 10.1, and `mine_palace_lock` of 3.3.6 and 3.11.0: flock without waiting on ~/.mempalace/locks/mine_palace_<16 hex of
+ * SHA-256 of the real path>.lock. Byte 0 is never changed; from byte 1 on the file contains `<pid> <words>`, which a refused process
+ * quotes. Upstream never removes the file.
  */
 import { createHash } from "node:crypto";
 import {
@@ -54,7 +54,7 @@ const OTHER_HOME = "the public palace is held by a palace-devbox broker of anoth
 /** Words that a refused MemPalace prints: `palace DIR is held by PID n (…); wait for it to finish or stop the holder …`. */
 const IDENTITY = "palace-devbox broker: write through its tools, or end it with `palace stop`";
 
-/** Takes the lock at once if it is free, else as soon as it is. Never throws; the status says why the lock is not held. */
+/** Takes the lock as soon as it is free. Never throws; the status says why the lock is not held. */
 export function keepUpstreamLock(options: UpstreamLockOptions): UpstreamLock {
   const lock = new Keeper(options);
   lock.look();
@@ -104,7 +104,7 @@ class Keeper {
   }
 
   lockedBy(): PalaceError | undefined {
-    // Callers ask before each write, and the first write creates the folder.
+    // Looks again here, because callers ask before each write, and the first write creates the folder.
     if (this.#folder === undefined && existsSync(this.#options.palaceDir)) this.look();
     return this.#refusal();
   }
@@ -140,7 +140,7 @@ class Keeper {
     try {
       if (tryFlock(fd)) this.#folder = { fd };
     } catch {
-      // Without flock on this file system nobody can be kept out.
+      // This file system has no flock, so no other broker can be kept out.
       closeSync(fd);
       return true;
     }
@@ -150,7 +150,7 @@ class Keeper {
 
   /**
    * Returns the lock file, or undefined if there is nothing to lock. The broker creates no folder in a HOME that MemPalace never used,
-   * unless MemPalace could open the palace folder. Then MemPalace's first write would create the folder, too.
+   * unless MemPalace could open the palace folder: its first write would then create the folder, too.
    */
   #file(): string | undefined {
     const { palaceDir, locksDir } = this.#options;

@@ -1,6 +1,6 @@
 /**
  * Named wake-up calls between the parts of an open palace. A part registers a listener, and code that makes work for this part calls it,
- * so no part needs a reference to one that is built later. A call without a listener is dropped: each part looks for due work at its start.
+ * so no part needs a reference to one that is built later. A call without a listener is dropped: parts look for due work at their start.
  */
 export type Part = "outbox" | "closets" | "backlog" | "graph" | "erasure" | "upkeep";
 

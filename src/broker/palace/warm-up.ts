@@ -1,12 +1,12 @@
 /**
- * Runs searches on its own when a broker has just started and is idle. A search takes twice as long until its code has run some dozens of
- * times, in four threads.
+ * Runs searches on its own when a broker has just started and is idle. A search takes twice as long until each of its four threads has run
+ * its code some dozens of times.
  */
 import type { Log } from "../../base/log.ts";
 
 export type WarmUpOptions = {
   search: (query: string) => Promise<unknown>;
-  /** Returns texts of the palace whose words are searched; without any, there is nothing to warm up. */
+  /** Returns texts of the palace, whose words are searched. Without texts there is no warm-up. */
   texts: () => string[];
   isBusy: () => boolean;
   log: Log;

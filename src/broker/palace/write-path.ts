@@ -1,6 +1,6 @@
 /**
- * Path of a write from the queue to the writer thread, and of its result to the parts that wait for it. The engine has the rules of a
- * write, the ledger its transaction.
+ * Carries a write from the queue to the writer thread, and its result to the parts that wait for it. The rules of a write are in the
+ * engine, its transaction is in the ledger.
  */
 import { existsSync } from "node:fs";
 import type { Log } from "../../base/log.ts";
@@ -37,7 +37,7 @@ export function createWritePath(options: WritePathOptions): WriteQueue {
         void vectors
           .refresh(changes)
           .catch((error: unknown) => log.error("vector index not refreshed", { why: String(error) }));
-      // The caller's answer comes first.
+      // Lets the caller's answer go out first.
       setImmediate(() => announce(changes, wakes));
     },
   });
@@ -55,7 +55,7 @@ async function commit(
     endIfGone(gone, { ledgerFile, onFatal });
     return result;
   } catch (error) {
-    // Only a dead thread throws here. It may have committed the writes or not, so clients repeat the calls with the next broker.
+    // Throws only if the thread has died. It may have committed the writes or not, so clients repeat the calls with the next broker.
     const known = new PalaceError("BROKER_SHUTTING_DOWN", "the ledger's writer ended", "repeat the call", {
       cause: error,
     });
@@ -77,7 +77,7 @@ function asGone({ message, data }: { message: string; data?: unknown }): PalaceE
 
 type Ending = Pick<WritePathOptions, "ledgerFile" | "onFatal">;
 
-/** Ends the broker if `error` is PALACE_GONE. A ledger that is gone is not opened again; one that only lost its write-ahead log is. */
+/** Ends the broker if `error` is PALACE_GONE. A vanished ledger is not opened again; a ledger that only lost its write-ahead log is. */
 export function endIfGone(error: unknown, { ledgerFile, onFatal }: Ending): void {
   if (error instanceof PalaceError && error.code === "PALACE_GONE")
     onFatal(existsSync(ledgerFile) ? error : goneError(ledgerFile));

@@ -1,6 +1,6 @@
 /**
  * Bounded queue of all writes. Each peer's writes stay in order, and a group takes one write from each peer in turn, so a feeder with a
- * thousand documents does not delay an agent with one note. One group is committed at a time; later writes form the next group.
+ * thousand documents hardly delays an agent with one note. One group is committed at a time; later writes form the next group.
  */
 import type { Changes, WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
 import { currentSpan, type Span } from "../../base/trace.ts";
@@ -12,7 +12,7 @@ import {
 } from "../../protocol/limits.ts";
 import { FairQueue } from "./fair-queue.ts";
 
-/** Most bytes of text in one group: they limit how long an interactive write waits for the group before it. */
+/** Maximum bytes of text in one group. It limits how long an interactive write waits for the group before it. */
 const GROUP_SIZE_MAX_BYTES = 512 * 1024;
 
 type Waiting = {
@@ -20,7 +20,7 @@ type Waiting = {
   resolve: (outcome: WriteOutcome) => void;
   reject: (error: Error) => void;
   signal: AbortSignal | undefined;
-  /** Span of the call, and of its wait in the queue. */
+  /** Span of the call, and span of its wait in the queue. */
   span: Span | undefined;
   waited: Span | undefined;
 };

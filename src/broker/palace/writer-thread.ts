@@ -1,4 +1,4 @@
-/** Entry of the writer thread, a composition root: it joins the engine's writes and the ledger. Other files import only its types. */
+/** Entry of the writer thread. It connects the engine's writes with the ledger. Other files import only its types. */
 import { workerData } from "node:worker_threads";
 import { LEARNING_TRACES } from "../../learning/traces.ts";
 import { previewForget, previewUndo, readUndo } from "../../memory/hygiene/hygiene.ts";
@@ -32,7 +32,7 @@ export type WriterData = {
 export type WriterMethods = {
   commit: (calls: WriteCall[]) => { outcomes: WriteOutcome[]; changes: Changes };
   storeVectors: (vectors: NewVector[], model: string) => Changes;
-  /** Adopts foreign rows. `taken`: how many were new or different. */
+  /** Adopts foreign rows. `taken`: number of rows that were new or different. */
   adopt: (batch: AdoptionBatch) => { taken: number; changes: Changes };
   outboxDone: OutboxList["done"];
   retarget: OutboxList["retarget"];
@@ -106,5 +106,5 @@ await serveThread<WriterMethods>(() => {
   };
 });
 
-// The first write needs this table, and no caller waits at this moment.
+// Loads the table now, because the first write needs it and no caller waits yet.
 staticTable();

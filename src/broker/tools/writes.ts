@@ -1,6 +1,6 @@
 /**
- * Table of writes: the function for each tool's or method's name, which changes the ledger. Each wing brings its own functions. Runs on the
- * writer thread, inside the transaction.
+ * Table of writes: the function for each tool's or method's name, which changes the ledger. Each top folder has its own functions. Runs on
+ * the writer thread, inside the transaction.
  */
 import { invariant } from "../../base/invariant.ts";
 import { LEARNING_METHODS, LEARNING_OWN_WRITES, LEARNING_WRITES } from "../../learning/tools.ts";
@@ -35,13 +35,13 @@ export type WriteMethod = keyof typeof METHODS;
 
 const WRITES: Readonly<Record<string, Write>> = { ...TOOLS, ...METHODS, ...LEARNING_OWN_WRITES };
 
-/** Returns true if one of our own methods is a write. A tool's row in the tool table tells its kind. */
+/** Returns true if one of our own methods is a write. The kind of a tool is in its row of the tool table. */
 export function isWriteMethod(method: string): boolean {
   return Object.hasOwn(METHODS, method);
 }
 
 /**
- * Applies a write. Errors: InvalidValue of a tool, PROTOCOL_BAD_PARAMS of a method of our own, and any error of the transaction; the caller
+ * Applies a write. Errors: InvalidValue of a tool, PROTOCOL_BAD_PARAMS of a method of our own, and any error of the transaction. The caller
  * then rolls the write back.
  */
 export function applyWrite(tx: LedgerTx, call: WriteCall, settings: WriteSettings = USUAL): unknown {

@@ -1,6 +1,6 @@
 /**
- * Renders the content of one message as text: plain, blocks, tools and their results. A value of an unexpected type is left out; upstream
- * fails on it. Pure. Used by the formats of normalize.ts. Source: palace.md 5.4 "Claude Code details".
+ * Renders the content of one message as text: plain, blocks, tools and their results. Leaves out a value of an unexpected type; upstream
+ * fails on such a value. Pure. The formats of normalize.ts use it. Source: palace.md 5.4 "Claude Code details".
  */
 import { codePointLength, head, strip } from "../../memory/text/text.ts";
 import { isRecord } from "../../base/is-record.ts";
@@ -12,7 +12,7 @@ const BASH_LINES = 20;
 const MATCHES_MAX = 20;
 const RESULT_MAX = 2048;
 
-/** `tools`: tool_use_id → the tool's name. */
+/** Returns the text. `tools`: the tool's name for each tool_use_id. */
 export function contentText(content: unknown, tools?: ReadonlyMap<string, string>): string {
   if (typeof content === "string") return strip(content);
   if (Array.isArray(content)) {

@@ -1,17 +1,16 @@
 /**
  * Cuts a transcript into drawers, exchange by exchange, exactly as upstream 3.11 does: it drops only white space and cuts after a space.
- * (3.3.6 joined the lines of an answer and dropped what was short; a palace that it made is rewritten source by source as they change.)
- * Pure. Used by file.ts.
+ * (3.3.6 joined the lines of an answer and dropped short lines. In a palace of 3.3.6, each source is rewritten when it changes.) Pure.
  */
 import { codePointLength, strip } from "../../memory/text/text.ts";
 import { DRAWER_SIZE } from "../../protocol/limits.ts";
 
-/** Least size of a drawer, smaller than for documents, because a short exchange is still a whole exchange. A setting may raise it. */
+/** Minimum size of a drawer. It is smaller than for documents, because a short exchange is still an exchange. A setting may raise it. */
 const SIZE_MIN = 30;
 const GROUP_LINES = 25;
 const FEEDS_MIN = 20;
 
-/** Cuts a transcript into drawers of `size` characters. A unit of at most `sizeMin` characters does not become a drawer of its own. */
+/** Cuts a transcript into drawers of `size` characters. A unit of at most `sizeMin` characters does not become a separate drawer. */
 export function chunkConversation(transcript: string, size = DRAWER_SIZE, sizeMin = SIZE_MIN): string[] {
   const lines = transcript.split("\n");
   const chunks = new Chunks(size, sizeMin);
@@ -93,7 +92,7 @@ class Chunks {
     this.#sizeMin = sizeMin;
   }
 
-  /** Adds a unit. A unit that is too short for its own drawer is joined to the one before it, if it fits. */
+  /** Adds a unit. A unit that is too short for its own drawer is joined to the drawer before it, if it fits. */
   add(unit: string, joiner: string): void {
     const bare = strip(unit);
     if (bare === "") return;
@@ -109,7 +108,7 @@ class Chunks {
   }
 }
 
-/** Returns pieces that concatenate to the unit; each ends after the last white space of its second half, if there is any. */
+/** Returns pieces that concatenate to the unit; each piece ends after the last white space in its second half, if there is any. */
 function pieces(unit: string, size: number): string[] {
   // Positions are code points. Almost every text has only characters of one UTF-16 unit and is indexed directly.
   const points = codePointLength(unit) === unit.length ? unit : Array.from(unit);

@@ -1,13 +1,13 @@
 /**
  * Finds exchanges at the beginning of a transcript that another transcript also begins with: forked and resumed sessions copy them, with
- * their times. They are filed once. An exchange without a time is never taken for a copy: two talks may both begin with a greeting. Used by
- * file.ts.
+ * their times. Copies are filed once. An exchange without a time never counts as a copy, because two conversations may begin with the same
+ * greeting.
  */
 import { createHash } from "node:crypto";
 import type { FilingRecord } from "../../protocol/filing.ts";
 import type { Entry, Exchanges } from "./notes.ts";
 
-/** Returns a digest for each drawer's text and time; "" for one without a time. */
+/** Returns a digest for each drawer's text and time; "" for a drawer without a time. */
 export function digestsOf(texts: readonly string[], times: readonly (string | null)[] | undefined): string[] {
   return texts.map((text, at) => {
     const time = times?.[at] ?? null;
@@ -31,7 +31,7 @@ export function copiedFrom(
   return { count, sources: [...new Set(digests.slice(0, count).map((digest) => holding.get(digest) ?? ""))] };
 }
 
-/** Returns what earlier runs have filed and the palace still has. */
+/** Returns the exchanges that earlier runs have filed and the palace still has. */
 export function filedExchanges(
   files: Readonly<Record<string, Entry>>,
   records: ReadonlyMap<string, FilingRecord>,
@@ -42,7 +42,7 @@ export function filedExchanges(
   return filed;
 }
 
-/** Returns true while the palace has the sources with the transcript's beginning. */
+/** Returns true while the palace has the sources that contain the transcript's beginning. */
 export function isWhole({ without = [] }: Entry, records: ReadonlyMap<string, FilingRecord>): boolean {
   return without.every((name) => (records.get(name)?.drawers ?? 0) > 0);
 }

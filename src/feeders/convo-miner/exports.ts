@@ -1,7 +1,7 @@
 /**
- * Exports that are one JSON document: Gemini, Claude.ai, ChatGPT, Continue, Slack. Pure. Used by normalize.ts. Each format returns the
- * document's conversations as transcripts; undefined for a document of another format. Source: palace.md 5.4, upstream 3.11's normalize
- * module for order and bundles.
+ * Reads exports that are one JSON document: Gemini, Claude.ai, ChatGPT, Continue, Slack. Pure. Each format returns the document's
+ * conversations as transcripts; undefined for a document of another format. Source: palace.md 5.4, upstream 3.11's normalize module for
+ * order and bundles.
  */
 import { strip } from "../../memory/text/text.ts";
 import { isRecord } from "../../base/is-record.ts";
@@ -14,7 +14,7 @@ import { type Conversation, type Role, Transcript } from "./transcript.ts";
 type Format = (document: unknown, names: SlackNames) => Conversation[] | undefined;
 
 const MESSAGES_MIN = 2;
-/** Least number of messages in formats that are recognised with certainty. Upstream leaves out a question without an answer; we file it. */
+/** Minimum number of messages in formats that are certain. Upstream leaves out a question without an answer; we file it. */
 const ALONE_MIN = 1;
 
 export function conversationsOf(document: unknown, names: SlackNames): Conversation[] | undefined {
@@ -65,7 +65,7 @@ const claudeAi: Format = (document) => {
   });
 };
 
-/** Reads Claude's messages. `whole` has the time of messages without one. */
+/** Reads Claude's messages. `whole` has the time for messages without a time. */
 function claudeMessages(items: readonly unknown[], whole: unknown): Transcript {
   const transcript = new Transcript();
   const begun = timeIn(fieldsOf(whole)["created_at"]);
@@ -117,7 +117,7 @@ function wayTo(mapping: Fields, last: string): Fields[] {
   return follow(mapping, last, ({ parent }) => textOf(parent)).reverse();
 }
 
-/** Returns the path of last children. It begins at the node without parent and message, else at the first node without parent. */
+/** Returns the path of last children. It begins at a node without parent and message, else at the first node without a parent. */
 function newestWay(mapping: Fields): Fields[] {
   const roots = Object.entries(mapping).filter(([, node]) => isRecord(node) && (node["parent"] ?? null) === null);
   const bare = roots.find(([, node]) => ((node as Fields)["message"] ?? null) === null);
@@ -139,7 +139,7 @@ function follow(mapping: Fields, first: string, next: (node: Fields) => string):
   return [...way.values()];
 }
 
-/** Adds a message. A spoken turn has its text in a part; code has a text and no parts. */
+/** Adds a message. A voice message has its text in a part; code has a text and no parts. */
 function addChatGpt(transcript: Transcript, message: unknown, begun: string | undefined): void {
   if (!isRecord(message)) return;
   const author = fieldsOf(message["author"])["role"];
@@ -183,7 +183,7 @@ const BESIDE = new Set(
   ),
 );
 
-/** Returns true for a file of account data in an export: it has no messages, but people's addresses and numbers. */
+/** Returns true for a file of account data in an export: such a file has no messages, but people's addresses and phone numbers. */
 export function isOfAccount(name: string, document: unknown): boolean {
   const items: unknown[] = Array.isArray(document) ? document : [document];
   const isOf = (one: unknown): boolean =>

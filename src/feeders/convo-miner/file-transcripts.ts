@@ -1,6 +1,6 @@
 /**
- * Files a set of transcripts: those that changed since they were filed are read and sent, a few at a time. Called by the command `palace
- * mine convos DIR` and by the session miner. Deleted transcripts keep their drawers, because agents delete old transcripts.
+ * Files a set of transcripts: reads and sends the transcripts that changed since they were filed, a few at a time. `palace mine convos DIR`
+ * and the session miner call it. The drawers of deleted transcripts stay, because agents delete old transcripts.
  */
 import { basename, dirname, join } from "node:path";
 import { removeLeftovers } from "../../base/atomic-file.ts";
@@ -21,7 +21,7 @@ export type TranscriptsDeps = FeedDeps & {
   options: MineOptions;
   place: Omit<NotesPlace, "wing">;
   files: readonly TranscriptFile[];
-  /** Returns the local name of a source that the palace knows; undefined when it is not ours. */
+  /** Returns the local name of a source in the palace; undefined if the source is not ours. */
   nameOf: (sourceFile: string) => string | undefined;
   /** The folder with the original files, which MemPalace may have mined; undefined if the files are copies. */
   folder?: string;
@@ -29,7 +29,7 @@ export type TranscriptsDeps = FeedDeps & {
 
 const IN_FLIGHT_MAX = 3;
 
-/** Errors: the broker's own when it can file nothing at all. */
+/** Files the transcripts. Errors: the broker's, if it can file no transcript at all. */
 export async function feedTranscripts(deps: TranscriptsDeps): Promise<MineReport> {
   const { options, place, files, caller, watch, signal } = deps;
   const { extract } = options;
@@ -113,7 +113,7 @@ async function askRecords(
   const records = new Map<string, FilingRecord>();
   for (const record of sources) {
     const name = nameOf(record.sourceFile);
-    // A source with exactly this name wins over one from another home.
+    // A source with exactly this name wins over a source from another home.
     if (name !== undefined && (!records.has(name) || record.sourceFile === name)) records.set(name, record);
   }
   return {
@@ -123,7 +123,7 @@ async function askRecords(
   };
 }
 
-/** Returns the source of each filed conversation. People export again under other names, so a conversation often exists twice. */
+/** Returns the source of each filed conversation. People repeat exports under other names, so a conversation often exists twice. */
 function knownConversations(
   files: Readonly<Record<string, Entry>>,
   records: ReadonlyMap<string, FilingRecord>,
@@ -135,7 +135,7 @@ function knownConversations(
   return known;
 }
 
-/** Finds users.json beside a file or above its channel's folder, among the files of the run alone. */
+/** Finds users.json beside a file or above its channel's folder, but only among the files of the run. */
 function slackNamesNear(files: readonly TranscriptFile[]): Run["slackNames"] {
   const lists = new Set(files.map(({ path }) => path).filter((path) => basename(path) === "users.json"));
   const read = new Map<string, SlackNames>();

@@ -1,7 +1,7 @@
 /**
- * Files one transcript: reads it, makes drawers, sends them in parts. file-transcripts.ts calls it for each transcript that may
- * have changed. The broker compares drawer by drawer, so sending one again costs no vectors; a run that is killed
- * between two parts leaves the source without a filing record.
+ * Files one transcript: reads it, makes drawers, sends them in parts. file-transcripts.ts calls it for each transcript that may have
+ * changed. The broker compares drawer by drawer, so unchanged drawers keep their vectors. A run that is killed between two parts leaves the
+ * source without a filing record.
  */
 import { createHash } from "node:crypto";
 import { dirname } from "node:path";
@@ -22,19 +22,19 @@ import type { Run, TranscriptFile } from "./run.ts";
 import { type Time, timesOf } from "./times.ts";
 import type { Conversation } from "./transcript.ts";
 
-/** Most conversations of a file whose hashes are in a drawer's metadata. More would make the metadata too long. */
+/** Maximum number of conversations whose hashes are in a drawer's metadata. More hashes would make the metadata too long. */
 const HASHES_MAX = 60;
 /** Text between two conversations of a file. */
 const GAP = "\n\n";
 
 type Prepared = { entry: Entry; reading: Reading; transcript: Conversation; hashes: string[]; isNew: boolean };
 
-/** Files a transcript and returns how many drawers were written; undefined if it was not sent. */
+/** Files a transcript and returns the number of written drawers; undefined if the transcript was not sent. */
 export async function fileTranscript(run: Run, caller: Caller, file: TranscriptFile): Promise<number | undefined> {
   const prepared = prepare(run, file);
   if (prepared === undefined) return undefined;
   if ("refused" in prepared) {
-    // A transcript that lost its content keeps the drawers that were filed of it.
+    // If a transcript lost its content, its filed drawers stay.
     return settle(run, file, prepared);
   }
   const { entry, reading, transcript } = prepared;
@@ -71,7 +71,7 @@ export async function fileTranscript(run: Run, caller: Caller, file: TranscriptF
   return sent.drawers;
 }
 
-/** Returns true if a run would file it. */
+/** Returns true if a run would file the transcript. */
 export function wouldFile(run: Run, file: TranscriptFile): boolean {
   const prepared = prepare(run, file);
   if (prepared === undefined) return false;
@@ -80,7 +80,7 @@ export function wouldFile(run: Run, file: TranscriptFile): boolean {
   return false;
 }
 
-/** Counts a transcript that needed no sending. */
+/** Counts a transcript that need not be sent. */
 export function settle(run: Run, { sourceFile, name }: TranscriptFile, entry: Entry): undefined {
   run.notes.files[sourceFile] = entry;
   if (entry.refused === undefined) run.report.unchanged += 1;
@@ -99,7 +99,7 @@ function twinOf({ records, sessions }: Run, { sourceFile }: TranscriptFile): str
 function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused: string }) | undefined {
   const twin = twinOf(run, file);
   if (twin !== undefined) {
-    // This is not noted, because the other source may be removed from the palace some day.
+    // Writes no note about this, because the other source may later be removed from the palace.
     run.report.skipped.push({ file: file.name, reason: `the session is filed already, from ${twin}` });
     return undefined;
   }
@@ -152,11 +152,11 @@ function joined(conversations: readonly Conversation[]): Conversation {
 type Pieces = {
   texts: readonly string[];
   rooms?: readonly string[];
-  /** When each of the texts was said, if the transcript tells that. */
+  /** Time of each text, if the transcript has times. */
   times?: readonly (string | null)[];
 };
 
-/** Leaves out the first exchanges if other sources hold them. A file of several conversations is filed as it is. */
+/** Leaves out the first exchanges if other sources have them. A file with several conversations is filed completely. */
 function withoutCopies(
   { options, exchanges }: Run,
   { sourceFile }: TranscriptFile,
@@ -182,7 +182,7 @@ function piecesOf(memories: readonly Memory[]): Pieces {
 
 type Sent = { drawers: number; unchanged: number };
 
-/** Sends the drawers in parts. Undefined if the broker refuses only this transcript. */
+/** Sends the drawers in parts. Returns undefined if the broker refuses only this transcript. */
 async function sendParts(
   run: Run,
   caller: Caller,
@@ -208,7 +208,7 @@ async function sendParts(
     ...(run.options.filing.halls !== undefined && { halls: run.options.filing.halls }),
   };
   try {
-    // A transcript with nothing to remember is filed as empty, so that it is not read again.
+    // A transcript without memories is filed as empty, so that the next run does not read it again.
     for (let from = 0, to = 0; from === 0 || from < texts.length; from = to) {
       to = endOfPart(texts, from);
       const part = {

@@ -1,7 +1,7 @@
 /**
- * General extraction: finds decisions, preferences, milestones, problems and feelings in a transcript by their words
- * (`--extract general`). Each memory is a drawer in the room of its type, beside the exchanges of the same file. Pure.
- * Used by file.ts. Source: palace.md 5.5 and upstream 3.11's general_extractor, pattern by pattern.
+ * General extraction: finds decisions, preferences, milestones, problems and feelings in a transcript by their words (`--extract general`).
+ * Each memory is a drawer in the room of its type, in addition to the file's exchanges. Pure. Source: palace.md 5.5 and upstream 3.11's
+ * general_extractor, pattern by pattern.
  */
 import { codePointLength, slices, strip } from "../../memory/text/text.ts";
 import { DRAWER_SIZE } from "../../protocol/limits.ts";
@@ -42,7 +42,7 @@ function typeOf(segment: string): MemoryType | undefined {
   return corrected(best[0], prose, lower, scores);
 }
 
-/** Returns the corrected type: a solved problem becomes a milestone, and one with a positive sentiment may become a feeling. */
+/** Corrects the type `problem`: a solved problem, or a problem with a positive sentiment, may become a milestone or a feeling. */
 function corrected(
   type: MemoryType,
   prose: string,
@@ -56,7 +56,7 @@ function corrected(
   return scores.has("milestone") ? "milestone" : scores.has("emotional") ? "emotional" : type;
 }
 
-/** Counts matches of a marker. A pair counts once per line, as in upstream, where it is one pattern with `.*`. */
+/** Counts matches of a marker. A pair counts once per line, as in upstream, where a pair is one pattern with `.*`. */
 function occurrences(text: string, marker: Marker): number {
   if (typeof marker === "function") return text.match(marker())?.length ?? 0;
   const [first, second] = [marker[0](), marker[1]()];
@@ -85,7 +85,7 @@ const CODE_LINE = new RegExp(`^(?:${CODE_LINES.join("|")})`, "u");
 const LETTERS_MIN = 0.4;
 const CODE_LENGTH_MIN = 10;
 
-/** Returns the prose without code, or the whole segment when it is all code. */
+/** Returns the prose without code, or the whole segment if it is only code. */
 function proseOf(segment: string): string {
   let isFenced = false;
   const kept = segment.split("\n").filter((line) => {

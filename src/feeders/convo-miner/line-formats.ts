@@ -1,6 +1,6 @@
 /**
- * Reads transcripts with one JSON object per line: Claude Code, Codex, Gemini, pi. Each format takes line after line, and
- * its state can be saved. Pure. Used by normalize.ts. Source: palace.md 5.4, and upstream 3.11's normalize module for pi.
+ * Reads transcripts with one JSON object per line: Claude Code, Codex, Gemini, pi. Each format reads line after line, and its state can be
+ * saved. Pure. normalize.ts uses it. Source: palace.md 5.4, and upstream 3.11's normalize module for pi.
  */
 import { strip } from "../../memory/text/text.ts";
 import { isRecord } from "../../base/is-record.ts";
@@ -17,7 +17,7 @@ export type LineFormatName = "claude-code" | "codex" | "gemini" | "pi";
 
 const MESSAGES_MIN = 2;
 
-/** The lines read so far. `tools`: tool_use_id → name. */
+/** Content of the lines read so far. `tools`: name of the tool for each tool_use_id. */
 type Open = { transcript: Transcript; hasHeader: boolean; tools: Map<string, string> };
 
 export class LineFormat {
@@ -39,12 +39,12 @@ export class LineFormat {
     this.#read(line, this.#open);
   }
 
-  /** Returns the conversation; undefined if there are too few messages, or in another format. */
+  /** Returns the conversation; undefined if there are too few messages or the file has another format. */
   conversation(): Conversation | undefined {
     return this.isSure() ? this.#open.transcript.conversation() : undefined;
   }
 
-  /** Returns true if it has found a conversation. */
+  /** Returns true if this format has found a conversation. */
   isSure(): boolean {
     const { hasHeader, transcript } = this.#open;
     if (!this.#needsHeader) return transcript.count >= (hasHeader ? 1 : MESSAGES_MIN);
@@ -57,7 +57,7 @@ export class LineFormat {
   }
 }
 
-/** In upstream's order: the first that yields a conversation wins. */
+/** The formats in upstream's order: the first format that finds a conversation wins. */
 export const LINE_FORMATS: Readonly<Record<LineFormatName, (line: Fields, open: Open) => void>> = {
   "claude-code": claudeLine,
   codex: messagesBy(codexLine),
@@ -81,7 +81,7 @@ function claudeLine(line: Fields, open: Open): void {
       if (block["id"] !== "") tools.set(block["id"], textOf(block["name"] ?? "Unknown"));
     }
     const text = stripNoise(contentText(content, tools));
-    // Successive answers are one answer: a loop of tool calls.
+    // Joins successive answers (a loop of tool calls) to one answer.
     if (text !== "" && !transcript.extendAnswer(text, at)) transcript.add("assistant", text, at);
   } else if (line["type"] === "user" || line["type"] === "human") {
     const text = stripNoise(contentText(content, tools));
@@ -103,7 +103,7 @@ function messagesBy(read: Reader): (line: Fields, open: Open) => void {
   };
 }
 
-/** Reads Codex's events, which are the conversation. Response items repeat it together with inserted context. */
+/** Reads Codex's events, which are the conversation. Response items repeat the conversation together with inserted context. */
 function codexLine(line: Fields): ReturnType<Reader> {
   if (line["type"] === "session_meta") return "header";
   const payload = line["payload"];

@@ -1,6 +1,6 @@
 /**
- * Upstream's patterns and words that tell a decision, a preference, a milestone, a problem and a feeling apart. Data and two pure
- * functions. Used by general.ts. Source: upstream 3.11's general_extractor (palace.md 5.5), whose order decides between equals.
+ * Upstream's patterns and words that distinguish decisions, preferences, milestones, problems and feelings. Data and two pure functions.
+ * general.ts uses it. Source: upstream 3.11's general_extractor (palace.md 5.5), whose order decides between equals.
  */
 import { words } from "../words.ts";
 import { type LazyPattern, pythonPattern } from "./python-pattern.ts";
@@ -15,7 +15,7 @@ export type Marker = LazyPattern | readonly [LazyPattern, LazyPattern];
 const r = String.raw;
 const one = (source: string): Marker => pythonPattern(source);
 
-/** Splits a list of patterns of whole words at its semicolons. A pattern with ` ... ` in it is a pair. */
+/** Splits a text with patterns of whole words at its semicolons. A pattern with ` ... ` in it is a pair. */
 function phrases(text: string): Marker[] {
   return text
     .trim()
@@ -71,7 +71,7 @@ the answer (is|was); (had|need) to ... instead`),
       ...phrases(r`
 love; scared; afraid; proud; hurt; happy; sad; cry; crying; miss; sorry; grateful; angry; worried; lonely; beautiful;
 amazing; wonderful`),
-      // Upstream looks for these within words, too.
+      // Upstream looks for these patterns inside words, too.
       ..."i feel; i'm scared; i love you; i'm sorry; i can't; i wish; i miss; i need; never told anyone; nobody knows"
         .split("; ")
         .map(one),
@@ -104,7 +104,7 @@ const RESOLUTION = [
   r`\bthe (?:fix|answer|solution)\b`,
 ].map((source) => pythonPattern(source, "u"));
 
-/** `lower` is the text in lower case. */
+/** Returns true if the text describes a solved problem. `lower`: the text in lower case. */
 export function isResolved(lower: string): boolean {
   return RESOLUTION.some((pattern) => pattern().test(lower));
 }

@@ -1,7 +1,7 @@
 /**
- * Removes what Claude Code and its hooks insert into messages although nobody said it: system tags, hook lines, collapsed output. Pure.
- * Used by line-formats.ts, message by message. Source: palace.md 5.4 "Noise removal". Where upstream's patterns take quadratic time, this
- * file searches without patterns, because a transcript is untrusted input.
+ * Removes text that Claude Code and its hooks insert into messages: system tags, hook lines, collapsed output. Pure. line-formats.ts calls
+ * it for each message. Source: palace.md 5.4 "Noise removal". Where upstream's patterns take quadratic time, this file searches without
+ * patterns, because a transcript is untrusted input.
  */
 import { strip } from "../../memory/text/text.ts";
 import { SPACE } from "./python-pattern.ts";
@@ -28,7 +28,7 @@ const LINES = [
   "MemPalace auto-save checkpoint.",
 ];
 
-/** `^` of Python's multi-line mode is "not behind anything but a line feed". */
+/** Equivalent of `^` in Python's multi-line mode, where only a line feed ends a line. */
 const LINE_START = String.raw`(?<![^\n])(?:> )?`;
 const LINE_PATTERNS = LINES.map((start) => ({
   start,
@@ -52,7 +52,7 @@ export function stripNoise(message: string): string {
   return strip(text.replace(/\n{4,}/g, "\n\n\n"));
 }
 
-/** Removes a tag's text from an opening tag at the start of a line to its closing tag, never across a blank line. */
+/** Removes the text from an opening tag at the start of a line to its closing tag, but never across a blank line. */
 function withoutTag(text: string, tag: string): string {
   const open = `<${tag}`;
   const close = `</${tag}>`;
@@ -82,14 +82,14 @@ function withoutTag(text: string, tag: string): string {
   return kept + text.slice(done);
 }
 
-/** Returns the start of the line that the tag at `at` begins, after an optional `> `; otherwise a position before everything. */
+/** Returns the start of the line that the tag at `at` begins, after an optional `> `; otherwise -1. */
 function lineStart(text: string, at: number): number {
   const isStart = (index: number): boolean => index === 0 || text.charAt(index - 1) === "\n";
   if (isStart(at)) return at;
   return at >= 2 && text.startsWith("> ", at - 2) && isStart(at - 2) ? at - 2 : -1;
 }
 
-/** Works as indexOf does for positions that never decrease: each stretch is searched once. */
+/** Works like indexOf for positions that never decrease, and searches each part of the text only once. */
 function finder(text: string, wanted: string): (from: number) => number {
   let found = -2;
   return (from) => {
@@ -113,7 +113,7 @@ function blankLineFinder(text: string): (from: number) => number {
   };
 }
 
-/** Removes the mark and the white space before it. */
+/** Removes the mark of collapsed output and the white space before the mark. */
 function withoutTokens(text: string): string {
   let kept = "";
   let done = 0;

@@ -1,6 +1,6 @@
 /**
- * Converts a file of any of the formats into transcripts; a file of none of them counts as plain text. Pure. Used by
- * read.ts. Source: palace.md 5.4 and upstream 3.11's normalize module: the order decides.
+ * Converts a file of any known format into transcripts. A file of another format counts as plain text. Pure. Source: palace.md 5.4 and
+ * upstream 3.11's normalize module: the order decides.
  */
 import { strip } from "../../memory/text/text.ts";
 import { parseJson } from "../../base/parse-json.ts";
@@ -31,7 +31,7 @@ export class LineScan {
   #authoredAt: string | undefined;
   #agent: string | undefined;
 
-  /** With `resume` the scan continues from that state. */
+  /** Begins a scan, or continues from the state `resume`. */
   constructor(resume?: ScanState) {
     const names = (Object.keys(LINE_FORMATS) as LineFormatName[]).filter(
       (name) => resume === undefined || resume.formats[name] !== undefined,
@@ -42,7 +42,7 @@ export class LineScan {
     this.#agent = resume?.agent ?? undefined;
   }
 
-  /** Takes a line as read from a file; white space around it does not matter. */
+  /** Reads a line of a file. White space around the line does not matter. */
   take(raw: string): void {
     for (const line of raw.includes("\r") ? raw.split("\r") : [raw]) this.#takeOne(strip(line.replace(/^\uFEFF/, "")));
   }
@@ -67,12 +67,12 @@ export class LineScan {
     if (this.#formats.length > 1 && this.#formats[0]?.[1].isSure() === true) this.#formats.length = 1;
   }
 
-  /** True if the file is already a transcript in our format. */
+  /** True if the file is already a transcript in upstream's format. */
   get isPlain(): boolean {
     return this.#questions >= QUESTIONS_MIN;
   }
 
-  /** The agent, if the file is certainly its session. Such a file never counts as plain text, even if it is empty. */
+  /** Name of the agent, if the file is certainly an agent's session. Such a file never counts as plain text, even if it is empty. */
   get agent(): string | undefined {
     return this.#agent;
   }
@@ -106,7 +106,7 @@ export class LineScan {
 /** Options for reading a whole file. `name`: the file's name without folder. */
 export type WholeOptions = { mayBeJson: boolean; name: string; names: SlackNames };
 
-/** Reads a whole text in which LineScan found nothing. Line ends are line feeds. A string is the reason why it is not filed. */
+/** Reads a whole text in which LineScan found nothing. Line ends are line feeds. Returns a string with the reason if it is not filed. */
 export function conversationsOfText(text: string, { mayBeJson, name, names }: WholeOptions): Conversation[] | string {
   if (strip(text) === "") return [];
   const document = mayBeJson ? parseJson(text) : undefined;

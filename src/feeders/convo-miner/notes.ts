@@ -1,6 +1,6 @@
 /**
  * Notes that the conversation miner keeps between runs: the state of each transcript at filing time, and the position at which reading a
- * long one stopped. Used by file-transcripts.ts and file.ts.
+ * long transcript stopped.
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
@@ -11,12 +11,12 @@ import { readRecord } from "../../base/parse-json.ts";
 import type { NotedSource } from "../notes.ts";
 import type { Checkpoint } from "./read.ts";
 
-/** Digests of a source's first exchange, and of the exchanges that are filed with it. */
+/** Digests of a source's first exchange, and of the exchanges that are filed with this source. */
 export type Exchanges = { first: string; held: readonly string[] };
 
 /**
- * `hashes`: SHA-256 of each conversation. `exchanges`: digests of a single conversation's exchanges. `without`: sources that have its
- * beginning.
+ * `hashes`: SHA-256 of each conversation. `exchanges`: digests of a single conversation's exchanges. `without`: sources that have this
+ * source's beginning.
  */
 export type Entry = NotedSource & { hashes: string[]; exchanges?: Exchanges; without?: readonly string[] };
 
@@ -24,7 +24,7 @@ export type Notes = { schema: 1; files: Record<string, Entry> };
 
 export type NotesPlace = { home: string; wing: string; root: string; palace: string };
 
-/** Returns the path of the notes: one file for each folder, wing and palace, because several palaces may be fed from one home. */
+/** Returns the path of the notes: one file for each folder, wing and palace, because one home may file into several palaces. */
 export function notesFile({ home, wing, root, palace }: NotesPlace): string {
   return join(home, ".manifest", wing, `${shortHash(root)}-${shortHash(palace)}.json`);
 }

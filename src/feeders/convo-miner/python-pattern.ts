@@ -1,6 +1,6 @@
 /**
- * Translates patterns of upstream's Python to JavaScript: its word, its word boundary, its white space. Used by general.ts
- * and setup/prose.ts.
+ * Translates patterns of upstream's Python to JavaScript, with Python's word characters, word boundaries and white space. general.ts and
+ * setup/prose.ts use it.
  */
 export const SPACE = String.raw`[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]`;
 export const WORD = String.raw`[\p{L}\p{N}_]`;
@@ -8,9 +8,9 @@ export const WORD = String.raw`[\p{L}\p{N}_]`;
 export const START = `(?<!${WORD})(?=${WORD})`;
 export const END = `(?<=${WORD})(?!${WORD})`;
 
-/** A `\b` before a letter, or before a group whose every alternative begins with one. */
+/** A `\b` before a letter, or before a group in which every alternative begins with a letter. */
 const BEFORE_LETTER = /\\b(?=[a-zA-Z](?![?*{])|\((?:\?:)?(?:[a-zA-Z](?![?*{])[^()|]*\|)*[a-zA-Z](?![?*{])[^()|]*\))/g;
-/** A `\b` behind a letter, or behind a group whose every alternative ends with one. */
+/** A `\b` after a letter, or after a group in which every alternative ends with a letter. */
 const BEHIND_LETTER = /(?<=(?<!\\)[a-zA-Z]|\((?:\?:)?(?:[^()|]*(?<!\\)[a-zA-Z]\|)*[^()|]*(?<!\\)[a-zA-Z]\))\\b/g;
 
 /**
@@ -20,8 +20,8 @@ const BEHIND_LETTER = /(?<=(?<!\\)[a-zA-Z]|\((?:\?:)?(?:[^()|]*(?<!\\)[a-zA-Z]\|
 export type LazyPattern = () => RegExp;
 
 /**
- * Translates a pattern as Python writes it, with \b, \d and \w; a full stop matches all but a line feed. A \b next to a letter is
- * translated to a test of the other side only, because each Unicode class takes V8 a third of a millisecond.
+ * Translates a pattern as Python writes it, with \b, \d and \w; `.` matches any character except a line feed. For a \b next to a letter
+ * only the other side is tested, because each Unicode class takes V8 a third of a millisecond.
  */
 export function pythonPattern(source: string, flags = "gu"): LazyPattern {
   let made: RegExp | undefined;

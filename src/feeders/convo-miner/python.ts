@@ -1,16 +1,16 @@
 /**
- * Formats values as upstream's Python writes them into a transcript: json.dumps without spaces, and str(). Pure. Used by
- * blocks.ts. Numbers come from JSON.parse, so 1.0 reads 1 here; upstream keeps the fraction.
+ * Formats values as upstream's Python writes them into a transcript: json.dumps without spaces, and str(). Pure. Numbers come from
+ * JSON.parse, so 1.0 becomes 1; upstream writes 1.0.
  */
 
-/** Greatest depth of JSON. Deeper JSON is truncated anyway, at 200 characters. */
+/** Maximum depth of JSON. The text is cut at 200 characters anyway. */
 const DEPTH_MAX = 200;
 
 type Style = {
   comma: string;
   colon: string;
   text: (text: string) => string;
-  /** Words for true, for false, and for null and any other value. */
+  /** Words for true, for false, and for null or any other value. */
   words: readonly [string, string, string];
   tooDeep: string;
 };
@@ -21,17 +21,17 @@ const COMPACT: Style = { comma: ",", colon: ":", ...JSON_WORDS };
 const SPACED: Style = { comma: ", ", colon: ": ", ...JSON_WORDS };
 const REPR: Style = { comma: ", ", colon: ": ", text: quoted, words: ["True", "False", "None"], tooDeep: "..." };
 
-/** `json.dumps(value, separators=(",", ":"))`: ASCII alone. */
+/** Works like `json.dumps(value, separators=(",", ":"))`, with ASCII output only. */
 export function jsonDumps(value: unknown): string {
   return written(value, COMPACT);
 }
 
-/** `json.dumps(value)`. */
+/** Works like `json.dumps(value)`. */
 export function jsonDumpsSpaced(value: unknown): string {
   return written(value, SPACED);
 }
 
-/** `str(value)`. */
+/** Works like `str(value)`. */
 export function str(value: unknown): string {
   return typeof value === "string" ? value : written(value, REPR);
 }

@@ -1,6 +1,6 @@
 /**
- * Reads one transcript file: line by line if it may be of a line format, so that its size does not matter, else as a whole.
- * A file that grew is read from the end of its last whole line, if the bytes before that are unchanged. Used by file.ts.
+ * Reads one transcript file: line by line if it may have a line format, so that its size does not matter, else as a whole. A file that grew
+ * is read from the end of the last whole line on, if the bytes before are unchanged.
  */
 import { createHash, type Hash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from "node:fs";
@@ -11,12 +11,12 @@ import { conversationsOfText, LineScan, type ScanState } from "./normalize.ts";
 import type { SlackNames } from "./slack.ts";
 import type { Conversation } from "./transcript.ts";
 
-/** Upstream's limit. */
+/** Maximum size of a transcript, as in upstream. */
 export const TRANSCRIPT_SIZE_MAX_BYTES = 500 * 1024 * 1024;
-/** Least size of a file whose reading can be resumed. Reading a smaller file again is cheaper than a note. */
+/** Minimum size of a file for a checkpoint. Reading a smaller file again costs less than a note. */
 export const RESUME_SIZE_MIN_BYTES = 256 * 1024;
 
-/** The position where reading stopped: after a line end, once a conversation had been found. */
+/** The position where reading stopped: after a line end, when a conversation had been found. */
 export type Checkpoint = {
   schema: 2;
   offset: number;
@@ -27,7 +27,7 @@ export type Checkpoint = {
 
 export type ReadOptions = {
   earlier?: Checkpoint | undefined;
-  /** The least size for which a checkpoint is made. */
+  /** Minimum size of a file for a checkpoint. */
   resumeSizeMin: number;
   /** Names of the people in an export of Slack. */
   names?: SlackNames | undefined;
@@ -40,14 +40,14 @@ export type Reading = {
   /** Time of the last change, s. It is read before the bytes, so that the next run notices a change in between. */
   mtime: number;
   size: number;
-  /** Characters that could not be read, if any. */
+  /** Number of characters that could not be read, if any. */
   lost?: number;
   checkpoint: Checkpoint | undefined;
-  /** Number of bytes that an earlier run has read. This run only compared their hash. */
+  /** Number of bytes that an earlier run had read. This run only compared the hash of these bytes. */
   resumedAt: number;
 };
 
-/** Reads a transcript. Returns a string with the reason if it is not filed. Throws the file system's errors. */
+/** Reads a transcript. Returns a string with the reason if the file is not filed. Errors: the file system's. */
 export function readTranscript(path: string, options: ReadOptions): Reading | string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -86,7 +86,7 @@ export function readTranscript(path: string, options: ReadOptions): Reading | st
   }
 }
 
-/** Computes seconds exactly as Python's os.stat does, because upstream compares them with the time in the drawers. */
+/** Computes seconds exactly as Python's os.stat does, because upstream compares this time with the time in the drawers. */
 function seconds(ns: bigint): number {
   return Number(ns / 1_000_000_000n) + 1e-9 * Number(ns % 1_000_000_000n);
 }
@@ -111,7 +111,7 @@ function readLines(file: number, { earlier, resumeSizeMin }: ReadOptions): Lines
     offset += line.length;
   }
   const checkpoint = offset < resumeSizeMin ? undefined : checkpointOf(scan, offset, hash);
-  // The last line may be incomplete: it counts if it parses, and is read again when it is whole.
+  // The last line may be incomplete. It counts if it parses, and the next run reads it again when it is whole.
   if (rest !== undefined) scan.take(rest.toString("utf8"));
   return { scan, checkpoint, resumedAt: start };
 }
@@ -141,7 +141,7 @@ function readUtf16(file: number): Lines {
   return { scan, checkpoint: undefined, resumedAt: 0 };
 }
 
-/** Reads a whole file, up to the size limit: it may have grown since the check. */
+/** Reads a whole file, up to the size limit, because the file may have grown since the check. */
 function readWhole(file: number): Decoded {
   return decodeText(readFileSync(file).subarray(0, TRANSCRIPT_SIZE_MAX_BYTES));
 }

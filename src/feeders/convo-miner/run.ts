@@ -1,6 +1,6 @@
 /**
- * The types of one run of the conversation miner: its state, input and output. Used by the files beside it, by the session
- * miner and by the command line.
+ * The types of one run of the conversation miner: its state, input and output. This folder, the session miner and the command line use
+ * them.
  */
 import type { FilingSettings } from "../../config/filing.ts";
 import type { ExtractMode } from "../../protocol/filing.ts";
@@ -9,7 +9,7 @@ import type { FeedDeps, RunReport } from "../run.ts";
 import type { Exchanges, Notes } from "./notes.ts";
 import type { SlackNames } from "./slack.ts";
 
-/** A transcript on disk and the name it is filed under. */
+/** A transcript on disk and the name under which it is filed. */
 export type TranscriptFile = {
   path: string;
   sourceFile: string;
@@ -23,9 +23,9 @@ export type MineOptions = {
   wing: string;
   dryRun: boolean;
   force: boolean;
-  /** Most transcripts filed by this run; 0 = all. */
+  /** Maximum number of transcripts to file in this run; 0 = all. */
   limit: number;
-  /** Goes into the drawers' `added_by`. */
+  /** Value of the drawers' field `added_by`. */
   agent: string;
   extract: ExtractMode;
   /** How transcripts are cut and sorted. */
@@ -34,9 +34,9 @@ export type MineOptions = {
 
 export type MineReport = RunReport & {
   wing: string;
-  /** Transcripts found. */
+  /** Number of transcripts found. */
   files: number;
-  /** Drawers of filed transcripts that the palace had already. */
+  /** Number of drawers of filed transcripts that the palace already had. */
   kept: number;
 };
 
@@ -47,11 +47,11 @@ export type Run = Omit<FeedDeps, "caller"> & {
   notes: Notes;
   /** The palace's filing records, by the names used here. */
   records: ReadonlyMap<string, FilingRecord>;
-  /** A session's number → the sources of any wing that are transcripts of it. */
+  /** For each session's id the sources, in any wing, that are transcripts of the session. */
   sessions: ReadonlyMap<string, readonly string[]>;
-  /** SHA-256 of a conversation → the source that holds it. */
+  /** For the SHA-256 of each conversation the source that contains it. */
   known: Map<string, string>;
-  /** Exchanges that each source holds. */
+  /** Exchanges of each source. */
   exchanges: Map<string, Exchanges>;
   /** Returns the people of a file's Slack export; undefined for any other file. */
   slackNames: (path: string) => SlackNames | undefined;

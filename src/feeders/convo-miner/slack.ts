@@ -1,7 +1,6 @@
 /**
- * Slack's export: a file per day and channel. Ids of users and channels are replaced by names, and markup is removed. Pure. Used by
- * exports.ts and file-transcripts.ts. Upstream files a day of one message as JSON, keeps the ids of users, and ends every day with a line
- * about speakers, which becomes a drawer of its own.
+ * Reads Slack's export: one file per day and channel. Replaces ids of users and channels by names, and removes markup. Pure. Upstream files
+ * a day with one message as JSON, keeps the ids of users, and ends every day with a line about speakers, which becomes a separate drawer.
  */
 import { isRecord } from "../../base/is-record.ts";
 import { strip } from "../../memory/text/text.ts";
@@ -9,7 +8,7 @@ import { type Fields, fieldsOf, textOf } from "../fields.ts";
 import { timeIn } from "./times.ts";
 import { type Role, Transcript } from "./transcript.ts";
 
-/** A user's id → the name. */
+/** Name for each user's id. */
 export type SlackNames = ReadonlyMap<string, string>;
 
 const COMING_AND_GOING = /_(?:join|leave)$/;
@@ -17,13 +16,13 @@ const ENTITIES: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "
 /** `<@U01|jane>`, `<#C01|ops>`, `<!here>`, `<https://example.org|label>`. */
 const MARKUP = /<([@#!]|(?=https?:|mailto:))([^<>|]*)(?:\|([^<>]*))?>/g;
 
-/** Reads users.json; anything else has no names. */
+/** Returns the names in users.json; none for another document. */
 export function slackNamesOf(document: unknown): SlackNames {
   const users = Array.isArray(document) ? document.filter(isRecord) : [];
   return new Map(users.map((user) => [textOf(user["id"]), nameOf(user)] as const).filter(([id, name]) => id && name));
 }
 
-/** Returns a transcript. The first speaker is the user. Each new speaker gets the other role than the message before. */
+/** Returns a transcript. The first speaker is the user. Each new speaker gets the role that the message before does not have. */
 export function slackTranscript(items: readonly unknown[], names: SlackNames): Transcript {
   const transcript = new Transcript();
   const roles = new Map<string, Role>();

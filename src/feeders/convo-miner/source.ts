@@ -1,6 +1,6 @@
 /**
- * Finds the files of a folder that may be transcripts, and their default wing. Reads names and times, no contents. Used
- * by the command line. Source: palace.md 5.3; `tool-results` and `subagents` as upstream 3.11 skips them.
+ * Finds the files of a folder that may be transcripts, and their default wing. Reads names and times, no contents. Source: palace.md 5.3;
+ * `tool-results` and `subagents` as upstream 3.11 skips them.
  */
 import { lstatSync, realpathSync, type Stats } from "node:fs";
 import { basename, dirname, extname, join, relative, sep } from "node:path";
@@ -22,7 +22,7 @@ export type Survey = {
 };
 
 const EXTENSIONS = new Set([".txt", ".md", ".json", ".jsonl"]);
-/** `path` is a folder or one file. Errors: FEEDER_SOURCE_UNREADABLE. */
+/** Finds the transcripts. `path`: a folder or one file. Errors: FEEDER_SOURCE_UNREADABLE. */
 export function surveyTranscripts(path: string, includeSubagents: boolean): Survey {
   const { real, stat } = open(path);
   const root = stat.isDirectory() ? real : dirname(real);
@@ -32,7 +32,7 @@ export function surveyTranscripts(path: string, includeSubagents: boolean): Surv
   return survey;
 }
 
-/** Errors: CONFIG_BAD_VALUE. */
+/** Returns the wing: `given`, or the default for the folder. Errors: CONFIG_BAD_VALUE. */
 export function wingOf(root: string, given: string | undefined): string {
   if (given !== undefined && given !== "") return checkName(given, "--wing");
   return isOfTool(root) ? "wing_api" : wingOfFolder(root);

@@ -1,7 +1,6 @@
 /**
- * Writes the sessions of a text file into files of their own and puts the original aside (palace.md 5.7). The original is
- * renamed last, when every new file is on the disk, so that a killed run is finished by running it again; no existing file
- * is ever overwritten. No link is followed. Used by cli/upstream/split.ts.
+ * Writes each session of a text file into a separate file and renames the original (palace.md 5.7). The original is renamed last, when
+ * every new file is on the disk, so that a second run finishes a killed run. It never overwrites a file and follows no link.
  */
 import {
   closeSync,
@@ -36,7 +35,7 @@ export type Written = Omit<Session, "text"> & { file: string };
 
 export type SplitResult = Pick<SplitPlan, "leftLines"> & { written: Written[]; backup?: string };
 
-/** Lists a folder's text files with at least that many sessions, by name; `skip` reports those that are not read. */
+/** Lists a folder's text files with a minimum number of sessions, by name. Calls `skip` for files that it does not read. */
 export function findTranscripts(
   folder: string,
   sessionsMin: number,
@@ -65,7 +64,7 @@ export function findTranscripts(
 
 export type SplitOptions = { outputDir: string; isDryRun: boolean; people: KnownPeople };
 
-/** Errors: FEEDER_PARTIAL; the original is then in its place, and the same call continues. */
+/** Splits one file. Errors: FEEDER_PARTIAL. The original then stays in its place, and the same call continues. */
 export function splitTranscript({ path, stats: found }: Transcript, options: SplitOptions): SplitResult {
   const { outputDir, isDryRun, people } = options;
   const { text, stats } = readText(path);
@@ -133,13 +132,13 @@ function publish(target: string, content: Buffer, mode: number): void {
   }
 }
 
-/** Renames the original to another extension beside it; an older file keeps its name. */
+/** Renames the original to another extension in the same folder. Never replaces an older file. */
 function putAside(path: string, { ino, dev }: Stats): string {
   const { dir, name } = parse(path);
   for (let number = 1; number <= TRIES_MAX; number++) {
     const backup = `${name}${number === 1 ? "" : `.${number}`}.mega_backup`;
     const there = lstatSync(join(dir, backup), { throwIfNoEntry: false });
-    // An earlier run was killed between its two names.
+    // An earlier run was killed after it had linked the new name and before it had removed the old name.
     if (there?.ino === ino && there.dev === dev) unlinkSync(path);
     else if (there !== undefined) continue;
     else move(path, join(dir, backup));

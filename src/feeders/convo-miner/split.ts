@@ -1,13 +1,13 @@
 /**
- * Splits a text file with several Claude Code sessions: it finds where each begins, and its file name (palace.md 5.7).
- * Pure, and equal to upstream to the character; split-files.ts handles the files.
+ * Splits a text file with several Claude Code sessions: it finds the beginning and the file name of each session (palace.md 5.7). Pure, and
+ * with exactly upstream's results; split-files.ts handles the files.
  */
 import { codePointLength, head, strip, wholeWord } from "../../memory/text/text.ts";
 
-/** Fewest lines of a session. A fragment with fewer lines gets no file. */
+/** Minimum number of lines of a session. A fragment with fewer lines gets no file. */
 const LINES_MIN = 10;
 const HEADER = "Claude Code v";
-/** Texts near a header that show an earlier session again. */
+/** Texts near a header that mean that an earlier session is shown again. */
 const RESTORED = ["Ctrl+E", "previous messages"];
 const NEAR_LINES = 6;
 const TIME_LINES = 50;
@@ -15,7 +15,7 @@ const PEOPLE_LINES = 100;
 const PEOPLE_MAX = 3;
 const SUBJECT_MAX = 60;
 const STEM_MAX = 40;
-/** Leaves room for an extension and for a number before it. */
+/** Maximum bytes of a name. Leaves room for a number and an extension. */
 const NAME_BYTES_MAX = 240;
 
 const SPACE = String.raw`\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
@@ -36,9 +36,9 @@ export type Session = { at: number; name: string; lines: number; text: string };
 
 export type SplitPlan = {
   sessions: number;
-  /** `at` is the session's place among all, from 1 on. */
+  /** Sessions that get a file. `at`: the session's number in the file, from 1 on. */
   parts: readonly Session[];
-  /** The number of lines that go into no file: before the first session, and in fragments. */
+  /** Number of lines that go into no file: lines before the first session, and lines in fragments. */
   leftLines: number;
 };
 
@@ -59,7 +59,7 @@ export function sessionStarts(lines: readonly string[]): number[] {
   });
 }
 
-/** Plans the parts of a file; fewer than two sessions give none. `stem`: the stem of the file's name. */
+/** Plans the parts of a file; there are none for fewer than two sessions. `stem`: the stem of the file's name. */
 export function planSplit(stem: string, lines: readonly string[], people: KnownPeople): SplitPlan {
   const starts = sessionStarts(lines);
   const parts = (starts.length < 2 ? [] : starts).flatMap((start, index) => {
@@ -80,7 +80,7 @@ function nameOf(stem: string, at: number, lines: readonly string[], people: Know
   let name = `${source}__${when}_${who}_${subjectOf(lines)}`
     .replace(new RegExp(`[^${WORD}.-]`, "gu"), "_")
     .replaceAll(/_+/g, "_");
-  // This is the file system's limit; upstream fails on such a name.
+  // File systems limit the length of a name; upstream fails on a longer name.
   while (Buffer.byteLength(name) > NAME_BYTES_MAX) name = head(name, codePointLength(name) - 1);
   return name;
 }

@@ -1,7 +1,7 @@
 /**
- * A sweep files every message of Claude Code's transcripts whole, as its own drawer, because the exchanges of the same files may lack
- * messages or have cut them. The broker files each message once, so the next run continues a killed one. Called by the command `palace mine
- * sweep`. Source: palace.md 5.7 and upstream 3.11's sweeper.
+ * A sweep files every message of Claude Code's transcripts whole, as its own drawer, because the exchanges of the same files may omit or
+ * cut messages. The broker files each message once, so the next run continues a killed run. `palace mine sweep` starts it. Source:
+ * palace.md 5.7 and upstream 3.11's sweeper.
  */
 import { dirname } from "node:path";
 import { isRecord } from "../../base/is-record.ts";
@@ -17,23 +17,23 @@ import type { TranscriptFile } from "./run.ts";
 
 export type SweepDeps = FeedDeps & {
   files: readonly TranscriptFile[];
-  /** The most transcripts to read; 0 = all. */
+  /** Maximum number of transcripts to read; 0 = all. */
   limit: number;
 };
 
 export type SweepReport = Pick<RunReport, "skipped" | "failed" | "interrupted" | "dryRun"> & {
   files: number;
-  /** Messages found. */
+  /** Number of messages found. */
   messages: number;
   added: number;
   changed: number;
   present: number;
 };
 
-/** The most characters in one call. */
+/** Maximum number of characters in one call. */
 const PART_SIZE_MAX = 2 * 1024 * 1024;
 
-/** Sweeps transcripts. Without a broker, it only counts messages. Errors: the broker's own when it can file nothing at all. */
+/** Sweeps transcripts. Without a broker it only counts messages. Errors: the broker's, if it can file nothing at all. */
 export async function sweepTranscripts(deps: SweepDeps): Promise<SweepReport> {
   const { files, limit, caller, signal } = deps;
   const report: SweepReport = {
@@ -94,7 +94,7 @@ async function sweepOne(
   await flush();
 }
 
-/** Returns the line's message; undefined unless it is of the user or the assistant and has all its ids. */
+/** Returns the line's message; undefined unless the user or the assistant wrote it and it has all its ids. */
 function messageOf(record: Readonly<Record<string, unknown>>): SweptMessage | undefined {
   if (record["type"] !== "user" && record["type"] !== "assistant") return undefined;
   const said = record["message"];
@@ -109,7 +109,7 @@ function messageOf(record: Readonly<Record<string, unknown>>): SweptMessage | un
   return { sessionId: String(sessionId), uuid: String(uuid), timestamp: String(timestamp), role, content: text };
 }
 
-/** Returns every block in full. */
+/** Returns the text of every block in full. */
 function flat(content: unknown): string {
   if (!Array.isArray(content)) return str(content);
   const parts = content.filter(isRecord).map((block) => {

@@ -1,9 +1,9 @@
 /**
  * Finds the time at which each part of a transcript was said. Old parts keep their times when the transcript grows. Upstream gives every
- * drawer of a file the newest time in it. Pure. Used by the files beside this one.
+ * drawer of a file the newest time in the file. Pure.
  */
 
-/** Time `at` of the text from the position `start` on; "" if unknown. */
+/** Time `at` of the text from position `start` on; `at` is "" if unknown. */
 export type Time = [start: number, at: string];
 
 /** Characters that may be dropped where a text is cut. */
@@ -17,7 +17,7 @@ export function timeIn(value: unknown): string | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
 }
 
-/** Greatest number of seconds. A greater number is in milliseconds: as seconds it would be the year 5138. */
+/** Maximum number of seconds. A larger number is in milliseconds, because as seconds it would be after the year 5138. */
 const SECONDS_MAX = 1e11;
 
 export function newer(one: string | undefined, other: string | undefined): string | undefined {
@@ -26,8 +26,8 @@ export function newer(one: string | undefined, other: string | undefined): strin
 }
 
 /**
- * Returns when each drawer of a text was said; undefined if no time is known. `drawers` are parts of the text in its order, from
- * which only white space may be missing. A drawer has the time of its beginning.
+ * Returns the time of each drawer of a text; undefined if no time is known. `drawers`: parts of the text in order; only white space may be
+ * missing between them. A drawer has the time of its beginning.
  */
 export function timesOf(
   text: string,

@@ -1,16 +1,16 @@
 /**
- * Builds upstream's transcript from messages: `> ` before the user's text, the answer below it, a blank line after each pair. It takes one
- * message after the other, and its state can be saved and resumed: all but the last pair is final. Source: palace.md 5.4.
+ * Builds upstream's transcript from messages: `> ` before the user's text, the answer below it, a blank line after each pair. Its state can
+ * be saved and resumed: only the last pair may still change. Source: palace.md 5.4.
  */
 import { newer, type Time } from "./times.ts";
 
 export type Role = "user" | "assistant";
 type Message = [role: Role, text: string];
 
-/** `times`: when the pairs were said, in the order of the text. */
+/** `times`: times of the pairs, in the order of the text. */
 export type Conversation = { text: string; times: Time[] };
 
-/** Plain data, stored until the transcript has grown. `at`: when the last pair was said; null if unknown. */
+/** Plain data, stored until the transcript has grown. `at`: time of the last pair; null if unknown. */
 export type TranscriptState = {
   settled: string;
   open: Message[];
@@ -26,7 +26,7 @@ export class Transcript {
   #open: Message[];
   #count: number;
   readonly #times: Time[];
-  /** When the open pair was said. */
+  /** Time of the open pair. */
   #at: string | undefined;
   /** Position of the open pair in the text. */
   #start: number;
@@ -45,7 +45,7 @@ export class Transcript {
     return this.#count;
   }
 
-  /** `at`: when it was said. */
+  /** Adds a message. `at`: its time. */
   add(role: Role, text: string, at?: string): void {
     const isAnswer = role === "assistant" && this.#open.length === 1 && this.#open[0]?.[0] === "user";
     if (!isAnswer && this.#open.length > 0) {
@@ -60,7 +60,7 @@ export class Transcript {
     this.#count += 1;
   }
 
-  /** Appends to the last message if the assistant said it; returns false if not. */
+  /** Appends to the last message if it is the assistant's; else returns false. */
   extendAnswer(text: string, at?: string): boolean {
     const last = this.#open.at(-1);
     if (last?.[0] !== "assistant") return false;

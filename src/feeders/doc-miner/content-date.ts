@@ -1,13 +1,13 @@
 /**
- * Finds the date of a document, YYYY-MM-DD. Pure. Used by file-document.ts and `why`. Source: palace.md 5.2 "Content date" and
+ * Finds the date of a document, YYYY-MM-DD. Pure. Source: palace.md 5.2 "Content date" and
  * upstream's patterns: file stem, front matter, first ten lines, then the file's own date; in this order. Upstream uses
- * a date library; this file reads the forms that upstream's guarding patterns let through.
+ * a date library; this file reads the forms of dates that upstream's patterns accept.
  */
 import { strip } from "../../memory/text/text.ts";
 
 export type DatedBy = "file name" | "front matter" | "text" | "modification time";
 
-/** The drawers' wording, which is upstream's. */
+/** Words for the origin of the date in drawers, as in upstream. */
 export const DATED_BY: Readonly<Record<DatedBy, string>> = {
   "file name": "filename",
   "front matter": "frontmatter",
@@ -17,14 +17,14 @@ export const DATED_BY: Readonly<Record<DatedBy, string>> = {
 
 const LINES_MAX = 10;
 const MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
-/** Python's `\b`. */
+/** Equivalent of Python's `\b`. */
 const START = String.raw`(?<![\p{L}\p{N}_])`;
 const END = String.raw`(?![\p{L}\p{N}_])`;
 const MONTH =
   "(january|february|march|april|may|june|july|august|september|october|november|december" +
   "|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)";
 const ISO = new RegExp(String.raw`${START}(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})${END}`, "u");
-/** A time may follow in front matter. */
+/** Matches a date that is followed by a time, as in front matter. */
 const ISO_TIME = /^(\d{4})-(\d{1,2})-(\d{1,2})[Tt\s]\d/;
 const NUMERIC = new RegExp(String.raw`${START}(\d{1,2})[/-](\d{1,2})[/-](\d{2,4})${END}`, "gu");
 /** Matches a full date. Unlike upstream, "of" may be between day and month. */
@@ -37,7 +37,7 @@ const COMPLETE = new RegExp(
   "iu",
 );
 
-/** `mtimeMs` is when the file was last changed, ms since the epoch. */
+/** Returns the date and its origin. `mtimeMs`: time of the file's last change, ms since the epoch. */
 export function contentDate(stem: string, content: string, mtimeMs: number): { date: string; by: DatedBy } {
   const named = isoDate(stem) ?? completeDate(stem.replace(/[-_]/g, " "));
   if (named !== undefined) return { date: named, by: "file name" };
@@ -68,7 +68,7 @@ function numericDate(text: string): string | undefined {
   return isDayFirst ? format(year, second, first) : format(year, first, second);
 }
 
-/** Matches year, month and day, in figures or with the month's name. */
+/** Returns a full date, written with figures or with the month's name. */
 function completeDate(text: string): string | undefined {
   const { year, second, third, monthA, dayA, yearA, monthB, dayB, yearB } = COMPLETE.exec(text)?.groups ?? {};
   if (year !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * Proposes rooms from a project's folders, and writes the project file that names them: the set-up of `mempalace init`
- * (palace.md 5.8). Reads names alone, no contents.
+ * Proposes rooms from a project's folders, and writes the project file that names them: the set-up of `mempalace init` (palace.md 5.8).
+ * Reads names only, no contents.
  */
 import { join } from "node:path";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
@@ -14,15 +14,15 @@ export type ProposedRoom = { name: string; description: string; keywords: string
 
 const SKIPPED = new Set(words(".git node_modules __pycache__ .venv venv env dist build .next coverage"));
 const GENERAL = "general";
-/** When no folder suggests a room, a room needs this many matching file names. */
+/** Minimum number of matching file names for a room if no folder suggests a room. */
 const FILES_MIN = 2;
 const ROOMS_MAX = 6;
-/** The most names examined for that. */
+/** Maximum number of file names to examine. */
 const NAMES_MAX = 100_000;
 
 export type Proposal = { wing: string; rooms: ProposedRoom[]; source: "folder structure" | "filename patterns" };
 
-/** `root` exists and is a folder. */
+/** Proposes rooms. `root` must be an existing folder. */
 export function proposeRooms(root: string): Proposal {
   const wing = wingOfFolder(root);
   const rooms = fromFolders(root);

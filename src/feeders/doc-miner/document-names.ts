@@ -1,6 +1,6 @@
 /**
- * The allow-list of the docs feeder: names that are documentation, names that only look like it, folders that are never entered. Pure:
- * reads only names. Used by the walk (survey.ts) and by `why`. Source: palace.md 5.1 for folders and upstream's own files.
+ * The allow-list of the docs feeder: names that are documentation, names that only look like documentation, folders that are never entered.
+ * Pure: it uses only names. Source: palace.md 5.1 for folders and upstream's own files.
  */
 import { extname } from "node:path";
 import { words } from "../words.ts";
@@ -23,7 +23,7 @@ const BUILD_RECIPE =
   /^(?:Dockerfile(?:[.-].+)?|.+\.dockerfile|Containerfile(?:[.-].+)?|(?:GNU)?makefile|.+\.mk|\.?justfile|.+\.just)$/i;
 const PLAIN_DOCUMENT =
   /^(?:licen[sc]e|copying|notice|authors|contributors|contributing|maintainers|changelog|changes|history|install|security|readme)$/i;
-/** LICENSE-MIT, LICENCE_APACHE-2.0, COPYING.LESSER: capitals, so that license-check.ts stays source code. */
+/** Matches LICENSE-MIT, LICENCE_APACHE-2.0, COPYING.LESSER, but only in capitals, so that license-check.ts stays source code. */
 const LICENCE_VARIANT = /^(?:LICEN[SC]E|COPYING)[-_.][A-Z0-9._-]+$/;
 
 const LOCKFILE =
@@ -50,7 +50,7 @@ const FOLDER_REASON = new Map(
   Object.entries(FOLDERS).flatMap(([why, names]) => words(names).map((name) => [name, why] as const)),
 );
 
-/** Returns why a folder is never entered, or undefined. `entries` are the names in it. */
+/** Returns why a folder is never entered; undefined if it is entered. `entries`: names in the folder. */
 export function folderRefusal(name: string, entries: readonly string[]): string | undefined {
   const why = FOLDER_REASON.get(name) ?? (name.endsWith(".egg-info") ? "installed packages" : undefined);
   if (why !== undefined) return why;
@@ -78,7 +78,7 @@ export function judgeName(name: string): Verdict {
   return { kind: "take", why: kind === ".json" ? "JSON that describes the project" : `text (${kind})` };
 }
 
-/** Returns true when a file starts with a `#!` line that names a shell. */
+/** Returns true if a file starts with a `#!` line that names a shell. */
 export function isShellScript(head: string): boolean {
   return /^#!\s*\S*\/(?:env\s+(?:-\S+\s+)*)?(?:\S*\/)?(?:ba|z|da|k)?sh(?:\s|$)/.test(head);
 }

@@ -1,4 +1,4 @@
-/** Files or removes one document: reads it, stages it, sends it. Called by file-documents.ts for each document of its plan. */
+/** Files (reads, stages and sends) or removes one document. file-documents.ts calls it for each document of its plan. */
 import { dirname } from "node:path";
 import { codePointLength, strip } from "../../memory/text/text.ts";
 import { SOURCE_DRAWERS_MAX } from "../../protocol/limits.ts";
@@ -21,7 +21,7 @@ export function isTooShort(text: string, { filing }: FeedOptions): boolean {
   return codePointLength(strip(text).slice(0, 2 * least)) < least;
 }
 
-/** Files a document and returns how many drawers were written; undefined if it was not sent. */
+/** Files a document and returns the number of written drawers; undefined if the document was not sent. */
 export async function fileDocument(run: Run, caller: Caller, found: Found): Promise<number | undefined> {
   const { manifest, report, stage, records } = run;
   const record = records.get(found.path);
@@ -51,7 +51,7 @@ export async function fileDocument(run: Run, caller: Caller, found: Found): Prom
   return drawers;
 }
 
-/** Sends a document. Undefined if the document is too long or the broker refuses only this document. */
+/** Sends a document. Returns undefined if the document is too long or the broker refuses only this document. */
 async function sendDocument(
   run: Run,
   caller: Caller,
@@ -101,7 +101,7 @@ type Inspected =
   | { refused: Entry & { refused: string } }
   | { content: Document; room: string; entry: Omit<Entry, "drawers">; isNew: boolean };
 
-/** Reads a document; returns undefined when it cannot be read, which is counted. */
+/** Reads a document. If it cannot be read, counts it and returns undefined. */
 export async function inspect(run: Run, found: Found): Promise<Inspected | undefined> {
   const { root, project, report, noted, records, options } = run;
   let content: Document | Unread | string;

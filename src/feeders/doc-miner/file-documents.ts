@@ -1,7 +1,7 @@
 /**
- * Files a project's documents: survey, plan, then stage and send what is new, a few at a time. Started by the commands `mempalace-docs DIR`
- * and `palace mine projects DIR`. A killed run leaves no document half-filed: the broker replaces a source in one transaction, and the next
- * run sends the missing documents.
+ * Files a project's documents: survey, plan, then stage and send new documents, a few at a time. Started by the commands `mempalace-docs
+ * DIR` and `palace mine projects DIR`. A killed run leaves no document half-filed: the broker replaces a source in one transaction, and the
+ * next run sends the missing documents.
  */
 import { createHash } from "node:crypto";
 import { realpathSync, statSync } from "node:fs";
@@ -27,19 +27,19 @@ import { claimStage, findStage, type Manifest, readManifest, type Stage, stagedP
 
 export type DocumentsDeps = Omit<FeedDeps, "caller"> & {
   options: FeedOptions;
-  /** Returns undefined in a dry run that found no broker: a dry run starts none. */
+  /** Connects to the broker. Returns undefined in a dry run without a running broker, because a dry run starts none. */
   connect: () => Promise<Caller | undefined>;
 };
 
 const IN_FLIGHT_MAX = 4;
-/** Raised when the rules for refused texts change: each document is then examined once more. */
+/** Version of the rules for refused texts. After a new version, each document is examined once more. */
 const TEXT_RULES = 1;
 
-/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's own when it can file nothing at all. */
+/** Files the documents. Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's, if it can file nothing at all. */
 export async function feedDocuments({ options, connect, watch, signal }: DocumentsDeps): Promise<FeedReport> {
   const root = openProject(options.dir, options.front);
   const connecting = connect();
-  // The rejection is handled where it is awaited; an unreadable project is reported first.
+  // The rejection is handled later, where the promise is awaited, because an unreadable project is reported first.
   connecting.catch(() => {});
   const { front } = options;
   // Upstream's format mode takes the rooms of a mempalace.yaml, and not its wing.
@@ -130,7 +130,7 @@ async function perform(run: Run, caller: Caller): Promise<void> {
   }
 }
 
-/** Lists what perform would do, from the same decisions. */
+/** Lists the work that `perform` would do, by the same decisions. */
 async function rehearse(run: Run): Promise<void> {
   const { report, plan, records } = run;
   const wouldFile: string[] = [];
@@ -139,7 +139,7 @@ async function rehearse(run: Run): Promise<void> {
     const document = await inspect(run, found);
     if (document === undefined) continue;
     if ("refused" in document) settle(run, found.path, document.refused, "unchanged");
-    // The broker makes no drawer of so short a text.
+    // The broker makes no drawer for such a short text.
     else if (document.isNew && isTooShort(document.content.text, run.options))
       settle(run, found.path, { ...document.entry, drawers: 0 }, "unchanged");
     else if (document.isNew) wouldFile.push(found.path);

@@ -1,12 +1,12 @@
 /**
- * Applies .gitignore files as palace.md 5.1 describes: every folder's file applies below it, nearer files come later, and
- * the last matching rule wins. Used by the walk (survey.ts) and by `why`. Reads .gitignore files, nothing else.
+ * Applies .gitignore files as palace.md 5.1 describes: a folder's .gitignore applies below the folder, nearer files come later, and the
+ * last matching rule wins. Reads only .gitignore files.
  */
 import { lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Gitignore, type IgnoreVerdict } from "../../base/gitignore.ts";
 
-/** `rules` undefined: they are too complex. */
+/** A .gitignore file. `rules` is undefined if the rules are too complex. */
 type Link = { folder: string; rules: Gitignore | undefined };
 /**
  * The rules of all .gitignore files above a path, outermost first. Paths are relative to the scanned folder, with `/`; "" is the folder
@@ -36,7 +36,7 @@ export function rulesOf(patterns: readonly string[]): IgnoreChain {
   return patterns.length === 0 ? [] : [{ folder: "", rules: new Gitignore(patterns) }];
 }
 
-/** Returns the rule that excludes `path`, or undefined. */
+/** Returns the rule that excludes `path`; undefined if none does. */
 export function findIgnoreRule(chain: IgnoreChain, path: string, isFolder: boolean): IgnoreHit | undefined {
   let hit: IgnoreHit | undefined;
   for (const link of chain) {

@@ -1,7 +1,7 @@
 /**
  * The three kinds of run of this miner. `docs` takes a project's documentation, from copies that are the same on every machine; `projects`
- * is upstream's `mempalace mine DIR`: source code too, filed under the files' own paths; `formats` is its mode `extract`: office documents,
- * converted. They share everything but the choice of files. Used by the files beside this one and by the command line.
+ * is upstream's `mempalace mine DIR`: source code too, filed under the files' own paths; `formats` is upstream's mode `extract`: office
+ * documents, converted. The three kinds differ only in the choice of files.
  */
 import { judgeFormat } from "../format-miner/kinds.ts";
 import { folderRefusal, judgeName, type Verdict } from "./document-names.ts";
@@ -11,13 +11,13 @@ import { judgeReadable, skippedFolder } from "./readable.ts";
 export type Front = {
   name: "docs" | "projects" | "formats";
   judge: (name: string) => Verdict;
-  /** Returns why a folder is never entered, or undefined; `entries` are the names in it. */
+  /** Returns why a folder is never entered; undefined if it is entered. `entries`: names in the folder. */
   refuseFolder: (name: string, entries: readonly string[]) => string | undefined;
-  /** Returns why a document is not filed because of its text, or undefined. */
+  /** Returns why a document's text is not filed; undefined if it is filed. */
   refuseText: (name: string, text: string) => string | undefined;
-  /** True: filed from a copy under the cache, whose path is the same for every home. */
+  /** True: a document is filed from a copy in the cache, whose path is the same for every home. */
   isStaged: boolean;
-  /** True: vanished files are removed from the palace; upstream leaves that to `sync`. */
+  /** True: documents whose files vanished are removed from the palace; upstream leaves that to `sync`. */
   removes: boolean;
 };
 

@@ -1,6 +1,6 @@
 /**
  * Finds documents that the palace already has from a separate mine of a folder inside or around this one, so that they are not filed twice.
- * Used by file-documents.ts. The palace decides; without a broker, the notes do.
+ * The palace's list decides; without a broker, the notes decide.
  */
 import { relative, sep } from "node:path";
 import { quoted } from "../../base/shell-word.ts";
@@ -10,7 +10,7 @@ import { recordsByPath } from "./plan.ts";
 import { findStage, knownRoots, type Manifest, readManifest, type StageOptions } from "./staging-area.ts";
 import type { Found, Survey } from "./survey.ts";
 
-/** Moves documents that another folder has filed to the skipped ones. */
+/** Adds documents that another folder has filed to the skipped documents. */
 export async function leaveToOthers(
   survey: Survey,
   place: StageOptions,

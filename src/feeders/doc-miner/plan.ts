@@ -12,18 +12,18 @@ export type PlanInput = {
   survey: Survey;
   manifest: Manifest | undefined;
   records: ReadonlyMap<string, FilingRecord>;
-  /** Takes the path in the project. */
+  /** Tests the path in the project. */
   isMined: IsMined;
   rules: string;
   force: boolean;
 };
 
 export type Plan = {
-  /** Documents that must be read; some may turn out to be filed already. */
+  /** Documents that must be read. Some of them may already be filed. */
   read: Found[];
-  /** Documents that are unchanged since they were noted or MemPalace filed them. */
+  /** Documents that have not changed since the last note, or since MemPalace filed them. */
   unchanged: Found[];
-  /** Paths that were filed from this folder and are no longer documents of it. */
+  /** Paths that were filed from this folder and no longer have a document. */
   gone: string[];
 };
 
@@ -49,7 +49,7 @@ export function isUnchanged(found: Found, entry: Entry | undefined, record: Fili
   return entry.refused === undefined ? record?.sha256 === entry.sha256 : record === undefined;
 }
 
-/** Returns true for the same content in the same room, whatever the time. The room is known only where a note exists. */
+/** Returns true for the same content in the same room, whatever the time. Compares the room only if a note exists. */
 export function isFiled(
   sha256: string,
   room: string,
@@ -81,7 +81,7 @@ function recordsBelow(base: string, records: readonly FilingRecord[]): Map<strin
   return new Map(below.map((record) => [record.sourceFile.slice(base.length), record]));
 }
 
-/** Returns true for a path at or below one that could not be read or decided. It does not count as gone. */
+/** Returns true for a path at or below a path that could not be read or decided. Such a path does not count as gone. */
 function isHidden(path: string, unknown: ReadonlySet<string>): boolean {
   for (let end = path.length; end > 0; end = path.lastIndexOf("/", end - 1))
     if (unknown.has(path.slice(0, end))) return true;

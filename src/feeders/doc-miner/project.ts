@@ -11,18 +11,18 @@ import type { Room } from "./room.ts";
 export type Project = {
   wing: string;
   wingFrom: "--wing" | "mempalace.yaml" | "folder name";
-  /** Undefined: no rooms are configured, folders decide. */
+  /** Rooms of the project file. Undefined: folders decide. */
   rooms: readonly Room[] | undefined;
   /** Patterns of files to leave out, as in a .gitignore file. */
   exclude: readonly string[];
-  /** The project file that was read, without folder. */
+  /** Name of the project file that was read, without its folder. */
   file: string | undefined;
 };
 
 const FILE_SIZE_MAX_BYTES = 256 * 1024;
 const NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N}_ .'-]{0,126}[\p{L}\p{N}])?$/u;
 
-/** `root` is the real path. Errors: CONFIG_BAD_VALUE for an unusable project file or wing. */
+/** Reads the settings. `root`: the real path. Errors: CONFIG_BAD_VALUE for an unusable project file or wing. */
 export async function readProject(root: string, wing: string | undefined): Promise<Project> {
   const found = findFile(root);
   const settings = found === undefined ? undefined : await parse(found.path, found.text);
@@ -56,7 +56,7 @@ function findFile(root: string): { name: string; path: string; text: string } | 
 function readSettings(path: string, within: string, refuse: (what: string) => PalaceError): string {
   const real = realpathSync(path);
   if (!real.startsWith(within)) throw refuse("it is a link out of the folder");
-  // O_NONBLOCK avoids the wait for the writer of a pipe.
+  // O_NONBLOCK avoids waiting for the writer of a pipe.
   const file = openSync(real, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stat = fstatSync(file);
@@ -69,7 +69,7 @@ function readSettings(path: string, within: string, refuse: (what: string) => Pa
 }
 
 async function parse(path: string, text: string): Promise<Record<string, unknown>> {
-  // Loaded only where there is a project file: half of all starts do not need a YAML parser.
+  // Loads the YAML parser only for a project file, because half of all runs have none.
   const { parse: parseYaml } = await import("yaml");
   let settings: unknown;
   try {
@@ -88,7 +88,7 @@ function readRooms(value: unknown, file: string): readonly Room[] | undefined {
   if (value === undefined || value === null) return undefined;
   if (!Array.isArray(value)) throw badFile(file, "rooms is not a list", "write rooms as a list of `- name: backend`");
   return value.map((entry: unknown): Room => {
-    // Plain strings are in upstream's public documentation, though its miner does not take them.
+    // Upstream's public documentation shows plain strings, but its miner does not accept them.
     const room = typeof entry === "string" ? { name: entry } : (entry as { name?: unknown; keywords?: unknown } | null);
     if (typeof room?.name !== "string") throw badFile(file, "a room has no name", "give each room a `name:`");
     const keywords = Array.isArray(room.keywords) ? room.keywords.filter((one) => typeof one === "string") : [];
@@ -102,7 +102,7 @@ function readPatterns(value: unknown): string[] {
   return all.filter((one) => typeof one === "string" || typeof one === "number").map(String);
 }
 
-/** Errors: CONFIG_BAD_VALUE. */
+/** Checks a name and returns it. `what`: name of the value for the message. Errors: CONFIG_BAD_VALUE. */
 export function checkName(value: string, what: string): string {
   const name = value.trim();
   if (NAME.test(name) && !name.includes("..")) return name;

@@ -1,5 +1,5 @@
 /**
- * Lists the names that upstream's project miner reads, and the folders it never enters. Pure: reads only names. Used by kinds-of-run.ts.
+ * Lists the names that upstream's project miner reads, and the folders it never enters. Pure: it uses only names.
  * Source: palace.md 5.1 and the miner module of 3.11, whose list contains that of 3.3.6.
  */
 import { extname } from "node:path";
@@ -18,7 +18,7 @@ const SKIPPED = new Set<string>([
   ...words("entities.json .gitignore"),
   ...words("package-lock.json pnpm-lock.yaml yarn.lock"),
 ]);
-/** Folders that are never entered, also not in search of transcripts. */
+/** Folders that are never entered, not even to find transcripts. */
 export const SKIPPED_FOLDERS: ReadonlySet<string> = new Set([
   ...words(".git node_modules __pycache__ .venv venv env dist build .next coverage .mempalace .ruff_cache .mypy_cache"),
   ...words(".pytest_cache .cache .tox .nox .idea .vscode .ipynb_checkpoints .eggs htmlcov target"),

@@ -1,6 +1,6 @@
 /**
- * Reads the names and topics that upstream's `mempalace init` was given: names become tags of drawers, topics link wings.
- * Never writes them. Used by file-documents.ts and file-document.ts. Source: palace.md 3.9 and the miner module of 3.11.
+ * Reads the names and topics that the user gave to upstream's `mempalace init`: names become tags of drawers, topics link wings. Never
+ * writes them. Source: palace.md 3.9 and the miner module of 3.11.
  */
 import { anyCase } from "../../memory/text/text.ts";
 import { isRecord } from "../../base/is-record.ts";

@@ -1,5 +1,5 @@
 /**
- * Decides the room of a document. Pure. Used by file-documents.ts and `why`. Source: palace.md 5.2 (routing by the project's
+ * Decides the room of a document. Pure. Source: palace.md 5.2 (routing by the project's
  * rooms) and 5.8 (names of folders that mean a room).
  */
 import { head, strip } from "../../memory/text/text.ts";
@@ -8,7 +8,7 @@ export type Room = { name: string; keywords: readonly string[] };
 export type Placement = { room: string; why: string };
 
 const GENERAL = "general";
-/** Characters of the text that are searched for keywords. */
+/** Maximum number of characters to search for keywords. */
 const SAMPLE_MAX = 2000;
 
 const FOLDER_ROOMS: Record<string, string> = {
@@ -25,12 +25,12 @@ const FOLDER_ROOMS: Record<string, string> = {
   scripts: "scripts tools utils",
   configuration: "config configs settings infrastructure infra deploy",
 };
-/** Name of a folder, lower case with underscores → the room it means. */
+/** Room for the name of each folder, in lower case with underscores. */
 export const ROOM_OF_FOLDER: ReadonlyMap<string, string> = new Map(
   Object.entries(FOLDER_ROOMS).flatMap(([room, names]) => names.split(" ").map((name) => [name, room] as const)),
 );
 
-/** `path` is relative with `/`; without `rooms` (no project file) the first folder decides. */
+/** Returns the room. `path`: relative, with `/`. Without `rooms` (no project file) the first folder decides. */
 export function placeDocument(path: string, content: string, rooms: readonly Room[] | undefined): Placement {
   const folders = path.split("/");
   const name = folders.pop() ?? "";
@@ -63,7 +63,7 @@ function placeByWords(content: string, rooms: readonly Room[]): Placement {
   return { room: best.room.name, why: `${best.score} of the room's words in the text` };
 }
 
-/** Returns true when both are equal ignoring case, or one is a whole token of the other. */
+/** Returns true if both names are equal without regard to case, or one is a whole token of the other. */
 function isMatch(left: string, right: string): boolean {
   const [a, b] = [left.toLowerCase(), right.toLowerCase()];
   return a === b || (a !== "" && b.split(/[-_./]/).includes(a)) || (b !== "" && a.split(/[-_./]/).includes(b));
@@ -73,7 +73,7 @@ function occurrences(text: string, word: string): number {
   return word === "" ? 0 : text.split(word).length - 1;
 }
 
-/** Returns a name without its last extension; `.profile` has none. */
+/** Returns a name without its last extension; `.profile` has no extension. */
 export function stemOf(name: string): string {
   const dot = name.lastIndexOf(".");
   return dot > 0 ? name.slice(0, dot) : name;

@@ -1,6 +1,6 @@
 /**
- * Finds the project that a file or a folder belongs to: filed before, with a project file, or under version control. Used by
- * `why` and `palace add`. Reads only.
+ * Finds the project of a file or a folder: a folder that was filed before, has a project file, or is under version control. `why` and
+ * `palace add` use it. Reads only.
  */
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
@@ -12,8 +12,8 @@ import { findStage, knownRoots, readManifest } from "./staging-area.ts";
 export type Root = { root: string; from: { why: string; wing: string | undefined } };
 
 /**
- * Returns the folder that a run would scan. The first that exists: the given folder, one filed before, one with a project file, one under
- * version control.
+ * Returns the folder that a run would scan: `dir`, else a folder above `file` that was filed before, has a project file or is under version
+ * control, else the folder of `file`.
  */
 export function findRoot(file: string, { dir, cacheDir }: { dir: string | undefined; cacheDir: string }): Root {
   if (dir !== undefined) return { root: realpathSync(dir), from: { why: "--dir", wing: undefined } };
@@ -46,7 +46,7 @@ function findProject(file: string, cacheDir: string): Root | undefined {
     : { root: versioned, from: { why: "is under version control", wing: undefined } };
 }
 
-/** Lists folders below `dir` that this palace holds in another wing than the one a run of `dir` files into. */
+/** Lists folders below `dir` that this palace has in another wing than the wing of a run of `dir`. */
 export function filedElsewhere(
   dir: string,
   wing: string | undefined,

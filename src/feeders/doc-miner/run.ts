@@ -1,4 +1,4 @@
-/** The types of one run of the docs feeder: its state, input and output. Used by the files beside it and by the command line. */
+/** The types of one run of the docs feeder: its state, input and output. This folder and the command line use them. */
 import type { FilingSettings } from "../../config/filing.ts";
 import type { FilingRecord } from "../../protocol/filing.ts";
 import type { FeedDeps, RunReport } from "../run.ts";
@@ -11,7 +11,7 @@ import type { Manifest, Stage } from "./staging-area.ts";
 
 export type FeedOptions = {
   front: Front;
-  /** Converts documents to text; by default they are text already. */
+  /** Converts documents to text. By default documents are text already. */
   read?: DocumentReader;
   /** Larger files are left out; the default is SOURCE_SIZE_MAX_BYTES. */
   sizeMaxBytes?: number;
@@ -19,24 +19,24 @@ export type FeedOptions = {
   wing: string | undefined;
   dryRun: boolean;
   force: boolean;
-  /** Most documents filed by this run; 0 = all. */
+  /** Maximum number of documents to file in this run; 0 = all. */
   limit: number;
-  /** A document that would become more drawers is left out; 0: unlimited. */
+  /** Maximum number of drawers of a document. A longer document is left out. 0: unlimited. */
   drawersMax: number;
   /** True: .gitignore files apply. */
   ignoreFiles: boolean;
   /** Paths in the project that are taken although they are ignored. */
   include: readonly string[];
-  /** The one path in the project that this run is about; absent: all. */
+  /** The only path in the project to file; absent: all paths. */
   only?: string | undefined;
-  /** Goes into the drawers' `added_by`. */
+  /** Value of the drawers' field `added_by`. */
   agent: string;
   /** How documents are cut, sorted and joined. */
   filing: FilingSettings;
   /** The file of upstream's names and topics. */
   registryFile: string;
   cacheDir: string;
-  /** Names the palace that is fed. */
+  /** Name of the palace that gets the documents. */
   palace: string;
   /** Absolute folders that are never scanned. */
   avoid: readonly string[];
@@ -44,12 +44,12 @@ export type FeedOptions = {
 
 export type FeedReport = RunReport & {
   wing: string;
-  /** Documents found. */
+  /** Number of documents found. */
   files: number;
   removed: number;
-  /** Hallways in the wing, and tunnels to others by its names and topics; absent if the run filed no document. */
+  /** Numbers of hallways in the wing and of tunnels to other wings; absent if the run filed no document. */
   links?: { hallways: number; tunnels: number };
-  /** Set by a dry run: what would be removed. */
+  /** Paths that a real run would remove. Set by a dry run only. */
   wouldRemove?: string[];
 };
 

@@ -1,6 +1,6 @@
 /**
- * Sends a document's text to the broker: in the call that files it, or in parts before that call when it is too long for one message. A run
- * that dies between the parts has changed nothing; the next one begins the document again. Used by file-document.ts.
+ * Sends a document's text to the broker: in the call that files it, or in parts before that call if the text is too long for one message. A
+ * run that is killed between the parts has changed nothing; the next run sends the document again.
  */
 import { randomUUID } from "node:crypto";
 import { PalaceError } from "../../base/errors.ts";
@@ -8,7 +8,7 @@ import type { SourceContent, SourcePart } from "../../protocol/filing.ts";
 import { SOURCE_CALL_MAX_BYTES, SOURCE_PART_MAX } from "../../protocol/limits.ts";
 import { type Caller, send } from "../send.ts";
 
-/** Returns the text's fields for `source.replace`. Errors: those of send; PROTOCOL_UNKNOWN_METHOD from a broker that takes no parts. */
+/** Returns the text's fields for `source.replace`. Errors: those of `send`; PROTOCOL_UNKNOWN_METHOD from a broker that accepts no parts. */
 export async function sendText(
   caller: Caller,
   signal: AbortSignal,
@@ -41,7 +41,7 @@ async function sendPart(caller: Caller, signal: AbortSignal, part: SourcePart): 
   }
 }
 
-/** Never splits a surrogate pair, so each part is valid text. */
+/** Returns the end of a part. Never splits a surrogate pair, so each part is valid text. */
 function endOfPart(text: string, from: number): number {
   const end = from + SOURCE_PART_MAX;
   if (end >= text.length) return text.length;

@@ -1,7 +1,7 @@
 /**
  * The staging area of the docs feeder: `<cache>/mempalace-docs/<wing>/<path>` holds a copy of every filed document with the original's
- * time, and the staged path is the document's `source_file` in the palace. Used by file-documents.ts and `why`. Beside it, `.manifest` has
- * one note per wing, folder and palace with the filed documents. README.md gives the reasons.
+ * time, and the staged path is the document's `source_file` in the palace. The folder `.manifest` has one note per wing, folder and palace
+ * with the filed documents. README.md gives the reasons.
  */
 import { existsSync, lstatSync, mkdirSync, renameSync, rmdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
@@ -11,17 +11,17 @@ import { folderOfProject, MANIFESTS, OWNER_FILE, shortHash, STAGING_FOLDER, stag
 import { type NotedSource, readNotes } from "../notes.ts";
 import { namesIn } from "../../base/read-folder.ts";
 
-/** Record of one document. Null instead of it means that filing began and may not have ended. */
+/** Record of one document. A null in its place means that filing began and may not have ended. */
 export type Entry = NotedSource & {
   room: string;
-  /** The kind of the refusal, for office documents. */
+  /** Kind of the refusal of an office document. */
   outcome?: string;
 };
 export type Manifest = {
   schema: 1;
   root: string;
   wing: string;
-  /** Identifies the room rules in force when the entries were made. */
+  /** Identifies the room rules with which the entries were made. */
   rules: string;
   files: Record<string, Entry | null>;
   /** True if documents may have been sent since the wing's hallways and tunnels were made. */
@@ -29,7 +29,7 @@ export type Manifest = {
 };
 
 export type Stage = Readonly<{
-  /** True: no file is copied, and documents are filed under their own paths. */
+  /** True: documents are filed under their own paths, without a copy. */
   isInPlace: boolean;
   home: string;
   wing: string;
@@ -41,7 +41,7 @@ export type Stage = Readonly<{
   formerManifestFile: string | undefined;
 }>;
 
-/** `palace` names the palace the notes are about: one home may feed several. */
+/** `palace`: name of the palace, because one home may file into several palaces. */
 export type StageOptions = { cacheDir: string; wing: string; root: string; palace: string; isInPlace?: boolean };
 
 /** Folder of the notes about documents that are filed in place. */
@@ -85,7 +85,7 @@ export function claimStage(options: StageOptions): Stage {
   if (stage.formerManifestFile !== undefined) writeFileAtomic(ownerFile(notes), content);
   else {
     try {
-      // The flag `wx` lets only one of two projects that start at once get the folder. The other one finds its owner below.
+      // With the flag `wx` only one of two projects that start at once gets the folder. The other project reads the owner below.
       writeFileSync(ownerFile(notes), content, { flag: "wx", mode: 0o600 });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
@@ -95,7 +95,7 @@ export function claimStage(options: StageOptions): Stage {
   return stage;
 }
 
-/** Returns the absolute path that a document is filed under. */
+/** Returns the absolute path under which a document is filed. */
 export function stagedPath(stage: Stage, path: string): string {
   return stage.isInPlace ? join(stage.root, path) : join(stage.home, stage.wing, stage.prefix, path);
 }
@@ -126,7 +126,7 @@ export function stageDocument(stage: Stage, path: string, bytes: Buffer, mtime: 
   }
 }
 
-/** Removes a staged file where a folder is needed now, and the reverse. */
+/** Removes a staged file if a folder is needed in its place, and the reverse. */
 function clearWay(stage: Stage, target: string): void {
   const parts = relative(stage.home, target).split(sep);
   for (let count = 1; count <= parts.length; count += 1) {
@@ -137,9 +137,9 @@ function clearWay(stage: Stage, target: string): void {
   }
 }
 
-/** Removes a staged copy and the folders that become empty by it. */
+/** Removes a staged copy and the folders that become empty. */
 export function unstageDocument(stage: Stage, path: string): void {
-  // The document itself is the user's.
+  // The document itself belongs to the user.
   if (stage.isInPlace) return;
   const target = stagedPath(stage, path);
   try {

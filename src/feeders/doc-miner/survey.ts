@@ -1,6 +1,6 @@
 /**
- * Reads a project folder: its documents (names, sizes and times only), and the content of one of them. Used by file-documents.ts and
- * `why`. Follows no symbolic link and writes nothing.
+ * Reads a project folder: its documents (names, sizes and times only), and the content of one of them. Follows no symbolic link and writes
+ * nothing.
  */
 import { createHash } from "node:crypto";
 import {
@@ -25,15 +25,15 @@ import { isCopyWithin } from "../../base/worktree.ts";
 import { isProse } from "./no-document.ts";
 import { enterFolder, findIgnoreRule, type IgnoreChain, rulesOf } from "./ignore-chain.ts";
 
-/** `path` is relative to the project with `/`; `mtime` in seconds, `size` in bytes. */
+/** A document. `path`: relative to the project, with `/`. `mtime`: seconds. `size`: bytes. */
 export type Found = { path: string; mtime: number; size: number };
 export type Survey = {
   documents: Found[];
-  /** Files that are documents by their kind but are left out, and why. Source code and data are not listed. */
+  /** Files that are documents by their kind but are left out, with the reason. Source code and data are not listed. */
   skipped: Skip[];
-  /** Paths that could not be read: they and the paths below are unknown. */
+  /** Paths that could not be read. It is unknown what is in them. */
   unreadable: string[];
-  /** Paths whose ignore rules are too complex to apply, so that it is unknown whether they and the paths below are documents. */
+  /** Paths for which the ignore rules are too complex, so that it is unknown whether they and the paths below are documents. */
   undecided: string[];
 };
 /**
@@ -43,34 +43,34 @@ export type Survey = {
 export type Document = { bytes?: Buffer; text: string; lost?: number; sha256: string; mtime: number; size: number };
 /** Reason why a document is not filed. `isPassing`: the same file may be readable later. */
 export type Unread = { reason: string; outcome: string; isPassing: boolean };
-/** Reads one document. Throws the file system's error if the file cannot be read. Returns a string with the reason if it is not filed. */
+/** Reads one document. Returns a string with the reason if the file is not filed. Errors: the file system's. */
 export type DocumentReader = (root: string, path: string) => Document | string | Promise<Document | Unread>;
 
-/** Deeper trees are cut off and reported; no project made by people is that deep. */
+/** Maximum depth of folders. Deeper folders are left out and reported; no project made by people is that deep. */
 const DEPTH_MAX = 100;
 const HEAD_SIZE_BYTES = 128;
-/** Bytes that are read to tell prose from a list. */
+/** Number of bytes to read to distinguish prose from a list. */
 const START_SIZE_BYTES = 64 * 1024;
 
 export type SurveyRules = {
   front: Front;
   /** True: .gitignore files apply. */
   ignoreFiles: boolean;
-  /** Paths that are taken although ignored or skipped by name, with all that is in them. */
+  /** Paths that are filed with all their content, even if they are ignored or skipped by name. */
   include: readonly string[];
-  /** Patterns as in a .gitignore file, from the project's own settings. */
+  /** Patterns as in a .gitignore file, from the project file. */
   exclude: readonly string[];
   /** The only path to judge. Only the folders above it are entered. */
   only?: string | undefined;
   /** Larger files are left out. */
   sizeMaxBytes?: number;
-  /** Gets the reason for each path that is taken or left out. */
+  /** Called with the reason for each path that is filed or left out. */
   explain?: (reason: string) => void;
 };
 
 export const DOCS_RULES: SurveyRules = { front: DOCS, ignoreFiles: true, include: [], exclude: [] };
 
-/** `avoid` holds absolute paths that are not entered: our own staging and palace. Order is by name. */
+/** Surveys a project in the order of names. `avoid`: absolute paths that are not entered (our own staging area and palace). */
 export function surveyProject(root: string, avoid: readonly string[], rules: SurveyRules = DOCS_RULES): Survey {
   const survey: Survey = { documents: [], skipped: [], unreadable: [], undecided: [] };
   const excluded = rulesOf(rules.exclude);
@@ -102,7 +102,7 @@ function ignoredBy(walking: Walk, chain: IgnoreChain, path: string, isFolder: bo
   const hit = own ?? findIgnoreRule(excluded, path, isFolder);
   if (hit?.isUndecided === true) {
     survey.skipped.push({ file: path, reason: `${hit.file} has ${hit.pattern}` });
-    // Drawers that were filed of it stay.
+    // The drawers that were filed from this path stay.
     survey.undecided.push(path);
   }
   return hit && `ignored by "${hit.pattern}" in ${own === undefined ? "the project's exclude_patterns" : hit.file}`;
@@ -155,8 +155,8 @@ function skip(survey: Survey, { explain = NOBODY }: SurveyRules, skipped: Skip):
 }
 
 /**
- * Returns the verdict on a file. A file that `include` names is always filed; a file in a folder that it names only if its kind is
- * readable.
+ * Returns the verdict on a file. A file that `include` names is always filed. A file in a folder that `include` names is filed only if its
+ * kind is readable.
  */
 function verdictOf({ rules }: Walk, path: string, name: string): Verdict {
   return rules.include.includes(path) ? { kind: "take", why: "named by --include-ignored" } : rules.front.judge(name);
@@ -209,7 +209,7 @@ export function readDocument(root: string, path: string): Document | string {
   const file = openSync(join(root, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     if (!isAt(file, join(root, path))) return "reached through a symbolic link";
-    // The time is read before the bytes, so that the next run notices a change in between.
+    // Reads the time before the bytes, so that the next run notices a change in between.
     const stat = fstatSync(file);
     if (!stat.isFile()) return "not a regular file";
     if (stat.size > SOURCE_SIZE_MAX_BYTES) return tooLarge(stat.size);
@@ -226,8 +226,8 @@ export function readDocument(root: string, path: string): Document | string {
 }
 
 /**
- * Returns true if the open file is the one at that path, without a link on the way. Somebody may have replaced a folder by a link since the
- * survey, and a peer with access to this project must not read files elsewhere. `path` is below a real path.
+ * Returns true if the open file is the file at that path, without a link on the way. Somebody may have replaced a folder by a link since
+ * the survey, and a peer with access to this project must not read files elsewhere. `path` is below a real path.
  */
 function isAt(file: number, path: string): boolean {
   const real = realpathSync(path);

@@ -1,6 +1,6 @@
 /**
- * Explains what the docs feeder does with one file, by applying a run's rules in a run's order. Started by
- * `mempalace-docs why FILE`. Reads only.
+ * Explains what the docs feeder does with one file, by applying a run's rules in a run's order. `mempalace-docs why FILE` calls it. Reads
+ * only.
  */
 import { lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
@@ -47,7 +47,7 @@ export type Explanation = {
     | "unknown: no broker is running";
 };
 
-/** `caller` undefined: no broker is running. Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE. */
+/** Explains the file. `caller` is undefined if no broker is running. Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE. */
 export async function explainFile(options: WhyOptions, caller: Caller | undefined): Promise<Explanation> {
   const file = realFile(options.file);
   const { root, from } = findRoot(file, options);

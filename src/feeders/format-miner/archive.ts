@@ -1,15 +1,12 @@
-/**
- * Reads a zip archive in memory, entry by entry and within size limits, so that a zip bomb ends the conversion and not the process. Used by
- * the formats that are archives.
- */
+/** Reads a zip archive in memory, entry by entry and within size limits, so that a zip bomb ends the conversion and not the process. */
 import type { Readable } from "node:stream";
 import { fromBufferPromise, type Entry, type ZipFile } from "yauzl";
 import { Unconverted } from "./outcome.ts";
 
-/** Most unpacked bytes that are read of one document. */
+/** Maximum number of unpacked bytes to read from one document. */
 const UNPACKED_MAX_BYTES = 256 * 1024 * 1024;
 const ENTRIES_MAX = 20_000;
-/** The signature of a compound file, which wraps office documents with a password, and holds those from before 2007. */
+/** Signature of a compound file: an office document with a password, or an office document from before 2007. */
 const COMPOUND_FILE = Buffer.from("d0cf11e0a1b11ae1", "hex");
 const ENCRYPTED_STREAM = Buffer.from("EncryptedPackage", "utf16le");
 
@@ -23,7 +20,7 @@ export class Archive {
     this.#entries = entries;
   }
 
-  /** Errors: encrypted, extraction_error, too_large. */
+  /** Opens an archive. Errors: encrypted, extraction_error, too_large. */
   static async open(bytes: Buffer): Promise<Archive> {
     if (bytes.subarray(0, COMPOUND_FILE.length).equals(COMPOUND_FILE)) {
       if (bytes.includes(ENCRYPTED_STREAM)) throw new Unconverted("encrypted", "is protected by a password");
@@ -43,8 +40,8 @@ export class Archive {
   }
 
   /**
-   * Returns an entry's text; undefined if the archive has no entry of that name. Errors: encrypted, too_large, and
-   * those of a damaged archive.
+   * Returns an entry's text; undefined if the archive has no entry of that name. Errors: encrypted, too_large, and errors of a damaged
+   * archive.
    */
   async read(name: string): Promise<string | undefined> {
     const entry = this.#entries.get(name);
@@ -61,7 +58,7 @@ export class Archive {
     return decode(Buffer.concat(chunks));
   }
 
-  /** Errors: extraction_error when it is missing. */
+  /** Returns an entry's text. Errors: as `read`, and extraction_error if the entry is missing. */
   async need(name: string): Promise<string> {
     const text = await this.read(name);
     if (text === undefined) throw new Unconverted("extraction_error", `lacks its part ${name}`);

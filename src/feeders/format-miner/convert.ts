@@ -1,6 +1,6 @@
 /**
- * Converts one document's bytes into text. Runs in the converting thread (worker.ts); pure except that it loads a format's
- * code when a document of that format comes.
+ * Converts one document's bytes into text. Runs in the converting thread (worker.ts); pure, except that it loads the code of a format with
+ * the first document of that format.
  */
 import { extname } from "node:path";
 import { Unconverted } from "./outcome.ts";
@@ -16,7 +16,7 @@ const READERS: Readonly<Record<string, () => Promise<Reader>>> = {
   ".epub": async () => (await import("./epub.ts")).readEpub,
 };
 
-/** `max` is the most characters of text. Errors: Unconverted, nothing else. */
+/** Returns the text. `max`: maximum number of characters. Throws only Unconverted. */
 export async function convert(name: string, bytes: Buffer, max: number): Promise<string> {
   const load = READERS[extname(name).toLowerCase()];
   if (load === undefined) throw new Unconverted("unrecognized", "is of no format that is read");

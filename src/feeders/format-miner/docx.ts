@@ -1,6 +1,6 @@
 /**
- * Converts a Word document to Markdown: headings, lists, tables, links, notes. Tracked deletions are left out, as are
- * headers and footers. Called by convert.ts.
+ * Converts a Word document to Markdown: headings, lists, tables, links, notes. Leaves out tracked deletions, headers and footers. Called by
+ * convert.ts.
  */
 import { Archive } from "./archive.ts";
 import { mainPart, type Relation, relationsOf } from "./package-parts.ts";
@@ -40,7 +40,7 @@ function readBody(xml: string, body: Body): void {
 /** Tracks the position in the document and handles each element. */
 class BodyReader {
   readonly #body: Body;
-  // Paragraphs nest in paragraphs where a text box is, and tables in the cells of tables.
+  // Open paragraphs, outermost first. A text box in a paragraph contains paragraphs, and a cell of a table may contain tables.
   readonly #paragraphs: Paragraph[] = [];
   readonly #tables: Table[] = [];
   readonly #links: { at: number; href: string }[] = [];
@@ -88,7 +88,7 @@ class BodyReader {
     endnoteReference: ({ id = "" }) => this.#say(`[^${id}]`),
     footnote: ({ id = "", type }) => (this.#note = type === undefined ? `[^${id}]: ` : ""),
     endnote: ({ id = "", type }) => (this.#note = type === undefined ? `[^${id}]: ` : ""),
-    // The fallback repeats the content before it, for programs that do not know that form.
+    // Hides the fallback, which repeats the content before it in an older form.
     Fallback: () => (this.#hidden += 1),
   };
 
@@ -138,7 +138,7 @@ function format({ text, level, depth, note }: Paragraph): string {
   return `${before}${note}${text}`;
 }
 
-/** Maps style ids to heading levels: the ids follow the author's language, the names do not. */
+/** Maps style ids to heading levels by the styles' names, because the ids depend on the author's language. */
 function headingLevels(xml: string): Map<string, number> {
   const levels = new Map<string, number>();
   let style = "";

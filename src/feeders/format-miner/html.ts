@@ -1,4 +1,4 @@
-/** Converts XHTML and HTML to Markdown, as far as text goes: headings, lists, tables, links, code. Used by epub.ts. */
+/** Converts XHTML and HTML to Markdown, text only: headings, lists, tables, links, code. epub.ts uses it. */
 import { Parser } from "htmlparser2";
 import { table, type Text } from "./text.ts";
 

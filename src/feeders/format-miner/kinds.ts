@@ -1,4 +1,4 @@
-/** Decides by name which files format mode reads. Pure. Used by kinds-of-run.ts. Source: palace.md 5.6. */
+/** Decides by name which files format mode reads. Pure. Source: palace.md 5.6. */
 import { extname } from "node:path";
 import type { Verdict } from "../doc-miner/document-names.ts";
 
@@ -10,7 +10,7 @@ export function judgeFormat(name: string): Verdict {
   const kind = extname(away ?? name).toLowerCase();
   if (!FORMATS_READ.has(kind))
     return { kind: "leave", why: kind === "" ? "no extension" : `no office document (${kind})` };
-  // Word and Excel create such a file beside an open document.
+  // Word and Excel create a file `~$…` beside an open document.
   if (name.startsWith("~$")) return { kind: "leave", why: "an editor's mark, no document" };
   if (away !== undefined) return { kind: "refuse", why: "cloud_only: is not on this machine", outcome: "cloud_only" };
   return { kind: "take", why: `an office document (${kind})` };

@@ -1,6 +1,6 @@
 /**
- * The outcomes of reading an office document: text, or a reason from upstream's list. Imported by the files beside this one
- * and by `../converter.ts`. Source: palace.md 5.6 and the format_miner module of 3.11.
+ * The outcomes of reading an office document: text, or a reason from upstream's list. Source: palace.md 5.6 and the format_miner module of
+ * 3.11.
  */
 
 export const OUTCOMES = [
@@ -17,7 +17,7 @@ export const PASSING: ReadonlySet<Outcome> = new Set([
   "unreadable",
 ]);
 
-/** Thrown when a conversion cannot go on. `message` is shown to the user. */
+/** Thrown when a conversion cannot continue. `message` is shown to the user. */
 export class Unconverted extends Error {
   readonly outcome: Outcome;
 

@@ -1,13 +1,13 @@
-/** Resolves how the parts of an office document name each other (Open Packaging Conventions). Used by docx.ts, pptx.ts and xlsx.ts. */
+/** Resolves the references between the parts of an office document (Open Packaging Conventions). */
 import { posix } from "node:path";
 import type { Archive } from "./archive.ts";
 import { Unconverted } from "./outcome.ts";
 import { readXml } from "./xml.ts";
 
-/** `target` is the name of the part in the archive, or an address outside of it. */
+/** A reference. `target`: name of the part in the archive, or an external address. */
 export type Relation = { type: string; target: string; isExternal: boolean };
 
-/** Returns the relations of a part ("" is the document itself), by id. */
+/** Returns the references of a part ("" is the document itself), by id. */
 export async function relationsOf(archive: Archive, part: string): Promise<Map<string, Relation>> {
   const folder = posix.dirname(part);
   const xml = await archive.read(posix.join(folder, "_rels", `${posix.basename(part)}.rels`));

@@ -24,7 +24,7 @@ export async function readPdf(bytes: Buffer, max: number): Promise<string> {
   return text.toString();
 }
 
-/** `transform[5]` is the position of its line, from below. */
+/** A piece of text. `transform[5]` is the height of its line above the bottom of the page. */
 type Item = { str?: string; hasEOL?: boolean; height?: number; transform?: readonly number[] };
 
 function textOf(items: readonly Item[]): string {

@@ -1,5 +1,5 @@
 /**
- * The control words of RTF that matter for its text. Pure data. Used by rtf.ts. Source: Rich Text Format 1.9.1; \cell and
+ * The control words of RTF that matter for the text. Pure data. Source: Rich Text Format 1.9.1; \cell and
  * \row as upstream shows them.
  */
 
@@ -11,7 +11,7 @@ export const TEXT_OF_WORD: ReadonlyMap<string, string> = new Map([
   ...Object.entries({ "~": "\u00a0", _: "\u2011", "{": "{", "}": "}", "\\": "\\", "\n": "\n", "\r": "\n" }),
 ]);
 
-/** Groups that begin with one of these hold something other than the document's text. */
+/** Groups that begin with one of these words contain something other than the document's text. */
 export const IGNORED_DESTINATIONS: ReadonlySet<string> = new Set(
   (
     "fonttbl colortbl stylesheet info pict object objdata themedata colorschememapping datastore latentstyles listtable " +
@@ -21,7 +21,7 @@ export const IGNORED_DESTINATIONS: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** \fcharset → code page by the name TextDecoder knows. Source: the specification's table of character sets. */
+/** Code page for each \fcharset, as a name for TextDecoder. Source: the specification's table of character sets. */
 export const CODE_PAGE_OF_CHARSET = numbered(
   "77 macintosh, 128 shift_jis, 129 euc-kr, 134 gbk, 136 big5, 161 windows-1253, 162 windows-1254, 163 windows-1258, " +
     "177 windows-1255, 178 windows-1256, 186 windows-1257, 204 windows-1251, 222 windows-874, 238 windows-1250",

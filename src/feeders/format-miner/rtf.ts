@@ -9,7 +9,7 @@ import { Text } from "./text.ts";
 const DEPTH_MAX = 10_000;
 const TOKEN = /\\([a-zA-Z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-fA-F]{2})|\\([^a-zA-Z])|([{}])|[\r\n]+|([^\\{}\r\n]+)/y;
 
-/** `skip` is the number of characters after each \u that are for programs that do not know it. */
+/** `skip`: number of characters after each \u, which are for programs that do not know \u. */
 type Group = { isIgnored: boolean; skip: number; font: number | undefined };
 
 export function readRtf(bytes: Buffer, max: number): string {
@@ -27,7 +27,7 @@ class RtfReader {
   readonly #fonts = new Map<number, string>();
   #isFontTable = false;
   #codePage = "windows-1252";
-  /** Bytes of the document's code page that are not decoded yet. */
+  /** Bytes in the document's code page that are not decoded yet. */
   #hex: number[] = [];
   /** The number of characters still to skip. */
   #left = 0;
@@ -115,7 +115,7 @@ class RtfReader {
   }
 }
 
-/** Decodes the file's bytes. Bytes beyond ASCII should be written as \'hh; raw ones are UTF-8 or Windows-1252. */
+/** Decodes the file's bytes. Bytes beyond ASCII should be written as \'hh; raw bytes are UTF-8 or Windows-1252. */
 function decode(bytes: Buffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

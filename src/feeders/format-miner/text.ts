@@ -1,7 +1,4 @@
-/**
- * The text of a conversion, with a limit: a document of a few kilobytes can unpack to any size. Used by the files of this
- * folder, in the converting thread.
- */
+/** The text of a conversion, with a limit, because a document of a few kilobytes can unpack to any size. */
 import { Unconverted } from "./outcome.ts";
 
 export class Text {
@@ -9,12 +6,12 @@ export class Text {
   #parts: string[] = [];
   #length = 0;
 
-  /** `max`: characters. */
+  /** `max`: maximum number of characters. */
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** Errors: too_large. */
+  /** Adds a text. Errors: too_large. */
   add(part: string): void {
     this.#length += part.length;
     if (this.#length > this.#max)
@@ -33,7 +30,7 @@ export class Text {
   }
 }
 
-/** Bounds the table, because one long row makes all others as long. */
+/** Maximum number of cells of a table, because one long row makes all other rows as long. */
 export const CELLS_MAX = 5_000_000;
 
 /** Formats a table as Markdown; bars in a cell are escaped, line ends become spaces. Errors: too_large. */

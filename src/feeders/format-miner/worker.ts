@@ -1,6 +1,6 @@
 /**
- * The converting thread: only here are hostile and broken documents parsed, so that a conversion that hangs or runs out of
- * memory can be ended. Started by `../converter.ts`.
+ * The converting thread. Only this thread parses hostile and broken documents, so that a conversion that hangs or runs out of memory can be
+ * ended. Started by `../converter.ts`.
  */
 import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
@@ -8,9 +8,9 @@ import { parentPort } from "node:worker_threads";
 import { convert } from "./convert.ts";
 import { ofErrno, type Outcome, Unconverted } from "./outcome.ts";
 
-/** `sizeMax` in bytes, `textMax` in characters. */
+/** Document to convert. `sizeMax`: bytes. `textMax`: characters. */
 export type Job = { path: string; sizeMax: number; textMax: number };
-/** `sha256` is that of the file's bytes, because another version of this program may extract another text. */
+/** `sha256`: hash of the file's bytes, not of the text, because another version of this program may extract another text. */
 export type Reply =
   | { outcome: "ok"; text: string; sha256: string; mtime: number; size: number }
   | { outcome: Outcome; message: string };
@@ -35,7 +35,7 @@ function read(path: string, sizeMax: number): { bytes: Buffer; mtime: number; si
   try {
     const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
-      // The time is taken before the bytes: a change in between is seen as one by the next run.
+      // Reads the time before the bytes, so that the next run notices a change in between.
       const stat = fstatSync(file);
       if (!stat.isFile()) throw new Unconverted("unreadable", "is not a regular file");
       if (stat.size === 0) throw new Unconverted("empty", "is empty");

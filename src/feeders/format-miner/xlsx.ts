@@ -6,7 +6,7 @@ import { CELLS_MAX, table, Text } from "./text.ts";
 import { readXml } from "./xml.ts";
 
 const DAY_MS = 86_400_000;
-/** Date formats that have a number instead of a pattern (ECMA-376, numFmts). */
+/** Returns true for the number of a date format that has no pattern (ECMA-376, numFmts). */
 const isDateNumber = (id: number): boolean => (id >= 14 && id <= 22) || (id >= 45 && id <= 47);
 
 export async function readXlsx(bytes: Buffer, max: number): Promise<string> {
@@ -86,14 +86,14 @@ function show(
   return iso.endsWith("T00:00:00.000Z") ? iso.slice(0, 10) : iso.slice(0, 19).replace("T", " ");
 }
 
-/** Returns 54 for `BC12`: columns count from 0. */
+/** Returns the column of a cell, counted from 0: 54 for `BC12`. */
 function columnOf(reference: string): number | undefined {
   const letters = /^[A-Z]{1,3}/.exec(reference)?.[0];
   if (letters === undefined) return undefined;
   return [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1;
 }
 
-/** Returns the shared strings. A string may have several runs; its phonetic reading is left out. */
+/** Returns the shared strings. A string may have several runs; the phonetic reading is left out. */
 function sharedStrings(xml: string): string[] {
   const strings: string[] = [];
   let isText = false;
@@ -115,7 +115,7 @@ function sharedStrings(xml: string): string[] {
   return strings;
 }
 
-/** Numbers of the cell styles whose numbers are dates or times. */
+/** Returns the numbers of the cell styles that show numbers as dates or times. */
 function dateStyles(xml: string): Set<number> {
   const written = new Set<number>();
   const styles = new Set<number>();

@@ -1,10 +1,10 @@
 /**
- * Parses XML into events with local names, whatever prefix a file gives a namespace. Entities that a document defines are
- * not expanded, and nothing outside of it is read. Used by the formats beside this file.
+ * Parses XML into events with local names, whatever prefix a file gives a namespace. It does not expand entities that a document defines,
+ * and reads nothing outside of the document.
  */
 import { Parser } from "htmlparser2";
 
-/** Names without prefix, of elements and of attributes; of two attributes of one local name the one with a prefix counts. */
+/** Names of elements and attributes are without prefix. If two attributes have the same local name, the one with a prefix counts. */
 export type XmlEvents = {
   open?: (name: string, attributes: Readonly<Record<string, string>>) => void;
   text?: (text: string) => void;
@@ -24,7 +24,7 @@ export function readXml(xml: string, { open, text, close }: XmlEvents): void {
   parser.end();
 }
 
-/** `r:id` and `id` of one element differ, so the relationship stays available as `r:id`. */
+/** Removes prefixes, except from `r:id`, because one element may have both `r:id` and `id`. */
 function bare(attributes: Readonly<Record<string, string>>): Record<string, string> {
   const found: Record<string, string> = {};
   for (const [name, value] of Object.entries(attributes)) {

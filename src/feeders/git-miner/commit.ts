@@ -1,4 +1,4 @@
-/** Decides what is filed of a commit, and under which key. Pure. Used by file-commits.ts. */
+/** Decides which text of a commit is filed, and under which key. Pure. */
 import { hash } from "node:crypto";
 import { isBot } from "../setup/repositories.ts";
 import type { Commit } from "./parse-log.ts";
@@ -6,15 +6,15 @@ import type { Commit } from "./parse-log.ts";
 /** Reasons to leave a commit out, as the report counts them. */
 export type LeftOut = "merges" | "bots" | "empty";
 
-/** The most characters of all names of files in one drawer. */
+/** Maximum number of characters of all file names in one drawer. */
 const NAMES_LENGTH_MAX = 2_000;
 const HASH_SHOWN = 12;
 const KEY_LENGTH = 20;
 const SCHEME = "git:";
-/** Subjects that git and the forges write themselves. */
+/** Matches subjects that git and the forges write themselves. */
 const MERGE_SUBJECT =
   /^Merge (?:(?:remote-tracking )?branch(?:es)?|tags?|commits?|pull request|merge request|[0-9a-f]{7,64})\b/;
-/** A list of conflicts that git adds. */
+/** Matches a line of a list of conflicts that git adds. */
 const CONFLICTS = /^#?\s?(?:Conflicts:|\t.*)$/;
 /** Matches the subject of a commit that a rebase will squash into another one. */
 const MELTED_SUBJECT = /^(?:fixup|squash)! /;
@@ -32,8 +32,8 @@ export function whyLeftOut({ message, parents, author, address }: Commit): LeftO
 }
 
 /**
- * Names the source of a commit by its author, its time and its message, which a rebase and a cherry-pick keep: the commit
- * is then known under its new hash. The wing is part of the key, because a source is in one wing only.
+ * Names the source of a commit by its author, time and message. A rebase or a cherry-pick does not change these, so the commit is
+ * recognised under its new hash. The wing is part of the key, because a source is in one wing only.
  */
 export function sourceOf({ message, author, authoredAt }: Commit, wing: string): string {
   const identity = JSON.stringify([wing, author, authoredAt, message.trim()]);
@@ -44,7 +44,7 @@ export function isCommitSource(sourceFile: string): boolean {
   return sourceFile.startsWith(SCHEME);
 }
 
-/** Returns the drawer's text: the message as it was written, without e-mail addresses, and where it comes from. */
+/** Returns the drawer's text: the original message without e-mail addresses, and a line about the commit. */
 export function textOfCommit(commit: Commit): string {
   const { message, hash: id, author, authoredAt } = commit;
   const by = author.split("@", 1)[0]?.trim() || "an unknown author";

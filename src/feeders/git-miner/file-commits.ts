@@ -17,7 +17,7 @@ export type GitOptions = {
   dir: string;
   env: Env;
   wing: string | undefined;
-  /** How many commits are looked at, the newest first; 0 = COMMITS_MAX. */
+  /** Maximum number of commits to read, the newest first; 0 = COMMITS_MAX. */
   limit: number;
   dryRun: boolean;
   force: boolean;
@@ -28,9 +28,9 @@ export type GitOptions = {
 
 export type GitReport = RunReport & {
   wing: string;
-  /** Commits that were looked at. */
+  /** Number of commits that were read. */
   commits: number;
-  /** Commits beyond the limit. */
+  /** Number of commits beyond the limit. */
   older: number;
   leftOut: Record<LeftOut, number>;
 };
@@ -44,17 +44,17 @@ type Run = GitDeps & {
   report: GitReport;
 };
 
-/** The most commits of one run. The answer to `source.list` holds a record of each and must fit one message. */
+/** Maximum number of commits in one run. The answer to `source.list` has a record of each commit and must fit into one message. */
 export const COMMITS_MAX = 100_000;
-/** A commit up to this length is one drawer, characters; a longer one is cut as documents are. */
+/** Maximum number of characters of a commit in one drawer. A longer commit is cut like a document. */
 const DRAWER_LENGTH_MAX = 4_000;
 const ROOM = "git";
 const IN_FLIGHT_MAX = 4;
-/** Most commits, and most characters of their messages, that are read before they are filed. */
+/** Maximum number of commits, and of characters of their messages, to read before they are filed. */
 const BATCH_MAX = 64;
 const BATCH_LENGTH_MAX = 4 * 1024 * 1024;
 
-/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's own when it can file nothing at all. */
+/** Files the commits. Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's, if it can file nothing at all. */
 export async function feedCommits(deps: GitDeps): Promise<GitReport> {
   const { options, watch } = deps;
   const { git, repository } = await openRepository(options.dir, options.env);
@@ -80,7 +80,7 @@ export async function feedCommits(deps: GitDeps): Promise<GitReport> {
   return report;
 }
 
-/** Returns the commits that the wing holds, from whichever clone they came; none when all are filed again. */
+/** Returns the commits that the wing already has, from any clone; none if all commits are to be filed again. */
 async function filedCommits({ caller, wing, watch, options }: Run): Promise<Set<string>> {
   if (caller === undefined) {
     watch.notice(
@@ -144,7 +144,7 @@ function isNew(found: Found, filed: ReadonlySet<string>, report: GitReport): boo
   return false;
 }
 
-/** Files a commit. Undefined if the broker refuses only this commit. */
+/** Files a commit. Returns undefined if the broker refuses only this commit. */
 async function fileCommit(run: Run, found: Found): Promise<number | undefined> {
   const { caller, wing, report, options, registry, signal } = run;
   if (options.dryRun || caller === undefined) {
@@ -158,7 +158,7 @@ async function fileCommit(run: Run, found: Found): Promise<number | undefined> {
   try {
     const { drawers } = await send(caller, signal, "source.replace", {
       ...{ wing, room: ROOM, sourceFile: found.sourceFile, content: text, addedBy: options.agent, languages },
-      // The source's name is a digest of the commit; a second digest would say no more.
+      // The source's name is already a digest of the commit, so it also serves as the hash.
       ...{ sha256: found.sourceFile, mtime: Number.isFinite(mtime) ? mtime : 0 },
       ...(Number.isFinite(mtime) && {
         contentDate: found.authoredAt.slice(0, 10),

@@ -1,7 +1,4 @@
-/**
- * Asks git about a repository. It overrules settings that change the output or run a program, and lets git fetch nothing.
- * Used by file-commits.ts.
- */
+/** Asks git about a repository. It overrules settings that change the output or run a program, and lets git fetch nothing. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { realpathSync } from "node:fs";
@@ -12,9 +9,9 @@ import type { Env } from "../../config/env.ts";
 import { LOG_FORMAT } from "./parse-log.ts";
 
 export type Repository = {
-  /** The folder that names the project: of a worktree, its main clone's. */
+  /** Folder that names the project. For a worktree it is the folder of the main clone. */
   root: string;
-  /** Commits that HEAD reaches. */
+  /** Number of commits that HEAD reaches. */
   commits: number;
   isShallow: boolean;
 };
@@ -31,7 +28,7 @@ const LOG = [
 ];
 const COMPLAINT_LENGTH_MAX = 4_000;
 
-/** Errors: FEEDER_SOURCE_UNREADABLE, which says what to type. */
+/** Opens the repository. Errors: FEEDER_SOURCE_UNREADABLE with the command to type. */
 export async function openRepository(dir: string, env: Env): Promise<{ git: Git; repository: Repository }> {
   const git = { folder: folderOf(dir), env };
   const answer = await ask(git, "rev-parse", "--git-dir", "--git-common-dir", "--is-shallow-repository", "--show-cdup");
@@ -70,7 +67,7 @@ async function ask(git: Git, ...args: string[]): Promise<string> {
 
 /** Ends git when the reader stops reading. Errors: FEEDER_SOURCE_UNREADABLE, before the end of the output. */
 async function* output({ folder, env }: Git, args: readonly string[]): AsyncGenerator<Buffer> {
-  // Its own process group, so that Ctrl-C reaches only our process.
+  // git gets its own process group, so that Ctrl-C reaches only our process.
   const child = spawn("git", [...CALM, "-C", folder, ...args], {
     ...{ env: calmEnvironment(env), stdio: ["ignore", "pipe", "pipe"], detached: true },
   });
@@ -88,7 +85,7 @@ async function* output({ folder, env }: Git, args: readonly string[]): AsyncGene
   }
 }
 
-/** Returns the exit code. Errors: FEEDER_SOURCE_UNREADABLE when git cannot be started. */
+/** Returns the exit code. Errors: FEEDER_SOURCE_UNREADABLE if git cannot be started. */
 function endOf(child: ChildProcess): Promise<number | null> {
   const ended = once(child, "close").then(
     ([code]) => code as number | null,

@@ -1,27 +1,27 @@
-/** Parses what git.ts asks `git log -z` for, one commit at a time. Does no I/O of its own. Used by file-commits.ts. */
+/** Parses the output of `git log -z` from git.ts, one commit at a time. Does no I/O of its own. */
 import { PalaceError } from "../../base/errors.ts";
 import { decodeText } from "../decode.ts";
 
 export type Commit = {
   hash: string;
-  /** Hashes; two or more for a merge. */
+  /** Hashes of the parents; a merge has two or more. */
   parents: string[];
   /** ISO time with the author's own offset. */
   authoredAt: string;
   author: string;
-  /** E-mail address of the author. It tells bots and is not filed. */
+  /** E-mail address of the author. Used only to recognise bots, and never filed. */
   address: string;
   message: string;
-  /** True: the message is longer than MESSAGE_MAX_BYTES, and `message` holds its beginning. */
+  /** True: the message is longer than MESSAGE_MAX_BYTES, and `message` is only its beginning. */
   isTooLong: boolean;
-  /** The first NAMES_MAX of the files that it touched. */
+  /** Names of the first NAMES_MAX files that the commit changed. */
   files: string[];
   fileCount: number;
 };
 
-/** Greatest length of a message, which must fit a document sent in one call. */
+/** Maximum length of a message, which must fit into one call. */
 export const MESSAGE_MAX_BYTES = 1024 * 1024;
-/** Most names of files that are kept of a commit. */
+/** Maximum number of file names to keep of a commit. */
 export const NAMES_MAX = 50;
 /**
  * git ends each of these with NUL, and then the message's block and each name. No name is empty, so the empty field at

@@ -53,12 +53,12 @@ function add(turns: Turn[], turn: Turn): void {
   else turns.push(turn);
 }
 
-/** Returns the message's own id if it has one, which is the same in all its lines. */
+/** Returns the message's own id, which is the same in all lines of the message, or else the line's id. */
 function idOf(line: Fields, message: Fields): string {
   return (line["type"] === "assistant" ? textOf(message["id"]) : "") || textOf(line["uuid"]);
 }
 
-/** Reads a block of a tool. */
+/** Reads a block with a tool's call or result. */
 function toolBlock(block: Fields, calls: Map<string, ToolCall>): Block[] {
   if (block["type"] === "tool_result")
     answerCall(calls.get(textOf(block["tool_use_id"])), block["content"], block["is_error"]);

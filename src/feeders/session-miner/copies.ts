@@ -1,6 +1,6 @@
 /**
- * Finds the turns that a session of Claude Code or pi has copied from another. A fork and a resumed session begin with the messages of the
- * other, under the same ids. The staged transcript of the other session shows which messages it is filed with. Used by file-sessions.ts.
+ * Finds the turns that a session of Claude Code or pi has copied from another. A fork or a resumed session begins with the messages of the
+ * other session, under the same ids. The staged transcript of the other session shows which messages were filed with it.
  */
 import { readText } from "../notes.ts";
 import { parseJson } from "../../base/parse-json.ts";
@@ -12,11 +12,11 @@ type Place = {
   home: string;
   notes: StageNotes;
   heads: ReadonlyMap<string, SessionHead>;
-  /** Reads the session that may have given up a branch since it was staged. */
+  /** Reads a session again that may have abandoned a branch since it was staged. */
   reread?: (head: SessionHead) => Session | undefined;
 };
 
-/** Returns the session that holds each copied turn, by the turn's id. `own` is the session's own id in the notes. */
+/** Returns for the id of each copied turn the session that has the turn. `own` is the session's own id in the notes. */
 export function copiesIn(
   { turns }: Session,
   own: string,

@@ -1,6 +1,6 @@
 /**
- * Files the sessions of an agent: those that changed are written as transcripts into the staging area, then the
- * conversation miner files them. Started by `mempalace-session` and `palace mine sessions`.
+ * Files the sessions of an agent: writes changed sessions as transcripts into the staging area, then the conversation miner files the
+ * transcripts. `mempalace-session` and `palace mine sessions` start it.
  */
 import { statSync } from "node:fs";
 import { removeLeftovers } from "../../base/atomic-file.ts";
@@ -22,9 +22,9 @@ export type SessionOptions = Omit<MineOptions, "wing"> & {
   /** Undefined: each session gets the wing of its project. */
   wing: string | undefined;
   minMessages: number;
-  /** Only sessions that changed since, ms since the epoch. */
+  /** Only sessions that changed after this time, ms since the epoch. */
   sinceMs: number | undefined;
-  /** Ids of sessions; empty = all. */
+  /** Ids of the sessions to file; empty = all. */
   sessions: readonly string[];
   cacheDir: string;
   palace: string;
@@ -33,16 +33,16 @@ export type SessionOptions = Omit<MineOptions, "wing"> & {
 export type SessionDeps = FeedDeps & { options: SessionOptions; source: SessionSource };
 
 export type SessionReport = Omit<MineReport, "wing" | "files"> & {
-  /** Sessions that were chosen. */
+  /** Number of chosen sessions. */
   sessions: number;
-  /** Number of the chosen sessions that have fewer messages than asked for. */
+  /** Number of chosen sessions with fewer messages than the required minimum. */
   tooShort: number;
   wings: string[];
-  /** Counts the chosen sessions by the generation of the agent whose tables hold them. */
+  /** Number of chosen sessions by the generation of the agent's tables. */
   generations?: Record<string, number>;
 };
 
-/** A session that is staged, or would be. */
+/** A session that is staged, or that a real run would stage. */
 type Ready = { name: string; wing: string; file: TranscriptFile; isPending: boolean };
 
 type Run = SessionDeps & {
@@ -54,7 +54,7 @@ type Run = SessionDeps & {
   report: SessionReport;
 };
 
-/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's own when it can file nothing at all. */
+/** Files the sessions. Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's, if it can file nothing at all. */
 export async function feedSessions(deps: SessionDeps): Promise<SessionReport> {
   const { options, source, signal } = deps;
   const wing = options.wing === undefined ? undefined : checkName(options.wing, "--wing");
@@ -112,7 +112,7 @@ function choose(heads: readonly SessionHead[], { sessions, sinceMs }: SessionOpt
   );
 }
 
-/** Writes the session's transcript if it changed. Undefined when there is nothing to file of it. */
+/** Writes the session's transcript if it changed. Returns undefined if the session has nothing to file. */
 async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> {
   const { options, source, heads, home, notes, wingOf, report } = run;
   const noted = ofName(notes.sessions, head.id);
@@ -149,7 +149,7 @@ async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> 
     notes.sessions[head.id] = entry;
     return undefined;
   }
-  // A filed session keeps its wing, even if its project was renamed. Otherwise it would be in two wings.
+  // A filed session keeps its wing, even if its project was renamed. Otherwise the session would be in two wings.
   const isFiled = options.wing === undefined && noted !== undefined && noted.file !== "";
   const wing = isFiled ? noted.wing : await wingOf(session.directory);
   const file = transcriptName(options.harness, session);
@@ -169,8 +169,8 @@ function versionsOf(ids: readonly string[], heads: ReadonlyMap<string, SessionHe
 }
 
 /**
- * Removes from a fork the turns that an earlier session was staged with, so that they are not filed again. `without`:
- * the sessions that hold those turns.
+ * Removes from a fork the turns that were staged with an earlier session, so that they are not filed again. `without`: the sessions that
+ * have these turns.
  */
 function withoutFiled(
   session: Session,
@@ -197,7 +197,7 @@ function staged(home: string, { wing, file }: Pick<stage.Staged, "wing" | "file"
   return { name: file, wing, file: transcript, isPending: false };
 }
 
-/** Returns a session for a dry run. A session that is not staged yet counts as one to be filed. */
+/** Returns a session for a dry run. A session that is not staged yet counts as a session to file. */
 function rehearsed({ title, turns, updatedMs }: Session, wing: string, path: string): Ready {
   const file = { path, sourceFile: path, name: path, mtime: updatedMs / 1000, size: 0 };
   return { name: `${wing}: ${title} (${turns.length} messages)`, wing, file, isPending: true };
@@ -237,7 +237,7 @@ async function wingOfProject(directory: string, watch: FeedWatch): Promise<strin
   } catch (error) {
     if (!(error instanceof PalaceError)) throw error;
     const wing = wingOfFolder(folder);
-    // A deleted project has no settings, which needs no notice.
+    // For a deleted project no notice is needed, because it has no settings.
     if (statSync(folder, { throwIfNoEntry: false }) !== undefined)
       watch.notice(`${folder}: ${error.message}; its sessions go to wing "${wing}"`);
     return wing;

@@ -1,4 +1,4 @@
-/** Reads sessions that are files of one JSON object per line: it finds them and parses their lines. Used by pi.ts and claude-code.ts. */
+/** Reads sessions that are files of one JSON object per line: it finds them and parses their lines. pi.ts and claude-code.ts use it. */
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
@@ -8,7 +8,7 @@ import { jsonLines } from "../lines.ts";
 import type { Session, SessionHead, SessionSource } from "./session.ts";
 
 export type FolderOptions = {
-  /** The folder that holds one folder per project, which holds the sessions. */
+  /** Folder with one folder per project, in which the sessions are. */
   root: string;
   what: string;
   /** True: subfolders of a project's folder are entered. */
@@ -16,7 +16,7 @@ export type FolderOptions = {
   read: (head: SessionHead, lines: Iterable<Fields>) => Session;
 };
 
-/** Errors: FEEDER_SOURCE_UNREADABLE. */
+/** Opens the folder. Errors: FEEDER_SOURCE_UNREADABLE. */
 export function openFolder({ root, what, deep, read }: FolderOptions): SessionSource {
   const files = new Map<string, string>();
   return {
@@ -45,7 +45,7 @@ export function openFolder({ root, what, deep, read }: FolderOptions): SessionSo
             files.set(id, path);
             return [{ id, updatedMs: stat.mtimeMs, version: `${stat.size}:${stat.mtimeMs}` }];
           })
-          // The original comes before its forks.
+          // Puts an original before its forks.
           .sort((one, other) => one.updatedMs - other.updatedMs)
       );
     },

@@ -1,4 +1,4 @@
-/** Opens the sessions of an agent where its settings, or the user, say they are. */
+/** Opens the sessions of an agent in the place that the agent's settings or the user name. */
 import { join, resolve } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { wingOfFolder } from "../../base/project-names.ts";
@@ -11,7 +11,7 @@ import { stageHome } from "./staging-area.ts";
 
 type From = { path: string | undefined; includeSubagents: boolean };
 
-/** Errors: FEEDER_SOURCE_UNREADABLE. */
+/** Opens the sessions of an agent. Errors: FEEDER_SOURCE_UNREADABLE. */
 export async function openSource(
   harness: HarnessName,
   { sessions, paths }: Config,
@@ -25,8 +25,8 @@ export async function openSource(
 }
 
 /**
- * Returns the user's texts in a session of opencode, and the wing of its folder. Skips turns older than the session: a fork copied
- * them, and they were said in the session that it continues. Undefined if the session is gone. Errors: FEEDER_SOURCE_UNREADABLE.
+ * Returns the user's texts in a session of opencode, and the wing of its folder. Skips turns that are older than the session, because a
+ * fork copied them from another session. Undefined if the session is deleted. Errors: FEEDER_SOURCE_UNREADABLE.
  */
 export async function saidInOpencode(
   config: Config,

@@ -1,6 +1,6 @@
 /**
- * Converts rows of opencode's database into turns. Pure: the rows come from another program, any version since 1.2, possibly while it
- * writes. Used by opencode.ts. Source: harnesses.md 1.7; for opencode 2 its published types (packages/schema/src/session-message.ts).
+ * Converts rows of opencode's database into turns. Pure: the rows come from another program, of any version since 1.2, possibly while it
+ * writes. Source: harnesses.md 1.7; for opencode 2 its published types (packages/schema/src/session-message.ts).
  */
 import { isRecord } from "../../base/is-record.ts";
 import { parseJson } from "../../base/parse-json.ts";
@@ -12,7 +12,7 @@ export type PartRow = { message: string; data: string };
 /** A message of opencode 2, with all its parts. */
 export type TypedRow = { id: string; time: number; type: string; data: string };
 
-/** Both lists are in the order of creation. */
+/** Converts messages of opencode 1.x. Both lists are in the order of creation. */
 export function turnsOf(messages: readonly MessageRow[], parts: readonly PartRow[]): Turn[] {
   const blocksOf = new Map<string, Block[]>();
   for (const { message, data } of parts) {
@@ -24,7 +24,7 @@ export function turnsOf(messages: readonly MessageRow[], parts: readonly PartRow
   }
   return messages.flatMap(({ id, time, data }) => {
     const { role, summary } = parse(data);
-    // A summary repeats what the session already holds.
+    // Leaves out summaries, which repeat the session.
     if ((role !== "user" && role !== "assistant") || summary === true) return [];
     const blocks = blocksOf.get(id) ?? [];
     // Only texts of a user's message count. A command may leave tool blocks there.
@@ -49,7 +49,7 @@ function typedBlocks(type: string, message: Fields): Block[] {
     case "assistant":
       return list(message["content"]).map(contentBlock).filter(isBlock);
     case "shell": {
-      // The user typed this shell command. It is shown like an agent's tool call.
+      // The user typed this shell command. The transcript has it like a tool call of an agent.
       const { command, output } = message;
       const said = isRecord(output) ? textOf(output["output"]) || textOf(output["text"]) : textOf(output);
       return [
@@ -96,7 +96,7 @@ function isBlock(block: Block | undefined): block is Block {
 function blockOf(part: Fields): Block | undefined {
   switch (part["type"]) {
     case "text":
-      // opencode or a plugin inserted this part: nobody said it.
+      // Leaves out parts that opencode or a plugin inserted.
       return part["synthetic"] === true || part["ignored"] === true ? undefined : filled("text", part["text"]);
     case "reasoning":
       return filled("reasoning", part["text"]);

@@ -1,7 +1,7 @@
 /**
  * The tables of opencode, which has two generations of them; opencode 2 leaves those of 1.x as they were. In 1.x a session's own time does
  * not change with each part: a tool that ends changes only its part. opencode 2 keeps one row a message, ordered by `seq`, changed in place
- * and deleted when the user takes messages back; its reader follows the published types and was not tried with a real opencode 2. Used by
+ * and deleted when the user takes messages back; our reader follows the published types and was not tested with a real opencode 2. Used by
  * opencode.ts. Source: harnesses.md 1.5, 1.6.
  */
 import type { Database } from "better-sqlite3";
@@ -9,9 +9,9 @@ import { type MessageRow, type PartRow, type TypedRow, turnsOf, typedTurnsOf } f
 import type { Session, SessionHead, Turn } from "./session.ts";
 
 export type Tables = {
-  /** Name of the generation in the report. */
+  /** Name of this generation of tables in the report. */
   generation: string;
-  /** The table of sessions. */
+  /** Name of the table of sessions. */
   sessions: string;
   columns: Readonly<Record<string, readonly string[]>>;
   /** SQL for the newest time in a session `s`, and for a version that differs after every change. */
@@ -34,7 +34,7 @@ export const FIRST: Tables = {
       ON m.session_id = s.id
     LEFT JOIN (SELECT session_id, count(*) AS count, max(time_updated) AS updated FROM part GROUP BY 1) p
       ON p.session_id = s.id`,
-  // The order does not rely on ids alone, because the clock in them wraps (harnesses.md 1.5).
+  // The order does not rely on ids alone, because the clock in the ids wraps (harnesses.md 1.5).
   turns: (database, id) =>
     turnsOf(
       database
@@ -73,7 +73,7 @@ export const SECOND: Tables = {
     ),
 };
 
-/** Lists the tables that are not there, and the columns that a table does not have. */
+/** Lists the missing tables, and the missing columns of tables. */
 export function missing(database: Database, { columns }: Tables): string[] {
   const columnsOf = database.prepare<[string], string>("SELECT name FROM pragma_table_info(?)").pluck();
   return Object.entries(columns).flatMap(([table, needed]) => {

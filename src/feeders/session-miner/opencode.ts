@@ -1,7 +1,7 @@
 /**
- * Reads sessions from opencode's database in place, while opencode writes it: read-only, in one transaction per session, so
- * that its log can be checkpointed in between. If it cannot be opened so (a folder without write access has no shared
- * memory file), a copy of it and its log is read. Tables with logins are never read. Source: harnesses.md 1.5, 1.6, 1.10.
+ * Reads sessions from opencode's database in place, while opencode writes it: read-only, in one transaction per session, so that its log
+ * can be checkpointed in between. If the database cannot be opened in this way (a folder without write access has no shared memory file), a
+ * copy of it and its log is read. Tables with logins are never read. Source: harnesses.md 1.5, 1.6, 1.10.
  */
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -13,12 +13,12 @@ import type { Session, SessionHead, SessionSource } from "./session.ts";
 const BUSY_TIMEOUT_MS = 5_000;
 const COPIES_MAX = 5;
 
-/** `scratch` is the folder for a copy, if one is needed. */
+/** `scratch`: folder for a copy, if a copy is needed. */
 export type OpencodeOptions = { file: string; scratch: string; includeSubagents: boolean };
 
-/** Errors: FEEDER_SOURCE_UNREADABLE. */
+/** Opens the database. Errors: FEEDER_SOURCE_UNREADABLE. */
 export async function openOpencode({ file, scratch, includeSubagents }: OpencodeOptions): Promise<SessionSource> {
-  // The import is lazy: the other sources need no SQLite.
+  // Imports SQLite only here, because the other sources do not need it.
   const { default: Database } = await import("better-sqlite3");
   const open = (path: string, readonly: boolean): SqliteDatabase => {
     const database = new Database(path, { readonly, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
@@ -79,7 +79,7 @@ class Opencode implements SessionSource {
           this.#there.includes(tables) ? sessionOf(this.#database, tables, head) : undefined,
         );
         if (live === undefined || frozen === undefined) return live ?? frozen;
-        // opencode 2 may have copied the messages of 1.x, or only have later ones.
+        // opencode 2 may have copied the messages of 1.x, or may have only later messages.
         const since = live.turns[0]?.atMs ?? Infinity;
         const turns = [...frozen.turns.filter(({ atMs }) => atMs < since), ...live.turns];
         return { ...frozen, ...live, turns };
@@ -104,7 +104,7 @@ class Opencode implements SessionSource {
 function assertOpencode(database: SqliteDatabase, file: string): void {
   const ofSecond = missing(database, SECOND);
   if (ofSecond.length === 0) return;
-  // The tables of 1.x may be there as well, but nobody writes them any more.
+  // The tables of 1.x may also exist, but opencode 2 does not write them.
   if (!ofSecond.includes(SECOND.sessions))
     throw unreadable(
       `${file} is of an opencode that this version cannot read: it has no ${ofSecond.join(", ")}; nothing was filed`,
@@ -118,7 +118,7 @@ function assertOpencode(database: SqliteDatabase, file: string): void {
   );
 }
 
-/** Returns true when it cannot be opened in place: read-only folder, no shared memory. */
+/** Returns true if the database cannot be opened in place (read-only folder, no shared memory). */
 function isUnopened(error: unknown): boolean {
   const code = String((error as { code?: unknown }).code);
   return code.startsWith("SQLITE_CANTOPEN") || code.startsWith("SQLITE_READONLY");

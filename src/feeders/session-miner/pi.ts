@@ -15,7 +15,7 @@ import {
   type ToolCall,
 } from "./session.ts";
 
-/** Tools whose argument `path` is called `file_path` in upstream. */
+/** Tools whose argument `path` has the name `file_path` in upstream. */
 const FILE_TOOLS = new Set(["read", "edit", "write"]);
 
 export function openPi(root: string): SessionSource {
@@ -67,7 +67,7 @@ function branch(entries: readonly Fields[]): Fields[] {
   return way.reverse();
 }
 
-/** Reads a block of a tool. */
+/** Reads a block with a tool's call. */
 function toolBlock(block: Fields, calls: Map<string, ToolCall>): Block[] {
   if (block["type"] !== "toolCall") return [];
   const name = textOf(block["name"]) || "Unknown";

@@ -2,7 +2,7 @@
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
 
 export type Block = { type: "text"; text: string } | { type: "reasoning"; text: string } | ToolCall;
-/** Without `output` for a call that was not answered. */
+/** A tool call. `output` is absent if the call has no result. */
 export type ToolCall = {
   type: "tool";
   id: string;
@@ -21,7 +21,7 @@ export type SessionHead = {
   updatedMs: number;
   /** Differs after every change of the session. */
   version: string;
-  /** The generation of the agent whose tables hold it, for an agent that has several. */
+  /** Generation of the tables that have the session, for an agent with several generations. */
   generation?: string;
 };
 
@@ -34,18 +34,18 @@ export type Session = {
   createdMs: number;
   updatedMs: number;
   turns: Turn[];
-  /** Ids of turns that are copies of an earlier session's, and that session. */
+  /** For the id of each turn that is a copy: the earlier session that it was copied from. */
   copies?: ReadonlyMap<string, string>;
 };
 
 export type HarnessName = "opencode" | "claude-code" | "pi";
 
-/** Errors: FEEDER_SOURCE_UNREADABLE. */
+/** Source of sessions. Every method may throw FEEDER_SOURCE_UNREADABLE. */
 export interface SessionSource {
-  /** Names the place, for notes. */
+  /** Name of the place, for the notes. */
   readonly place: string;
   list(): SessionHead[];
-  /** Returns the session; undefined if it was deleted since it was listed. */
+  /** Returns the session; undefined if the session was deleted after it was listed. */
   read(head: SessionHead): Session | undefined;
   close(): void;
 }

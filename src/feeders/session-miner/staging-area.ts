@@ -1,6 +1,6 @@
 /**
- * The staging area of the session miner, `<cache>/mempalace-session/<wing>/`: transcripts under names and times that are the same for the
- * same session, and notes of what was written there. The staged path is the drawers' source_file. Used by file-sessions.ts.
+ * The staging area of the session miner, `<cache>/mempalace-session/<wing>/`: transcripts with names and times that are always the same for
+ * the same session, and notes about the written transcripts. The staged path is the drawers' `source_file`.
  */
 import { mkdirSync, statSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -15,13 +15,13 @@ export type Staged = {
   version: string;
   messages: number;
   wing: string;
-  /** Name of the transcript; "" when none was written because of too few messages. */
+  /** Name of the transcript; "" if none was written because of too few messages. */
   file: string;
-  /** When the last of its turns was said, ms since the epoch. Older notes do not have it. */
+  /** Time of the session's last turn, ms since the epoch. Older notes do not have it. */
   lastMs?: number;
-  /** Id of its first turn, which a fork has as well. Older notes do not have it. */
+  /** Id of the session's first turn, which a fork also has. Older notes do not have it. */
   first?: string;
-  /** Sessions that it is a fork of; its transcript leaves out the turns that they were staged with. */
+  /** Sessions from which this session was forked. Its transcript leaves out the turns that were staged with them. */
   without?: readonly string[];
   /** Versions of those sessions, if they may abandon the copied turns. */
   read?: Readonly<Record<string, string>>;
@@ -47,7 +47,7 @@ export function stagedHere(home: string, sourceFile: string): string | undefined
   return folder === FOLDER && file.endsWith(".jsonl") ? stagedPath(home, wing, file) : undefined;
 }
 
-/** Writes nothing when the same content is there already. */
+/** Writes a transcript, unless the file already has this content. */
 export function stageTranscript(path: string, content: string, updatedMs: number): void {
   const seconds = Number.isFinite(updatedMs) ? Math.max(updatedMs, 0) / 1000 : 0;
   if (readText(path) !== content) {

@@ -1,6 +1,6 @@
 /**
  * Writes a session as a Claude Code transcript, which the conversation miner reads: a header turn, then every message, each tool's call and
- * result as a pair, reasoning after `[reasoning] `. Pure, and the same bytes for the same session. Used by file-sessions.ts.
+ * result as a pair, reasoning after `[reasoning] `. Pure. The same session always gives the same bytes.
  */
 import { createHash } from "node:crypto";
 import type { Block, HarnessName, Session, Turn } from "./session.ts";
@@ -8,7 +8,7 @@ import type { Block, HarnessName, Session, Turn } from "./session.ts";
 const REASONING = "[reasoning] ";
 const NAME_MAX = 100;
 
-/** Built-in tools under the names that upstream knows how to shorten, and their arguments likewise. */
+/** Names of built-in tools and their arguments, mapped to the names that upstream can shorten. */
 const TOOLS: Readonly<Record<string, string>> = {
   bash: "Bash",
   read: "Read",
@@ -46,7 +46,7 @@ export function transcribe(session: Session): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** Returns the same name for the same session, for ever: it leaves out the title, which changes. */
+/** Returns the same name for the same session, for ever. The name does not contain the title, because the title changes. */
 export function transcriptName(harness: HarnessName, { id, createdMs }: Pick<Session, "id" | "createdMs">): string {
   const date = isoTime(createdMs)?.slice(0, 10) ?? "undated";
   const safe = id.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, NAME_MAX);

@@ -1,6 +1,6 @@
 /**
- * Finds the people and projects of a project's folder: from manifests and commits first, then from prose for those that
- * they do not name (palace.md 5.8). Uses no model. Called by `mempalace init`.
+ * Finds the people and projects of a project's folder: first from manifests and commits, then further ones from prose (palace.md 5.8). Uses
+ * no model. `mempalace init` calls it.
  */
 import type { Entities, Entity } from "./entity.ts";
 import type { Person } from "./people.ts";
@@ -17,7 +17,7 @@ export function discoverEntities(root: string): Entities {
     uncertain: [],
   };
   const named = namesInProse(root);
-  // When something is certain, doubtful guesses are noise.
+  // Drops doubtful guesses if something is certain.
   if (projects.length + people.length > 0) named.uncertain = [];
   const seen = new Set(Object.values(known).flatMap((list) => list.map(({ name }) => name.toLowerCase())));
   for (const kind of ["people", "projects", "uncertain"] as const)

@@ -1,5 +1,5 @@
 /**
- * Writes the answers to `init`: entities.json in the project, known_entities.json for all projects, whose names the miner tags drawers with
+ * Writes the answers to `init`: entities.json in the project, known_entities.json for all projects, with whose names the miner tags drawers
  * (palace.md 3.9), and the project's .gitignore. Existing content is kept: names are added, other keys stay, and an unreadable file is
  * renamed or not changed.
  */
@@ -12,7 +12,7 @@ export type Confirmed = { people: string[]; projects: string[]; topics: string[]
 
 const PROJECT_FILES = ["mempalace.yaml", "entities.json"];
 
-/** Returns the file, or undefined when something other than an object of ours is there. */
+/** Returns the file; undefined if the existing file is not one of ours. */
 export function writeProjectEntities(root: string, confirmed: Confirmed): string | undefined {
   const path = join(root, "entities.json");
   const existing = readObject(path);
@@ -40,7 +40,7 @@ export function addKnownEntities(path: string, confirmed: Confirmed, wing: strin
   for (const [category, names] of Object.entries(confirmed))
     if (names.length > 0) existing[category] = merged(existing[category], names);
   const topics = isRecord(existing["topics_by_wing"]) ? { ...existing["topics_by_wing"] } : {};
-  // A wing's topics are those of its last init.
+  // A wing has only the topics of its last `init`.
   delete topics[wing];
   if (confirmed.topics.length > 0) topics[wing] = merged([], confirmed.topics);
   delete existing["topics_by_wing"];
@@ -49,7 +49,7 @@ export function addKnownEntities(path: string, confirmed: Confirmed, wing: strin
   return keptAs === undefined ? {} : { keptAs };
 }
 
-/** Returns true when lines were added. Only a git repository's own file is changed. */
+/** Adds the files of `init` to .gitignore, only in a git repository. Returns true if lines were added. */
 export function ignoreProjectFiles(root: string): boolean {
   const path = join(root, ".gitignore");
   if (lstatSync(join(root, ".git"), { throwIfNoEntry: false }) === undefined) return false;
@@ -58,7 +58,7 @@ export function ignoreProjectFiles(root: string): boolean {
   const text = stats === undefined ? "" : readFileSync(path, "utf8");
   const lines = new Set(text.split(/\r?\n/).map((line) => line.trim()));
   const missing = PROJECT_FILES.filter((name) => !lines.has(name));
-  // Writing text that is not UTF-8 back would change it.
+  // Skips a text that is not UTF-8, because writing it back would change it.
   if (missing.length === 0 || text.includes("\uFFFD")) return false;
   const start = text === "" || text.endsWith("\n") ? text : `${text}\n`;
   writeFileAtomic(

@@ -1,10 +1,10 @@
-/** Reads a project's own name from its build manifest. Used by repositories.ts. Source: palace.md 5.8. */
+/** Reads a project's own name from its build manifest. Source: palace.md 5.8. */
 import { basename, dirname, join } from "node:path";
 import { parseRecord } from "../../base/parse-json.ts";
 import { strip } from "../../memory/text/text.ts";
 import { readStart } from "./walk.ts";
 
-/** Number of characters read from a manifest: people write no larger one. */
+/** Maximum number of characters to read from a manifest. People do not write larger ones. */
 const CHARS_MAX = 1_000_000;
 
 const GRADLE = [
@@ -26,7 +26,7 @@ const READERS: Readonly<Record<string, (path: string) => string | undefined>> = 
 };
 const NAMES = Object.keys(READERS);
 
-/** Lower is more reliable; undefined: no manifest. */
+/** Returns the rank of a manifest; a lower rank is more reliable. Undefined for another file. */
 export function manifestRank(file: string): number | undefined {
   const rank = NAMES.indexOf(file);
   return rank < 0 ? undefined : rank;
@@ -47,7 +47,7 @@ function fromPackageJson(path: string): string | undefined {
   return typeof name === "string" ? name : undefined;
 }
 
-/** Reads `name` of one table, as every tool writes it: on a line of its own. */
+/** Reads `name` of one table. Every tool writes it on a separate line. */
 function fromToml(path: string, table: string): string | undefined {
   let isInside = false;
   for (const line of (readStart(path, CHARS_MAX) ?? "").split("\n")) {

@@ -1,6 +1,6 @@
 /**
- * Decides whether a folder holds talks with an AI, by names of models and tools and by the marks of turns (palace.md 5.8). `init` writes
- * the result to origin.json. Pure but for reading the samples; the figures are upstream's, and no model is used.
+ * Decides whether a folder has conversations with an AI, by names of models and tools and by the marks of turns (palace.md 5.8). `init`
+ * writes the result to origin.json. It only reads samples; the thresholds are upstream's, and it uses no model.
  */
 import { anyCase } from "../../memory/text/text.ts";
 import { WORD } from "../convo-miner/python-pattern.ts";
@@ -9,12 +9,12 @@ import { isOurs, readStart, textFiles } from "./walk.ts";
 const FILES_MAX = 30;
 const FILE_CHARS_MAX = 100_000;
 const TOTAL_CHARS_MAX = 5_000_000;
-/** With less text, the absence of marks proves nothing. */
+/** Minimum number of characters for a judgment. In a shorter text, missing marks prove nothing. */
 const CHARS_MIN = 150;
 
 const CERTAIN = `Anthropic,Claude Code,Claude 3,Claude 4,claude mcp,CLAUDE.md,.claude/,ChatGPT,GPT-4,GPT-3,GPT-5,OpenAI,gpt-4o,
 gpt-4-turbo,o1-preview,o3,gemini-pro,gemini-1.5,Google AI,Mixtral,Cohere,MCP,LLM,RAG,fine-tune,context window,embedding`;
-/** Names that also mean other things: they count only beside others. */
+/** Names that also have other meanings. They count only together with other names. */
 const DOUBTFUL = "Claude,Opus,Sonnet,Haiku,Gemini,Bard,Llama,Mistral";
 
 const EDGE = `(?:(?<!${WORD})(?=${WORD})|(?<=${WORD})(?!${WORD}))`;

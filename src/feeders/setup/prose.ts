@@ -1,7 +1,7 @@
 /**
- * Finds names in prose and tells people from projects by what is said of them: texts say that people speak and that projects are built and
- * released (palace.md 5.8). English only. Pure except for reading. Used by discover.ts. Source: upstream's entity_detector of 3.11 and its
- * English patterns, whose names and signals are kept to the letter.
+ * Finds names in prose and distinguishes people from projects by the words about them: people speak, projects are built and released
+ * (palace.md 5.8). English only. Pure except for reading. Source: upstream's entity_detector of 3.11 and its English patterns. Names and
+ * signals are exactly upstream's.
  */
 import { COMMON_WORDS } from "../../memory/closet/common-words.ts";
 import { candidateWords } from "../../memory/closet/name-words.ts";
@@ -19,7 +19,7 @@ const PEOPLE_MAX = 15;
 const PROJECTS_MAX = 10;
 const UNCERTAIN_MAX = 8;
 const SIGNALS_MAX = 3;
-/** A run of ASCII this long is not prose. */
+/** Matches a run of ASCII characters that is too long for prose. */
 const LONG_RUN = /[!-~]{24,}/g;
 const PHRASE = pythonPattern(String.raw`\b[A-Z][a-z]+(?:\s+[A-Z][a-z]+)+\b`);
 const PRONOUN = pythonPattern(String.raw`\b(?:she|hers?|he|h[iıİ]m|h[iıİ]s|they|them|the[iıİ]r)\b`, "iu");
@@ -51,14 +51,14 @@ frontend server client service app api
     .split(/\s+/),
 );
 
-/** `@` is replaced by the name. */
+/** Patterns in which `@` is replaced by the name. */
 const SPEAKS = [
   String.raw`(?<![^\n])>\s*@[:\s]`,
   String.raw`(?<![^\n])@:\s`,
   String.raw`(?<![^\n])\[@\]`,
   String.raw`"@\s+said`,
 ];
-/** A line that begins with the name and a colon may also be a field; two such lines mean a speaker. */
+/** A single line that begins with the name and a colon may be a field; two such lines mean a speaker. */
 const SPEAKS_AS_FIELD = 1;
 const ACTS = [
   ..."said asked told replied laughed smiled cried felt thinks? wants? loves? hates? knows? decided pushed wrote"

@@ -1,6 +1,6 @@
 /**
- * Finds projects and people of a folder from manifests and commits (palace.md 5.8): known facts come before guesses. Asks
- * git, if it is installed. Used by discover.ts. Source: upstream's project_scanner of 3.11.
+ * Finds projects and people of a folder from manifests and commits (palace.md 5.8): known facts come before guesses. Asks git, if git is
+ * installed. Source: upstream's project_scanner of 3.11.
  */
 import { execFileSync } from "node:child_process";
 import { lstatSync } from "node:fs";
@@ -14,7 +14,7 @@ const DEPTH_MAX = 6;
 const COMMITS_MAX = 1_000;
 const GIT_MAX_MS = 10_000;
 const OUTPUT_MAX_BYTES = 16 * 1024 * 1024;
-/** A project is the user's own when the user is among this many top authors. */
+/** A project is the user's own if the user is among this number of top authors. */
 const TOP_AUTHORS = 5;
 const OWN_SHARE_MIN = 0.1;
 const OWN_COMMITS_MIN = 20;
@@ -146,7 +146,7 @@ export function isBot({ name, address }: Author): boolean {
   return BOT_NAME.test(name.toLowerCase()) || BOT_ADDRESS.test(address.toLowerCase());
 }
 
-/** Returns an empty text when git fails. Programs that the repository's own settings would run are not run. */
+/** Runs git and returns its output; empty if git fails. Does not run programs from the repository's own settings. */
 function git(repository: string, ...args: string[]): string {
   const calm = ["--no-pager", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false"];
   try {

@@ -1,4 +1,4 @@
-/** Walks folders and files as upstream's os.walk does: in the file system's own order, following no link. Used by this folder. */
+/** Walks folders and files as upstream's os.walk does: in the file system's own order, following no link. */
 import { closeSync, constants, fstatSync, openSync, opendirSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
 
@@ -24,7 +24,7 @@ export function* walk(root: string, enter: (folder: Folder) => string[], depth =
   for (const name of enter(folder)) yield* walk(join(root, name), enter, depth + 1);
 }
 
-/** Returns the first `max` characters, as Python opens a text; undefined when it cannot be read. */
+/** Returns the first `max` characters, as Python reads a text; undefined if the file cannot be read. */
 export function readStart(path: string, max: number): string | undefined {
   try {
     const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -60,7 +60,7 @@ const BOILERPLATE = new Set(
 );
 const PROSE_MIN = 3;
 
-/** Returns the files whose text is examined: prose, and code too if there is little prose. */
+/** Returns the files whose text is examined: prose, and also code if there is little prose. */
 export function textFiles(root: string, max: number): string[] {
   const prose: string[] = [];
   const others: string[] = [];

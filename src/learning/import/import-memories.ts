@@ -1,6 +1,6 @@
 /**
- * Imports memories from a Roampal folder, a hundred in each write, and exports them to one, in pages. A memory's state here overrides the
- * folder's, because it was last used here. Writes run inside the transaction; a repeated write finds its memories already stored. Source:
+ * Imports memories from Roampal's folder, a hundred in each write, and exports memories in pages. A memory's state here overrides the
+ * folder's state, because it is newer. Writes run inside the transaction; a repeated write finds its memories already stored. Source:
  * outcome-memory.md 2.1–2.3.
  */
 import { cut } from "../../base/shorten.ts";
@@ -20,7 +20,7 @@ import { findShown, MEMORY_WING, toMemory } from "../memory/as-drawer.ts";
 import { plainTime } from "../scoring/true-time.ts";
 
 const ID_MAX = 200;
-/** Agent name of `palace undo`. A memory that an undo removed may be imported again. */
+/** Agent name that the journal records for an undo. A memory that an undo removed may be imported again. */
 const UNDO = "palace undo";
 
 /** Imports the memories of one call. Errors: PROTOCOL_BAD_PARAMS. */
@@ -46,7 +46,7 @@ export function importMemories(tx: MemoryTx, call: WriteCall): ImportReport {
   return report;
 }
 
-/** Returns the absent memories that this agent imported before, unless an undo was the last to change them. */
+/** Returns ids of absent memories that this agent imported before. Leaves out memories that were last changed by an undo. */
 function goneOf(tx: MemoryTx, call: WriteCall, absent: readonly CarriedMemory[]): Set<string> {
   if (absent.length === 0) return new Set();
   const came = tx.changedBy(
@@ -58,7 +58,7 @@ function goneOf(tx: MemoryTx, call: WriteCall, absent: readonly CarriedMemory[])
 
 /**
  * Finds the memory with this id, or with the id it had before Roampal moved it. Unless the whole id is equal, the text must match too,
- * because another memory may have the same digits.
+ * because another memory may have the same eight digits.
  */
 function findHeld(tx: MemoryTx, { id, text }: CarriedMemory): Drawer | undefined {
   const shown = findShown(tx, id);
@@ -156,7 +156,7 @@ function readParams({ memories, isDry }: Record<string, unknown>): { memories: u
   return { memories, isDry };
 }
 
-/** Returns why a value is not a memory in the expected form; undefined if it is one. */
+/** Returns why a value is not a memory in the expected form; undefined if the value is valid. */
 function oddityOf(value: unknown): string | undefined {
   const { id, collection, text, metadata } = isRecord(value) ? value : {};
   if (![id, collection, text].every((one) => typeof one === "string") || !isRecord(metadata))

@@ -1,5 +1,5 @@
 /**
- * Stores a Roampal's graphs only to give them back. It imports a thousand entries in each write and exports them in pages. A write
+ * Stores Roampal's graphs only to export them again. It imports a thousand entries in each write and exports them in pages. A write
  * runs inside the transaction; a repeated write finds its entries already stored. Source: outcome-memory.md 4.2, 8.1–8.7.
  */
 import { isCarriedEntry } from "../../protocol/import.ts";
@@ -15,7 +15,7 @@ import { toCarried } from "./roampal-memory.ts";
 /** Matches a memory's id if it is a whole string in JSON, or a part of a name. */
 const NAMED = /(?<=(?<!\\)"|::)(?:working|history|patterns|memory_bank)_[0-9a-f]{8}(?="|::)/g;
 
-/** Reads the entries. `journalled`: params without words, for the journal. Errors: PROTOCOL_BAD_PARAMS. */
+/** Reads the entries. `journalled`: the parameters for the journal, without the entries' words. Errors: PROTOCOL_BAD_PARAMS. */
 export function carriedEntries({ entries, isDry }: Record<string, unknown>): {
   entries: CarriedEntry[];
   journalled: Record<string, unknown>;
@@ -59,7 +59,7 @@ export function graphPage(reader: LedgerReader, after: string): GraphPage {
   const renamed = (json: string): string => json.replace(NAMED, nameOf);
   const entries = rows.map(({ id, value }) => {
     const now = renamed(id);
-    // Another entry may have the new name. The old name then stays, so that neither entry is lost.
+    // If another entry already has the new name, the entry keeps its old name, so that neither is lost.
     const isTaken = now !== id && reader.isCarried(now);
     return { at: placeOf(isTaken ? id : now), value: renamed(value) };
   });

@@ -1,7 +1,7 @@
 /**
- * Converts between a memory in Roampal's form and its drawer and standing here. Fields that outcomes change become the standing. Fields
- * that a drawer uses itself are set aside. All other fields stay metadata. A memory that was not changed here is exported exactly as it
- * was imported. Pure. Source: outcome-memory.md 2.2, 2.3.
+ * Converts between a memory in Roampal's form and our drawer with its standing. Fields that outcomes change become the standing. Fields
+ * with a name that a drawer uses are set aside. All other fields stay metadata. A memory that was not changed here is exported exactly as
+ * it was imported. Pure. Source: outcome-memory.md 2.2, 2.3.
  */
 import type { Drawer, Metadata, MetadataValue, NewDrawer } from "../../memory/port/drawer.ts";
 import type { PastOutcome, Standing } from "../../memory/port/outcome.ts";
@@ -15,7 +15,7 @@ import { timeOf } from "../memory/described.ts";
 import { type Collection, plainId, idIn, isCollection, isOutcome, newStanding, USUAL_SCORE } from "../memory/memory.ts";
 import { ARCHIVE_ROOM, CAME, isFiledAsMemory, isoTime, MEMORY_WING, records } from "../memory/as-drawer.ts";
 
-/** Fields that outcomes change; here they form the standing. */
+/** Fields that outcomes change. In our ledger they are the standing. */
 const SCORED = ["score", "uses", "success_count", "outcome_history", "last_used", "last_outcome"];
 /** Fields that repeat the text. */
 const TEXTS = ["text", "content"];
@@ -25,14 +25,14 @@ const PAST_KEPT = 10;
 const USES_MAX = 1e9;
 
 /**
- * Fields of an imported memory that its drawer does not show. `as`: digest of the imported memory; `texts`: fields that held its text;
- * `id`: its own id, if it is filed under another.
+ * Parts of an imported memory that its drawer does not show. `as`: digest of the imported memory. `texts`: names of fields that contained
+ * the text. `id`: its id in Roampal, if it is filed under another id.
  */
 type Came = { as: string; texts: string[]; scored: Metadata; aside: Metadata; id?: string };
 
 type Fields = CarriedMemory["metadata"];
 
-/** Converts a Roampal's memory to a drawer and its standing. */
+/** Converts Roampal's form of a memory to a drawer and its standing. */
 export function fromCarried(memory: CarriedMemory, agent: string): { drawer: NewDrawer; standing: Standing } {
   const { id, collection, text, metadata } = memory;
   const isBook = collection === "books";
@@ -61,7 +61,7 @@ export function fromCarried(memory: CarriedMemory, agent: string): { drawer: New
   };
 }
 
-/** Converts a drawer to a Roampal's memory; returns undefined if the drawer does not hold a memory. */
+/** Converts a drawer to Roampal's form of a memory; returns undefined if the drawer is not a memory. */
 export function toCarried(drawer: Drawer, known: Standing | undefined): CarriedMemory | undefined {
   const { id, wing, room, text, metadata } = drawer;
   const collection = room === ARCHIVE_ROOM ? "memory_bank" : room;
@@ -89,7 +89,7 @@ export function cameAs(metadata: Metadata): string | undefined {
   return cameOf(metadata)?.as;
 }
 
-/** Returns a digest of everything but the id, which a move changes. The order of fields does not matter. */
+/** Returns a digest of the memory without its id, because a move changes the id. The order of fields does not matter. */
 export function digestOf({ collection, text, metadata }: CarriedMemory): string {
   const fields = Object.entries(metadata).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return sha256Hex(JSON.stringify([collection, text, fields]));
@@ -131,12 +131,12 @@ function fieldsOf({ score, uses, successes, lastUsedMs, past }: Standing): Metad
   };
 }
 
-/** Formats a time without a zone: Roampal subtracts such times from each other, and fails if one of them has a zone. */
+/** Formats a time without a time zone. Roampal subtracts such times, which fails if only one of them has a time zone. */
 function plainTime(atMs: number): string {
   return isoTime(atMs).slice(0, -1);
 }
 
-/** Returns the fields of a memory that was made here. */
+/** Returns Roampal's fields for a memory that was made here. */
 function outward(fields: Metadata): Metadata {
   return Object.fromEntries(
     Object.entries(fields).map(([key, value]) => [

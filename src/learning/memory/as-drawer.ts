@@ -1,7 +1,7 @@
 /**
- * Stores memories as drawers: all in one wing, with the collection as the room, and the outcomes beside the drawer. Every feature for
- * drawers therefore works for memories: search, journal, undo, forgetting, backup, the public palace. A move changes only the room. The
- * drawer keeps its id; the memory is shown under its id in the new collection. Source: outcome-memory.md 2.1–2.3, 2.7.
+ * Stores memories as drawers: all in one wing, with the collection as the room, and the outcomes beside the drawer. So memories have every
+ * feature of drawers: search, journal, undo, forgetting, backup, the public palace. A move changes only the room. The drawer keeps its id,
+ * but agents see the memory under an id of the new collection. Source: outcome-memory.md 2.1–2.3, 2.7.
  */
 import { parseJson } from "../../base/parse-json.ts";
 import type { Drawer, Metadata } from "../../memory/port/drawer.ts";
@@ -30,11 +30,11 @@ export const PROFILE_WING = `${MEMORY_WING} profile `;
 const MIDDLE_SCORE = 0.5;
 /** Room of facts that were archived from the memory bank; no search reads it. */
 export const ARCHIVE_ROOM = "archive";
-/** Metadata field of a memory imported from a Roampal (import/roampal-memory.ts). No tool writes it. */
+/** Metadata field of a memory imported from Roampal (import/roampal-memory.ts). No tool writes it. */
 export const CAME = "roampal_import";
 
 export type Memory = {
-  /** Id under which the memory is shown. */
+  /** Id under which an agent sees the memory. */
   id: string;
   drawerId: string;
   row: number;
@@ -48,7 +48,7 @@ export type Memory = {
 
 export type NewMemory = { collection: Collection; text: string; score?: number; fields?: Metadata };
 
-/** Reads a memory from its drawer; undefined if the drawer is archived or holds no memory. `standing`: undefined without outcomes. */
+/** Reads a memory from its drawer; undefined if the drawer is archived or is not a memory. `standing`: undefined without outcomes. */
 export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory | undefined {
   const { row, id, wing, room, text, metadata } = drawer;
   if (wing !== MEMORY_WING || !isCollection(room) || !isFiledAsMemory(drawer)) return undefined;
@@ -59,7 +59,7 @@ export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory
   };
 }
 
-/** Returns the standing before the first outcome: by collection for a memory, the middle score for another drawer. */
+/** Returns the standing before the first outcome: a memory's depends on its collection, another drawer has the middle score. */
 export function unjudged(drawer: Drawer): Standing {
   const own = isMemoryWing(drawer.wing) ? { ...drawer, wing: MEMORY_WING } : drawer;
   return toMemory(own, undefined)?.standing ?? newStanding(MIDDLE_SCORE);
@@ -70,12 +70,12 @@ export function isMemoryWing(wing: string): boolean {
   return wing === MEMORY_WING || wing.startsWith(PROFILE_WING);
 }
 
-/** Returns true for a drawer that was filed as a memory. A memory imported from a Roampal counts, whatever its id. */
+/** Returns true for a drawer that was filed as a memory. A memory imported from Roampal counts, whatever its id. */
 export function isFiledAsMemory({ id, metadata }: Pick<Drawer, "id" | "metadata">): boolean {
   return isMemoryId(id) || typeof metadata[CAME] === "string";
 }
 
-/** Stores a memory and returns its id, which is made from the write's key: a repeated write makes the same id. */
+/** Stores a memory and returns its id, which is derived from the write's key, so that a repeated write makes the same id. */
 export function storeMemory(
   tx: MemoryTx,
   call: WriteCall,
@@ -109,7 +109,7 @@ function freeId(tx: MemoryTx, collection: Collection, seed: string): string {
   }
 }
 
-/** Finds a memory's drawer by any id it had here or in Roampal, wherever it has moved; another drawer by its id. */
+/** Finds a memory's drawer by any id that the memory had here or in Roampal. Finds another drawer by its id. */
 export function findShown(tx: Pick<MemoryTx, "findDrawer">, id: string): Drawer | undefined {
   const filed = plainId(id);
   const drawer = tx.findDrawer(id) ?? (filed === id ? undefined : tx.findDrawer(filed));

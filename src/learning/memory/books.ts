@@ -1,5 +1,5 @@
 /**
- * Files a document's chunks under one title as a book, and removes them together. A search finds books only on request.
+ * Files a document's chunks under one title as a book, and removes them together. A search includes books only on request.
  * Writes run inside the transaction. Source: outcome-memory.md 10.
  */
 import type { WriteCall } from "../../memory/port/ledger.ts";
@@ -19,7 +19,7 @@ const TITLE_MAX = 500;
 const CHUNK_MIN = 100;
 const SOURCE = "roampal book: ";
 
-/** Returns the source's name for a title; no file has such a name. */
+/** Returns the name of the source for a title. No file can have such a name. */
 export function sourceOfBook(title: string): string {
   return SOURCE + title;
 }
@@ -77,7 +77,7 @@ function freeBook(tx: MemoryTx, seed: string): string {
   }
 }
 
-/** Reads the chunk sizes. An overlap of more than half is refused, because it makes a book many times as long. */
+/** Reads the chunk sizes. Refuses an overlap of more than half of `size`: the chunks would become too long. */
 function cutOf({ size: givenSize, overlap: givenOverlap }: WriteCall["params"]): Cut {
   const size = givenSize ?? USUAL_CUT.size;
   if (typeof size !== "number" || !(size >= CHUNK_MIN && size <= DRAWER_SIZE_MAX))

@@ -9,7 +9,7 @@ export function chunks(text: string, cut: Cut = USUAL_CUT): string[] {
   return sentences.length <= 1 ? windows(text, cut) : ofSentences(sentences, cut);
 }
 
-/** Cuts a text without sentences into windows; the rest at the end is a chunk too. */
+/** Cuts a text without sentences into windows. The rest at the end is a chunk, too. */
 function windows(text: string, { size, overlap }: Cut): string[] {
   const step = size - Math.min(overlap, size - 1);
   const parts: string[] = [];
@@ -35,7 +35,7 @@ function ofSentences(sentences: readonly string[], { size, overlap }: Cut): stri
   return parts;
 }
 
-/** Returns the last sentences, with which the next chunk begins again. */
+/** Returns the last sentences, which the next chunk repeats at its beginning. */
 function lastOnes(sentences: readonly string[], overlap: number): string[] {
   let start = sentences.length;
   let length = 0;
@@ -46,7 +46,7 @@ function lastOnes(sentences: readonly string[], overlap: number): string[] {
   return sentences.slice(start);
 }
 
-/** Returns the length, with a space after each sentence. */
+/** Returns the total length, with a space after each sentence. */
 function lengthOf(sentences: readonly string[]): number {
   return sentences.reduce((sum, sentence) => sum + sentence.length + 1, 0);
 }

@@ -22,7 +22,7 @@ export function age(atMs: number, nowMs: number): string {
   return ms >= MINUTE_MS ? `${Math.floor(ms / MINUTE_MS)}m` : "now";
 }
 
-/** Formats an age in words for memories of the last day. */
+/** Formats the age of a memory from the last day in words. */
 export function recency(atMs: number, nowMs: number): string {
   const minutes = Math.floor(Math.max(nowMs - atMs, 0) / MINUTE_MS);
   if (minutes < 1) return "just now";
@@ -38,7 +38,7 @@ export function pastSigns(past: readonly Pick<PastOutcome, "outcome">[]): string
 /** Parses an ISO time; without a zone it is UTC. NaN for any other value. */
 export function timeOf(text: unknown): number {
   if (typeof text !== "string" || !ISO.test(text)) return Number.NaN;
-  // A day alone is read as UTC.
+  // `Date.parse` reads a date without a time as UTC.
   return Date.parse(/(?:Z|[+-]\d{2}:?\d{2})$/.test(text) && text.length > DAY_LENGTH ? text : utc(text));
 }
 

@@ -1,4 +1,4 @@
-/** Rules for an agent's facts: allowed content, and which fact a text means. Pure. Source: outcome-memory.md 2.3, 2.11, 6.5. */
+/** Rules for an agent's facts: which content is allowed, and which fact a text means. Pure. Source: outcome-memory.md 2.3, 2.11, 6.5. */
 import { parseJson } from "../../base/parse-json.ts";
 import { USUAL_WEIGHT, type Weight } from "./memory.ts";
 
@@ -6,7 +6,7 @@ export const CAPACITY = 500;
 /** Minimum cosine to update a fact, and to archive one. */
 export const NEAR_ENOUGH = { update: 0.75, archive: 0.6 } as const;
 export const NEAREST_ASKED = 5;
-/** Divisor of a fact's length: a text that is part of a fact must be longer than this to mean the fact. */
+/** Divisor of a fact's length. A text that is part of a fact means the fact only if it is longer than the quotient. */
 const PART_OF_FACT = 3;
 
 /** Tags with a meaning, in the order in which a description of the user lists them. */
@@ -29,7 +29,7 @@ export function weightOf(fields: Readonly<Record<string, unknown>>): Weight {
   };
 }
 
-/** Reads the tags from a JSON list. A value of another program that is not a list counts as none. */
+/** Reads the tags from a JSON list. A value that is not a list (from another program) counts as no tags. */
 export function tagsOf({ tags }: Readonly<Record<string, unknown>>): string[] {
   const list = typeof tags === "string" ? parseJson(tags) : tags;
   return Array.isArray(list) ? list.filter((tag) => typeof tag === "string") : [];
@@ -38,8 +38,8 @@ export function tagsOf({ tags }: Readonly<Record<string, unknown>>): string[] {
 export type Near = { id: string; text: string; cosine: number };
 
 /**
- * Returns the id of the fact that a text means: the nearest fact that contains the text or is contained in it, else the nearest fact that
- * is near enough. `near`: facts by meaning, nearest first. The caller has already looked for that exact id or text.
+ * Returns the id of the fact that a text means: the nearest fact that contains the text or is contained in it, else the nearest fact, if
+ * its cosine is at least `enough`. `near`: facts by meaning, nearest first. The caller has already looked for a fact with this id or text.
  */
 export function meantFact(wanted: string, near: readonly Near[], enough: number): string | undefined {
   const needle = wanted.trim().toLowerCase();
@@ -49,7 +49,7 @@ export function meantFact(wanted: string, near: readonly Near[], enough: number)
   return nearest !== undefined && nearest.cosine >= enough ? nearest.id : undefined;
 }
 
-/** Returns true if one text contains the other and is not much longer, so that a single letter means no fact. */
+/** Returns true if one text contains the other and is not much longer. So a single letter means no fact. */
 function holds(a: string, b: string): boolean {
   const [long, short] = a.length > b.length ? [a, b] : [b, a];
   return short.length * PART_OF_FACT > long.length && long.includes(short);

@@ -1,6 +1,6 @@
 /**
  * Keeps, changes and archives an agent's facts and takeaways. The main thread, which has the vectors, finds the fact that a text means
- * (find-fact.ts); the write checks that it still exists. Source: outcome-memory.md 2.11, 5.3–5.5, 5.7.
+ * (find-fact.ts); the write checks that the fact still exists. Source: outcome-memory.md 2.11, 5.3–5.5, 5.7.
  */
 import type { Drawer, Metadata } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
@@ -41,7 +41,7 @@ export function updateFact(tx: MemoryTx, call: WriteCall): { id: string | null }
   return { id: fact.id };
 }
 
-/** Archives a fact: no tool of this surface finds it any more, and `undo` restores it. */
+/** Archives a fact: the tools of the profile `outcome` no longer find it, and `undo` restores it. */
 export function archiveFact(tx: MemoryTx, call: WriteCall): { id: string | null } {
   const fact = meant(tx, call);
   if (fact === undefined) return { id: null };

@@ -11,8 +11,8 @@ const MINUTE_MS = 60_000;
 const UNUSED = 0.5;
 
 /**
- * Returns a memory's fields, those of a search at the end. `effectiveness`: success rate of its collection in conversations like this
- * one, if known.
+ * Returns a memory's fields, with the fields of a search at the end. `effectiveness`: success rate of the memory's collection in
+ * conversations on this topic, if known.
  */
 export function memoryFields(memory: Memory | Found, nowMs: number, effectiveness?: number): MemoryFields {
   const { id, collection, text, metadata, standing, madeMs, weight } = memory;

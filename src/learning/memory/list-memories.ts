@@ -7,11 +7,11 @@ import { type Memory, MEMORY_WING, toMemory } from "./as-drawer.ts";
 
 export type ListContext = { reader: Pick<MemoryReader, "listDrawers" | "standings" | "places"> };
 
-/** Maximum number of memories that a list reads of each collection, newest first. */
+/** Maximum number of memories that a list reads from each collection, newest first. */
 const LISTED_MAX = 10_000;
-/** Drawers in one read; the broker serves other calls between two reads. */
+/** Number of drawers in one read. The broker serves other calls between two reads. */
 const PAGE = 500;
-/** Maximum number of facts in one read: twice the limit of facts filed here, as a Roampal's folder may have more. */
+/** Maximum number of facts in one read: twice our limit of facts, because Roampal's folder may have more. */
 const FACTS_MAX = 1_000;
 
 export async function listMemories(

@@ -1,6 +1,6 @@
 /**
- * Keeps Roampal's profiles apart. Each profile has its own wing, conversations and lessons. The other files of this folder see the ledger
- * through a view that shows and writes one profile only.
+ * Keeps Roampal's profiles apart. Each profile has its own wing, conversations and lessons. The other files of this folder use the ledger
+ * through a view that reads and writes only one profile.
  */
 import type { Drawer, DrawerFilter, Metadata } from "../../memory/port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../../memory/port/ledger.ts";
@@ -21,8 +21,8 @@ const HASH_DIGITS = 12;
 const MARK = "\u001f";
 
 /**
- * Returns the key of a profile's name; undefined for a name that Roampal refuses too. In Roampal, names with the same slug share one
- * folder; here they are separate.
+ * Returns the key of a profile's name; undefined for a name that Roampal also refuses. In Roampal, names with the same slug share one
+ * folder; here they are separate profiles.
  */
 export function profileKey(name: string): string | undefined {
   const slug = name
@@ -83,13 +83,13 @@ export function apart<C extends Whole>(context: C, profile: Profile): Omit<C, ke
   };
 }
 
-/** Names of wing, conversations and lessons of a profile, in the ledger and back; undefined for another profile's names. */
+/** Converts names of a profile's wing, conversations and lessons to the ledger's and back; undefined for other profiles' names. */
 type Names = {
   wing: string;
   drawer: (drawer: Drawer) => Drawer | undefined;
   filed: (metadata: Metadata) => Metadata;
   source: (name: string) => string;
-  /** Beginning of the profile's conversations; empty for `default`. */
+  /** Prefix of the ids of the profile's conversations; empty for `default`. */
   talks: string;
   talk: (id: string) => string;
   ownTalk: (key: string) => string | undefined;
@@ -101,7 +101,7 @@ function namesOf(profile: Profile): Names {
   return profile === undefined ? DEFAULT : namedNames(profile, PROFILE_WING + profile);
 }
 
-/** Names of `default`, which may score any drawer by its id, except a memory of another profile. */
+/** Names of the profile `default`, which may score any drawer by its id, except a memory of another profile. */
 const DEFAULT: Names = {
   wing: MEMORY_WING,
   drawer: (drawer) => (keyOfWing(drawer.wing) !== undefined && isFiledAsMemory(drawer) ? undefined : drawer),
@@ -182,7 +182,7 @@ function conversationsOf({ conversations }: LedgerTx, names: Names): MemoryTx["c
     showAnew: (id, turn) => conversations.showAnew(names.talk(id), turn),
     shownAt: (id, turn) => conversations.shownAt(names.talk(id), turn),
     asked: (sinceMs) => conversations.asked(sinceMs).flatMap((one) => ownConversation(names, one) ?? []),
-    // Conversations of all profiles are kept for the same time.
+    // Drops old conversations of all profiles, because they are all kept for the same time.
     dropBefore: (atMs) => conversations.dropBefore(atMs),
   };
 }

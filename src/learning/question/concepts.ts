@@ -11,7 +11,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
    how why can could would should`.split(/\s+/),
 );
 
-/** Words of the tools themselves, which do not tell a topic: whole tool names, and parts between underscores. */
+/** Words from the names of tools, which do not show a topic: whole names, and their parts between underscores. */
 const TOOL_NAMES: readonly string[] = [
   "search_memory",
   "add_to_memory_bank",
@@ -27,7 +27,7 @@ const OWN_WORDS: ReadonlySet<string> = new Set(
    timestamp document`.split(/\s+/),
 );
 
-/** Returns the concepts of a text, each once. They are sorted, so that every run gives the same results. */
+/** Returns the concepts of a text, each once, in sorted order, so that every run gives the same result. */
 export function concepts(text: string): string[] {
   const words = wordsOf(text);
   const found = new Set<string>();
@@ -39,7 +39,7 @@ export function concepts(text: string): string[] {
   return [...found].sort(compareText);
 }
 
-/** Returns the words in the text's order, without words that have no topic. */
+/** Returns the words in the text's order, without words that do not show a topic. */
 export function wordsOf(text: string): string[] {
   return text
     .toLowerCase()

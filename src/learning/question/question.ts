@@ -7,10 +7,10 @@ import { sha256Hex } from "../../memory/text/text.ts";
 import { concepts } from "./concepts.ts";
 import { contextType } from "./context-type.ts";
 
-/** Number of characters of a question that are read. The rest of a long one, such as a log, does not help. */
+/** Maximum number of characters to read from a question. The rest of a long question, such as a log, does not help. */
 const CHARACTERS_MAX = 1_000;
 const CONCEPTS_MAX = 24;
-/** Number of digits: 52 bits, so that every number is exact in JSON and in a row. */
+/** Number of hexadecimal digits: 52 bits, so that every number is exact in JSON and in a row. */
 const HEX_DIGITS = 13;
 
 /** Returns the stored form of a question; undefined for a text without a concept. */
@@ -25,7 +25,7 @@ export function askedIn(text: string): string {
   return text.slice(0, CHARACTERS_MAX);
 }
 
-/** Returns the concepts to keep, single words first: they recur in other wordings more often than word pairs. */
+/** Returns the concepts to keep, single words first, because other wordings repeat them more often than word pairs. */
 export function keptConcepts(text: string): string[] {
   const wordsIn = (concept: string): number => concept.split("_").length;
   return concepts(text)

@@ -1,4 +1,4 @@
-/** Shares code between the commands that copy memories from one place to another. Each call carries one part. */
+/** Shared code of the commands that copy memories from one place to another. Each call contains one part. */
 import { PalaceError } from "../../base/errors.ts";
 import { CARRIED_MAX_BYTES, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
 
@@ -29,7 +29,7 @@ export function* parts<Item>(
   if (part.length > 0) yield part;
 }
 
-/** Returns undefined for the error of an older broker without graphs. Throws any other error on. */
+/** Returns undefined for the error of an older broker without graphs. Throws any other error again. */
 export function olderBroker(error: unknown): undefined {
   if (error instanceof PalaceError && error.code === "PROTOCOL_UNKNOWN_METHOD") return undefined;
   throw error;

@@ -1,4 +1,4 @@
-/** Writes every memory of a broker into a data folder that Roampal can open. Used by `palace outcome export`. */
+/** Writes every memory of a broker into a data folder that Roampal can open. `palace outcome export` uses this file. */
 import { faultPoint } from "../../base/fault-point.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { CarriedPage, GraphPage } from "../../protocol/outcome.ts";
@@ -8,12 +8,12 @@ import { RoampalDraft } from "./target.ts";
 
 const TRIES = 5;
 
-/** Result of an export. `entries`: of the graphs. `others`: drawers in the memories' wing that are not memories. */
+/** Result of an export. `entries`: number of entries of graphs. `others`: number of drawers in the wing that are not memories. */
 export type Exported = { dir: string; memories: number; entries: number; others: number };
 
 type Exporting = { profile: string | undefined; tell: Tell };
 
-/** Exports the memories into a new folder, and deletes it after an error. Errors: the folder's, the broker's. */
+/** Exports the memories into a new folder, and deletes it after an error. Errors: errors of the folder and of the broker. */
 export async function exportRoampal(client: Client, dir: string, options: Exporting): Promise<Exported> {
   for (let tries = 0; tries < TRIES; tries++) {
     const draft = new RoampalDraft(dir);

@@ -1,6 +1,6 @@
 /**
- * Reads the graphs in a Roampal's data folder, entry by entry, and writes them back. It keeps numbers as text, because Python distinguishes
- * 1.0 from 1 and counts further than JavaScript. Used by `palace outcome import` and `export`. Source: outcome-memory.md 8.1, 8.6, 8.7.
+ * Reads the graphs in Roampal's data folder, entry by entry, and writes them back. It keeps numbers as text, because Python distinguishes
+ * 1.0 from 1 and has larger integers than JavaScript. `palace outcome import` and `export` use it. Source: outcome-memory.md 8.1, 8.6, 8.7.
  */
 import { closeSync, openSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,12 +10,12 @@ import { hasLevels } from "../../base/json-depth.ts";
 import { CARRIED_LEVELS_MAX } from "../../protocol/limits.ts";
 import { CARRIED_GRAPHS, type CarriedEntry } from "../../protocol/outcome.ts";
 
-/** Size limit of one file, which is read whole; each number kept as text needs many times its bytes. */
+/** Maximum size of one file. The file is read whole, and each number as text needs many times its bytes. */
 const GRAPH_FILE_MAX_BYTES = 32 * 1024 ** 2;
 /** Number of levels in a file: sections, and names in a section. */
 const LEVELS = 2;
 
-/** A graph file. `deep`: entries nested too deeply to import. `why`: why the file cannot be read; no entries then. */
+/** A graph file. `deep`: entries that are nested too deeply to import. `why`: why the file cannot be read. */
 export type GraphFile = { file: string; entries: CarriedEntry[]; deep: CarriedEntry["at"][]; why?: string };
 
 /** Yields the graph files in the folder. */
@@ -43,13 +43,13 @@ export class GraphTexts {
   add(entries: readonly CarriedEntry[]): void {
     for (const { at, value } of entries) {
       const [file = "", section, name] = at;
-      // Entries come from a broker, perhaps of another machine, and a name is a path here.
+      // Accepts only known names: a name becomes a path here, and the broker may be on another machine.
       if (!CARRIED_GRAPHS.some((known) => known === file)) continue;
       const sections = this.#files.get(file) ?? new Map<string, string | Map<string, string>>();
       this.#files.set(file, sections);
       if (section === undefined) continue;
       const known = sections.get(section);
-      // A section that is empty or has a plain value may have got names in a later page.
+      // A section without names may have got names in another page.
       if (name === undefined) {
         if (!(known instanceof Map)) sections.set(section, value);
       } else if (known instanceof Map) known.set(name, value);
@@ -57,7 +57,7 @@ export class GraphTexts {
     }
   }
 
-  /** Writes the files; all are on disk when it returns. */
+  /** Writes the files. All of them are on disk when the function returns. */
   write(dir: string): void {
     for (const [file, sections] of this.#files) {
       const to = openSync(join(dir, file), "wx", 0o600);
@@ -97,7 +97,7 @@ function collect(at: readonly string[], value: unknown, levels: number, graph: G
   else graph.deep.push(at);
 }
 
-/** Part of JSON that TypeScript does not type yet: numbers as text. */
+/** Functions of JSON that TypeScript does not know yet: numbers as text. */
 const NUMBERS = JSON as unknown as {
   parse(text: string, revive: (name: string, value: unknown, context: { source?: string }) => unknown): unknown;
   rawJSON(text: string): unknown;

@@ -1,6 +1,6 @@
 /**
- * Imports the memories of a Roampal's data folder through a broker, and then its graphs. An interrupted import starts again and
- * finds what it stored before. Used by `palace outcome import`.
+ * Imports the memories of Roampal's data folder through a broker, and then its graphs. After an interruption, the next import finds what is
+ * already stored. `palace outcome import` uses this file.
  */
 import { cut } from "../../base/shorten.ts";
 import { faultPoint } from "../../base/fault-point.ts";
@@ -15,7 +15,7 @@ const TOO_DEEP = `it has more than ${CARRIED_LEVELS_MAX} levels`;
 const OLDER_BROKER = "the broker is older than this command (palace restart)";
 const OTHER_PROFILE = "the palace keeps the graphs of `default` only";
 
-/** Result for the graphs. `refused` and `unread`: entries and files that were not imported. */
+/** Result for the graphs. `refused`: entries that were not imported. `unread`: files that were not imported. */
 type GraphsImported = {
   entries: number;
   added: number;
@@ -37,7 +37,7 @@ export type Imported = Found & {
 
 type Importing = { isDry: boolean; profile: string | undefined; tell: Tell };
 
-/** Imports the folder; after an error the parts that were written stay. Errors: the folder's, the broker's. */
+/** Imports the folder. After an error, the parts that were written stay. Errors: errors of the folder and of the broker. */
 export async function importRoampal(
   client: Client,
   dir: string,
@@ -46,7 +46,7 @@ export async function importRoampal(
   const named = profile === undefined ? {} : { profile };
   const folder = new RoampalFolder(dir);
   const all: ImportReport = { added: [], updated: [], kept: [], gone: [], refused: [], overdue: 0 };
-  // Roampal's fields repeat the text, and a call has to contain them.
+  // Some of Roampal's fields repeat the text, and the call must contain them.
   const why = `${TOO_LARGE}, its text counted once more for each field that repeats it`;
   const told = tell("importing", "memories", folder.total);
   try {

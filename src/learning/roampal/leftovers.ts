@@ -3,7 +3,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { isAlive } from "../../base/alive.ts";
 
-/** Removes leftover folders, except other users'. `start`: their names up to the number of the process. */
+/** Removes leftover folders, except folders of other users. `start`: the folders' names up to the number of the process. */
 export function removeLeftovers(folder: string, start: string): void {
   for (const name of readdirSync(folder)) {
     const pid = name.startsWith(start) ? /^\d+/.exec(name.slice(start.length))?.[0] : undefined;
@@ -11,7 +11,7 @@ export function removeLeftovers(folder: string, start: string): void {
     try {
       rmSync(join(folder, name), { recursive: true, force: true });
     } catch {
-      // In a shared folder it may belong to another user.
+      // In a shared folder, the leftover may belong to another user.
     }
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Reads the five collections of a Roampal's data folder without Chroma. It does not change the folder: it first copies
- * the database into a folder of ours, because SQLite would create or repair files beside it. Used by `palace outcome
- * import`, before any broker. Source: outcome-memory.md 2.1, 4.2.
+ * Reads the five collections of Roampal's data folder without Chroma. It does not change the folder: it first copies the database into a
+ * folder of ours, because SQLite would create or repair files beside the database. `palace outcome import` uses it before it calls a
+ * broker. Source: outcome-memory.md 2.1, 4.2.
  */
 import { constants, copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { hash } from "node:crypto";
@@ -22,7 +22,7 @@ import { countRows, type PalaceRow, readRows, readTail } from "../../mempalace/f
 import { type GraphFile, readGraphs } from "./graphs.ts";
 import { removeLeftovers } from "./leftovers.ts";
 
-/** Names of the collections, here → in Chroma. Collections that memories move to later come first. */
+/** Maps our names of the collections to the names in Chroma. Collections that memories move to later come first. */
 export const ROAMPAL_COLLECTIONS: ReadonlyMap<string, string> = new Map(
   ["patterns", "history", "working", "memory_bank", "books"].map((name) => [name, `roampal_${name}`]),
 );
@@ -34,12 +34,12 @@ const USED: ReadonlySet<string> = new Set([CHROMA_FOLDER, GHOSTS_FILE, ...CARRIE
 const COPIES = "palace-roampal-";
 const PAGE_ROWS = 200;
 const COPY_TRIES = 3;
-/** Suffixes of the database and of the files that SQLite keeps beside an open one. */
+/** Suffixes of the database file and of the files that SQLite keeps beside it. */
 const PARTS = ["", "-wal", "-journal"];
 
 export type Found = {
   memories: number;
-  /** Number of removed chunks of books. */
+  /** Number of chunks that Roampal has removed from its books; they are skipped. */
   ghosts: number;
   /** Number of memories found in two collections, which an interrupted move leaves behind. */
   repeated: number;
@@ -149,7 +149,7 @@ export class RoampalFolder {
   }
 }
 
-/** Converts a row; takes the text from the metadata if the palace keeps no document. */
+/** Converts a row; takes the text from the metadata if Chroma has no document. */
 function carried({ id, text: document, metadata }: PalaceRow): Omit<CarriedMemory, "collection"> {
   const texts = [document, metadata["content"], metadata["text"]];
   const text = texts.find((one) => typeof one === "string" && one.trim() !== "");
@@ -197,7 +197,7 @@ function copyDatabase(dir: string, to: string): void {
   );
 }
 
-/** Reads the ids of removed chunks; an unreadable file removes none, as in Roampal. */
+/** Reads the ids of removed chunks; an unreadable file counts as empty, as in Roampal. */
 function readGhosts(dir: string): Set<string> {
   const file = join(dir, GHOSTS_FILE);
   try {

@@ -1,8 +1,8 @@
 /**
- * Writes a data folder that Roampal can open, without Chroma. It writes a draft beside the folder and renames it: the
- * folder exists whole or not at all. Our vectors have another width than Roampal's, so each memory gets the vector that
- * Roampal gives a text without words. Roampal's search then ranks by outcomes alone, until it has embedded the memories
- * again. Used by `palace outcome export`. Source: outcome-memory.md 2.1, 3.1, 4.2.
+ * Writes a data folder that Roampal can open, without Chroma. It writes a draft beside the folder and renames it: the folder exists whole
+ * or not at all. Roampal's vectors have another length than ours, so each memory gets the vector that Roampal gives a text without words.
+ * Roampal's search then ranks by outcomes alone, until it has embedded the memories again. `palace outcome export` uses it. Source:
+ * outcome-memory.md 2.1, 3.1, 4.2.
  */
 import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { randomUUID } from "node:crypto";
@@ -18,7 +18,7 @@ import { GraphTexts } from "./graphs.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { CHROMA_FOLDER, ROAMPAL_COLLECTIONS } from "./source.ts";
 
-/** Width of paraphrase-multilingual-mpnet-base-v2. */
+/** Length of the vectors of paraphrase-multilingual-mpnet-base-v2. */
 const WIDTH = 768;
 
 export class RoampalDraft {

@@ -10,7 +10,7 @@ const DELTAS: Readonly<Record<Telling, { score: number; successes: number }>> = 
 };
 const PAST_KEPT = 10;
 
-/** One judgment. `weight`: trust in its source, 0…1, which scales its changes. Time scales the change of the score too. */
+/** One judgment. `weight`: trust in its source, 0…1, a factor for its changes. The change of the score has a factor for time, too. */
 export type Verdict = { outcome: Telling; atMs: number; reason: string | null; weight: number };
 
 export function afterOutcome(standing: Standing, { outcome, atMs, reason, weight }: Verdict): Standing {
@@ -25,8 +25,8 @@ export function afterOutcome(standing: Standing, { outcome, atMs, reason, weight
 }
 
 /**
- * Returns the standing after a person's newest judgment, the last of `words`. From `start`, only a person's judgments count, unless
- * the standing with everybody's moves further in the same direction. So a person who agrees never lowers a score.
+ * Returns the standing after a person's newest judgment, the last of `words`. Only the person's judgments count, from `start` on, unless
+ * all judgments together move the score further in the same direction. So a person who agrees never lowers a score.
  */
 export function afterPerson(standing: Standing, words: readonly Verdict[], start: Standing): Standing {
   const alone = words.reduce(afterOutcome, start);

@@ -17,7 +17,7 @@ export function destination(collection: Collection, { score, uses, successes }: 
   return undefined;
 }
 
-/** Returns the fate after an outcome, which never both moves and deletes a memory. `ageMs`: time since it was made. */
+/** Returns the fate of a memory after an outcome: one of stay, move and delete. `ageMs`: time since its creation. */
 export function fate(collection: Collection, standing: Judged, ageMs: number): Fate {
   const to = destination(collection, standing);
   if (to !== undefined) return { kind: "moves", to };

@@ -1,4 +1,4 @@
-/** Records one outcome of one drawer, of any source, and applies the consequences. Source: outcome-memory.md 2.6. */
+/** Records one outcome of one drawer, from any source, and applies the consequences. Source: outcome-memory.md 2.6. */
 import type { Drawer } from "../../memory/port/drawer.ts";
 import type { MemoryTx } from "../../memory/port/memory.ts";
 import type { Question, Scored } from "../../memory/port/outcome.ts";
@@ -7,11 +7,11 @@ import { fate } from "./promotion.ts";
 import { afterSignal, isSignal, SIGNALS } from "./signal.ts";
 import { follow, toMemory, unjudged } from "../memory/as-drawer.ts";
 
-/** Outcome to record. `question`: the question the memory was shown for, if known. */
+/** Outcome to record. `question`: the question for which the memory was shown, if known. */
 export type Verdict = Omit<Scored, "weight" | "question"> & { question: Question | undefined };
 
 /**
- * Records the outcome. Returns the score at which the memory was deleted; undefined if it was not. An outcome never changes a book's
+ * Records the outcome. Returns the score at which the memory was deleted, or undefined if it stays. An outcome never changes a book's
  * chunk, because books are shown only on request; it only records the questions that the chunk answered.
  */
 export function judge(tx: MemoryTx, drawer: Drawer, { question: asked, ...verdict }: Verdict): number | undefined {
@@ -37,7 +37,7 @@ export function judge(tx: MemoryTx, drawer: Drawer, { question: asked, ...verdic
   // A memory with an unreadable time counts as new.
   const ageMs = Number.isNaN(memory.madeMs) ? 0 : atMs - memory.madeMs;
   const next = fate(memory.collection, standing, ageMs);
-  // A signal deletes nothing: the memory's score was as bad before it.
+  // A signal alone never deletes a memory.
   if (next.kind === "goes" && isSignal(source)) return undefined;
   follow(tx, { ...memory, standing }, next, atMs);
   return next.kind === "goes" ? standing.score : undefined;

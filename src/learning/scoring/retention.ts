@@ -1,4 +1,4 @@
-/** Finds memories that are due by age, on the main thread; a write moves or deletes them. Source: outcome-memory.md 2.8. */
+/** Finds, on the main thread, memories that are due by their age. A write then moves or deletes them. Source: outcome-memory.md 2.8. */
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryTx } from "../../memory/port/memory.ts";
 import { aged, isGarbage } from "./ageing.ts";
@@ -8,16 +8,16 @@ import type { Fate } from "./promotion.ts";
 import { follow, type Memory, toMemory } from "../memory/as-drawer.ts";
 import { type TrueTime, trueAgeMs } from "./true-time.ts";
 
-/** Maximum number of memories in one write; the next write takes more. */
+/** Maximum number of memories in one write. The next write ages more. */
 export const AGED_MAX = 200;
 
-/** Request to age memories. The write judges each one again, because it may have been scored in between. */
+/** Request to age memories. The write decides about each memory again, because the memory may have been scored in between. */
 export type AgeRequest = { ids: string[]; time: Time; isStart: boolean; profile?: string };
 type Time = Pick<TrueTime, "trueMs" | "shifts">;
 
-/** Returns the first memories that are due. A broker that starts (`isStart`) adds those whose score is too low. */
+/** Returns the first memories that are due. At a broker's start (`isStart`), memories with a too low score are also due. */
 export async function dueMemories(context: ListContext, time: Time, isStart: boolean): Promise<string[]> {
-  // Age alone does not change proven memories.
+  // Age alone does not change memories in `patterns`.
   const ageing = isStart ? MOVING : MOVING.filter((collection) => collection !== "patterns");
   const due: string[] = [];
   for (const collection of ageing)
@@ -31,7 +31,7 @@ export async function dueMemories(context: ListContext, time: Time, isStart: boo
 export function ageMemories(tx: MemoryTx, { params, peer, atMs }: WriteCall): { moved: number; gone: number } {
   const { ids, time, isStart } = params as AgeRequest;
   const done = { moved: 0, gone: 0 };
-  // Memories that a person has restored stay.
+  // Memories that a person restored after an ageing stay.
   const broughtBack = tx.changedBy(peer.agent, ids);
   for (const id of ids.filter((one) => !broughtBack.has(one))) {
     const drawer = tx.findDrawer(id);
@@ -47,6 +47,6 @@ export function ageMemories(tx: MemoryTx, { params, peer, atMs }: WriteCall): { 
 
 export function dueFate({ row, collection, standing, madeMs }: Memory, time: Time, isStart: boolean): Fate {
   if (isStart && isGarbage(collection, standing)) return { kind: "goes" };
-  // The age of a memory with an unreadable time is unknown.
+  // A memory with an unreadable time stays, because its age is unknown.
   return Number.isNaN(madeMs) ? { kind: "stays" } : aged(collection, standing, trueAgeMs(time, row, madeMs));
 }

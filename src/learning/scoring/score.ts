@@ -1,6 +1,6 @@
 /**
- * Implements `score_memories`: records the outcome of each memory that was shown, and moves or deletes it accordingly. Any other drawer
- * may be scored too: its outcome is recorded, and it stays in its place. Source: outcome-memory.md 2.6, 4.9, 5.6.
+ * Implements `score_memories`: records the outcome of each memory that was shown, and moves or deletes it accordingly. Other drawers may be
+ * scored, too: the outcome is recorded, and the drawer is never moved or deleted. Source: outcome-memory.md 2.6, 4.9, 5.6.
  */
 import type { Drawer, Metadata } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
@@ -24,11 +24,11 @@ const FACTS_MAX = 100;
 const FACT_MIN = 10;
 /** Time that an agent has to answer the request for scores, ms. */
 const OWED_MS = 30 * 60_000;
-/** Prefix of the names that clients give themselves. A client sends its name if it knows no conversation. */
+/** Prefix of the names of MCP clients. A client that knows no conversation sends its own name instead. */
 const CLIENT_PREFIX = "mcp_";
 const NO_TALK = "default";
 
-/** Findings for a score: drawer → the question with which the agent had found it. */
+/** Findings for a score: for each drawer the question with which the agent had found it. */
 export type Searched = Readonly<Record<string, Question>>;
 
 /** Records scores. Programs that know the conversation send `conversation`; agents do not know it. */
@@ -37,7 +37,7 @@ export function scoreMemories(tx: MemoryTx, call: WriteCall): ScoreResult {
   const outcome = readOutcome(params["outcome"] ?? params["exchange_outcome"] ?? "unknown", "outcome");
   const summary = readSummary(params["exchange_summary"]);
   const facts = readFacts(params["facts"]);
-  // Counts a memory once that was shown under two ids, from before and after a move.
+  // Counts a memory only once if it was shown under two ids, one from before and one from after a move.
   const judged = new Map<string, { drawer: Drawer; outcome: Outcome }>();
   const scores = readScores(params, outcome);
   for (const [id, one] of scores) {
@@ -45,7 +45,7 @@ export function scoreMemories(tx: MemoryTx, call: WriteCall): ScoreResult {
     if (drawer !== undefined) judged.set(drawer.id, { drawer, outcome: one });
   }
   const isPerson = call.peer.agent === PERSON || call.peer.door === "ui";
-  // A person's score corrects the standing, whatever was scored in a conversation.
+  // A person's score belongs to no conversation: it always counts.
   const conversation = isPerson
     ? undefined
     : (named(tx, call) ?? owing(tx, call, [...judged.keys()], scores.length > 0));
@@ -85,7 +85,7 @@ export function scoreMemories(tx: MemoryTx, call: WriteCall): ScoreResult {
 
 /**
  * Returns a lookup of each drawer's question: the user's message for the scored answer and the drawers shown for it, else the agent's own
- * search, which the broker knows.
+ * search, which the broker has noted.
  */
 function questions(
   tx: MemoryTx,
@@ -110,7 +110,7 @@ export function questionIn(exchange: Drawer): Question | undefined {
 
 /**
  * Finds the conversation that the client names. Undefined if the client sent its own name; `owing` then finds the conversation by the
- * memories. Source: outcome-memory.md 4.9.
+ * scored memories. Source: outcome-memory.md 4.9.
  */
 function named(tx: MemoryTx, { params }: WriteCall): Conversation | undefined {
   return isTalk(params) ? tx.conversations.find(String(params["conversation"])) : undefined;
@@ -120,7 +120,7 @@ function isTalk({ conversation: id }: WriteCall["params"]): boolean {
   return typeof id === "string" && id !== NO_TALK && !id.startsWith(CLIENT_PREFIX);
 }
 
-/** Finds the exchange that this turn must score. After the turn's end a score no longer belongs to it. */
+/** Finds the exchange that this turn must score. After the end of the turn there is none. */
 function unscored(tx: MemoryTx, { exchange, isAsked, isScored }: Conversation): Drawer | undefined {
   return exchange === null || isScored || !isAsked ? undefined : tx.findDrawer(exchange);
 }
@@ -130,7 +130,7 @@ function askedAbout(tx: MemoryTx, { exchange, isAsked }: Conversation): Drawer |
   return exchange === null || !isAsked ? undefined : tx.findDrawer(exchange);
 }
 
-/** Returns true if an earlier call of this turn gave the memory another outcome: the first one stays. */
+/** Returns true if an earlier call of this turn gave the memory another outcome. The first outcome then stays. */
 function contradicts(
   tx: MemoryTx,
   { scored, atMs }: Conversation,
@@ -158,7 +158,7 @@ function summarise(
   else tx.updateDrawer(drawer.id, { text, metadata: { ...drawer.metadata, ...fields } });
 }
 
-/** Stores a text and returns its id, which is made from the text: a repeated call stores nothing more. */
+/** Stores a text and returns its id, which is derived from the text, so that a repeated call stores the text only once. */
 export function storeOnce(tx: MemoryTx, call: WriteCall, text: string, fields: Metadata): string {
   const key = tx.seed(`${String(fields["memory_type"])} ${text}`);
   const known = findShown(tx, firstId("working", key));
@@ -167,8 +167,8 @@ export function storeOnce(tx: MemoryTx, call: WriteCall, text: string, fields: M
 }
 
 /**
- * Finds the conversation of the scores among this agent's: the one that was shown most of the scored memories, else the only one that
- * owes a score. Returns undefined if that is ambiguous.
+ * Finds the conversation of the scores among this agent's conversations: the one in which most of the scored memories were shown, else the
+ * only one that owes a score. Returns undefined if that is ambiguous.
  */
 function owing(
   tx: MemoryTx,
@@ -185,10 +185,10 @@ function owing(
   const most = Math.max(0, ...shown.map(({ count }) => count));
   const meant = most === 0 ? [] : shown.filter(({ count }) => count === most).map(({ one }) => one);
   if (meant.length > 0) return only(meant);
-  // Scores of deleted memories belong to no conversation.
+  // If all scored memories are deleted, no conversation is found.
   if (hasIds && judged.length === 0) return undefined;
   const owing = own.filter(({ isScored }) => !isScored);
-  // If no score is owed, a call without ids repeats the last one.
+  // If no score is owed, a call without ids counts as a repetition of the last call.
   return only(owing.length > 0 || hasIds || isTalk(params) ? owing : own);
 }
 

@@ -1,6 +1,6 @@
 /**
- * The clock for the age of memories. It advances by the time that has really passed. A jump of the machine's clock only changes how
- * the times of later memories are read. Pure.
+ * The clock for the age of memories. It advances by the time that has really passed. After a jump of the machine's clock, times of later
+ * memories are corrected by the jump. Pure.
  */
 import { isMoment, type Moment, passedMs } from "../../base/uptime.ts";
 import { isRecord } from "../../base/is-record.ts";
@@ -11,9 +11,9 @@ type Shift = { fromRow: number; afterRow: number; aheadMs: number };
 export type TrueTime = Moment & { trueMs: number; lastRow: number; shifts: Shift[] };
 
 const NOT_SHIFTED: Shift = { fromRow: 0, afterRow: 0, aheadMs: 0 };
-/** Longest time that a stop of the machine counts. After a longer stop, memories live longer by the difference. */
+/** Maximum time that a stop of the machine counts. After a longer stop, memories live longer by the rest of the stop. */
 const OFF_MAX_MS = 6 * 3_600_000;
-/** Minimum difference that counts as a jump; smaller ones are the clock's own corrections. */
+/** Minimum difference that counts as a jump. Smaller differences are the clock's own corrections. */
 const SHIFT_MIN_MS = 60_000;
 const SHIFTS_MAX = 100;
 

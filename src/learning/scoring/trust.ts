@@ -4,20 +4,20 @@
  */
 import type { PastOutcome, Telling } from "../../memory/port/outcome.ts";
 
-/** Outcome of a memory. `isHere`: it was recorded for a question like this one. */
+/** Outcome of a memory. `isHere`: true if the outcome was recorded for a question like this one. */
 export type Heard = { outcome: Telling; isHere: boolean };
 
-/** Likelihood that an untried memory helps: above a half, so that it ranks before one that failed once. */
+/** Likelihood that an untried memory helps. It is above 0.5, so that the memory ranks before a memory that failed once. */
 const UNTRIED = 0.6;
-/** Likelihood that a memory changed between helpful and misleading since its last outcome, so that new outcomes count most. */
+/** Likelihood that a memory changed between helpful and misleading since its last outcome. It makes new outcomes count most. */
 const CHANGE = 0.05;
-/** Assumption before much is known: a number of pairs of outcomes, and the number of pairs that contradict each other. */
+/** Assumed pairs of outcomes before much is known, and how many of these pairs contradict each other. */
 const PRIOR = { pairs: 4, contradictions: 0.2 } as const;
 /** Minimum share of wrong outcomes, because every source is sometimes wrong. */
 const WRONG_LEAST = 0.01;
-/** Maximum share of contradictions; at one half, outcomes are chance. */
+/** Maximum share of contradictions. At one half, outcomes would be chance. */
 const CONTRADICTIONS_MOST = 0.49;
-/** Part of a `worked` that one `partial` counts. */
+/** One `partial` counts as this part of a `worked`. */
 const PARTIAL = 0.25;
 
 /**
@@ -39,8 +39,8 @@ export function wrongShare(pasts: readonly (readonly PastOutcome[])[]): number {
 }
 
 /**
- * Returns the likelihood that the memory helps, divided by an untried memory's: 1 without outcomes, 0…1.67. If fewer outcomes are wrong,
- * each `failed` counts more. A memory that helped only with other questions is trusted no more than an untried one.
+ * Returns the likelihood that the memory helps, divided by the likelihood for an untried memory: 0…1.67, and 1 without outcomes. If fewer
+ * outcomes are wrong, each `failed` counts more. A memory that helped only with other questions is trusted no more than an untried one.
  */
 export function trust(past: readonly Heard[], wrong: number): number {
   const evidence = Math.log((1 - wrong) / wrong);

@@ -1,4 +1,4 @@
-/** Explains a memory's score to a person: its outcomes, its past collections, and who saw it. */
+/** Explains a memory's score to a person: its outcomes, its past collections, and the conversations that saw it. */
 import type { MemoryReader } from "../../memory/port/memory.ts";
 import type { PastOutcome, Scored } from "../../memory/port/outcome.ts";
 import { staleFactsIn, worstOf } from "../../memory/graph/stale-facts.ts";
@@ -39,7 +39,7 @@ export function why(reader: MemoryReader, id: string, nowMs: number): MemoryWhy 
   };
 }
 
-/** Lists the outcomes. `by` is null for an outcome from before the ledger recorded sources. */
+/** Lists the outcomes. `by` is null for an old outcome, from a time when the ledger did not record sources. */
 function outcomesOf(past: readonly PastOutcome[], scored: readonly Scored[]): MemoryTold["outcomes"] {
   const sinceMs = scored[0]?.atMs ?? Infinity;
   const older = past.filter(({ atMs }) => atMs < sinceMs);

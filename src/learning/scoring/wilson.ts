@@ -13,8 +13,8 @@ export function wilson(successes: number, uses: number): number {
 }
 
 /**
- * Returns the centre of that interval: the expected success rate of the next use, 0…1. It grows with each success. By the lower bound,
- * a memory that worked three times (0.44) would rank below an untried one (0.5).
+ * Returns the centre of that interval: the expected success rate of the next use, 0…1. It grows with each success. With the lower bound
+ * instead, a memory that worked three times (0.44) would rank below an untried memory (0.5).
  */
 export function expected(successes: number, uses: number): number {
   return (Math.min(successes, uses) + (Z * Z) / 2) / (uses + Z * Z);

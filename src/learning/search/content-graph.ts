@@ -1,27 +1,27 @@
 /**
- * Finds the entities that a question and a memory share, and the boost for them. The quality of an entity comes from the facts that the
- * search has found, so no second index of all memories is needed. Pure. Source: outcome-memory.md 2.9, 8.6.
+ * Finds the entities that a question and a memory share, and computes the boost for them. The quality of an entity comes from the facts
+ * that the search has found, so no second index of all memories is needed. Pure. Source: outcome-memory.md 2.9, 8.6.
  */
 import { wordsOf } from "../question/concepts.ts";
 import type { Collection, Weight } from "../memory/memory.ts";
 import { askedIn, keptConcepts } from "../question/question.ts";
 import { quality } from "./ranking.ts";
 
-/** Maximum boost. Roampal's 1.5 would triple a memory's worth here, because ranking.ts uses the eighth power. */
+/** Maximum boost. Roampal's boost of 1.5 would triple a memory's worth here, because ranking.ts uses the eighth power. */
 const BOOST_PART = 0.2;
 const BOOST_MAX = 0.1;
 const NUMBER = /^\d+$/;
-/** Number of characters of each text that are read: its beginning tells its subject. */
+/** Maximum number of characters to read of each text. The beginning of a text shows its subject. */
 const READ_CHARACTERS = 300;
 const FACTS_MAX = 20;
-/** Maximum number of candidates with a boost, nearest first, so that a boost lifts none from far behind to the front. */
+/** Maximum number of candidates with a boost, nearest first, so that a boost does not lift a distant candidate to the front. */
 const FOUND_MAX = 40;
 
 const NOTHING = { mentions: 0, quality: 0 };
 
 type Found = { collection: Collection; text: string; weight: Weight };
 
-/** Returns a boost for each candidate, in order; 1 if no fact names an entity of the question. */
+/** Returns the boosts of the candidates, in their order; 1 if no fact names an entity of the question. */
 export function entitiesNamed(query: string, found: readonly Found[]): number[] {
   const facts = found.filter(({ collection }) => collection === "memory_bank").slice(0, FACTS_MAX);
   if (facts.length === 0) return found.map(() => 1);
@@ -47,7 +47,7 @@ function sharedWith(entities: readonly string[], text: string): string[] {
   return entities.filter((entity) => words.includes(`_${entity}_`));
 }
 
-/** Returns the average quality of the facts that name an entity; a memory without a quality lowers it. */
+/** Returns the average quality of the facts that name an entity; a fact without a quality lowers the average. */
 function averageQuality({ mentions, quality }: { mentions: number; quality: number }): number {
   return mentions === 0 ? 0 : quality / mentions;
 }

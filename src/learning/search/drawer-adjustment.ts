@@ -1,4 +1,4 @@
-/** Adjusts a drawer's score in every search by its past outcomes. Pure; the broker hands it to every search. */
+/** Adjusts a drawer's score in every search by its past outcomes. Pure. The broker passes this function to every search. */
 import type { Drawer } from "../../memory/port/drawer.ts";
 import type { Standing } from "../../memory/port/outcome.ts";
 import { prospect } from "./ranking.ts";
@@ -6,7 +6,7 @@ import { unjudged } from "../memory/as-drawer.ts";
 import { round } from "../../memory/text/text.ts";
 import type { Adjustment } from "../../memory/search/explain.ts";
 
-/** Returns the adjustment of a score: a quarter of it at most, or an eighth for a fact, which starts with a high score. */
+/** Returns the adjustment of a score: at most a quarter of the score, or an eighth for a fact, because facts start with a high score. */
 export function outcomeAdjustments(drawer: Drawer, standing: Standing | undefined): Adjustment[] {
   if (standing === undefined) return [];
   const before = unjudged(drawer);

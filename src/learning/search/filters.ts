@@ -36,7 +36,7 @@ function order(a: unknown, b: unknown): number {
   return (a as Scalar) < (b as Scalar) ? -1 : (a as Scalar) > (b as Scalar) ? 1 : 0;
 }
 
-/** Returns the first unknown operator: with it, a filter would silently match everything or nothing. */
+/** Returns the first unknown operator. With an unknown operator, a filter would silently match everything or nothing. */
 export function unknownOperator(filters: Filters): string | undefined {
   for (const wanted of Object.values(filters))
     if (isConditions(wanted)) {

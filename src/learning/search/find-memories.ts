@@ -37,34 +37,34 @@ export type FindRequest = {
   collections?: readonly Collection[];
   limit: number;
   filters?: Filters;
-  /** Returns true for a memory to leave out. */
+  /** Returns true for a memory that the result must not contain. */
   isLeftOut?: (memory: Memory) => boolean;
   nowMs: number;
 };
 
 /**
- * Memory that a search found. `cosine` is NaN without vectors, or while the memory waits for its vector. `solved`: how it solved this
- * question before.
+ * Memory that a search found. `cosine` is NaN without vectors, or while the memory waits for its vector. `solved`: how the memory solved
+ * this question before.
  */
 export type Found = Memory &
   Likeness & {
     row: number;
     rank: Rank;
     isStale: boolean;
-    /** Factor from the memory's outcomes: its trust for this question; 1 without outcomes. */
+    /** Factor from the memory's outcomes (scoring/trust.ts); 1 without outcomes. */
     trusted: number;
     solved: Solved | undefined;
     /** Fit of the text to the question by a cross-encoder, 0…1. */
     fit?: number;
   };
 
-/** Number of candidates per wanted memory in a collection; words and vectors find twice as many each. */
+/** Number of candidates per wanted memory in a collection. The search by words and the search by vectors each find twice as many. */
 const CANDIDATES_FACTOR = 3;
 const DEADLINE_MS = 2_000;
 const RERANK_MS = 1_500;
-/** Distance of a memory without a vector. With most of the question's words, it counts as if its cosine were a half. */
+/** Distance of a memory without a vector. With most of the question's words, the memory counts as if its cosine were 0.5. */
 const UNKNOWN_DISTANCE = { most: 1, none: 2 } as const;
-/** Number of memories that are compared with the graph's facts: a factor for the wanted number, and a maximum. */
+/** Maximum number of memories to compare with the graph's facts, as a factor of the wanted number. */
 const STALE_READ = 2;
 const STALE_READ_MAX = 60;
 /** Number of candidates for a search with filters, which are applied after the search. */
@@ -75,7 +75,7 @@ const BANK: Collection = "memory_bank";
 
 /**
  * Finds memories, best first. If the search by words or by meaning fails, the other search answers alone. If the request names no
- * collections, memories of collections that answered similar questions count as nearer.
+ * collections, memories count as nearer if their collection answered similar questions.
  */
 export async function findMemories(context: FindContext, request: FindRequest): Promise<Found[]> {
   const { query, limit, nowMs } = request;
@@ -89,7 +89,7 @@ export async function findMemories(context: FindContext, request: FindRequest): 
   return (await reranked(context, query, current, limit)).slice(0, limit);
 }
 
-/** Collects candidates that may be shown. Adds memories that solved the question before and that the search missed. */
+/** Collects candidates that may be shown. Adds memories that solved the question before but were not found by the search. */
 async function pooled(
   context: FindContext,
   question: Question,
@@ -146,7 +146,7 @@ async function judged(
   });
 }
 
-/** Keeps memories about the question, and memories that solved it in other words. */
+/** Keeps memories about the question, and memories that solved the same question in other words. */
 function about<M extends Memory & Likeness>(memories: readonly M[], solved: Lessons["solved"]): M[] {
   const near = new Set(alike(memories));
   return memories.filter(
@@ -154,7 +154,7 @@ function about<M extends Memory & Likeness>(memories: readonly M[], solved: Less
   );
 }
 
-/** Returns the uses and the success rate of facts and books, from the times they were shown. */
+/** Returns the uses and the success rate of facts and books, from the outcomes of the turns in which they were shown. */
 function evidenceOf({ reader }: FindContext, memories: readonly Memory[]): Map<string, { uses: number; rate: number }> {
   const standing = memories.filter(({ collection }) => collection === "memory_bank" || collection === "books");
   if (standing.length === 0) return new Map();
@@ -174,7 +174,7 @@ function withStale({ reader }: FindContext, found: readonly Found[], limit: numb
   return [...marked, ...found.slice(first.length)].sort(byRank);
 }
 
-/** Returns the distance of a memory without a vector. `share`: score of its words relative to the best; NaN if none. */
+/** Returns the distance of a memory without a vector. `share`: its score by words, divided by the best one; NaN without common words. */
 function unknownDistance(share: number): number {
   const { most, none } = UNKNOWN_DISTANCE;
   return Number.isNaN(share) ? most : none - share * (none - most);
@@ -193,7 +193,7 @@ type Candidate = Memory & { row: number; words: number };
 
 /**
  * Finds about `pool` candidates of each collection. One search covers all collections, because it costs as much as a search of one. A
- * second search follows for each collection with too few results. The facts always get a search of their own, because they are few.
+ * second search follows for each collection with too few results. The facts always get a separate search, because they are few.
  */
 async function gathered(
   context: FindContext,

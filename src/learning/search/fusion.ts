@@ -4,7 +4,7 @@
  */
 const CONSTANT = 60;
 
-/** Returns the candidates of all lists, best first; equal ones in the order in which they were first seen. */
+/** Returns the candidates of all lists, best first; candidates with equal scores are in the order of their first place in the lists. */
 export function fuseByPlace<Id>(lists: readonly (readonly Id[])[]): { id: Id; score: number }[] {
   const scores = new Map<Id, number>();
   for (const list of lists)

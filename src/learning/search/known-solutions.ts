@@ -1,22 +1,22 @@
-/** Recognises by its concepts a problem that was solved before. Pure. Source: outcome-memory.md 8.4. */
+/** Recognises, by its concepts, a problem that was solved before. Pure. Source: outcome-memory.md 8.4. */
 import type { Answered, Question } from "../../memory/port/outcome.ts";
 import type { Collection } from "../memory/memory.ts";
 
 const PART_CONCEPTS = 3;
 /**
- * Minimum share of equal concepts in both questions. Roampal compares the first five in alphabetical order, which are equal for
- * everything that "fails after an upgrade". Source: npm run bench:learning.
+ * Minimum share of equal concepts in two questions. Roampal compares the first five concepts in alphabetical order, but these are equal in
+ * all questions about something that "fails after an upgrade". Source: npm run bench:learning.
  */
 const PART_SHARE = 0.5;
 /** Minimum share of equal concepts in two wordings of one question. Source: npm run bench:learning. */
 const TOPIC_SHARE = 0.35;
 const SOLUTIONS_MAX = 3;
-/** A solution worked more than `times` × its failures + `plus`, so that one wrong outcome makes no solution. */
+/** Minimum successes of a solution: more than `times` × failures + `plus`. So one wrong outcome does not make a solution. */
 const SURE = { times: 2, plus: 1 } as const;
-/** Distance of a solution that the search itself did not find. */
+/** Distance of a solution that was not found by the search itself. */
 export const STARTING_DISTANCE = 1;
 
-/** Solution of a question. `times`: number of solutions; `shared`: concepts shared with the most similar question. */
+/** Solution of a question. `times`: number of solutions; `shared`: number of concepts shared with the most similar question. */
 export type Solved = { how: "exactly" | "partly"; times: number; shared: number };
 
 export function likeness(problem: readonly number[], solved: readonly number[]): Omit<Solved, "times"> | undefined {

@@ -1,5 +1,5 @@
 /**
- * Looks up the lessons of similar questions: which collections and memories answered them. Runs on the broker's main thread.
+ * Looks up lessons: which collections and memories answered similar questions. Runs on the broker's main thread.
  * Source: outcome-memory.md 3.2, 3.6, 8.3–8.5.
  */
 import type { MemoryReader } from "../../memory/port/memory.ts";
@@ -10,7 +10,7 @@ import { type Collection, COLLECTIONS } from "../memory/memory.ts";
 import { askedIn, questionOf } from "../question/question.ts";
 import { route, routesOf } from "./routing.ts";
 
-/** Lessons for a question, by drawer. `solved`: its solutions. `alike`: times of outcomes for similar questions. */
+/** Lessons for a question, by drawer. `solved`: its solutions. `alike`: times of the outcomes for similar questions. */
 export type Lessons = {
   collections: readonly Collection[];
   solved: ReadonlyMap<string, Solved>;
@@ -37,7 +37,7 @@ function alikeOf({ concepts }: Question, answered: readonly Answered[]): Map<str
   return alike;
 }
 
-/** Minimum number of uses to judge a collection by; one or two outcomes are chance. */
+/** Minimum number of uses for a success rate of a collection. One or two outcomes are chance. */
 const SURE_USES = 3;
 
 /**
@@ -59,7 +59,7 @@ export function effectivenessIn(
   };
 }
 
-/** Returns the number of outcomes and their success rate; `partial` counts half. */
+/** Returns the number of outcomes and their success rate. A `partial` counts as half a success. */
 export function rateOf({ worked, failed, partial }: Told): { uses: number; rate: number } {
   const uses = worked + failed + partial;
   return { uses, rate: uses === 0 ? 0 : (worked + partial / 2) / uses };

@@ -1,14 +1,14 @@
 /** Decides which memories are about the question, and which of them a turn shows. Pure; Roampal has no such bounds. */
 
 /**
- * Bounds relative to the best memory: how much lower the cosine may be, and the least share of the words' score. A memory below both is
- * not ranked, so that an unrelated memory is not shown for lack of a better one. Source: npm run bench:learning: a bound of 0.2 for the
- * cosine loses memories that were shown for a question, 0.3 does not.
+ * Limits relative to the best memory: the maximum difference of the cosine, and the minimum share of its score by words. A memory outside
+ * both limits is not ranked, so that an unrelated memory is not shown only because no better one exists. Source: npm run bench:learning.
+ * With 0.2 for the cosine, memories that were shown for a question are lost; with 0.3 they are not.
  */
 const COSINE_BELOW_BEST = 0.3;
 const WORDS_OF_BEST = 0.8;
 
-/** Likeness to the question. `cosine`: NaN if unknown; `words`: score of the words, 0 if the words did not find it. */
+/** Likeness to the question. `cosine`: NaN if unknown. `words`: score of the search by words; 0 if that search did not find the memory. */
 export type Likeness = { cosine: number; words: number };
 
 /** Returns the memories that are about the question. */
@@ -24,8 +24,8 @@ export function alike<F extends Likeness>(found: readonly F[]): F[] {
 /** Maximum number of memories that a turn shows. */
 const SLOTS = 4;
 /**
- * Minimum cosine of a memory that is shown unasked; a text below it is about something else. 99 of 100 questions of LoCoMo have 0.17 or
- * more with the text that answers them.
+ * Minimum cosine of a memory that is shown unasked; a text below it is about something else. In 99 of 100 questions of LoCoMo the cosine
+ * with the answering text is at least 0.17.
  */
 const COSINE_LEAST = 0.12;
 
@@ -37,7 +37,7 @@ export function bestOf<F extends Showable>(found: readonly F[]): F[] {
   const shown = found.filter(({ cosine, text, solved }) => {
     const words = text.trim();
     const isNew = words !== "" && !texts.has(words);
-    // False for NaN: a memory without a vector was found by its words, so it may be shown.
+    // For NaN this is false: a memory without a vector was found by its words, so it may be shown.
     const isUnlike = solved === undefined && cosine < COSINE_LEAST;
     if (isNew && !isUnlike) texts.add(words);
     return isNew && !isUnlike;

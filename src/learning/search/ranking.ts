@@ -3,7 +3,7 @@ import type { Standing } from "../../memory/port/outcome.ts";
 import type { Collection, Weight } from "../memory/memory.ts";
 import { expected, wilson } from "../scoring/wilson.ts";
 
-/** Number of uses after which the outcomes alone decide how good a memory is. */
+/** Number of uses from which on only the outcomes decide how good a memory is. */
 const SETTLED_USES = 3;
 const QUALITY_SHARE = 0.8;
 
@@ -38,7 +38,7 @@ function settledQuality(given: number, uses: number, proven: number): number {
   return uses < SETTLED_USES ? given : QUALITY_SHARE * given + (1 - QUALITY_SHARE) * proven;
 }
 
-/** Returns the share of the learned score in the rank, by uses, score and weight; similarity has the rest. */
+/** Returns the share of the learned score in the rank, by uses, score and weight. The rest is the share of similarity. */
 export function learnedShare({ collection, standing: { uses }, weight }: Rankable, learned: number): number {
   if (uses >= 5 && learned >= 0.8) return 0.8;
   if (uses >= 3 && learned >= 0.7) return 0.75;
@@ -57,20 +57,20 @@ export function rank(memory: Rankable, distance: number): Rank {
 }
 
 /**
- * Power of a memory's likeness in the order, relative to its outcomes. If the two were added, as in `rank`, a memory proven for another
- * question would appear everywhere and displace those proven for this question. Source: npm run bench:learning.
+ * Power of a memory's likeness in the order, relative to its outcomes. If the two were added, as in `rank`, a memory that helped with
+ * another question would appear everywhere and displace memories that helped with this question. Source: npm run bench:learning.
  */
 const NEARNESS_POWER = 8;
 
 /**
- * Returns the expected value of the next use of a memory or drawer, 0…1; 0.5 if it has no judgment. Half of it is the score, because a
- * signal changes only the score.
+ * Returns the expected value of the next use of a memory or drawer, 0…1; 0.5 without a judgment. The score makes up half of the value,
+ * because a signal changes only the score.
  */
 export function prospect(standing: Rankable["standing"]): number {
   return (expected(successesOf(standing), standing.uses) + standing.score) / 2;
 }
 
-/** Range of the factor from the prospect. It decides between memories that are equally near and trusted. */
+/** Range of the factor from the prospect. The prospect decides between memories that are equally near and trusted. */
 const PROSPECT_SHARE = 0.2;
 
 /**
@@ -91,7 +91,7 @@ export type Boosts = {
   evidence: { uses: number; rate: number } | undefined;
   /** Boost of 1…1.1 for the entities that query and memory share (content-graph.ts). */
   entities: number;
-  /** Kind of the solution, if the memory has solved this problem before (known-solutions.ts). */
+  /** How the memory has solved this problem before, if it has (known-solutions.ts). */
   solved: "exactly" | "partly" | undefined;
   /** True if the memory's collection has answered questions with these concepts (routing.ts). */
   isRouted: boolean;
@@ -100,12 +100,12 @@ export type Boosts = {
 const NEW_BOOK_MS = 7 * 86_400_000;
 const EVIDENCE_USES = 3;
 /**
- * Factors for the distance of a solution. Roampal halves the distance; with the eighth power that would be five times the worth, and one
- * wrong outcome would be shown for ever. Source: npm run bench:learning.
+ * Factors for the distance of a solution. Roampal halves the distance; with the eighth power that would multiply the worth by five, and
+ * after one wrong outcome a wrong solution would be shown for ever. Source: npm run bench:learning.
  */
 const SOLVED = { exactly: 0.8, partly: 0.9 } as const;
 const ROUTED = 0.99;
-/** Divisor of a distance: `least` at a success rate of 0, `least` + `range` at 1. A good rate shrinks the distance. */
+/** Divisor of a distance: `least` at a success rate of 0, `least` + `range` at 1. A good rate makes the distance smaller. */
 const EVIDENCE = { least: 0.9, range: 0.2 } as const;
 
 /** Returns the distance that ranks a memory. Each reason to prefer the memory makes it smaller. */

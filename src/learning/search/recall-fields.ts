@@ -23,7 +23,7 @@ const LIMIT_MAX = 500;
 
 type Values = Record<string, unknown>;
 
-/** Returns memories as fields: only that of `id`, or without `query` all, newest first. Errors: InvalidValue. */
+/** Returns memories as fields: only the memory `id`, or the memories for `query`, or all, newest first. Errors: InvalidValue. */
 export async function recallFields(context: RecallContext, values: Values, nowMs: number): Promise<MemoryFields[]> {
   const { id, metadata_filters: given } = values;
   if (typeof id === "string" && id !== "") {

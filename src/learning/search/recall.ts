@@ -53,7 +53,7 @@ export async function findOrList(context: RecallContext, request: FindRequest, s
   return sorted(found.map(sortable), sort);
 }
 
-/** Notes a search's question, so that a following score counts for it. */
+/** Notes a search's question, so that a later score counts for this question. */
 function noteSearch({ own }: RecallContext, found: readonly Memory[], query: string): void {
   own.note(
     found.map(({ drawerId }) => drawerId),
@@ -145,7 +145,7 @@ export async function bestFour(
   return bestOf(await findMemories(context, { ...request, collections: OPEN_TO, limit: CANDIDATES }));
 }
 
-/** Returns the permanent facts that fit into the available characters. A fact that does not fit is left out whole. */
+/** Returns the permanent facts that fit into the available characters. Leaves out a whole fact if it does not fit. */
 function fitting(facts: readonly Memory[]): Memory[] {
   let left = CHARACTERS_MAX;
   return facts.filter(({ text }) => {
@@ -175,7 +175,7 @@ export function readFilters(given: unknown, days: number | undefined, nowMs: num
   return filters;
 }
 
-/** Returns true for a filter with too many values: each is compared with each memory. */
+/** Returns true for a filter with too many values, because each value is compared with each memory. */
 function isLong(wanted: unknown): boolean {
   return isRecord(wanted) && Object.values(wanted).some((value) => Array.isArray(value) && value.length > VALUES_MAX);
 }

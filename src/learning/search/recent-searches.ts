@@ -1,18 +1,18 @@
 /**
- * Remembers recent searches and their results, so that a following score counts for the right question. The broker's main thread
+ * Remembers recent searches and their results, so that a later score counts for the right question. The broker's main thread
  * keeps them in memory only. Source: outcome-memory.md 5.9.
  */
 import type { Question } from "../../memory/port/outcome.ts";
 import { questionOf } from "../question/question.ts";
 
-/** Maximum number of results kept, of all agents together; a search finds five memories, twenty at most. */
+/** Maximum number of results to keep for all agents together. A search finds five memories, at most twenty. */
 const KEPT_MAX = 2_000;
 const KEPT_MS = 3_600_000;
 
 /** Searches of one agent. */
 export type OwnSearches = {
   note: (drawers: readonly string[], query: string) => void;
-  /** Returns the question for the following score and forgets it, because a later score belongs to another search. */
+  /** Returns the question for a score and forgets the question, because a later score belongs to another search. */
   take: (drawer: string) => Question | undefined;
 };
 
@@ -30,7 +30,7 @@ export class Searches {
     };
   }
 
-  /** Forgets all questions, because a question may be about something that the user has erased. */
+  /** Forgets all questions, because a question may be about a text that the user has erased. */
   clear(): void {
     this.#questions.clear();
   }

@@ -6,7 +6,7 @@ import type { Standing } from "../../memory/port/outcome.ts";
 import type { Weight } from "../memory/memory.ts";
 import { quality } from "./ranking.ts";
 
-/** Number of best candidates that are read, and number of characters of each. */
+/** Maximum number of candidates to read, best first, and maximum number of characters of each. */
 export const READ_MAX = 30;
 export const READ_CHARACTERS = 512;
 const SETTLED_USES = 3;
@@ -18,7 +18,7 @@ export function fitOf(logit: number): number {
   return 1 / (1 + Math.exp(-logit));
 }
 
-/** Returns the likeness after reading. `fact`: weight of a fact of the memory bank. */
+/** Returns the likeness after the cross-encoder has read the text. `fact`: weight of a fact of the memory bank. */
 export function reread({ standing, fact, before }: Read, fit: number): number {
   if (standing.uses >= SETTLED_USES) return before;
   return fact === undefined ? 0.6 * before + 0.4 * fit : (0.7 * before + 0.3 * fit) * (1 + 0.3 * quality(fact));

@@ -1,5 +1,5 @@
 /**
- * Decides which collections to search for a question: the ones that answered questions with its concepts before. Pure. Source:
+ * Decides which collections to prefer for a question: the ones that answered questions with its concepts before. Pure. Source:
  * outcome-memory.md 3.6, 8.3.
  */
 import type { Answered, Question, Telling } from "../../memory/port/outcome.ts";
@@ -17,7 +17,7 @@ const SURE_USES = 10;
 const MEDIUM = { from: 0.5, best: 3, above: 0.1 } as const;
 const HIGH = { from: 2, best: 2, above: 0.5 } as const;
 
-/** Returns the routes of the question's known concepts, from outcomes of memories shown for questions with them. */
+/** Returns the routes of the question's known concepts, from outcomes of memories that were shown for questions with these concepts. */
 export function routesOf({ concepts }: Pick<Question, "concepts">, answered: readonly Answered[]): Route[] {
   const routes = new Map<number, Route>();
   const asked = new Set(concepts);

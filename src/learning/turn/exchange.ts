@@ -17,7 +17,7 @@ export function exchangeText({ user, assistant }: Exchange): { text: string; use
 
 /**
  * Splits a drawer's text into question and answer by the stored length, because either may contain the words that
- * separate them. A text that was changed since counts as the answer.
+ * separate them. A text that was changed later counts as the answer.
  */
 export function keptExchange({ text, metadata }: Pick<Drawer, "text" | "metadata">): Exchange {
   const end = USER.length + Number(metadata["user_length"] ?? 0);
@@ -25,7 +25,7 @@ export function keptExchange({ text, metadata }: Pick<Drawer, "text" | "metadata
   return { user: text.slice(USER.length, end), assistant: text.slice(end + BETWEEN.length) };
 }
 
-/** Cuts one side's text to what is stored: at most `SAID_MAX` characters. */
+/** Cuts one side's text to at most `SAID_MAX` characters. */
 export function half(text: string): string {
   const whole = wellFormed(text.replaceAll("\0", "").trim());
   return whole.length <= SAID_MAX ? whole : `${whole.slice(0, SAID_MAX).toWellFormed()}…`;

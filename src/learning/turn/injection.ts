@@ -1,6 +1,6 @@
 /**
  * Builds the text that an agent is shown before it answers: at most four memories, and the permanent facts. Pure. Source:
- * outcome-memory.md 3.8, 6.9; the lines' shapes are contract, the sentences are ours.
+ * outcome-memory.md 3.8, 6.9; the shapes of the lines are prescribed there, the sentences are ours.
  */
 import { quotableLines } from "../../base/quotable.ts";
 import { type Collection, plainId } from "../memory/memory.ts";
@@ -9,7 +9,7 @@ import { type Collection, plainId } from "../memory/memory.ts";
 export const OPEN_TO: readonly Collection[] = ["working", "patterns", "history", "memory_bank"];
 /**
  * Maximum number of characters of the text. A host shows a hook's text whole up to about ten thousand characters, and hides most of a
- * much longer one. A question for scores may be shown beside this text.
+ * longer text. A question for scores may follow this text.
  */
 export const CHARACTERS_MAX = 5_500;
 /** Maximum number of characters of one memory; an exchange may fill pages. */
@@ -28,15 +28,15 @@ export type Shown = {
   text: string;
   /** Age in the words of described.ts; empty if unknown. */
   age: string;
-  /** Wilson's lower bound. */
+  /** Lower bound of the success rate (scoring/wilson.ts). */
   proven: number;
-  /** Success rate of its collection in conversations like this one. */
+  /** Success rate of the memory's collection in conversations on this topic. */
   effective: number | undefined;
 };
 
 /**
- * Builds the text; returns an empty one without name, lines and memories. `before`: lines above the memories. A memory that does not fit
- * is left out whole.
+ * Builds the text; returns an empty text without name, lines and memories. `before`: lines above the memories. Leaves out a whole memory if
+ * it does not fit.
  */
 export function injectionText(
   name: string | undefined,
@@ -75,8 +75,8 @@ function percent(share: number): number {
 }
 
 /**
- * Quotes stored text for a prompt. It indents further lines, so that none begins like ours, and rewrites imitations of our marks or ids.
- * Every value in a prompt's template goes through this function or through `plainId`.
+ * Quotes stored text for a prompt. It indents further lines, so that no line begins like our lines, and rewrites imitations of our marks or
+ * ids. Every value in a prompt's template goes through this function or through `plainId`.
  */
 export function quoted(text: string): string {
   return quotableLines(text.trim()).join("\n  ").replaceAll("═", "=").replaceAll(MARK, withoutMark);

@@ -10,7 +10,7 @@ import { head } from "./scoring-prompt.ts";
 
 const RECENT_MAX = 4;
 const EXCHANGE_CHARACTERS = 200;
-/** Collections that an exchange may be in, by its outcomes. */
+/** Collections to which outcomes may move an exchange. */
 const ROOMS = ["working", "history", "patterns"] as const satisfies readonly Collection[];
 
 /** Returns a heading and one line per exchange, newest first, or nothing. `clean` masks the secrets of a whole text. */

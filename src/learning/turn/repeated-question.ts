@@ -2,10 +2,10 @@
 import { half } from "./exchange.ts";
 import { sha256Hex } from "../../memory/text/text.ts";
 
-/** Minimum number of letters of a question that can count as repeated; "go on" may be said twice. */
+/** Minimum number of letters of a question that can count as repeated, because a user may say "go on" twice. */
 const LETTERS_MIN = 12;
 
-/** Words that agree, thank or ask to continue. No memory can answer a prompt that has only these. */
+/** Words that agree, thank or ask to continue. No memory can answer a prompt that has only these words. */
 const ASSENT: ReadonlySet<string> = new Set(
   `ok okay k yes yeah yep yup y no nope nah n sure right correct exactly agreed good great fine nice cool perfect awesome lgtm
    go on ahead do it that this so continue proceed next keep going start please pls thanks thank you thx ty very much and the

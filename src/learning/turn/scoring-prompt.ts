@@ -1,6 +1,6 @@
 /**
  * Asks an agent for the outcome of its last answer and of the memories that were shown for it. Pure. Source: outcome-memory.md 6.4;
- * tags, order and call are contract, the sentences are ours.
+ * tags, order and call are prescribed there, the sentences are ours.
  */
 import type { Exchange } from "./exchange.ts";
 import { quoted } from "./injection.ts";
@@ -9,7 +9,7 @@ import { plainId } from "../memory/memory.ts";
 const TAG = "roampal-score-required";
 const ANSWER_CHARACTERS = 300;
 export const MEMORY_CHARACTERS = 200;
-/** Maximum number of characters that are quoted in full, of all texts together. */
+/** Maximum number of characters of all texts together that are quoted in full. */
 const QUOTED_MAX = 2_000;
 
 export type ToScore = { id: string; text: string };
@@ -30,7 +30,7 @@ const GUIDE = [
 ];
 const NOTE = 'Only for something worth keeping: record_response(key_takeaway="…")';
 
-/** Returns the question for Claude Code, between tags. It quotes in full what a host shows whole. */
+/** Returns the question for Claude Code, between tags. It quotes texts in full, as far as a host shows them in full. */
 export function scoringPrompt(exchange: Exchange, memories: readonly ToScore[], message: string): string {
   const { user, assistant } = exchange;
   const said = [user, assistant, message, ...memories.map(({ text }) => text)];

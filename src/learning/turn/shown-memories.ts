@@ -22,9 +22,9 @@ import { type Memory, toMemory } from "../memory/as-drawer.ts";
 import type { Begun } from "./turn.ts";
 import { wilson } from "../scoring/wilson.ts";
 
-/** Number of characters of the prompt that a search uses; more of a long message finds nothing better. */
+/** Maximum number of the prompt's characters for a search. More characters of a long message find nothing better. */
 const QUERY_MAX = 2_000;
-/** Maximum number of characters of each side's text that a third party is shown. */
+/** Maximum number of characters of each side's text for a third party. */
 const SAID_CHARACTERS = 2_000;
 /** Maximum number of memories for which a turn asks scores. */
 const SCORED_MAX = 12;
@@ -38,7 +38,7 @@ export type Asked = {
   prompt: string;
   /** Project of the conversation, if given; memories of other projects are left out. */
   project?: string | undefined;
-  /** True if the agent's context no longer contains what it was shown before. */
+  /** True if the agent's context no longer contains the memories that were shown before. */
   isFresh: boolean;
   /** True if the agent's context no longer contains the conversation either. */
   isCompacted: boolean;
@@ -49,20 +49,20 @@ export type Told = {
   context: string;
   /** Question for scores of the exchange before this turn; empty if there is nothing to score. */
   scoring: string;
-  /** Same question, worded for models that ignore tags. */
+  /** The same question for models that ignore tags. */
   plainScoring: string;
 };
 /** Masks the secrets of a whole text. Call it before you cut the text: half a secret matches no pattern. */
 export type Clean = (text: string) => string;
 
-/** Selection for a turn. `bank`: all facts at the turn's beginning; `recent`: lines of the conversation so far. */
+/** Selection for a turn. `bank`: all facts at the beginning of the turn. `recent`: lines of the conversation so far. */
 export type ToShow = { drawers: string[]; bank: readonly Memory[]; recent: readonly string[] };
 
 /** Selects drawers that fit the prompt and are new in the conversation: permanent facts, then four memories. */
 export async function drawersToShow(context: ToldContext, asked: Asked, clean: Clean, nowMs: number): Promise<ToShow> {
   const { conversation, prompt, isFresh, isCompacted } = asked;
   const project = asked.project?.slice(0, CONVERSATION_ID_MAX);
-  // The question for scores quotes the memories that were shown last, so they must stay the ones to score.
+  // The question for scores quotes the memories that were shown last, so exactly these memories must stay the ones to score.
   const { turn = 0, isCompleted = false } = context.reader.conversation(conversation) ?? {};
   const last = isCompleted ? context.reader.shownAt(conversation, turn) : [];
   const seen = isFresh ? new Set(last) : context.reader.shownIn(conversation);
@@ -161,7 +161,7 @@ export function owedScore(
   };
 }
 
-/** Puts the memories found for the prompt first, because there may be many permanent facts. */
+/** Puts the memories that were found for the prompt first, because there may be many permanent facts. */
 function scorable(memories: readonly Memory[], clean: Clean): ToScore[] {
   const isFound = ({ metadata }: Memory): boolean => metadata["always_inject"] !== true;
   const ordered = [...memories.filter(isFound), ...memories.filter((one) => !isFound(one))];
@@ -176,7 +176,7 @@ function memoriesOf({ reader }: TextContext, drawers: readonly string[]): Memory
   });
 }
 
-/** Finds an exchange; undefined if it has been deleted since. */
+/** Finds an exchange; undefined if the exchange is deleted. */
 function exchangeOf({ reader }: TextContext, id: string, clean: Clean): Exchange | undefined {
   const drawer = reader.findDrawer(id);
   if (drawer === undefined) return undefined;
@@ -204,7 +204,7 @@ function shownOf(
   const effective = effectivenessIn(reader, query);
   return memories.map(({ id, collection, text, standing: { uses, successes }, madeMs }) => ({
     ...{ id, collection, text: clean(text) },
-    // The rate is the collection's. Beside a memory without a judgment, it would look like the memory's own.
+    // Omits the collection's rate for a memory without a judgment, because it would look like the memory's own rate.
     effective: uses === 0 ? undefined : effective(collection),
     age: Number.isNaN(madeMs) ? "" : age(madeMs, nowMs),
     proven: uses === 0 ? 0 : wilson(successes, uses),

@@ -1,4 +1,4 @@
-/** Lists turns for people: the memories that an agent was shown, and what came of each. Read side. */
+/** Lists turns for people: the memories that an agent saw, and the outcome of each. Only reads. */
 import { preview } from "../../memory/drawer/logical.ts";
 import type { MemoryReader } from "../../memory/port/memory.ts";
 import type { ShownTurn } from "../../memory/port/outcome.ts";
@@ -40,7 +40,7 @@ function shownMemory(
   if (drawer === undefined) return { id, drawer: null, text: "", place: "", score: null, outcomes: [], moves: [] };
   const standing = reader.standings([drawer.id]).get(drawer.id);
   const memory = toMemory(drawer, standing);
-  // A person names no conversation: the word counts for the conversations that went on last before it.
+  // A person's score names no conversation. It counts for the last turn before it.
   const outcomes = reader
     .scored(drawer.id)
     .filter(({ conversation: of, source, atMs }) =>

@@ -22,14 +22,14 @@ import { CAME, isoTime, storeMemory } from "../memory/as-drawer.ts";
 
 const METADATA_MAX = 20;
 const METADATA_CHARACTERS = 1_000;
-/** Fields that give a memory's place, owner and standing. */
+/** Metadata fields with a memory's place, owner and standing. */
 const FILED: ReadonlySet<string> = new Set(
   "wing room source_file chunk_index added_by created_at parent_drawer_id parent_entry_id id text content always_inject status promotion_history".split(
     " ",
   ),
 );
 
-/** Result of a turn's beginning, in ids of drawers. `asks`: the exchange to score and the memories shown for it. */
+/** Result of a turn's beginning, as ids of drawers. `asks`: the exchange to score and the memories shown for it. */
 export type Begun = {
   isCold: boolean;
   shown: readonly string[];
@@ -37,8 +37,8 @@ export type Begun = {
 };
 
 /**
- * Findings for a turn that begins: drawers that the agent will be shown, the digest of the user's question, and whether the agent's
- * context no longer contains what it was shown before.
+ * Findings for a turn that begins: drawers that the agent will be shown, the digest of the user's question, and whether the agent's context
+ * no longer contains the memories that were shown before.
  */
 export type Beginning = { drawers: readonly string[]; mark: string | undefined; isFresh: boolean };
 
@@ -66,7 +66,7 @@ export function beginTurn(tx: MemoryTx, call: WriteCall): Begun {
 export function endTurn(tx: MemoryTx, call: WriteCall): { id: string | null; scored: boolean } {
   const { params, peer, atMs, arrivedAtMs = atMs } = call;
   const before = found(tx, call);
-  // The call waited for a broker while the conversation continued.
+  // True if the call waited for a broker while the conversation continued.
   const isPast = atMs < arrivedAtMs && atMs < before.atMs;
   const signals = readSignals(params["signals"]);
   const said = { user: textOf(params, "user"), assistant: textOf(params, "assistant") };
@@ -95,8 +95,8 @@ export function endTurn(tx: MemoryTx, call: WriteCall): { id: string | null; sco
     ((isPast ? undefined : goneOn(tx, before, kept.text)) ??
       storeMemory(tx, call, { collection: "working", text: kept.text, fields }));
   if (isPast) return { id: id ?? null, scored: before.isScored };
-  // Signals count only for a turn that has begun and not ended: otherwise the memories shown for it are unknown. They do not count for
-  // another agent, whose host has recorded nothing of this turn.
+  // Signals count only for a turn that has begun and not ended, because otherwise its memories are unknown. Signals of another agent do not
+  // count, because its host has recorded nothing of this turn.
   if (isGoingOn(before) && before.agent === peer.agent)
     for (const signal of signals) heed(tx, { signal, conversation: before, answer: id ?? null, atMs });
   // If this call stores no exchange and the agent had already answered, the stored exchange stays the current one.
@@ -115,7 +115,7 @@ function asksOther(tx: MemoryTx, { exchange }: Conversation, user: string): bool
 
 /**
  * Extends the last exchange if the agent continued without a message of the user, as after a subagent's report from the background: the
- * answer begins the same and is longer. Returns that exchange's id.
+ * answer then has the same beginning and is longer. Returns that exchange's id.
  */
 function goneOn(tx: MemoryTx, { isCompleted, exchange }: Conversation, text: string): string | undefined {
   const drawer = isCompleted && exchange !== null ? tx.findDrawer(exchange) : undefined;
@@ -141,7 +141,7 @@ function heed(
   ]);
   for (const one of ids) {
     const drawer = tx.findDrawer(one);
-    // A signal is not about a question: it changes only the score.
+    // A signal has no question, because it changes only the score.
     const told = { atMs, outcome, source: signal, conversation: id, exchange, question: undefined };
     if (drawer !== undefined) judge(tx, drawer, told);
   }
@@ -169,7 +169,7 @@ function isMetadataValue(value: unknown): boolean {
   return typeof value === "boolean" || Number.isFinite(value);
 }
 
-/** Reads the signals, each name once. Tests have passed or failed, not both. */
+/** Reads the signals, each name once. Refuses signals that tests have both passed and failed. */
 function readSignals(given: unknown): Set<HostSignal> {
   const list: unknown[] = Array.isArray(given) ? given : [];
   const isRight =
@@ -194,7 +194,7 @@ function found(tx: MemoryTx, { params, peer, atMs }: WriteCall): Conversation {
   return tx.conversations.find(id) ?? newConversation(id, peer.agent, atMs);
 }
 
-/** Reads the id of that name. Errors: PROTOCOL_BAD_PARAMS. */
+/** Reads the parameter `name` as an id. Errors: PROTOCOL_BAD_PARAMS. */
 export function idOf(params: Record<string, unknown>, name: string): string {
   const id = params[name];
   if (typeof id === "string" && id !== "" && id.length <= CONVERSATION_ID_MAX) return id;

@@ -1,6 +1,6 @@
 /**
- * Describes the user once, when a conversation begins. Pure. Source: outcome-memory.md 6.5; tags and labels are contract, the sentences
- * are ours.
+ * Describes the user once, when a conversation begins. Pure. Source: outcome-memory.md 6.5; tags and labels are prescribed there, the
+ * sentences are ours.
  */
 import { quoted } from "./injection.ts";
 import { TAGS } from "../memory/fact-rules.ts";

@@ -1,7 +1,6 @@
 /**
- * Renders a drawer's text as a line of AAAK, the shorthand that agents read without a key (palace.md 8.2): names,
- * topics, the key sentence, feelings, flags. The output equals upstream's, character by character. The line loses
- * detail; the drawer keeps the text. Pure.
+ * Renders a drawer's text as a line of AAAK, the shorthand that agents read without a key (palace.md 8.2): names, topics, the key sentence,
+ * feelings, flags. The output is exactly upstream's. The line loses detail, but the drawer keeps the text. Pure.
  */
 import type { Metadata } from "../../memory/port/drawer.ts";
 import { codePointLength, head, pathStem, round, strip } from "../../memory/text/text.ts";
@@ -75,7 +74,7 @@ function aaak(text: string, metadata: Metadata, codes: NameCodes): string {
   return `${place.join("|")}\n${line}`;
 }
 
-/** Finds the known names, or else capitalised words after the first word of the text. */
+/** Finds the known names. Without any, finds capitalised words after the first word of the text. */
 function namesIn(text: string, lower: string, codes: NameCodes): string[] {
   const known = codes.filter(([name]) => !isLower(name) && lower.includes(name.toLowerCase())).map(([, code]) => code);
   if (known.length > 0) return [...new Set(known)];
@@ -111,7 +110,7 @@ function topicsOf(text: string): string[] {
     .map(([word]) => word);
 }
 
-/** Picks the sentence with the most decision words and the least length. */
+/** Picks the sentence with the best score: decision words and shortness raise a sentence's score. */
 function keySentence(text: string): string {
   const score = (sentence: string): number => {
     const [lower, length] = [sentence.toLowerCase(), codePointLength(sentence)];
@@ -132,7 +131,7 @@ function signalsIn(lower: string, table: readonly (readonly [string, string])[])
   return [...new Set(found)].slice(0, SIGNALS_MAX);
 }
 
-/** Rounds to tenths like Python: by the exact value, and a half to even. Only a quarter can be exactly a half. */
+/** Rounds to tenths like Python: by the exact value, and a half to even. Only quarters (0.25, 0.75) are exact halves. */
 function tenths(value: number): number {
   return Number.isInteger(value * 4) ? round(value, 1) : Number(value.toFixed(1));
 }

@@ -1,7 +1,7 @@
 /**
- * Adopts rows, metadata, vectors and deletions of other writers from the public palace. A thread reads, and the writer
- * files one batch in each transaction. After a kill the next run reads the palace again. The palace is not changed.
- * Called by reconciler.ts when palace and ledger differ; broker/palace/palace.ts gives it the writer.
+ * Adopts rows, metadata, vectors and deletions of other writers from the public palace. A thread reads, and the ledger's writer files one
+ * batch in each transaction. After a kill the next run reads the palace again. Adoption does not change the palace. reconciler.ts calls it
+ * when palace and ledger differ.
  */
 import { faultPoint } from "../../base/fault-point.ts";
 import type { Log } from "../../base/log.ts";
@@ -22,7 +22,7 @@ export type AdopterOptions = {
   onFiled: (changes: Changes) => Promise<void>;
   /** Records which recipe made the ids of the palace's rows. */
   setRecipe: (recipe: IdRecipe) => Promise<void>;
-  /** Finds the model that made these vectors. */
+  /** Finds the model that made the vectors of `samples`. */
   modelOf: (samples: readonly Sample[]) => Promise<ModelFinding>;
   log: Log;
 };
@@ -31,7 +31,7 @@ export type AdoptionProgress = {
   read: number;
   total: number;
   taken: number;
-  /** Result for the palace's vectors, if they cannot be adopted as they are. */
+  /** Why the palace's vectors cannot be adopted; empty if they can. */
   detail: string;
 };
 
@@ -46,7 +46,7 @@ export type Adopter = {
   stop(): Promise<void>;
 };
 
-/** Number of texts that are embedded to find the model of a palace's vectors. The majority decides. */
+/** Number of texts to embed to find the model of a palace's vectors. The majority decides. */
 const SAMPLES = 24;
 const LOG_EVERY_MS = 5_000;
 
@@ -55,7 +55,7 @@ export function createAdopter(options: AdopterOptions): Adopter {
   let thread: Thread<ReadMethods> | undefined;
   let stopped = false;
 
-  /** Adopts the rows of one collection. Errors: the store's and the thread's. Rows filed before an error stay filed. */
+  /** Adopts the rows of one collection. Errors: errors of the store and of the thread. Rows filed before an error stay filed. */
   const run: Adopter["run"] = async (collectionId, horizon, onProgress, kind = "drawers") => {
     const data: ReadThreadData = { ledgerFile, palaceDir, collectionId, horizon, kind };
     const reader = await startThread<ReadMethods>(threadFile(import.meta.url, "read-thread"), data);

@@ -1,6 +1,6 @@
 /**
  * Makes a ledger from a private copy of MemPalace's files, for `palace import`. It takes everything that an adoption
- * would take, except the vectors. Used by `bin` before a broker starts.
+ * would take, except the vectors. It runs before a broker starts.
  */
 import { join } from "node:path";
 import { openForReading } from "../../memory/ledger/open.ts";
@@ -12,7 +12,7 @@ import { DatabaseFile } from "../graph/database-file.ts";
 import { LinkFile } from "../graph/link-file.ts";
 import { ForeignRows } from "./foreign-rows.ts";
 
-/** Limits under which every row counts as foreign. */
+/** Limits with which every row counts as foreign. */
 const ALL = { sinceSeq: 0, untilSeq: 0 };
 
 /**

@@ -1,7 +1,6 @@
 /**
- * Finds rows in the palace that the ledger lacks, rows of ours that others changed, and drawers that others deleted
- * there. It only reads, page by page. It keeps no list: the next run recognises adopted rows in the ledger. Runs on a
- * thread (read-thread.ts).
+ * Finds rows in the palace that the ledger lacks, rows of ours that others changed, and drawers that others deleted in the palace. It only
+ * reads, page by page. It keeps no list: the next run recognises adopted rows in the ledger. Runs on a thread (read-thread.ts).
  */
 import { readColumn } from "../../memory/ledger/json-column.ts";
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
@@ -16,9 +15,9 @@ import { OPERATION } from "../format/queue.ts";
 import { absentIds, type RowKind } from "./settled-rows.ts";
 
 /**
- * Limits of foreign work. Rows numbered above `sinceSeq` were written after palace and ledger last agreed. Deletions
- * above `untilSeq` happened while the broker ran, and are undone instead (reconciler.ts). `isLeft`: the last broker
- * left this palace; it is not an older copy that was restored.
+ * Limits of foreign work. Rows numbered above `sinceSeq` were written after palace and ledger last agreed. Deletions above `untilSeq`
+ * happened while the broker ran, and are undone instead (reconciler.ts). `isLeft`: the palace is as the last broker left it, not a restored
+ * older copy.
  */
 export type Horizon = { sinceSeq: number; untilSeq: number; isLeft?: boolean };
 
@@ -29,9 +28,8 @@ const PAGES_PER_BATCH = 10;
 const SAMPLE_PAGE_ROWS = 50;
 
 /**
- * State of a row in the ledger. `settled`: the palace must hold exactly this. `adopted`: the drawer is unchanged since
- * its adoption. `unmarked`: it has no vector and never had a digest, so it counts as adopted if both sides read the
- * same.
+ * State of a row in the ledger. `settled`: the palace must hold exactly this. `adopted`: the drawer is unchanged since its adoption.
+ * `unmarked`: it has no vector and never had a digest, so it counts as adopted if both sides are equal.
  */
 type Known = { text: string; metadata: Metadata; settled: boolean; adopted: boolean; unmarked: boolean };
 /** SQL for the ledger's rows, and for its removals that still wait to be sent. Each statement takes the ids twice. */
@@ -88,12 +86,12 @@ export class ForeignRows {
     this.total = countRows(palace, collection);
   }
 
-  /** The reason why the collection's index cannot be read. */
+  /** Why the collection's index cannot be read; undefined if it can. */
   get torn(): string | undefined {
     return this.#vectors.torn;
   }
 
-  /** Returns the number of rows read and the rows to adopt; `done` is true with the last page. */
+  /** Reads the next page. Returns the number of rows read and the rows to adopt; `done` is true with the last page. */
   next(): { read: number; rows: ForeignRow[]; removed: string[]; done: boolean } {
     let read = 0;
     const rows: ForeignRow[] = [];
@@ -110,7 +108,7 @@ export class ForeignRows {
     return { read, rows, removed: this.#removed(), done: true };
   }
 
-  /** Returns some rows with their vectors from all over the palace, so that the caller can find their model. */
+  /** Returns some rows with their vectors from the whole palace, so that the caller can find the model of the vectors. */
   sample(limit: number): { text: string; vector: Float32Array }[] {
     const found: { text: string; vector: Float32Array }[] = [];
     const last = lastRow(this.#palace, this.#collection);
@@ -148,7 +146,7 @@ export class ForeignRows {
   #isTaken(ours: Known, row: PalaceRow): boolean {
     const { settled, adopted, unmarked } = ours;
     if (!settled && !adopted && !unmarked) return false;
-    // Adoption then gives the row its digest (memory/ledger/write/adopt-rows.ts).
+    // Adopts an unmarked row again only to give it a digest (memory/ledger/write/adopt-rows.ts).
     if (isSameRow(ours, row)) return unmarked;
     return adopted || (settled && row.seq > this.#horizon.sinceSeq);
   }
@@ -158,7 +156,7 @@ export class ForeignRows {
     return vector === undefined ? undefined : normalised(vector);
   }
 
-  /** Returns drawers that the queue records as deleted: a drawer that is merely absent may have been lost. */
+  /** Returns drawers that the queue records as deleted, because a drawer that is only absent may have been lost. */
   #removed(): string[] {
     const { sinceSeq, untilSeq } = this.#horizon;
     if (this.#isQueuePurged()) return this.#absent();
@@ -177,8 +175,8 @@ export class ForeignRows {
   }
 
   /**
-   * Returns true if Chroma has purged the records of deletions from its queue, as it does when its index grows. If the
-   * palace continues from where the last broker left it, every absent row was deleted by a writer since.
+   * Returns true if Chroma has purged the records of deletions from its queue, as it does when its index grows. If the palace is the one
+   * that the last broker left, another writer has deleted every absent row since.
    */
   #isQueuePurged(): boolean {
     const { sinceSeq, untilSeq, isLeft = false } = this.#horizon;
@@ -196,7 +194,7 @@ export class ForeignRows {
     return absentIds(sides).filter((id) => this.#tail.get(id) === undefined);
   }
 
-  /** Returns the ledger's knowledge of these ids. A removal that still waits to be sent is known but not settled. */
+  /** Returns the states of these ids in the ledger. A removal that still waits to be sent is known but not settled. */
   #known(ids: readonly string[]): Map<string, Known> {
     const list = JSON.stringify(ids);
     const found = this.#ledger.prepare<[string, string], KnownRow>(KNOWN[this.#kind]).all(list, list);

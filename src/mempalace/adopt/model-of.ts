@@ -1,7 +1,7 @@
 /**
- * Finds the model that made a palace's vectors. If the model is installed here, it embeds some texts and compares them
- * with the stored vectors, because two models of one width look alike (palace.md 4.2). If that is impossible or fails,
- * the name in the palace decides. Used by broker/palace/palace.ts.
+ * Finds the model that made a palace's vectors. If the model is installed here, it embeds some texts and compares them with the stored
+ * vectors, because vectors of two models may have the same width (palace.md 4.2). If that is impossible or fails, the name in the palace
+ * decides.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,31 +11,30 @@ import { MODEL_NAME } from "../../memory/index/embedding/model-files.ts";
 import type { Embedder } from "../../memory/port/search.ts";
 import { DRAWERS, readChroma } from "../format/chroma-file.ts";
 
-/** Minimum cosine for one model: its exports agree to about 1e-6, Python's int8 ones to a few thousandths. */
+/** Minimum cosine of two vectors from one model. Its exports differ by about 1e-6, Python's int8 exports by a few thousandths. */
 const COSINE_MIN = 0.98;
 const BUSY_TIMEOUT_MS = 5_000;
 const MINILM_WIDTH = 384;
 
-/** A text and the palace's vector of it. */
+/** A text and its vector in the palace. */
 export type Sample = { text: string; vector: Float32Array };
 
 export type ModelOfOptions = {
   palaceDir: string;
   /** Name of the drawers' collection, if it is not the default. */
   collection?: string;
-  /** Model of the ledger's vectors; undefined if it has none yet. */
+  /** Model of the ledger's vectors; undefined if the ledger has no vectors yet. */
   recorded: string | undefined;
   /** Undefined if this machine has no model at present. */
   embedder: Embedder | undefined;
 };
 
 /**
- * `model` and `width` (of its vectors) are undefined if it is another model or unknown; `why` then has the reason.
- * Errors: SQLite's, for a palace that cannot be read.
+ * `model` and `width` (of its vectors) are undefined if our model did not make the vectors or this is unknown; `why` then has the reason.
  */
 export type ModelFinding = { model: string | undefined; width: number | undefined; why: string };
 
-/** Decides by majority: one text that somebody changed without its vector proves nothing about the others. */
+/** Decides by majority, because somebody may have changed one text without its vector. */
 export async function modelOf(samples: readonly Sample[], options: ModelOfOptions): Promise<ModelFinding> {
   const { palaceDir, collection = DRAWERS, recorded, embedder } = options;
   const anew = (why: string): ModelFinding => ({ model: undefined, width: undefined, why });

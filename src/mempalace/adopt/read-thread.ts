@@ -24,7 +24,7 @@ export type ReadMethods = {
   next(): { read: number; rows: ForeignRow[]; removed: string[]; done: boolean };
 };
 
-/** Longest wait for another process's commit, ms; Chroma waits as long. */
+/** Maximum time to wait for another process's commit, ms. Chroma waits as long. */
 const BUSY_TIMEOUT_MS = 5_000;
 
 await serveThread<ReadMethods>(() => {

@@ -1,6 +1,6 @@
 /**
  * Compares settled rows with the palace, for drawers and closets. A row is settled if it has its vector and does not
- * wait to be sent; the palace must hold exactly these rows. Called on a thread.
+ * wait to be sent; the palace must hold exactly these rows. Runs on a thread.
  */
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import type { ChromaCollection, ChromaDatabase } from "../format/chroma-file.ts";
@@ -26,7 +26,7 @@ export type Sides = {
   kind: RowKind;
 };
 
-/** Returns ids that the palace must hold and lacks, in filing order; not many more than `max`. */
+/** Returns ids of rows that must be in the palace and are not, in filing order; not many more than `max`. */
 export function absentIds({ palace, collection, ledger, kind }: Sides, max = Number.POSITIVE_INFINITY): string[] {
   const next = ledger.prepare<[number, number], { row: number; id: string }>(
     `${SETTLED[kind]} AND c.row > ? ORDER BY c.row LIMIT ?`,
@@ -41,7 +41,7 @@ export function absentIds({ palace, collection, ledger, kind }: Sides, max = Num
     absent.push(...ids.filter((id) => !there.has(id)));
   }
   if (absent.length === 0) return [];
-  // Asks the ledger again: a row that changed or was deleted here during the read is not missing there.
+  // Asks the ledger again: a row that changed or was deleted in the ledger during the read is not missing in the palace.
   const settled = ledger.prepare<[string], { id: string }>(
     `${SETTLED[kind]} AND c.id IN (SELECT value FROM json_each(?))`,
   );

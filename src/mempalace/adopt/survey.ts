@@ -18,15 +18,15 @@ import { countRows, PalaceVectors, readRows, readTail } from "../format/palace-f
 import { guardPalace } from "../format/refusal.ts";
 
 export type Survey = {
-  /** Drawers after the replay of the palace's queue. */
+  /** Number of drawers after the replay of the palace's queue. */
   drawers: number;
-  /** Drawers whose newest state is only in the queue. */
+  /** Number of drawers whose newest state is only in the queue. */
   queued: number;
-  /** Drawers with a vector that can be read. */
+  /** Number of drawers with a readable vector. */
   vectors: number;
   /** Number of dimensions of a vector; null without vectors. */
   width: number | null;
-  /** The reason why the index cannot be read. */
+  /** Why the index cannot be read; null if it can. */
   torn: string | null;
   /** The recipe that made the ids. */
   recipe: IdRecipe | null;
@@ -38,7 +38,7 @@ const PAGE_ROWS = 500;
 const BUSY_TIMEOUT_MS = 5_000;
 
 /**
- * Counts what an adoption would find; returns undefined without a palace that has the collection. Errors:
+ * Counts what an adoption would find; returns undefined if no palace with this collection exists. Errors:
  * STORE_UNAVAILABLE, STORE_CORRUPT, each with the remedy.
  */
 export function surveyPalace(palaceDir: string, drawers = DRAWERS): Survey | undefined {
@@ -83,8 +83,8 @@ export function surveyPalace(palaceDir: string, drawers = DRAWERS): Survey | und
 }
 
 /**
- * Refuses a folder without a usable palace, before anything is created beside it. Errors: CONFIG_USAGE if there never
- * was a palace, STORE_CORRUPT if there was one, CONFIG_BAD_VALUE for an older Chroma's, STORE_UNAVAILABLE.
+ * Refuses a folder without a usable palace, before anything is created in it. Errors: CONFIG_USAGE if there never was a palace,
+ * STORE_CORRUPT if its file is lost or damaged, CONFIG_BAD_VALUE for an older Chroma's palace, STORE_UNAVAILABLE.
  */
 export function assertPalace(palaceDir: string): void {
   const file = chromaFile(palaceDir);
@@ -97,7 +97,7 @@ export function assertPalace(palaceDir: string): void {
   const stat = statSync(file, { throwIfNoEntry: false });
   if (stat?.isFile() !== true) throw none("is no file");
   if (stat.size === 0) throw none("is an empty file");
-  // The driver checks such a palace itself, because it writes there.
+  // The driver checks such a palace itself when it writes there.
   if (isClosedWal(palaceDir)) return;
   guardPalace(palaceDir, () =>
     readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {
@@ -108,7 +108,7 @@ export function assertPalace(palaceDir: string): void {
 }
 
 /**
- * Finds the folder with the palace's files: the named folder, or one below it if it is a home. Undefined without one.
+ * Finds the folder with the palace's files: `dir`, or a folder below it if `dir` is a home. Undefined without a palace.
  */
 export function palaceFolder(dir: string, exists: (file: string) => boolean): string | undefined {
   return [dir, join(dir, "palace")].find((folder) => exists(join(folder, "chroma.sqlite3")));

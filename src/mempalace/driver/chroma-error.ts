@@ -1,6 +1,6 @@
 /**
- * Translates Chroma's errors into PalaceErrors. The npm client throws one class for each status. This file reads the
- * class's name, because importing the classes would load the client. Imported by chroma.ts and chroma-place.ts only.
+ * Translates Chroma's errors into PalaceErrors. The npm client throws one class for each status. This file reads the class's name, because
+ * importing the classes would load the client. Only chroma.ts and chroma-place.ts import it.
  */
 import { PalaceError } from "../../base/errors.ts";
 import { widthError } from "./limits.ts";
@@ -8,7 +8,7 @@ import { widthError } from "./limits.ts";
 const TEXT_MAX = 200;
 /** Example: "Collection expecting embedding with dimension of 768, got 384". */
 const WIDTHS = /dimension of (\d+), got (\d+)/;
-/** Matches errors of a server with torn index files (engine.md 2): rows may still be whole, vectors are not. */
+/** Matches errors of a server with torn index files (engine.md 2): its rows may still be whole, but its vectors are not. */
 const DAMAGE = /hnsw|pickle|corrupt|malformed|not a database|error finding id/i;
 
 /** Translates an error. Never throws; an unknown error counts as unavailable, so that the outbox tries again. */

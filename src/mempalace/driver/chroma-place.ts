@@ -1,14 +1,14 @@
 /**
- * Finds the Chroma server and the collection in it, or creates the collection as upstream 3.11 would. It sends two
- * plain requests instead of using the npm client: that resolves an embedding function whenever it sees a collection,
- * and complains on stderr that upstream's default one is missing. We send our own vectors. Imported by chroma.ts only.
+ * Finds the Chroma server and the collection in it, or creates the collection as upstream 3.11 would. It sends two plain requests instead
+ * of using the npm client, which resolves an embedding function whenever it sees a collection, and complains on stderr that upstream's
+ * default function is missing. We send our own vectors. Only chroma.ts imports this file.
  */
 import type { ChromaConfig } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { DRAWERS } from "../format/chroma-file.ts";
 import { chromaError } from "./chroma-error.ts";
 
-/** The body with which 3.11 creates a collection (upstream-latest.md 2.2); `default` opens in either version. */
+/** Request body with which MemPalace 3.11 creates a collection (upstream-latest.md 2.2). Both versions can open `default`. */
 const CREATION = {
   get_or_create: false,
   metadata: { "hnsw:space": "cosine", "hnsw:num_threads": 1, "hnsw:batch_size": 100, "hnsw:sync_threshold": 1000 },
@@ -58,7 +58,7 @@ export function placeName({ origin, tenant, database, collection }: ChromaPlace)
   return `${origin}/${tenant}/${database}/${collection}`;
 }
 
-/** Returns the id of our collection; creates an absent one, never changes an existing one (palace.md 4.1). */
+/** Returns the id of our collection; creates the collection if it is absent, and never changes an existing one (palace.md 4.1). */
 export async function openCollection(place: ChromaPlace, signal: AbortSignal): Promise<string> {
   const collections = `/tenants/${encodeURIComponent(place.tenant)}/databases/${encodeURIComponent(place.database)}/collections`;
   const found = await request(place, "GET", `${collections}/${place.collection}`, signal);
@@ -71,7 +71,7 @@ export async function openCollection(place: ChromaPlace, signal: AbortSignal): P
   return readId(place, made);
 }
 
-/** The server's limits: records in one write, and whether a vector may be base64 instead of digits. */
+/** Limits of the server. `batchMax`: maximum number of records in one write. `base64`: a vector may be base64 instead of digits. */
 export type ServerLimits = { batchMax: number; base64: boolean };
 
 export async function readServerLimits(place: ChromaPlace, signal: AbortSignal): Promise<ServerLimits> {

@@ -1,7 +1,6 @@
 /**
- * The driver for a Chroma server: a compose service, a remote one, or Chroma Cloud, as the URL says. The outbox feeds
- * it; it may also answer vector queries. Every request has a time-out, and at most one write runs. Imported by
- * broker/palace/palace.ts and tests.
+ * The driver for the Chroma server at the configured URL: a compose service, a remote server, or Chroma Cloud. The outbox sends records
+ * through it, and searches may ask it for vectors. Every request has a time-out, and at most one write runs.
  */
 import type { Collection } from "chromadb";
 import type { ChromaConfig } from "../../config/config.ts";
@@ -29,9 +28,9 @@ import {
 
 /** Value that removes a key: JSON writes NaN as null, and the client drops a plain null. */
 const REMOVE_KEY = Number.NaN;
-/** Metadata that upstream stores for a record without any, because Chroma keeps no empty metadata (palace.md 4.6). */
+/** Metadata that upstream stores for a record without metadata, because Chroma keeps no empty metadata (palace.md 4.6). */
 const NO_METADATA: Metadata = { _repaired_empty_meta: true };
-/** The client has one type for each kind of list. */
+/** The client has a separate type for each kind of list. */
 type ClientMetadata = import("chromadb").Metadata;
 
 /** Options of the driver. `collection` defaults to the drawers' collection. */
@@ -56,7 +55,7 @@ class ChromaDriver implements PalaceDriver {
   #server: ServerLimits = { batchMax: CLOUD_LIMITS.recordsMax, base64: false };
   /** Undefined until `open`. */
   #collectionId: string | undefined;
-  /** True after a write was cut off: the server may still be executing it. */
+  /** True after a write without an answer, which the server may still be executing. */
   #unsettled = false;
   #closed = false;
 
@@ -66,7 +65,7 @@ class ChromaDriver implements PalaceDriver {
     this.#timeouts = timeouts;
   }
 
-  /** Contains the collection's id: a lost collection that was created again is another target, to be filled again. */
+  /** Contains the collection's id, because a lost collection that was created again is another target and must be filled again. */
   get target(): string {
     return `${placeName(this.#place)}#${this.#collectionId ?? ""}`;
   }
@@ -87,7 +86,7 @@ class ChromaDriver implements PalaceDriver {
       this.#collectionId = id;
     });
     if (!this.#unsettled) return;
-    // Without this wait, the cut-off write could arrive after the next one, and an older text would remain.
+    // Without this pause, the unanswered write could be executed after the next one, and an older text would remain.
     await new Promise((resolve) => setTimeout(resolve, this.#timeouts.settleMs));
     this.#unsettled = false;
   }
@@ -173,7 +172,7 @@ class ChromaDriver implements PalaceDriver {
     }
   }
 
-  /** Parses the answer within `request`, so that a reply of another shape counts as the palace's error. */
+  /** Parses the answer within `request`, so that an answer of another shape counts as an error of the palace. */
   #read<T>(request: (collection: Collection) => Promise<T>): Promise<T> {
     return this.#request(this.#timeouts.readMs, request);
   }
@@ -207,7 +206,7 @@ class ChromaDriver implements PalaceDriver {
 
 /**
  * Makes the client's view of one collection for one request, because a client takes its abort signal when it is
- * created. That is cheap: the client gets the server's limits and need not ask for them.
+ * created. This needs little time, because the client gets the server's limits and does not ask for them.
  */
 async function collectionOf(
   place: ChromaPlace,
@@ -226,7 +225,7 @@ async function collectionOf(
   return new OneRequestClient().collection(id);
 }
 
-/** Loads Chroma's client, an optional peer that only a server needs; the images have it. Errors: STORE_UNAVAILABLE. */
+/** Loads Chroma's client, an optional peer dependency for palaces on a server; our images have it. Errors: STORE_UNAVAILABLE. */
 async function importClient(): Promise<typeof import("chromadb")> {
   try {
     return await import("chromadb");
@@ -236,7 +235,7 @@ async function importClient(): Promise<typeof import("chromadb")> {
   }
 }
 
-/** Returns why a record cannot be sent: the client copies metadata by assignment, which loses a key `__proto__`. */
+/** Refuses metadata with a key `__proto__`, because the client copies metadata by assignment, which loses this key. */
 function unsendable({ metadata }: PalaceRecord): string | undefined {
   if (!Object.hasOwn(metadata, "__proto__")) return undefined;
   return "Chroma's client cannot send its key __proto__; the files driver and `palace export --without-chroma` can";
@@ -248,7 +247,7 @@ function replaceMetadata(metadata: Metadata, oldKeys: readonly string[]): Metada
   return next;
 }
 
-/** Builds the filter: Chroma requires $and for two conditions and refuses it for one. */
+/** Builds the filter: Chroma requires `$and` for two conditions and refuses `$and` for one. */
 function whereOf({ wing, room }: PlaceFilter): { wing: string } | { room: string } | WhereBoth | undefined {
   if (wing !== undefined && room !== undefined) return { $and: [{ wing }, { room }] };
   if (wing !== undefined) return { wing };

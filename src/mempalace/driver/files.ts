@@ -1,7 +1,6 @@
 /**
- * The driver for the palace's own files, without a Chroma process: upstream MemPalace opens them whenever the broker is
- * stopped. It reads and writes on a thread of its own, in short transactions. Imported by broker/palace/palace.ts and
- * tests.
+ * The driver for the palace's own files, without a Chroma process: upstream MemPalace opens them whenever the broker is stopped. It reads
+ * and writes on its own thread, in short transactions. broker/palace/driver.ts makes it.
  */
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -13,7 +12,7 @@ import { PalaceError } from "../../base/errors.ts";
 import { chromaFile } from "../format/chroma-file.ts";
 import type { FilesMethods, FilesThreadData } from "./files/files-thread.ts";
 
-/** Number of records in one transaction. A reader of the palace may wait for all of it, above all for full text. */
+/** Number of records in one transaction. A reader of the palace may wait for the whole transaction, mostly for its full text. */
 const RECORDS_MAX = 100;
 const CLOSE_MAX_MS = 2_000;
 
@@ -21,13 +20,13 @@ export type FilesDriverOptions = {
   palaceDir: string;
   log: Log;
   fault?: string | undefined;
-  /** Returns false while the palace must not be changed; called at each opening. */
+  /** Returns false while the palace must not be repaired; called at each opening. */
   mayMend?: () => boolean;
-  /** Defaults to the drawers' collection. */
+  /** Name of the collection; by default the drawers' collection. */
   collection?: string;
 };
 
-/** Creates the driver; no file exists before its first record. Errors: none here; `open` reports them. */
+/** Creates the driver. It creates no file before its first record. Never throws; `open` reports errors. */
 export function createFilesDriver(options: FilesDriverOptions): PalaceDriver {
   return new FilesDriver(options);
 }
@@ -38,7 +37,7 @@ class FilesDriver implements PalaceDriver {
   repairs = 0;
   readonly #options: FilesDriverOptions;
   readonly #thread: LazyThread<FilesMethods>;
-  /** Id of the collection that the first record will create. A target thus has its name from the start. */
+  /** Id of the collection that the first record will create. So the target's name is known from the start. */
   readonly #plannedId = randomUUID();
   #collectionId: string | undefined;
   #isOpen = false;
@@ -61,7 +60,7 @@ class FilesDriver implements PalaceDriver {
 
   async open(): Promise<void> {
     const { log, palaceDir, mayMend = () => true } = this.#options;
-    // Many brokers of a new palace end before they send a record, so the thread does not start yet.
+    // Does not start the thread yet, because many brokers of a new palace end before they send a record.
     if (!this.#closed && !this.#thread.isStarted() && !existsSync(chromaFile(palaceDir))) {
       this.#collectionId = this.#plannedId;
       this.#isOpen = true;
@@ -80,7 +79,7 @@ class FilesDriver implements PalaceDriver {
     const newest = [...new Map(records.map((record) => [record.id, record])).values()];
     const dimensions = newest[0]?.vector.length;
     const odd = newest.find(({ vector }) => vector.length !== dimensions);
-    // Checks every record first: otherwise part of the list would be written before the refused record is found.
+    // Checks every record first, because otherwise a part of the list would be written before the refused record is found.
     if (odd !== undefined) throw new PalaceError("CONFIG_BAD_VALUE", `${odd.id}: its vector has another dimension`, "");
     for (let from = 0; from < newest.length; from += RECORDS_MAX)
       await thread.call("upsert", newest.slice(from, from + RECORDS_MAX));
@@ -106,7 +105,7 @@ class FilesDriver implements PalaceDriver {
     return (await this.#ready()).call("query", vector, filter, limit);
   }
 
-  /** Waits a limited time for the running transaction; SQLite rolls it back after that. */
+  /** Waits a limited time for the running transaction. After that time SQLite rolls it back. */
   async close(): Promise<void> {
     this.#closed = true;
     if (!this.#thread.isStarted()) return;

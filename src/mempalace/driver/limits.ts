@@ -1,11 +1,11 @@
 /**
- * A Chroma's limits for one request, and our time-outs. Speed limits local servers; quotas limit Chroma Cloud. We check
- * the quotas before we send anything, so that one record cannot fail its whole batch. Imported by this folder.
+ * Limits of a Chroma server for one request, and our time-outs. For local servers the limits keep requests fast, for Chroma Cloud they are
+ * its quotas. We check the quotas before we send anything, so that one record cannot fail its whole batch.
  */
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
 import { PalaceError } from "../../base/errors.ts";
 
-/** Number of records in one write to a local server; 1,000 cost the same per record but take longer (engine.md 2). */
+/** Number of records in one write to a local server; 1,000 records cost the same per record but take longer (engine.md 2). */
 export const LOCAL_RECORDS_MAX = 100;
 
 /** Quotas of Chroma Cloud. Source: docs.trychroma.com/cloud/quotas-limits, 2026-11; most can be raised. */
@@ -20,14 +20,14 @@ export const CLOUD_LIMITS = {
   metadataValueSizeMaxBytes: 4_096,
 } as const;
 
-/** Bytes of text and vectors in one request. The server's own limit is 40 MiB of JSON, in which text may be escaped. */
+/** Maximum bytes of text and vectors in one request. The server's own limit is 40 MiB of JSON, in which text may be escaped. */
 const REQUEST_SIZE_MAX_BYTES = 8 * 1024 * 1024;
 
-/** `settleMs`: after an unanswered write, time for the server to finish or drop it before the next one. */
+/** `settleMs`: pause after an unanswered write, in which the server finishes or drops that write. */
 export type ChromaTimeouts = { readMs: number; writeMs: number; settleMs: number };
 export const CHROMA_TIMEOUTS: ChromaTimeouts = { readMs: 10_000, writeMs: 30_000, settleMs: 500 };
 
-/** Makes the error for a palace of another model: none of our records fits, so no single record is at fault. */
+/** Makes the error for a palace of another model: none of our records fits, so the error is not about one record. */
 export function widthError(theirs: number, ours: number): PalaceError {
   return new PalaceError(
     "STORE_MODEL_MISMATCH",
@@ -36,7 +36,7 @@ export function widthError(theirs: number, ours: number): PalaceError {
   );
 }
 
-/** Returns the reason why no Chroma, or not the Cloud, can store this record; undefined if it can. */
+/** Returns why this record cannot be stored in any Chroma, or in Chroma Cloud; undefined if it can be stored. */
 export function objectionTo(record: PalaceRecord, cloud: boolean): string | undefined {
   if (record.id === "") return "its id is empty";
   for (const [key, value] of Object.entries(record.metadata)) {

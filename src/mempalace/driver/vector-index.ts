@@ -1,6 +1,6 @@
 /**
- * Implements VectorIndex through the palace driver (MEMPALACE_VECTORS=chroma): with several machines, the search runs
- * beside the vectors. Rows and cosines of single drawers come from the ledger, which holds every vector anyway.
+ * Implements VectorIndex through the palace driver (MEMPALACE_VECTORS=chroma): with several machines, the Chroma server searches its
+ * vectors. Rows and cosines of single drawers come from the ledger, which has every vector anyway.
  */
 import type { Drawer, DrawerFilter } from "../../memory/port/drawer.ts";
 import type { PalaceDriver } from "../../memory/port/public-palace.ts";
@@ -10,7 +10,7 @@ export type DriverVectorIndexOptions = {
   driver: PalaceDriver;
   reader: {
     findDrawer(id: string): Drawer | undefined;
-    /** Returns the stored vector of each row; undefined if it has none yet. */
+    /** Returns the stored vector of each row; undefined if a row has no vector yet. */
     vectorsByRow(rows: readonly number[]): (Float32Array | undefined)[];
   };
 };

@@ -1,10 +1,10 @@
 /**
- * Erases forgotten texts from every file that the broker keeps. The ledger deletes a text and lists it in one
- * transaction. The entry is struck off when the palace, the graph's file and the ledger hold nothing of it any more.
- * After a kill the next broker repeats it. Imported by broker/palace/palace.ts.
+ * Erases forgotten texts from every file that the broker keeps. The ledger deletes a text and adds it to a list in one transaction. The
+ * entry is removed from the list when the palace, the graph's file and the ledger contain nothing of the text any more. After a kill the
+ * next broker repeats the work.
  *
- * Order, with a fault point after each step: send the removals to the palace; erase them from its queue, index, full
- * text and pages; erase the graph's file; erase the ledger's full text, pages and log; strike the entry off.
+ * Order, with a fault point after each step: send the removals to the palace; erase them from its queue, index, full text and pages; erase
+ * the graph's file; erase the ledger's full text, pages and log; remove the entry from the list.
  */
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -26,9 +26,9 @@ export type ErasureOptions = {
   palace: {
     dir: string;
     driver: "none" | "files" | "chroma" | "memory";
-    /** Keeps our own writers away from the palace until the returned function is called. */
+    /** Stops our own writers of the palace until the caller calls the returned function. */
     hold: () => Promise<() => void>;
-    /** The reason why the palace's files must not be touched: another process works on them. */
+    /** Returns why the palace's files must not be changed: another process works on them. */
     lockedBy: () => PalaceError | undefined;
     wake: () => void;
     detail: () => string;
@@ -52,7 +52,7 @@ export type Erasure = {
 /** Time until an obstacle is checked again; it doubles each time, up to the maximum. */
 const RETRY_MIN_MS = 2_000;
 const RETRY_MAX_MS = 60_000;
-/** Time that removals get to reach the palace. The outbox sends at once when woken, unless something blocks it. */
+/** Maximum time to wait until removals have reached the palace. After a wake-up the outbox sends at once, unless something blocks it. */
 const SENT_MAX_MS = 15_000;
 const POLL_MS = 50;
 const CUT_ATTEMPTS = 100;
@@ -71,7 +71,7 @@ class Eraser {
   #problems: string[] = [];
   #notes: string[] = [];
   #failures = 0;
-  /** The ledger's own files hold nothing of entries up to this number. */
+  /** Number of the last entry of which the ledger's own files contain nothing any more. */
   #rewrittenSeq = 0;
   #stopped = false;
 
@@ -96,7 +96,7 @@ class Eraser {
 
   async settled(timeoutMs: number): Promise<ErasureReport> {
     const until = performance.now() + timeoutMs;
-    // Obstacles from an earlier check prove nothing, so this waits for the current one.
+    // Waits for the current check, because obstacles from an earlier check may be over.
     for (let left = timeoutMs; left > 0 && this.#options.pending().length > 0; left = until - performance.now()) {
       this.wake();
       await within(this.#running ?? delay(POLL_MS), left);
@@ -175,7 +175,7 @@ class Eraser {
         );
       return undefined;
     }
-    // A Chroma that writes its index meanwhile would lose that write.
+    // If Chroma wrote its index meanwhile, that write would be lost.
     const locked = lockedBy();
     if (locked !== undefined) return locked.message;
     const release = await hold();

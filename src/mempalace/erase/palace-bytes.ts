@@ -1,8 +1,7 @@
 /**
- * Erases the bytes of deleted rows from a palace's files on this machine, for either driver. They remain in four
- * places: the queue keeps every record with its text, the full text keeps words until its segments are merged, pages
- * keep cells until the file is rewritten, and an index keeps vectors. Runs on the erase thread while none of our
- * writers is active; it can be repeated.
+ * Erases the bytes of deleted rows from a palace's files on this machine, for either driver. These bytes remain in four places: the queue
+ * keeps every record with its text, the full text keeps words until its segments are merged, pages keep cells until the file is rewritten,
+ * and an index keeps vectors. Runs on the erase thread while none of our writers is active. It can be repeated.
  */
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, utimesSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -14,12 +13,12 @@ import { readMark } from "../format/palace-file.ts";
 import { DOCUMENT_KEY, OPERATION } from "../format/queue.ts";
 import { headerOf, LENGTH_SIZE_BYTES, openSegment } from "../format/segment.ts";
 
-/** Time that a rewrite waits for other readers and writers. */
+/** Maximum time that a rewrite waits for other readers and writers. */
 const BUSY_TIMEOUT_MS = 20_000;
 const FULL_TEXT = "embedding_fulltext_search";
 const WIPE_SIZE_BYTES = 4 * 1024 * 1024;
 
-/** Erases these ids. Errors: SQLite's and the file system's; the caller then erases again. */
+/** Erases the bytes of these rows. Errors: errors of SQLite and of the file system; the caller then erases again. */
 export function erasePalace(palaceDir: string, ids: readonly string[]): void {
   const file = chromaFile(palaceDir);
   if (!existsSync(file)) return;
@@ -47,7 +46,7 @@ export function erasePalace(palaceDir: string, ids: readonly string[]): void {
   }
 }
 
-/** Erases the graph's file: its rows are already deleted, but its pages and its log keep them. Errors: SQLite's. */
+/** Erases deleted rows from the pages and the log of the graph's file. Errors: SQLite's. */
 export function eraseGraph(file: string): void {
   if (!existsSync(file)) return;
   const database = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
@@ -59,8 +58,8 @@ export function eraseGraph(file: string): void {
 }
 
 /**
- * Erases texts from the queue. The record of a deletion stays, because an index that holds the deleted row learns of it
- * there. For an existing row the old texts are erased.
+ * Erases texts from the queue. The record of a deletion stays, because an index that still has the row reads the deletion there. For an
+ * existing row the old texts are erased.
  */
 function eraseQueue(database: ChromaDatabase, collection: ChromaCollection, ids: readonly string[]): void {
   const among = "id IN (SELECT value FROM json_each(@ids))";
@@ -71,7 +70,7 @@ function eraseQueue(database: ChromaDatabase, collection: ChromaCollection, ids:
          AND topic LIKE '%/' || @id`,
     )
     .run({ ids: JSON.stringify(ids), segment: collection.metadataSegment, id: collection.id });
-  // For existing rows, Chroma reads only the vector from the queue again.
+  // For existing rows, Chroma still needs only the vector from the queue.
   database
     .prepare(
       `UPDATE embeddings_queue SET metadata = json_remove(metadata, '$."${DOCUMENT_KEY}"')
@@ -125,8 +124,8 @@ function eraseVectors(folder: string, ids: readonly string[]): void {
 }
 
 /**
- * Erases the unused capacity of an index. It holds whatever was in the memory of the process that wrote it, even whole
- * texts (seen with 1.5.9; hnswlib allocates memory without clearing it). Chroma clears an element before it uses it.
+ * Erases the unused capacity of an index. It contains parts of the memory of the process that wrote it, even whole texts (seen with 1.5.9;
+ * hnswlib allocates memory without clearing it). Chroma clears an element before it uses it.
  */
 function eraseUnused(folder: string): void {
   const headerFile = join(folder, "header.bin");
@@ -135,7 +134,7 @@ function eraseUnused(folder: string): void {
   try {
     header = headerOf(readFileSync(headerFile));
   } catch {
-    // The driver moves a torn index away and builds it again; `forget` reports what it still holds.
+    // The driver moves a torn index away and builds it again; `forget` reports what the torn index still contains.
     return;
   }
   const { elements, elementSize } = header;
@@ -143,7 +142,7 @@ function eraseUnused(folder: string): void {
   wipeFrom(join(folder, "length.bin"), elements * LENGTH_SIZE_BYTES);
 }
 
-/** Writes zeros from `start` to the end. The file keeps its length, and existing zeros are not written again. */
+/** Writes zeros from `start` to the end. The file's length stays the same, and existing zeros are not written again. */
 function wipeFrom(file: string, start: number): void {
   if (!existsSync(file)) return;
   const fd = openSync(file, "r+");

@@ -6,7 +6,7 @@ import { FRAME_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { addEvent } from "./events.ts";
 import { artifactContent, kind, metadata, reprOf, routing } from "./fields.ts";
 
-/** Bytes for an artifact in one message; the rest of the frame is for its envelope. */
+/** Maximum bytes of an artifact in one message. The rest of the frame is for the message's envelope. */
 const ANSWER_MAX_BYTES = FRAME_SIZE_MAX_BYTES - 1024;
 
 type Values = Record<string, unknown>;

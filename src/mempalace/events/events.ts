@@ -32,7 +32,7 @@ type Values = Record<string, unknown>;
 const EVENTS_SHOWN = 50;
 const EVENTS_SHOWN_MAX = 500;
 /**
- * Maximum size of a list of events: a character may take seven bytes in nested JSON, and an answer must fit a frame.
+ * Maximum size of a list of events. A character may take seven bytes in nested JSON, and an answer must fit into a frame.
  */
 const EVENTS_SIZE_MAX_BYTES = 1024 * 1024;
 const PREVIEW_LENGTH = 200;
@@ -101,7 +101,7 @@ export function listEvents(reader: LogstreamReader, values: Values): unknown {
   return { events, count: events.length, ...(more && { more }), ...noteOn(values) };
 }
 
-/** Outcome of one check for a waiting call: its answer, or the last event that was checked. */
+/** Outcome of one check for a waiting call: the call's answer, or the last event that was checked. */
 export type EventLookup = { answer: unknown } | { lastSeq: number };
 
 /** Checks once for a waiting call: looks for matching events after `seenSeq`. */
@@ -117,14 +117,14 @@ export function waited(values: Values, { events, more }: EventPage): unknown {
   return { timed_out: isOver, events, count: events.length, ...(more && { more }), ...noteOn(values) };
 }
 
-/** Returns the longest wait, ms. Errors: InvalidValue. */
+/** Returns the maximum time to wait, ms. Errors: InvalidValue. */
 export function waitTimeout(values: Values): number {
   const given = values["timeout_ms"] ?? WAIT_MS;
   if (typeof given !== "number" || given < 0) throw new InvalidValue("timeout_ms must be a non-negative number");
   return Math.min(given, EVENT_WAIT_MAX_MS);
 }
 
-/** Explains the filter by author: `writer`, not `agent`, because many agents send their own name with every call. */
+/** Explains that `writer` filters by author, not `agent`, because many agents send their own name with every call. */
 function noteOn(values: Values): { note?: string } {
   return isTruthy(values["from_agent"]) && !isTruthy(values["writer"]) ? { note: FROM_AGENT_NOTE } : {};
 }

@@ -53,7 +53,7 @@ function oneOf(value: unknown, field: string, allowed: readonly string[]): strin
   throw new InvalidValue(`${field}=${reprOf(value)} is not one of: ${allowed.join(", ")}`);
 }
 
-/** Checks the text of an event and returns it verbatim; an absent one is "". */
+/** Checks the text of an event and returns it verbatim. An absent text is "". */
 export function body(value: unknown): string {
   if (value === undefined || value === null) return "";
   if (typeof value !== "string") throw new InvalidValue("body must be a string");
@@ -73,7 +73,7 @@ function verbatim(value: string, field: string, maxBytes: number): string {
   return text;
 }
 
-/** Checks the metadata and sorts its keys, as upstream stores them. */
+/** Checks the metadata and sorts its keys, as upstream does. */
 export function metadata(value: unknown): Record<string, unknown> {
   if (value === undefined || value === null) return {};
   if (!isRecord(value)) throw new InvalidValue("metadata must be an object");
@@ -120,7 +120,7 @@ export function reprOf(value: unknown): string {
   return value === null || value === undefined ? "None" : String(value);
 }
 
-/** Returns true for what Python counts as true. */
+/** Returns true for a value that Python counts as true. */
 export function isTruthy(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0;
   return isRecord(value) ? Object.keys(value).length > 0 : Boolean(value);

@@ -1,4 +1,4 @@
-/** Tables of the coordination log's tools: method name → its write or its read. Called on the log's thread. */
+/** Tables of the coordination log's tools: the write or the read for each name. Runs on the log's thread. */
 import { invariant } from "../../base/invariant.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { LogstreamReader, LogstreamTx } from "../../memory/port/logstream.ts";
@@ -28,13 +28,13 @@ export function isLogWrite(method: string): method is LogWrite {
   return Object.hasOwn(WRITES, method);
 }
 
-/** Runs a write. Errors: InvalidValue and whatever the transaction throws; the caller then rolls the write back. */
+/** Runs a write. Errors: InvalidValue and any error of the transaction. The caller then rolls the write back. */
 export function applyToLog(tx: LogstreamTx, call: WriteCall): unknown {
   invariant(isLogWrite(call.method), `${call.method} is not a write of the log`);
   return WRITES[call.method](tx, call);
 }
 
-/** Makes an ordinary answer of a refusal. Returns undefined for other errors. */
+/** Turns a refusal into an ordinary answer. Returns undefined for other errors. */
 export function logRefusal(error: unknown): unknown {
   return error instanceof InvalidValue ? { success: false, error: error.message } : undefined;
 }
@@ -43,7 +43,7 @@ export function readLog(reader: LogstreamReader, method: LogRead, values: Record
   return answered(() => READS[method](reader, values));
 }
 
-/** Checks once for an event_wait. */
+/** Checks once for a call of `event_wait`. */
 export function lookInLog(reader: LogstreamReader, values: Record<string, unknown>, seenSeq: number): EventLookup {
   return answered<EventLookup>(
     () => lookForEvents(reader, values, seenSeq),

@@ -1,4 +1,4 @@
-/** Lists this copy of the palace and the copies it knows, for `mesh_peers`. The broker pulls from no peer. Pure. */
+/** Lists this copy of the palace and the other known copies, for `mesh_peers`. The broker does not fetch data from them. Pure. */
 import { isRecord } from "../../base/is-record.ts";
 import type { ReplicaState } from "../../memory/port/logstream.ts";
 
@@ -24,7 +24,7 @@ export function meshPeers(
   };
   const shown = peers.map((peer) => {
     const state = published.peers[peer.name];
-    // The setting's address overrides the address that the hub published last.
+    // The address in `peers.json` overrides the address that the hub published.
     return { ...(isRecord(state) ? state : {}), ...peer };
   });
   const named = new Set<unknown>([replicaId, ...shown.map((peer) => (peer as { replica_id?: unknown }).replica_id)]);

@@ -1,4 +1,4 @@
-/** Makes a task for another agent: one event with all it needs, and a line to announce it. Runs on the log's thread. */
+/** Makes a task for another agent: one event with all that it needs, and a line that announces the task. Runs on the log's thread. */
 import { randomBytes } from "node:crypto";
 import type { LogstreamTx } from "../../memory/port/logstream.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";

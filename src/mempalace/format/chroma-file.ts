@@ -1,11 +1,10 @@
 /**
- * Reads a palace's chroma.sqlite3 while Chroma or a MemPalace may be using it. Connections are read-only. Reads are
- * short and have no transaction around them, because a long one would keep a writer from committing. It never creates a
- * file, although in WAL mode a reader does. Imported by this folder, mempalace/adopt and driver/files.
+ * Reads a palace's chroma.sqlite3 while Chroma or a MemPalace may be using it. Connections are read-only. Reads are short and have no
+ * transaction around them, because a long transaction would keep a writer from committing. It never creates a file, although a reader in
+ * WAL mode usually does.
  *
- * Source: palace.md 4.2-4.5, checked against files of a 1.5.9 server. Every record of a write is one row of the queue,
- * also the deletion of an unknown id. Rows are numbered without gaps, and are in `embeddings` before the write is
- * answered.
+ * Source: palace.md 4.2-4.5, checked against files of a 1.5.9 server. Every record of a write is one row of the queue, also the deletion of
+ * an unknown id. Chroma numbers rows without gaps, and stores a row in `embeddings` before it answers.
  */
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +15,7 @@ export type ChromaDatabase = Database.Database;
 
 export type ChromaCollection = { id: string; name: string; metadataSegment: string; vectorSegment: string };
 
-/** Id of Chroma's default database, the same everywhere. */
+/** Id of Chroma's default database. It is the same everywhere. */
 export const DEFAULT_DATABASE = "00000000-0000-0000-0000-000000000000";
 
 /** Byte 18 of a SQLite file; 2 means that it uses a write-ahead log (Source: sqlite.org/fileformat). */
@@ -30,7 +29,7 @@ export function chromaFile(palaceDir: string): string {
 }
 
 /**
- * Runs `read` on a connection of its own; returns undefined if the file does not exist. `busyTimeoutMs`: time that each
+ * Runs `read` on a separate connection; returns undefined if the file does not exist. `busyTimeoutMs`: time that each
  * statement waits for another process's commit. Errors: SQLite's.
  */
 export function readChroma<T>(
@@ -59,7 +58,7 @@ export function openChroma(palaceDir: string, busyTimeoutMs: number): ChromaData
   return new Database(file, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs });
 }
 
-/** Returns true for a closed file in WAL mode, beside which even a reader would create a file. */
+/** Returns true for a closed file in WAL mode. Even a reader would create files beside such a file. */
 export function isClosedWal(palaceDir: string): boolean {
   const file = chromaFile(palaceDir);
   return existsSync(file) && readBytes(file, FORMAT_AT, 1)[0] === FORMAT_WAL && !existsSync(`${file}-shm`);
@@ -107,7 +106,7 @@ export function mayHold(palaceDir: string, collectionId: string | undefined): bo
   }
 }
 
-/** Counts rows that are missing in the index on disk: it must have every row up to its mark; the queue has the rest. */
+/** Counts rows that are missing in the index on disk. The index must have every row up to its mark; the queue has the others. */
 export function countUnindexed(database: ChromaDatabase, palaceDir: string, collection: ChromaCollection): number {
   const mark = database
     .prepare<[string], number>("SELECT seq_id FROM max_seq_id WHERE segment_id = ?")
@@ -137,7 +136,7 @@ function countBeforeQueue(database: ChromaDatabase, { id, metadataSegment }: Chr
   );
 }
 
-/** Returns true if Chroma has created its tables, which it does a moment after it has created the file. */
+/** Returns true if Chroma has created its tables. It does so a moment after it has created the file. */
 function hasTables(database: ChromaDatabase): boolean {
   return missingTables(database).length === 0;
 }
@@ -151,7 +150,7 @@ export const TABLES = [
   "max_seq_id",
 ] as const;
 
-/** Returns the missing tables: of those that every read needs, and of `more`. */
+/** Returns which tables are missing among the tables that every read needs and the tables `more`. */
 export function missingTables(database: ChromaDatabase, more: readonly string[] = []): string[] {
   const names = [...TABLES, ...more];
   const found = database

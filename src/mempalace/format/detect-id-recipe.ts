@@ -2,7 +2,7 @@
 import type { IdRecipe } from "../../memory/port/drawer.ts";
 import type { ChromaCollection, ChromaDatabase } from "./chroma-file.ts";
 
-/** Returns `v3` if any row was written by a 3.11; undefined if the rows do not say. */
+/** Returns `v3` if MemPalace 3.11 wrote any row; undefined if the rows do not show the recipe. */
 export function readIdRecipe(palace: ChromaDatabase, { metadataSegment }: ChromaCollection): IdRecipe | undefined {
   const any = palace
     .prepare<[string], number>("SELECT 1 FROM embeddings WHERE segment_id = ? LIMIT 1")

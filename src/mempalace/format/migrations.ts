@@ -1,11 +1,11 @@
 /**
  * The migrations that create an empty chroma.sqlite3, as Chroma 1.5.9 runs and records them. Chroma compares their
- * hashes at each opening and refuses a file whose hashes differ. Imported by create.ts only.
+ * hashes at each opening and refuses a file whose hashes differ. Only create.ts uses them.
  *
  * Source: https://github.com/chroma-core/chroma, Apache License 2.0, byte by byte; the hash is the MD5 of the text.
  */
 
-/** File name → SQL, by folder. A file's version is the number in its name. */
+/** SQL of each migration, by folder and file name. A file's version is the number in its name. */
 export const MIGRATIONS = {
   embeddings_queue: {
     "00001-embeddings.sqlite.sql": `CREATE TABLE embeddings_queue (

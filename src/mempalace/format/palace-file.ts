@@ -1,7 +1,6 @@
 /**
- * Reads an existing Chroma palace without Chroma: rows and metadata from SQLite, vectors from the persisted index and
- * the queue. It reads a page at a time on the caller's connection, so that a writer of the palace never waits long.
- * Imported by this folder and mempalace/adopt.
+ * Reads an existing Chroma palace without Chroma: rows and metadata from SQLite, vectors from the persisted index and the queue. It reads a
+ * page at a time on the caller's connection, so that a writer of the palace never waits long.
  */
 import { join } from "node:path";
 import type { Metadata, Scalar } from "../../memory/port/drawer.ts";
@@ -19,16 +18,16 @@ import { openSegment, type Segment } from "./segment.ts";
 
 export type PalaceRow = { row: number; seq: number; id: string; text: string; metadata: Metadata };
 
-/** Number of rows of the queue in one read; each has about ten bytes without its vector. */
+/** Number of the queue's rows in one read. Without its vector, each row has about ten bytes. */
 const QUEUE_PAGE = 5_000;
-/** Largest valid mark. A known fault of upstream makes larger ones (palace.md 10.5), which mean nothing. */
+/** Largest valid mark. A known fault of upstream makes larger, meaningless marks (palace.md 10.5). */
 const SEQ_MAX = 2 ** 53;
 
 export function topicOf({ id }: Pick<ChromaCollection, "id">): string {
   return `persistent://default/default/${id}`;
 }
 
-/** Returns the number of the last record that a segment has applied; undefined without a valid one. */
+/** Returns the number of the last record that a segment has applied; undefined without a valid number. */
 export function readMark(database: ChromaDatabase, segment: string): number | undefined {
   const mark = seqOf(
     database.prepare<[string], unknown>("SELECT seq_id FROM max_seq_id WHERE segment_id = ?").pluck().get(segment),
@@ -41,7 +40,7 @@ export function countRows(database: ChromaDatabase, { metadataSegment }: ChromaC
   return database.prepare<[string], number>(sql).pluck().get(metadataSegment) ?? 0;
 }
 
-/** Returns the ids that have a row. */
+/** Returns those of the given ids that have a row. */
 export function presentIds(
   database: ChromaDatabase,
   { metadataSegment }: ChromaCollection,
@@ -52,12 +51,12 @@ export function presentIds(
   return new Set(database.prepare<[string, string], string>(sql).pluck().all(metadataSegment, JSON.stringify(ids)));
 }
 
-/** Number of rows in one read: a writer of the palace waits a millisecond or two at most. */
+/** Number of rows in one read: a writer of the palace then waits at most one or two milliseconds. */
 const COUNT_PAGE_ROWS = 500;
 
 /**
- * Counts rows with numbers that JavaScript cannot keep exactly: it has no integers beyond 2^53, and does not
- * distinguish 1.0 from 1 (except for times of files, which are known to be fractions).
+ * Counts rows with numbers that JavaScript cannot keep exactly: integers beyond 2^53, and whole floating-point numbers, because 1.0 becomes
+ * 1 (except for times of files, which are known to be fractions).
  */
 export function countInexact(database: ChromaDatabase, { metadataSegment }: ChromaCollection): number {
   const tables = ["embedding_metadata", ...(hasLists(database) ? ["embedding_metadata_array"] : [])];
@@ -193,7 +192,7 @@ function listValues(database: ChromaDatabase, ids: string): Value[] {
     .all(ids);
 }
 
-/** Returns the value that the row has. SQLite can hold an infinity, JSON cannot. */
+/** Returns the value of the row. Drops an infinity, which SQLite can store but JSON cannot. */
 function scalarOf({ text, integer, real, bool }: Value): Scalar | undefined {
   const value = text ?? integer ?? real ?? (bool === null ? undefined : bool !== 0);
   return typeof value === "number" && !Number.isFinite(value) ? undefined : value;
@@ -233,13 +232,13 @@ export function readTail(
   return { rows, unreadable: queued.length - records.length };
 }
 
-/** Every vector of the palace: the queue's if it has a newer one, else the index's. */
+/** Every vector of the palace: from the queue if the queue has a newer vector, else from the index. */
 export class PalaceVectors {
   readonly #database: ChromaDatabase;
   readonly #segment: Segment;
-  /** Id → number of the queue's row with its newest vector; null if deleted since the index was written. */
+  /** For each id the number of the queue's row with the newest vector; null if the id was deleted after the index was written. */
   readonly #queued = new Map<string, number | null>();
-  /** The reason why an existing index cannot be read. */
+  /** Why an existing index cannot be read; undefined if it can. */
   readonly torn: string | undefined;
 
   constructor(database: ChromaDatabase, palaceDir: string, collection: ChromaCollection) {
@@ -251,7 +250,7 @@ export class PalaceVectors {
     this.#readQueue(collection, mark ?? 0);
   }
 
-  /** Returns the vector as supplied, or normalised if it is in the index; undefined if none can be trusted. */
+  /** Returns the vector as it was supplied (normalised if it is from the index); undefined if there is no reliable one. */
   vector(id: string): Float32Array | undefined {
     const seq = this.#queued.get(id);
     if (seq === null) return undefined;

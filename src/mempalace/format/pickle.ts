@@ -1,10 +1,10 @@
 /**
- * Reads the one kind of pickle that a palace has, index_metadata.pickle: plain containers, numbers and texts. A pickle
- * is a program. This reader knows only the instructions that build data, and one class, whose state it reads as a plain
- * object. Everything else is an error, and the reader never calls anything. Imported by segment.ts.
+ * Reads the one kind of pickle that a palace has, index_metadata.pickle: plain containers, numbers and texts. A pickle is a program. This
+ * reader executes only the instructions that build data. It knows one class, whose state it reads as a plain object. Everything else is an
+ * error, and the reader never calls a function.
  *
- * Source: palace.md 4.5; opcodes as in Python's Lib/pickletools.py. Chroma's Rust core writes protocol 3; older Python
- * cores write an object of PersistentData with protocol 2 to 5.
+ * Source: palace.md 4.5; opcodes as in Python's Lib/pickletools.py. Chroma's Rust core writes protocol 3; older Python cores write an
+ * object of PersistentData with protocol 2 to 5.
  */
 
 /** A pickle's dictionary; keys may be numbers or texts. */
@@ -16,11 +16,11 @@ export class PickleError extends Error {
 }
 
 const CLASS = "chromadb.segment.impl.vector.local_persistent_hnsw PersistentData";
-/** Maximum size of the stack, enough for any index; only a hostile pickle needs more. */
+/** Maximum size of the stack. It is enough for any index; only a hostile pickle needs more. */
 const STACK_MAX = 4_000_000;
 const MEMO_MAX = 4_000_000;
 
-/** Entry of the stack that is not a value. */
+/** Entry of the stack that marks the beginning of a group of values. */
 class Mark {}
 class ClassName {}
 type Item = PickleValue | Mark | ClassName;

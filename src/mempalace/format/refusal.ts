@@ -1,6 +1,6 @@
 /**
- * Explains why palace and ledger could not be compared, with the remedy, for status and doctor. Used by reconciler.ts,
- * and by threads that read the palace, because a thread can only send an error's text.
+ * Explains why palace and ledger could not be compared, with the remedy, for `palace status` and `palace doctor`. Threads that read the
+ * palace use it, too, because a thread can only send an error's text.
  */
 import { PalaceError } from "../../base/errors.ts";
 import { chromaFile } from "./chroma-file.ts";

@@ -1,11 +1,10 @@
 /**
- * Reads the vectors of a persisted index (hnswlib's files as Chroma writes them) without Chroma. Chroma's flush is not
- * atomic, so a kill leaves some files new and some old. Files that do not match are reported as torn, never guessed at.
- * Imported by palace-file.ts and tests.
+ * Reads the vectors of a persisted index (hnswlib's files as Chroma writes them) without Chroma. Chroma's flush is not atomic, so a kill
+ * leaves some files new and some old. If the files do not match, the index is reported as torn; the reader never guesses.
  *
- * Source: palace.md 4.5, checked against files of 1.5.9. A slot has 4 bytes of the links' count and marks (third byte,
- * bit 0: deleted), the links, the vector and the label; the pickle says which id has which label. We also check parts
- * that we do not use (links, upper levels, lengths), because Chroma follows a link that leads nowhere, and crashes.
+ * Source: palace.md 4.5, checked against files of 1.5.9. A slot has 4 bytes with the number of links and the marks (third byte, bit 0:
+ * deleted), the links, the vector and the label. The pickle has the label of each id. We also check parts that we do not use (links, upper
+ * levels, lengths), because Chroma follows an invalid link and crashes.
  */
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -20,11 +19,11 @@ export type WholeSegment = {
   dimensions: number;
   ids: ReadonlySet<string>;
   /**
-   * The reason why Chroma cannot use an index whose parts can be read: the flush was killed before it wrote its last
-   * file, the pickle. One vector without an id makes every query fail (measured with 1.5.9: "Error finding id").
+   * Why Chroma cannot use an index although its parts can be read: the flush was killed before it wrote its last file, the pickle. With one
+   * vector without an id every query fails (measured with 1.5.9: "Error finding id").
    */
   stale: string | undefined;
-  /** Returns Float32Array[dimensions] as stored: normalised if the space is cosine. Undefined for an unknown id. */
+  /** Returns Float32Array[dimensions] as stored: normalised if the space is `cosine`. Undefined for an unknown id. */
   vector(id: string): Float32Array | undefined;
   /** Returns the byte offset of the vector in data_level0.bin. */
   position(id: string): number | undefined;
@@ -45,10 +44,10 @@ const AT = {
 const COUNT_SIZE_BYTES = 4;
 const LINK_SIZE_BYTES = 4;
 const LINKS_MAX = 65_535;
-/** Maximum number of levels of an element: hnswlib gives each level a chance of 1 in M of the next one. */
+/** Maximum number of levels of an element: in hnswlib an element of one level is also in the next level with a probability of 1/M. */
 const LEVELS_MAX = 64;
 const LABEL_SIZE_BYTES = 8;
-/** Bytes of each element in length.bin. */
+/** Number of bytes of each element in length.bin. */
 export const LENGTH_SIZE_BYTES = 4;
 /** Offset of the marks in a slot: the third byte, where bit 0 means deleted. */
 const MARKS_AT = 2;
@@ -58,7 +57,7 @@ const PICKLE_SIZE_MAX_BYTES = 1024 * 1024 * 1024;
 
 class Torn extends Error {}
 
-/** Opens a segment, which the caller closes. An unreadable one is reported as torn. Errors: none. */
+/** Opens a segment, which the caller must close. An unreadable segment is reported as torn. Never throws. */
 export function openSegment(folder: string): Segment {
   let fd: number | undefined;
   try {
@@ -93,7 +92,7 @@ type Header = {
   lowestLinks: number;
 };
 
-/** Reads the header. Exported for the fuzz test. Errors: any Error; the index is then torn. */
+/** Reads the header. Exported for the fuzz test. After any error the index is torn. */
 export function headerOf(bytes: Buffer): Header {
   if (bytes.length !== HEADER_SIZE_BYTES) throw new Torn("header.bin has not 100 bytes");
   const number = (at: number): number => Number(bytes.readBigUInt64LE(at));
@@ -120,7 +119,7 @@ export function headerOf(bytes: Buffer): Header {
   return { elements, elementSize, labelAt, vectorAt, dimensions, levels, upperLinks, lowestLinks };
 }
 
-/** Reads id → label. Exported for the fuzz test. Errors: any Error; the index is then torn. */
+/** Reads the label of each id. Exported for the fuzz test. After any error the index is torn. */
 export function labelsOf(pickle: Buffer): Map<string, number> {
   const root = readPickle(pickle);
   const labels = dict(root).get("id_to_label");
@@ -168,7 +167,7 @@ function whole(fd: number, header: Header, labels: ReadonlyMap<string, number>):
 /** Checks upper levels. For each element: the size of its lists in bytes, then a list for each level. Errors: Torn. */
 function checkUpperLevels(file: string, { elements, levels, upperLinks }: Header): void {
   const listSize = COUNT_SIZE_BYTES + upperLinks * LINK_SIZE_BYTES;
-  // Files of hundreds of gigabytes, mostly holes, have occurred.
+  // Sparse files of hundreds of gigabytes have occurred.
   if (statSync(file).size > elements * (4 + Math.max(0, levels) * listSize))
     throw new Torn("link_lists.bin is too long");
   const bytes = readFileSync(file);
@@ -183,7 +182,7 @@ function checkUpperLevels(file: string, { elements, levels, upperLinks }: Header
   if (at !== bytes.length) throw new Torn("link_lists.bin is longer than its header says");
 }
 
-/** Checks one list of links. Errors: Torn for a link that leads nowhere. */
+/** Checks one list of links. Errors: Torn for a link to an element that does not exist. */
 function checkLinks(bytes: Buffer, at: number, linksMax: number, elements: number, name: string): void {
   const count = bytes.readUInt16LE(at);
   let fits = count <= linksMax;
@@ -192,7 +191,7 @@ function checkLinks(bytes: Buffer, at: number, linksMax: number, elements: numbe
   if (!fits) throw new Torn(`${name} has a link that leads nowhere`);
 }
 
-/** Reads label → slot of every element that is not deleted, from the start to the end of the file. */
+/** Returns the slot for the label of every element that is not deleted. Reads the whole file. */
 function slotsOf(fd: number, { elements, elementSize, labelAt, lowestLinks }: Header): Map<number, number> {
   const slots = new Map<number, number>();
   const perScan = Math.max(1, Math.floor(SCAN_SIZE_BYTES / elementSize));

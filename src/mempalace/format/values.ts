@@ -5,20 +5,20 @@ import { DOCUMENT_KEY } from "./queue.ts";
 export type Column = "string_value" | "int_value" | "float_value" | "bool_value";
 /** `json`: the value's form in the queue, where `.0` marks a whole floating-point number. */
 export type TypedValue = { key: string; column: Column; value: string | number | bigint; json: string };
-/** Values of a list, which Chroma keeps in a table of their own. */
+/** Values of a list. Chroma keeps them in a separate table. */
 export type TypedList = { key: string; values: readonly TypedValue[]; json: string };
 
 /** Keys whose values are floating point even when they are whole (palace.md 4.7). */
 const FLOAT_KEYS: ReadonlySet<string> = new Set(["source_mtime"]);
 
-/** Converts a list. `before`: column of the key's present values. One fraction makes all its numbers floating point. */
+/** Converts a list. `before`: column of the key's present values. If one number has a fraction, all numbers become floating point. */
 export function typedList(key: string, list: readonly Scalar[], before: Column | undefined): TypedList {
   const isFloat = list.some((value) => typeof value === "number" && !Number.isSafeInteger(value));
   const values = list.map((value) => typedValue(key, value, isFloat ? "float_value" : before));
   return { key, values, json: `[${values.map(({ json }) => json).join()}]` };
 }
 
-/** Converts a value. `before`: the column of the key's present value; a number that was floating point stays so. */
+/** Converts a value. `before`: the column of the key's present value; a floating-point number stays floating point. */
 export function typedValue(key: string, value: Scalar, before: Column | undefined): TypedValue {
   if (typeof value === "string") {
     const text = value.toWellFormed();
@@ -31,7 +31,7 @@ export function typedValue(key: string, value: Scalar, before: Column | undefine
   return { key, column: "float_value", value, json: /^-?\d+$/.test(json) ? `${json}.0` : json };
 }
 
-/** Returns the queue's text for a row: its values, its document, and null for each key that it no longer has. */
+/** Returns the queue's text for a row: its values, its document, and null for each key that the row no longer has. */
 export function queueJson(
   text: string,
   values: readonly Pick<TypedValue, "key" | "json">[],

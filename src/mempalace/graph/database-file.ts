@@ -1,7 +1,7 @@
 /**
- * Reads and writes upstream's knowledge_graph.sqlite3 (palace.md 3.6), which any number of MemPalaces may use
- * meanwhile. It reads the file whenever SQLite reports foreign commits. It writes the ledger's new rows in short
- * transactions; each first makes sure that no other program wrote since. Runs on the graph thread.
+ * Reads and writes upstream's knowledge_graph.sqlite3 (palace.md 3.6), which any number of MemPalaces may use at the same time. It reads
+ * the file whenever SQLite reports foreign commits. It writes the ledger's new rows in short transactions; each transaction first checks
+ * that no other program wrote since the last read. Runs on the graph thread.
  */
 import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -12,11 +12,11 @@ import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import { columnsOf, GRAPH_TABLES } from "../../memory/ledger/schema/graph-schema.ts";
 
 const KINDS: readonly DatabaseKind[] = ["entity", "triple"];
-/** Longest wait of this thread for another process's commit. */
+/** Maximum time that this thread waits for another process's commit. */
 const BUSY_TIMEOUT_MS = 2_000;
-/** Version of an absent file, in place of SQLite's count of others' commits. */
+/** Version of an absent file, instead of SQLite's count of foreign commits. */
 const ABSENT = "absent";
-/** Name of the file in the ledger's connection, to which it is attached. The connection can only read. */
+/** Name under which the file is attached to the ledger's connection, which can only read. */
 const THEIRS = "public_graph";
 
 /** Upstream's own schema. */
@@ -56,7 +56,7 @@ export class DatabaseFile {
   #database: LedgerDatabase | undefined;
   #inode = 0n;
   #isPrepared = false;
-  /** SQLite's count of foreign commits, or "absent", at the last look whose findings were adopted. */
+  /** SQLite's count of foreign commits, or `absent`, at the last look whose findings were adopted. */
   #seen: number | typeof ABSENT | undefined;
   #accepted: number | typeof ABSENT | undefined;
 
@@ -70,7 +70,7 @@ export class DatabaseFile {
     const version = database === undefined ? ABSENT : versionOf(database);
     if (version === this.#accepted) return undefined;
     this.#seen = version;
-    // Any later commit changes the version, so the next look finds it.
+    // A later commit changes the version, so the next look finds that commit.
     return compare(ledger, database === undefined ? undefined : this.file);
   }
 
@@ -114,7 +114,7 @@ export class DatabaseFile {
     this.#accepted = undefined;
   }
 
-  /** Opens the file; returns undefined if it does not exist. A replaced file counts as another file. */
+  /** Opens the file; returns undefined if it does not exist. If the file was replaced, opens the new one. */
   #open(): LedgerDatabase | undefined {
     const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
     if (this.#database !== undefined && inode === this.#inode) return this.#database;
@@ -125,9 +125,9 @@ export class DatabaseFile {
       return undefined;
     }
     const database = new Database(this.file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
-    // Upstream has rows that refer to missing rows.
+    // Allows upstream's rows that refer to missing rows.
     database.pragma("foreign_keys = OFF");
-    // The ledger strikes off the rows that were sent, so they must survive a power cut.
+    // The ledger removes sent rows from its list, so these rows must survive a power cut.
     database.pragma("synchronous = FULL");
     this.#database = database;
     this.#inode = inode;
@@ -169,7 +169,7 @@ export function countFactsOnlyIn(file: string, ledger: LedgerDatabase): number {
   }
 }
 
-/** Turns the write-ahead log on if possible, as upstream does at each opening: then a reader blocks no writer. */
+/** Turns the write-ahead log on if possible, as upstream does at each opening. Readers then do not block writers. */
 function useLog(database: LedgerDatabase): void {
   try {
     database.pragma("journal_mode = WAL");
@@ -200,8 +200,8 @@ function compare(ledger: LedgerDatabase, file: string | undefined): Finding {
 }
 
 /**
- * Compares one kind of rows, in upstream's order. A listed row waits to be sent and differs until then. A row that is
- * not listed was equal on both sides at the last look, so a difference is a foreign change.
+ * Compares one kind of rows, in upstream's order. A listed row waits to be sent, so it differs. A row that is not listed was equal on both
+ * sides at the last look, so a difference is a foreign change.
  */
 function compareKind(ledger: LedgerDatabase, kind: DatabaseKind, isThere: boolean): Omit<Finding, "deleted"> {
   const { table, fileTable, columns } = GRAPH_TABLES[kind];

@@ -1,7 +1,7 @@
 /**
- * Reads and writes upstream's tunnels.json and hallways.json (palace.md 3.7, 3.8), each as a whole and under upstream's
- * lock for it. Records without an id, and values beside the list, stay unchanged. A file that cannot be read is not
- * touched. Runs on the graph thread.
+ * Reads and writes upstream's tunnels.json and hallways.json (palace.md 3.7, 3.8), each file as a whole and under upstream's lock for the
+ * file. Records without an id, and values outside the list, stay unchanged. A file that cannot be read is not changed. Runs on the graph
+ * thread.
  */
 import { createHash } from "node:crypto";
 import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs";
@@ -28,7 +28,7 @@ const FLOATS = new Set(["strength", "stability"]);
 
 /**
  * Finds the database into which MemPalace 3.12 moves its hallways when it first writes one; undefined if there is none.
- * A `hallways.json` written beside it harms that MemPalace, so we change neither.
+ * A `hallways.json` beside that database would harm MemPalace 3.12, so we then change neither file.
  */
 export function newerHallways(hallwaysFile: string): string | undefined {
   const file = hallwaysFile.replace(/\.json$/, ".sqlite3");
@@ -65,8 +65,8 @@ export class LinkFile {
   }
 
   /**
-   * Sends the rows. Returns false and sends nothing if another process has written since the last look, or is about to.
-   * Rows for a file that we do not write count as sent: they are in the ledger. Errors: the file system's.
+   * Sends the rows. Returns false and sends nothing if another process has written since the last look, or is about to. Rows for a file
+   * that we do not write count as sent, because they are in the ledger. Errors: the file system's.
    */
   send(rows: readonly ListedRow[]): boolean {
     const lock = this.#lock();
@@ -145,7 +145,7 @@ export class LinkFile {
   }
 }
 
-/** Formats as Python does: tunnels in ASCII only, hallways under a version, floats as floats. */
+/** Formats JSON as Python does: tunnels in ASCII only, hallways with a version, whole floats with `.0`. */
 export function formatLinks(kind: LinkKind, records: readonly unknown[]): string {
   const value = kind === "tunnel" ? records : { schema_version: HALLWAYS_VERSION, hallways: records };
   const text = JSON.stringify(
@@ -169,7 +169,7 @@ function idOf(record: unknown): string | undefined {
   return typeof id === "string" && id !== "" ? id : undefined;
 }
 
-/** Keeps a number's text in JSON. Source: tc39 proposal-json-parse-with-source, in Node since 22, not yet typed. */
+/** Makes a value that JSON.stringify writes as this text. Source: tc39 proposal-json-parse-with-source, in Node since 22, not yet typed. */
 function rawJson(text: string): unknown {
   return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
 }

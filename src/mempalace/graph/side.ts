@@ -1,6 +1,6 @@
 /**
- * Compares the ledger with upstream's graph files: foreign changes, and rows that wait to be written. One object serves
- * all three files; each may fail without the others. Used by the graph thread.
+ * Compares the ledger with upstream's graph files: foreign changes, and rows that wait to be written. One object handles all three files.
+ * If one file fails, the others still work. The graph thread uses it.
  */
 import { type Finding, type ListedRow, readListed, type RowName } from "../../memory/ledger/graph-row.ts";
 import { openForReading } from "../../memory/ledger/open.ts";
@@ -20,7 +20,7 @@ export type GraphPaths = {
   upstreamLocksDir: string;
 };
 
-/** `problem`: why a file could not be read or written; "" if all could. */
+/** `problem`: why a file could not be read or written; "" without a problem. */
 export type Looked = { finding: Finding; problem: string };
 export type Sent = { rows: (RowName & { seq: number })[]; problem: string; others: boolean };
 
@@ -33,7 +33,7 @@ export class GraphSide {
   /** Files that could not be read; the sync does not write them. */
   readonly #failed = new Set<DatabaseFile | LinkFile>();
 
-  /** Opens the ledger. Errors: those of openForReading; a damaged graph file is reported later. */
+  /** Opens the ledger. Errors: as openForReading. A damaged graph file is reported later. */
   constructor({ ledgerFile, graphFile, otherGraphFile, tunnelsFile, hallwaysFile, upstreamLocksDir }: GraphPaths) {
     this.#ledger = openForReading(ledgerFile);
     this.#otherGraphFile = otherGraphFile;
@@ -52,7 +52,7 @@ export class GraphSide {
     for (const file of this.#files) {
       try {
         const found = file.look(this.#ledger);
-        // A spread would fail, because a large file has more rows than a call can take arguments.
+        // `push(...rows)` would fail, because a large file has more rows than a call can have arguments.
         for (const row of found?.rows ?? []) finding.rows.push(row);
         for (const row of found?.missing ?? []) finding.missing.push(row);
         for (const row of found?.deleted ?? []) finding.deleted.push(row);
@@ -69,7 +69,7 @@ export class GraphSide {
     for (const file of this.#files) if (!this.#failed.has(file)) file.accept();
   }
 
-  /** Sends a limited number of listed rows. `others`: another process is writing there, so look again first. */
+  /** Sends a limited number of listed rows. `others`: another process is writing the file, so the caller must look again first. */
   send(): Sent {
     const sent: Sent = { rows: [], problem: "", others: false };
     const problems: string[] = [];
@@ -87,7 +87,7 @@ export class GraphSide {
     return { ...sent, problem: problems.join("; ") };
   }
 
-  /** Counts rooms from the drawers' metadata. It reads every drawer and therefore does not run on the main thread. */
+  /** Counts rooms from the drawers' metadata. It reads every drawer, so it must not run on the main thread. */
   rooms(): RoomCount[] {
     return this.#ledger
       .prepare<[], RoomCount>(

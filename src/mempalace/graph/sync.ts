@@ -1,7 +1,7 @@
 /**
- * Synchronises the ledger's graph and upstream's graph files both ways: it first adopts foreign changes into the
- * ledger, then sends the ledger's new rows and strikes them off. After a kill at any step it compares or sends again.
- * Its thread starts when there is a file or a row. Imported by broker/palace/palace.ts.
+ * Synchronises the ledger's graph and upstream's graph files both ways: it first adopts foreign changes into the ledger, then sends the
+ * ledger's new rows and removes them from the ledger's list. After a kill at any step it compares or sends again. Its thread starts when
+ * there is a file or a row. broker/palace/palace.ts starts it.
  */
 import { existsSync, statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -28,36 +28,36 @@ export type GraphSyncOptions = {
   log: Log;
 };
 
-/** Errors, by the step that had them; "" means no error. */
+/** Error texts by the step that failed; "" means no error. */
 type Problems = { looking: string; sending: string; step: string };
 type Sent = { rows: (RowName & { seq: number })[] };
 
 export type GraphSync = {
-  /** Notes a commit. Cheap; call it after each commit that changed the graph. */
+  /** Notes a commit. Call it after each commit that changed the graph; it needs little time. */
   wake(): void;
-  /** Resolves when the files hold every commit, after a moment, or at once if the commits cannot be sent now. */
+  /** Resolves when the files have every commit, after SENT_MAX_MS, or at once if the commits cannot be sent now. */
   sent(): Promise<void>;
-  /** Resolves when the ledger holds foreign writes up to now, or after a moment. */
+  /** Resolves when the ledger has all foreign writes up to now, or after FRESH_MAX_MS. */
   fresh(): Promise<void>;
   rooms(): Promise<RoomCount[]>;
   status(): StatusReport["graph"];
-  /** Sends the rest and closes, within a limited time. Idempotent. */
+  /** Sends the remaining rows and closes, within a limited time. Idempotent. */
   stop(): Promise<void>;
 };
 
 /** Interval at which the files are checked without a query. */
 const LOOK_MS = 2_000;
-/** Time that a commit waits for other commits, to be sent with them. */
+/** Time that a commit waits for other commits, so that they are sent together. */
 const GATHER_MS = 25;
-/** Longest wait of a query for foreign writes. */
+/** Maximum time that a query waits for foreign writes. */
 const FRESH_MAX_MS = 250;
-/** Longest wait of an answer for its fact to be in the file. */
+/** Maximum time that an answer waits until its fact is in the file. */
 const SENT_MAX_MS = 250;
 const OPEN_MAX_MS = 10_000;
 const STOP_MAX_MS = 2_000;
 /** Number of rows adopted in one ledger transaction; agents' writes run in between. */
 const ROWS_PER_GROUP = 2_000;
-/** Maximum number of rounds in a row, so that a process that writes all the time does not keep this loop busy. */
+/** Maximum number of rounds in a row, so that the loop also ends if another process writes all the time. */
 const ROUNDS_MAX = 20;
 const ROUND_STEP_MS = 2;
 
@@ -83,7 +83,7 @@ export async function startGraphSync(options: GraphSyncOptions): Promise<GraphSy
 class Sync {
   readonly #options: GraphSyncOptions;
   readonly #thread: LazyThread<GraphMethods>;
-  /** The last step in the queue; each begins when the previous one has ended. */
+  /** The last step in the queue. Each step begins when the previous step has ended. */
   #last: Promise<unknown> = Promise.resolve();
   readonly #queued = new Map<"look" | "send", Promise<void>>();
   #gathering: NodeJS.Timeout | undefined;
@@ -99,7 +99,7 @@ class Sync {
 
   wake(): void {
     if (this.#stopped) return;
-    // Starts the thread while the commit waits; the step reports a failure.
+    // Starts the thread already while the commit waits. The step reports a failure.
     this.#thread.start().catch(() => {});
     this.#gathering ??= setTimeout(() => {
       this.#gathering = undefined;
@@ -107,9 +107,9 @@ class Sync {
     }, GATHER_MS);
   }
 
-  /** Sends what was committed without waiting for more. A failed file waits for the next try. */
+  /** Sends all commits without waiting for more. A file that failed waits for the next try. */
   async sendNow(): Promise<void> {
-    // Lets this commit's wake-up run first.
+    // Lets the wake-up of this commit run first.
     await new Promise(setImmediate);
     if (this.#stopped || this.#problem !== "") return;
     clearTimeout(this.#gathering);
@@ -176,7 +176,7 @@ class Sync {
     await this.#thread.close();
   }
 
-  /** Queues a step, unless one of its kind is queued and has not begun. Never rejects. */
+  /** Queues a step, unless a step of the same kind is queued and has not begun. Never rejects. */
   #enqueue(kind: "look" | "send", step: (thread: Thread<GraphMethods>) => Promise<void>): Promise<void> {
     const waiting = this.#queued.get(kind);
     if (waiting !== undefined) return waiting;
@@ -225,7 +225,7 @@ class Sync {
     return { file: this.#options.paths.otherGraphFile ?? "", facts: this.#elsewhere.facts };
   }
 
-  /** Counts facts that a MemPalace with `--palace` keeps in another place, whenever either side may have changed. */
+  /** Counts facts that a MemPalace with `--palace` keeps in another place, if one side may have changed. */
   async #lookElsewhere(thread: Thread<GraphMethods>): Promise<void> {
     const { otherGraphFile: file = "" } = this.#options.paths;
     const sign = (path: string): string => {
@@ -235,7 +235,7 @@ class Sync {
     const theirs = file === "" ? "" : sign(file);
     const seen = theirs === "" ? "" : [theirs, sign(`${file}-wal`), this.#options.ledger.facts()].join();
     if (seen === this.#elsewhere.seen) return;
-    // A file that is not a graph holds no facts, and the palace does not need it.
+    // A file that is not a graph has no facts, and the palace does not need the file.
     const facts = seen === "" ? 0 : await thread.call("factsElsewhere").catch(() => 0);
     this.#elsewhere = { seen, facts };
   }

@@ -1,10 +1,10 @@
 /**
- * Upstream's hybrid logical clock (RFC 004): milliseconds, a counter within one millisecond, and the copy's name, as
- * text that sorts. A new stamp is later than every stamp seen, even if the wall clock is stepped back.
+ * Upstream's hybrid logical clock (RFC 004): milliseconds, a counter within one millisecond, and the copy's name, as text that sorts by
+ * time. A new stamp is later than every known stamp, even if the wall clock is set back.
  */
 const STAMP = /^(\d{13})-([0-9a-f]{6})-/;
 const COUNTER_MAX = 0xff_ffff;
-/** Time ahead of the wall clock beyond which a stamp is ignored. */
+/** A stamp that is further ahead of the wall clock than this is ignored. */
 const AHEAD_MAX_MS = 60_000;
 
 export class HybridClock {

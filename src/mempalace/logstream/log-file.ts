@@ -1,6 +1,6 @@
 /**
- * Opens logstream.sqlite3 at the first use, and again if another file replaces it. Any number of MemPalaces of this
- * machine may use it meanwhile: every write is one short SQLite transaction. Runs on the log's thread.
+ * Opens logstream.sqlite3 at the first use, and again if another file replaces it. Any number of MemPalaces on this machine may use it at
+ * the same time, because every write is one short SQLite transaction. Runs on the log's thread.
  */
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -13,13 +13,13 @@ import { prepareSchema } from "./schema.ts";
 import { replicaId } from "./replica.ts";
 
 export type LogPaths = {
-  /** MemPalace's palace directory, which holds the file. */
+  /** MemPalace's palace directory, which contains the file. */
   palaceDir: string;
   /** The ledger's file; if it is deleted, the palace is gone. */
   ledgerFile: string;
 };
 
-/** Longest wait of this thread for another process's commit. */
+/** Maximum time that this thread waits for another process's commit. */
 const BUSY_TIMEOUT_MS = 5_000;
 
 export class LogFile {
@@ -51,7 +51,7 @@ export class LogFile {
         "put the folder back (it was moved or deleted), then run `palace restart`",
       );
     mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 });
-    // SQLite gives its log the same mode.
+    // Creates the file with a private mode, which SQLite then also gives to its log.
     if (inode === undefined) closeSync(openSync(this.file, "a", 0o600));
     const database = new Database(this.file, { timeout: BUSY_TIMEOUT_MS });
     try {
@@ -74,8 +74,8 @@ export class LogFile {
   }
 
   /**
-   * Runs `commit` on the open file and returns its result, which may be acknowledged. If the write-ahead log was
-   * deleted during the commit, its content is saved first. Errors: those of `assertPresent` and of `commit`.
+   * Runs `commit` on the open file and returns its result, which the caller may acknowledge. If the write-ahead log was deleted during the
+   * commit, saves its content first. Errors: those of `assertPresent` and of `commit`.
    */
   guard<T>(commit: () => T): T {
     this.assertPresent();
@@ -92,7 +92,7 @@ export class LogFile {
     if (this.#isWalGone()) this.#wal?.assertPresent();
   }
 
-  /** Returns true if the log was deleted, but not if another file has replaced this one: the next use opens it. */
+  /** Returns true if the write-ahead log was deleted. Returns false if another file has replaced this one; the next use opens that file. */
   #isWalGone(): boolean {
     const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
     return this.#wal !== undefined && inode === this.#inode && !this.#wal.isPresent();
@@ -105,7 +105,7 @@ export class LogFile {
     return String(this.#database.pragma("data_version", { simple: true }));
   }
 
-  /** Closes the file. First saves a deleted log, which SQLite only does if no other process has the file open. */
+  /** Closes the file. First saves a deleted write-ahead log, because SQLite does so only if no other process has the file open. */
   close(): void {
     try {
       if (this.#isWalGone()) this.#wal?.save();

@@ -6,7 +6,7 @@ import { isAlive } from "../../base/alive.ts";
 import { isRecord } from "../../base/is-record.ts";
 import type { MeshPeer, PublishedMesh } from "../../memory/port/logstream.ts";
 
-/** Returns peers without their tokens. A malformed file has no peers, as in upstream. */
+/** Returns the peers without their tokens. A malformed file counts as a file without peers, as in upstream. */
 export function readPeers(palaceDir: string): MeshPeer[] {
   const content = readJson(join(palaceDir, "peers.json"));
   const peers = isRecord(content) ? content["peers"] : undefined;

@@ -1,4 +1,4 @@
-/** Reads the name of this copy from MemPalace's `replica.json`, made at the first use and never changed. */
+/** Reads the name of this copy from MemPalace's `replica.json`. The first use creates the name; it never changes. */
 import { randomBytes } from "node:crypto";
 import { linkSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { PalaceError } from "../../base/errors.ts";
 
 const REPLICA_ID = /^rep_(?:[0-9a-f]{12}|[0-9a-f]{32})$/;
 
-/** Returns the name. Errors: STORE_CORRUPT, because events of a second name would be numbered from 1 again. */
+/** Returns the name. Errors: STORE_CORRUPT for an invalid file, because with a second name events would be numbered from 1 again. */
 export function replicaId(palaceDir: string): string {
   const file = join(palaceDir, "replica.json");
   return read(file) ?? make(file);
@@ -22,10 +22,10 @@ function make(file: string): string {
   writeFileAtomic(draft, `${JSON.stringify({ replica_id: id, minted_at_note: "palace-devbox" }, null, 2)}\n`);
   faultPoint("log.before-link");
   try {
-    // Keeps an existing file: a MemPalace may create it at the same moment.
+    // Does not replace an existing file, because a MemPalace may create it at the same moment.
     linkSync(draft, file);
   } catch (error) {
-    // A file system without links gets a plain rename.
+    // On a file system without links, renames the file.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") renameSync(draft, file);
   } finally {
     rmSync(draft, { force: true });

@@ -19,7 +19,7 @@ type ArtifactRow = Artifact & { content: string; metadata_json: string };
 const EVENT = `rowid AS seq, id, origin_replica, origin_seq, hlc, type, stream, room, topic, from_agent, to_agent, correlation_id,
   branch, base_commit, status, body, created_at, metadata_json`;
 const ARTIFACT = "id, kind, sha256, size_bytes, content, created_by, created_at, origin_replica, metadata_json";
-/** Maximum number of cached statements, one for each combination of columns. */
+/** Maximum number of cached statements. Each combination of columns has its own statement. */
 const KEPT_MAX = 64;
 
 export class LogRows implements LogstreamTx {
@@ -128,7 +128,7 @@ export class LogRows implements LogstreamTx {
     } satisfies Named);
     numberEvent.run(seq);
     for (const artifactId of artifactIds) link.run(id, artifactId);
-    // Keeps the given order, as upstream's answer does; later reads sort the ids.
+    // Keeps the given order of ids, as upstream's answer does. Later reads sort the ids.
     return { ...(this.event(id) as StreamEvent), artifact_ids: [...artifactIds] };
   }
 

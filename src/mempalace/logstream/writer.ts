@@ -1,6 +1,6 @@
 /**
- * Writes to the log: a group of calls in one SQLite transaction, together with their idempotency keys. A call that is
- * repeated after a crash therefore finds its result. Runs on the log's thread.
+ * Writes to the log: a group of calls in one SQLite transaction, together with their idempotency keys. So a call that is repeated after a
+ * crash gets its first result. Runs on the log's thread.
  */
 import { fingerprintOf } from "../../memory/ledger/history/journal.ts";
 import { type LedgerDatabase, translateError } from "../../memory/ledger/open.ts";
@@ -11,7 +11,7 @@ import type { WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
 import type { LogstreamTx, StreamEvent } from "../../memory/port/logstream.ts";
 import { keyReused } from "../../base/errors.ts";
 
-/** Applies one write to the log. The answer has its events under `event` or `task`. */
+/** Applies one write to the log. The answer has the new events under `event` or `task`. */
 export type ApplyToLog = (tx: LogstreamTx, call: WriteCall) => unknown;
 
 /** Number of expired keys that one commit deletes. */
@@ -33,7 +33,7 @@ export class LogWriter {
     apply: ApplyToLog;
     /** Returns the answer for an error of `apply` that is a refusal; undefined for other errors. */
     refusalOf: (error: unknown) => unknown;
-    /** Time that keys are kept, ms. */
+    /** Time for which keys are kept, ms. */
     keptMs: number;
   }) {
     const { database, file, tx, apply, refusalOf, keptMs } = options;
@@ -58,7 +58,7 @@ export class LogWriter {
     };
   }
 
-  /** Returns one outcome for each call, in order. Either all are on disk or none is. Never throws. */
+  /** Returns one outcome for each call, in order. Either all writes are on disk or none is. Never throws. */
   commit(calls: readonly WriteCall[]): WriteOutcome[] {
     try {
       faultPoint("log.before-begin");
@@ -100,7 +100,7 @@ export class LogWriter {
       if (!this.#database.inTransaction || isStoreError(error)) throw error;
       const refusal = this.#refusalOf(error);
       if (refusal === undefined) return failed(error);
-      // A refused call was answered, so a repetition must not be accepted, even if it would be valid by then.
+      // Stores the refusal, so that a repeated call is also refused, even if it would be valid by then.
       this.#note(call, fingerprint, refusal);
       return { outcome: { ok: true, value: refusal }, replayed: false };
     }
@@ -119,7 +119,7 @@ export class LogWriter {
   }
 }
 
-/** Replaces the events of an answer: a key keeps only their ids, because events never change. */
+/** Replaces the events in an answer. With a key only their ids are stored, because events never change. */
 function withEvents(answer: unknown, change: (event: Pick<StreamEvent, "id" | "artifact_ids">) => unknown): unknown {
   if (!isRecord(answer)) return answer;
   const entries = Object.entries(answer).map(([key, value]) => [

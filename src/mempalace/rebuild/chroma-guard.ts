@@ -1,6 +1,6 @@
 /**
- * Process between the broker and a temporary Chroma server. It ends the server when the broker dies or closes this
- * process's stdin. Started by chroma-server.ts with the server's command line.
+ * Process between the broker and a temporary Chroma server. It ends the server when the broker dies or closes this process's stdin.
+ * chroma-server.ts starts it with the server's command line.
  */
 import { spawn } from "node:child_process";
 

@@ -1,7 +1,7 @@
 /**
- * Runs a real Chroma server over a folder of ours during an export: the npm package's if its binding loads, else a
- * `chroma` command, which MemPalace's own Python environment has. It listens on loopback only, on a port that the
- * kernel chooses. Its output is verified after it has ended.
+ * Runs a real Chroma server over a folder of ours during an export: the server of the npm package if its binding loads, else a `chroma`
+ * command, which MemPalace's own Python environment has. The server listens on loopback only, on a port that the kernel chooses. Its files
+ * are verified after it has ended.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -21,7 +21,7 @@ const STDERR_MAX = 400;
 export type ChromaServer = { url: string; stop(): Promise<void> };
 
 /**
- * Starts `command run`, or without a `command` the first server that works. Calls `look` while it waits, and ends the server if that
+ * Starts `command run`, or without a `command` the first server that works. Calls `look` while it waits, and ends the server if `look`
  * throws. Errors: STORE_UNAVAILABLE, and those of `look`.
  */
 export async function startChromaServer(
@@ -51,7 +51,7 @@ function candidates(): string[][] {
   }
 }
 
-/** Returns the server, or why it did not start. */
+/** Returns the server, or the reason why it did not start. */
 async function tryStart(
   folder: string,
   argv: readonly string[],

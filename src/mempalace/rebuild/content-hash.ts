@@ -1,6 +1,6 @@
 /**
- * A hash of many rows that does not depend on their order: the sum of each row's SHA-256. Two places with the same
- * number of rows and the same sum hold the same rows. Used by the files that build or verify a palace.
+ * A hash of many rows that does not depend on their order: the sum of each row's SHA-256. Two palaces with the same number of rows and the
+ * same sum have the same rows. The files that build or verify a palace use it.
  */
 import { hash } from "node:crypto";
 import { canonical } from "../../memory/ledger/record.ts";

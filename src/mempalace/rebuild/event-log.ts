@@ -1,6 +1,6 @@
 /**
- * Copies agents' events and artifacts for an export: logstream.sqlite3 at one moment, while others continue to write.
- * Events keep the name of their first palace; the export gets its own name at its first use.
+ * Copies agents' events and artifacts for an export: the state of logstream.sqlite3 at one moment, while others continue to write. Events
+ * keep the name of their first palace. The export gets its own name at its first use.
  */
 import { chmodSync, existsSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { PalaceError } from "../../base/errors.ts";
 const NAME = "logstream.sqlite3";
 const BUSY_TIMEOUT_MS = 5_000;
 
-/** Returns the number of copied events; creates no log if there is none. Errors: STORE_CORRUPT, SQLite's. */
+/** Returns the number of copied events; creates no log if this palace has none. Errors: STORE_CORRUPT, SQLite's. */
 export async function copyEvents(palaceDir: string, folder: string): Promise<number> {
   if (!existsSync(join(palaceDir, NAME))) return 0;
   const file = join(folder, NAME);
@@ -30,7 +30,7 @@ export async function copyEvents(palaceDir: string, folder: string): Promise<num
         `${join(palaceDir, NAME)} is damaged`,
         "restore a backup of it, then repeat the command",
       );
-    // Drops our own table of keys, because a repeated call reaches this palace, not the copy.
+    // Drops our own table of keys, because clients repeat calls to this palace, not to the copy.
     copy.exec("DROP TABLE IF EXISTS palace_devbox_writes");
     return copy.prepare<[], number>("SELECT count(*) FROM events").pluck().get() ?? 0;
   } finally {

@@ -1,7 +1,7 @@
 /**
- * Writes a new palace for MemPalace into a folder of its own, through a real Chroma: all drawers with their metadata
- * and vectors, the other collections, and the graph's files. It builds a draft, verifies it by count and hash once
- * Chroma has ended, and renames it: the folder exists whole or not at all. Runs on a thread (rebuild-thread.ts).
+ * Writes a new palace for MemPalace into a new folder, through a real Chroma: all drawers with their metadata and vectors, the other
+ * collections, and the graph's files. It builds a draft, verifies the draft by count and hash after Chroma has ended, and renames it. So
+ * the folder exists complete or not at all. Runs on a thread (rebuild-thread.ts).
  */
 import { lstatSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
@@ -28,20 +28,20 @@ const BATCH_ROWS = 100;
 
 export type ExportInput = {
   ledgerFile: string;
-  /** The public palace in use, for the collections that the ledger does not hold. */
+  /** Folder of the public palace in use, for the collections that the ledger does not have. */
   palaceDir: string;
   /** Name of the drawers' collection. */
   collection: string;
-  /** The memory's own home, where no export may be written. */
+  /** The memory's own home. No export may be written there. */
   home: string;
-  /** Identifies this memory, so that a killed export's draft is recognised. */
+  /** Identifies this memory, so that the next export recognises the draft of a killed export. */
   tag: string;
   dir: string;
-  /** A `chroma` executable. Undefined picks the first that works; null writes the files without Chroma. */
+  /** A `chroma` executable. Undefined: the first one that works. Null: write the files without Chroma. */
   chroma: string | undefined | null;
   /** Row of the newest drawer at the request. Later drawers may be left out if they have no vector. */
   lastRow: number;
-  /** True to leave out drawers that have no vector yet. */
+  /** True: leave out drawers that have no vector yet. */
   partial: boolean;
 };
 
@@ -58,7 +58,7 @@ export type ExportReport = {
   /** Number of agents' events, with their artifacts. */
   events: number;
   writer: "chroma" | "files";
-  /** The reason why the files were written without Chroma, if the caller had not asked for that. */
+  /** Why the files were written without Chroma, if the caller had not asked for that. */
   withoutChroma?: string;
 };
 
@@ -67,7 +67,7 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
   const dir = resolve(input.dir);
   assertUsable({ ...input, dir });
   const draft = `${dir}.export-${input.tag}`;
-  // Removes the draft of a killed export; only one export runs at a time.
+  // Removes the draft of a killed export. This is safe, because only one export runs at a time.
   rmSync(draft, { recursive: true, force: true });
   makeDraft(draft);
   const snapshot = new Snapshot(input.ledgerFile, input.lastRow);
@@ -87,7 +87,7 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
     await steps.step("putting it in place", total, total);
     syncFolder(draft);
     faultPoint("export.before-rename");
-    // rename(2) also replaces an empty folder, and refuses any other one.
+    // rename(2) also replaces an empty folder, and refuses a folder with files.
     renameSync(draft, dir);
     syncFolder(dirname(dir));
     faultPoint("export.after-rename");
@@ -131,7 +131,7 @@ type Written = Pick<ExportReport, "writer" | "withoutChroma"> & {
   others: { name: string; hash: ContentHash; records: Collections[number]["records"] }[];
 };
 
-/** Writes the drawers' collection, and every other one that has rows. The server has ended when it resolves. */
+/** Writes the drawers' collection, and every other collection that has rows. Resolves after the server has ended. */
 async function writeCollections(work: Work & { collections: Collections }): Promise<Written> {
   const { input, draft, snapshot, collections, total, steps } = work;
   const { server, why } = await chromaFor(draft, input.chroma, () => steps.step("starting Chroma", 0, total));
@@ -140,7 +140,7 @@ async function writeCollections(work: Work & { collections: Collections }): Prom
     const drawers = await fill(open(input.collection), snapshot.pages(), (rows) =>
       steps.step("writing drawers", rows, total),
     );
-    // A palace without rows is a palace too. A server would have created it by now.
+    // A palace without rows is a palace, too. With a server it already exists here.
     if (server === undefined && drawers.rows === 0) createEmpty(draft, input.collection);
     let from = drawers.rows;
     const others: Written["others"] = [];
@@ -163,7 +163,7 @@ async function writeCollections(work: Work & { collections: Collections }): Prom
   }
 }
 
-/** Verifies every collection. Errors: STORE_CORRUPT if one does not hold what was sent. */
+/** Verifies every collection. Errors: STORE_CORRUPT if a collection does not have exactly the rows that were sent. */
 async function verifyAll({
   input,
   draft,
@@ -182,8 +182,8 @@ async function verifyAll({
 }
 
 /**
- * Chooses the server that writes. If none was named and none works (the npm package needs a newer C library than some
- * systems have), the files are written without one. Errors: STORE_UNAVAILABLE if the named one does not work.
+ * Chooses the server that writes. If the caller named none and none works (the npm package needs a newer C library than some systems have),
+ * the files are written without a server. Errors: STORE_UNAVAILABLE if the named server does not work.
  */
 async function chromaFor(
   draft: string,
@@ -195,7 +195,7 @@ async function chromaFor(
     return { server: await startChromaServer(draft, chroma, look) };
   } catch (error) {
     if (chroma !== undefined || !(error instanceof PalaceError) || error.code !== "STORE_UNAVAILABLE") throw error;
-    // A server that started and did not answer may have begun a palace.
+    // A server that started but did not answer may have begun a palace.
     rmSync(draft, { recursive: true, force: true });
     makeDraft(draft);
     return { server: undefined, why: error.message };
@@ -211,7 +211,7 @@ function createEmpty(folder: string, collection: string): void {
   }
 }
 
-/** Records the model of each collection: 3.11 warns if it has to guess. An unknown model is not recorded. */
+/** Records the model of each collection: MemPalace 3.11 warns if it has to guess the model. An unknown model is not recorded. */
 function writeModelName(folder: string, collections: readonly string[]): void {
   const identity = { model_name: "minilm", dimension: 0 };
   const content = Object.fromEntries(collections.map((name) => [name, identity]));
@@ -225,7 +225,7 @@ function openDriver(draft: string, server: ChromaServer | undefined, collection:
   return createChromaDriver({ chroma, log: SILENT_LOG, collection });
 }
 
-/** Writes a collection and returns the hash of what was sent. Closes the driver. */
+/** Writes a collection and returns the hash of the sent rows. Closes the driver. */
 async function fill(
   driver: PalaceDriver,
   pages: Iterable<PalaceRecord[]>,

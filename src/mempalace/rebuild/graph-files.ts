@@ -1,4 +1,4 @@
-/** Writes upstream's graph files (palace.md 3.6–3.8) from a snapshot into a folder that has none. */
+/** Writes upstream's graph files (palace.md 3.6–3.8) from a snapshot into a folder without such files. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";

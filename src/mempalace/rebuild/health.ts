@@ -1,6 +1,6 @@
 /**
- * Reports the health of ledger and public palace: counts on both sides, what each index holds of them, torn segments,
- * and how the two differ. It only reads, and does not use Chroma. Runs on a thread (rebuild-thread.ts).
+ * Reports the health of ledger and public palace: counts on both sides, how many rows each index has, torn segments, and the differences
+ * between both sides. It only reads, and does not use Chroma. Runs on a thread (rebuild-thread.ts).
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ import { openSegment } from "../format/segment.ts";
 import { comparePalace } from "../reconcile/compare.ts";
 
 const BUSY_TIMEOUT_MS = 5_000;
-/** Largest valid mark; a known fault of upstream makes larger ones (palace.md 10.5), which mean nothing. */
+/** Largest valid mark. A known fault of upstream makes larger, meaningless marks (palace.md 10.5). */
 const SEQ_MAX = 2 ** 53;
 
 export type HealthInput = { ledgerFile: string; palaceDir: string; collectionId: string | undefined };
@@ -113,8 +113,8 @@ function lookAtCollection(
 }
 
 /**
- * Returns the collection's distance. Palaces from before 3.0 name none, which means Chroma's default, l2. MemPalace
- * then reads an l2 distance as a cosine, which is meaningless.
+ * Returns the collection's kind of distance. Palaces from before 3.0 name no kind, which means Chroma's default, l2. MemPalace then wrongly
+ * reads an l2 distance as a cosine.
  */
 function spaceOf(palace: ChromaDatabase, collectionId: string): string {
   const sql = "SELECT str_value FROM collection_metadata WHERE collection_id = ? AND key = 'hnsw:space'";

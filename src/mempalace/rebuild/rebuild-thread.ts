@@ -14,7 +14,7 @@ export type RebuildThreadData = { fault: string | undefined };
 export type RebuildMethods = {
   exportPalace(input: ExportInput): Promise<ExportReport>;
   repairPalace(input: RepairInput): Promise<RepairReport>;
-  /** Returns the reason why the palace is not usable as it is. */
+  /** Returns why the palace is not usable as it is; null if it is usable. */
   probePalace(palaceDir: string): string | null;
   lookThrough(input: HealthInput): PalaceHealthReport;
   progress(): Progress;

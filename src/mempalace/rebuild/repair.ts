@@ -1,7 +1,7 @@
 /**
- * Rebuilds the public palace from the ledger, beside the one in use: drawers from a snapshot, the other collections
- * from the old files as far as they can be read. It verifies the result by count and hash and then swaps it in. Runs on
- * a thread (rebuild-thread.ts) while none of our writers uses the palace.
+ * Rebuilds the public palace beside the palace in use: drawers from a snapshot of the ledger, the other collections from the old files as
+ * far as they are readable. It verifies the result by count and hash and then swaps it in. Runs on a thread (rebuild-thread.ts) while none
+ * of our writers uses the palace.
  */
 import { mkdirSync } from "node:fs";
 import { faultPoint } from "../../base/fault-point.ts";
@@ -22,7 +22,7 @@ export type RepairInput = {
   /** Name of the drawers' collection. */
   collection: string;
   tag: string;
-  /** Id of the drawers' collection. It stays the same, so that the palace stays the same target. */
+  /** Id of the drawers' collection. The id stays the same, so that the palace remains the same target. */
   collectionId: string | undefined;
   /** Part of the name of the old palace's folder: before-WHY-TIME. */
   why: string;
@@ -34,13 +34,13 @@ export type RepairReport = {
   /** Number of drawers that have no vector yet; they are sent when they have one. */
   leftOut: number;
   others: { name: string; rows: number; unreadable: number }[];
-  /** The reason why the old palace's other collections could not be read. */
+  /** Why the old palace's other collections could not be read; null if they could. */
   unread: string | null;
-  /** Folder that keeps the old palace. */
+  /** Folder in which the old palace is kept. */
   kept: string | null;
 };
 
-/** Rebuilds the palace; after an error the one in use is unchanged. Errors: STORE_*, BROKER_CANCELLED. */
+/** Rebuilds the palace; after an error the palace in use is unchanged. Errors: STORE_*, BROKER_CANCELLED. */
 export async function repairPalace(input: RepairInput, steps: Steps): Promise<RepairReport> {
   const { palaceDir, collection, tag, ledgerFile, collectionId, why } = input;
   mkdirSync(palaceDir, { recursive: true, mode: 0o700 });
@@ -63,7 +63,7 @@ export async function repairPalace(input: RepairInput, steps: Steps): Promise<Re
             faultPoint("repair.in-build");
             await steps.step(`writing ${name}`, from + hash.rows, total);
           }
-        // A palace without rows is a palace too.
+        // Creates the palace even without rows.
         writer.create();
       } finally {
         writer.close();

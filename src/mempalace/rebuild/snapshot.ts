@@ -1,6 +1,6 @@
 /**
  * The ledger at one moment, while others continue to write. One read transaction makes sure that a palace is built and
- * verified from the same state. It is read page by page on a thread; the ledger's log grows meanwhile.
+ * verified from the same state. A thread reads it page by page; the ledger's log grows meanwhile.
  */
 import { allLinks } from "../../memory/ledger/graph-row.ts";
 import { isMetadata, toFloats } from "../../memory/ledger/record.ts";
@@ -18,15 +18,15 @@ export type GraphKind = keyof typeof GRAPH_TABLES;
 export class Snapshot {
   readonly #database: LedgerDatabase;
   readonly drawers: number;
-  /** Number of drawers with a vector; a palace cannot hold the others. */
+  /** Number of drawers with a vector. A palace cannot have drawers without one. */
   readonly embedded: number;
   /** Name of the model that made the vectors. */
   readonly model: string | undefined;
 
-  /** Number of drawers up to `lastRow` without a vector. Later ones may still wait for theirs. */
+  /** Number of drawers up to `lastRow` without a vector. Later drawers may still wait for their vectors. */
   readonly missing: number;
 
-  /** Opens the ledger. Errors: those of openForReading. */
+  /** Opens the ledger. Errors: as openForReading. */
   constructor(ledgerFile: string, lastRow: number = Number.MAX_SAFE_INTEGER) {
     this.#database = openForReading(ledgerFile);
     this.#database.exec("BEGIN");

@@ -1,7 +1,7 @@
 /**
- * Replaces the palace in use by a rebuilt one, with one rename: at every moment there is a whole palace at that path,
- * the old or the new. The old one is kept in a folder of its own, which MemPalace opens like any palace. Only Chroma's
- * files move; the folder's other files (ledger, graph) stay. `tidy` cleans up after a kill.
+ * Replaces the palace in use by a rebuilt one, with one rename: at every moment the path has a complete palace, the old or the new one. The
+ * old palace is kept in a separate folder, which MemPalace opens like any palace. Only Chroma's files move; the folder's other files
+ * (ledger, graph) stay. `tidy` cleans up after a kill.
  */
 import {
   chmodSync,
@@ -26,12 +26,12 @@ const SEGMENT = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const BUSY_TIMEOUT_MS = 5_000;
 const SIDECARS = ["-journal", "-wal", "-shm"];
 
-/** Returns the draft's folder. It is in the palace's folder, because rename cannot move it from another file system. */
+/** Returns the draft's folder. It is in the palace's folder, because rename cannot move files between file systems. */
 export function draftFolder(palaceDir: string, tag: string): string {
   return join(palaceDir, `.rebuild-${tag}`);
 }
 
-/** Removes what a killed run left behind: its draft, and its incomplete copy of the old palace. */
+/** Removes the draft and the incomplete copy of the old palace that a killed run left behind. */
 export function tidy(palaceDir: string, tag: string): void {
   rmSync(draftFolder(palaceDir, tag), { recursive: true, force: true });
   const current = statSync(chromaFile(palaceDir), { throwIfNoEntry: false })?.ino;
@@ -46,7 +46,7 @@ export function tidy(palaceDir: string, tag: string): void {
   if (newest !== undefined) moveSegments(palaceDir, join(palaceDir, newest));
 }
 
-/** Puts the draft in the palace's place. Returns the old one's folder, if there was one. Errors: STORE_UNAVAILABLE. */
+/** Puts the draft in the palace's place. Returns the folder of the old palace, if there was one. Errors: STORE_UNAVAILABLE. */
 export function swapIn(palaceDir: string, draft: string, why: string): string | undefined {
   const file = chromaFile(palaceDir);
   syncPath(chromaFile(draft));
@@ -76,7 +76,7 @@ export function swapIn(palaceDir: string, draft: string, why: string): string | 
   return undefined;
 }
 
-/** Returns true for a palace with no rows, no index and nothing in its queue; an unreadable one counts as not empty. */
+/** Returns true for a palace with no rows, no index and nothing in its queue; an unreadable palace counts as not empty. */
 function isEmpty(palaceDir: string): boolean {
   try {
     if (readdirSync(palaceDir).some((name) => SEGMENT.test(name))) return false;
@@ -121,14 +121,14 @@ function segmentsOf(palaceDir: string): string[] {
 }
 
 /**
- * Moves everything of the old palace into its one file: SQLite would read a log beside it as the new file's. Returns
- * files that must move too if the file cannot be opened. Errors: STORE_UNAVAILABLE while another process uses it.
+ * Moves the content of the old palace's log into its database file, because SQLite would read an old log as a log of the new file. Returns
+ * files that must also be moved if the file cannot be opened. Errors: STORE_UNAVAILABLE while another process uses it.
  */
 function quiesce(file: string): string[] {
   try {
     const database = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
     try {
-      // The transaction also rolls back what a crashed process began.
+      // The transaction also rolls back the unfinished work of a crashed process.
       database.exec("BEGIN IMMEDIATE; ROLLBACK");
       database.pragma("wal_checkpoint(TRUNCATE)");
     } finally {

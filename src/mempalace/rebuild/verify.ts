@@ -1,7 +1,6 @@
 /**
- * Verifies that a palace on disk holds exactly what it was made from: the same number of rows, the same hash of ids,
- * texts and metadata, and each row's vector where Chroma will look for it. It reads the files itself, so it does not
- * rely on the writer.
+ * Verifies that a palace on disk has exactly the rows that it was made from: the same number, the same hash of ids, texts and metadata, and
+ * each row's vector in the place where Chroma reads it. It reads the files itself, so it does not rely on the writer.
  */
 import type { Metadata } from "../../memory/port/drawer.ts";
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
@@ -13,19 +12,19 @@ import { cosine } from "../format/cosine.ts";
 
 const PAGE_ROWS = 200;
 const BUSY_TIMEOUT_MS = 5_000;
-/** Minimum cosine of a vector and its copy that was written as digits and normalised again. */
+/** Minimum cosine between a vector and its copy, which was written as digits and normalised again. */
 const COSINE_MIN = 0.9999;
-/** Maximum difference of two fractions, in steps of adjacent doubles. */
+/** Maximum difference of two floating-point numbers, in steps between adjacent doubles. */
 const FRACTION_STEPS = 2;
 
 export type Expected = {
   rows: number;
   hash: string;
-  /** Returns the expected record; undefined if the row does not belong there. */
+  /** Returns the expected record; undefined if the collection must not have this row. */
   record: (id: string) => PalaceRecord | undefined;
 };
 
-/** Verifies a collection; calls `step` after each page. Errors: STORE_CORRUPT with the first difference, `step`'s. */
+/** Verifies a collection; calls `step` after each page. Errors: STORE_CORRUPT with the first difference, and errors of `step`. */
 export async function verifyCollection(
   palaceDir: string,
   name: string,
@@ -72,8 +71,8 @@ export async function verifyCollection(
 }
 
 /**
- * Replaces a fraction that is nearly the written one. Chroma's server parses fractions fast rather than exactly, and
- * nine in a hundred of today's times become the next double (1.5.9, serde_json without `float_roundtrip`).
+ * Replaces a fraction that is nearly equal to the written one. Chroma's server parses fractions inexactly, and 9 % of today's times become
+ * the next double (1.5.9, serde_json without `float_roundtrip`).
  */
 function asWritten(found: Metadata, written: Metadata): Metadata {
   return Object.fromEntries(

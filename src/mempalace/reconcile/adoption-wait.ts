@@ -1,7 +1,7 @@
 /**
- * Waits for the adoption of an existing palace that was just configured for this memory. Until its rows are adopted, an
- * agent would find nothing and file everything again. Calls wait for a limited time. Later ones are answered from the
- * adopted rows, with a notice about the rest. Imported by broker/palace/palace.ts.
+ * Waits for the adoption of an existing palace that was just configured for this memory. Until its rows are adopted, an agent would find
+ * nothing and file everything again. Calls wait for a limited time. Later calls are answered from the rows that are already adopted, with a
+ * notice about the rest. broker/palace/public-palace.ts starts it.
  */
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,20 +9,20 @@ import type { AdoptionReport } from "../../protocol/spec.ts";
 import { chromaFile } from "../format/chroma-file.ts";
 import { parseSeen } from "./last-look.ts";
 
-/** Longest wait from the broker's start. A thousand drawers are adopted in less than a second. */
+/** Maximum time to wait, from the broker's start. A thousand drawers are adopted in less than a second. */
 const WAIT_MAX_MS = 10_000;
 const POLL_MS = 20;
 
 export type AdoptionWait = {
   /** Resolves when the palace is adopted, cannot be adopted, or takes too long. Never rejects. */
   settled(): Promise<void>;
-  /** Returns the notice for an answer; undefined if the palace is adopted, or there was none. */
+  /** Returns the notice for an answer; undefined if the palace is adopted or did not exist. */
   detail(): string | undefined;
 };
 
 type Watched = { isSettled(): boolean; adoption(): AdoptionReport };
 
-/** Starts the wait. `seen`: what the previous broker knew of the palace. */
+/** Starts the wait. `seen`: position at which the previous broker left the palace. */
 export function waitForAdoption(palaceDir: string, seen: string | undefined, watch: Watched): AdoptionWait {
   const isNew = parseSeen(seen)?.adoption?.state !== "verified" && existsSync(chromaFile(palaceDir));
   const until = performance.now() + WAIT_MAX_MS;

@@ -1,6 +1,6 @@
 /**
  * Compares the palace's closets with the ledger's, as compare.ts does for drawers: foreign rows that the ledger lacks,
- * and rows of ours that were lost. Called on its thread.
+ * and rows of ours that were lost. Runs on the same thread.
  */
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import { hasForeign, type Horizon } from "../adopt/foreign-rows.ts";
@@ -10,17 +10,17 @@ import { type ChromaCollection, type ChromaDatabase, CLOSETS, countUnindexed } f
 export type ClosetComparison = {
   /** Id of the closets' collection; undefined if the palace has none. */
   collectionId: string | undefined;
-  /** True if there is anything that the ledger should adopt. */
+  /** True if the ledger should adopt anything. */
   isForeign: boolean;
-  /** Closets of ours that the palace must hold and lacks. */
+  /** Ids of our closets that must be in the palace and are not. */
   missing: string[];
-  /** Rows without a vector in the index. */
+  /** Number of rows without a vector in the index. */
   unindexed: number;
 };
 
 const MISSING_MAX = 20_000;
 
-/** Compares closets. `isOurs`: the driver writes this palace, so whatever was sent must be there. */
+/** Compares closets. `isOurs`: the driver writes this palace, so all sent closets must be in it. */
 export function compareClosets(
   palace: ChromaDatabase,
   palaceDir: string,

@@ -1,9 +1,9 @@
 /**
- * Compares the public palace with the ledger, row by row: foreign rows, and rows of ours that are missing or differ. It
- * compares states and assumes no history, so it is right after any crash. Called on a thread.
+ * Compares the public palace with the ledger, row by row: foreign rows, and rows of ours that are missing or differ. It compares states and
+ * assumes no history, so its result is right after any crash. Runs on a thread.
  *
- * Both sides change meanwhile, so it asks the ledger about a row before and after it reads the palace. The palace must
- * hold a drawer from the moment the outbox strikes it off until its removal is listed there.
+ * Both sides change meanwhile, so it asks the ledger about a row before and after it reads the palace. A drawer must be in the palace from
+ * the moment its entry leaves the outbox until the outbox lists its removal.
  */
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import { place } from "../../memory/ledger/record.ts";
@@ -23,41 +23,41 @@ export type CompareInput = {
   palaceDir: string;
   /** Id of the collection that the driver writes; undefined if nothing in the palace is ours. */
   ours: string | undefined;
-  /** Number of the palace when this broker first looked; rows with a higher number are newer. */
+  /** The palace's sequence number when this broker first looked. Rows with a higher number are newer. */
   sinceSeq: number;
-  /** The collection whose foreign rows the ledger adopts, if any. */
+  /** Id of the collection whose foreign rows the ledger adopts, if any. */
   adopt?: string | undefined;
   /** Limits of foreign work. */
   horizon?: Horizon;
 };
 
 export type Comparison = {
-  /** Foreign rows by collection; collections without any are omitted. */
+  /** Number of foreign rows by collection. Collections without foreign rows are omitted. */
   collections: { name: string; rows: number }[];
-  /** Foreign rows written after `sinceSeq`. */
+  /** Number of foreign rows written after `sinceSeq`. */
   recent: number;
   newestAtMs: number | null;
-  /** Number of our drawers that differ there. */
+  /** Number of our drawers that differ in the palace. */
   changed: number;
-  /** Our drawers that must be there and are missing; about MISSING_MAX of them at most. */
+  /** Ids of our drawers that are missing in the palace; about MISSING_MAX at most. */
   missing: string[];
   /** Number of rows of our collection without a vector in its index. */
   unindexed: number;
-  /** True if there is anything that the ledger should adopt. */
+  /** True if the ledger should adopt anything. */
   isForeign: boolean;
   /** Number of rows of the adopted collection. */
   rows: number;
-  /** Number of those rows with a number that an export or a repair does not write exactly. */
+  /** How many of these rows have a number that an export or a repair does not write exactly. */
   inexact: number;
   /** Undefined if closets are not adopted. */
   closets: ClosetComparison | undefined;
 };
 
-/** Wait for another process's commit, ms; a thread of its own may wait as long as Chroma does. */
+/** Maximum time to wait for another process's commit, ms. A separate thread may wait as long as Chroma does. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** Number of rows in one read. It takes a millisecond or two, and a writer of the palace may have to wait for it. */
+/** Number of rows in one read. The read takes one or two milliseconds, in which a writer of the palace may have to wait. */
 const PAGE_ROWS = 200;
-/** Maximum number of missing drawers in one result; the next comparison finds the rest. */
+/** Maximum number of missing drawers in one result. The next comparison finds the others. */
 const MISSING_MAX = 20_000;
 
 type PalaceRow = { row: number; id: string; seq: number; createdAt: string };
@@ -84,7 +84,7 @@ export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comp
     };
     const collections = readCollections(palace);
     for (const collection of collections) {
-      // Closets have a comparison of their own; other collections hold nothing of ours.
+      // Closets have a separate comparison; other collections contain nothing of ours.
       if (input.adopt !== undefined && collection.id !== input.adopt) continue;
       const rows = compareCollection(input, collection, palace, ledger, result);
       if (rows > 0) result.collections.push({ name: collection.name, rows });
@@ -114,7 +114,7 @@ export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comp
   });
 }
 
-/** Returns how many rows are foreign. */
+/** Returns the number of foreign rows. */
 function compareCollection(
   { ours, sinceSeq }: CompareInput,
   collection: ChromaCollection,
@@ -129,7 +129,7 @@ function compareCollection(
     after = page.at(-1)?.row ?? after;
     const known = ledgerRows(ledger, page);
     const unknown = page.filter(({ id }) => !known.has(id));
-    // Asks again: a drawer that was deleted and removed between the two reads is not foreign.
+    // Asks the palace again, because a drawer that was deleted and removed between the two reads is not foreign.
     const still = presentIds(
       palace,
       collection,
@@ -190,7 +190,7 @@ function contentOf(palace: ChromaDatabase, rows: readonly PalaceRow[]): Map<numb
 
 // --- the ledger's side ---
 
-/** Returns the ledger's knowledge of these ids: its drawers, and removals that still wait to be sent. */
+/** Returns the ledger's rows for these ids: drawers, and removals that still wait to be sent. */
 function ledgerRows(ledger: LedgerDatabase, rows: readonly { id: string }[]): Map<string, OurRow> {
   const ids = JSON.stringify(rows.map(({ id }) => id));
   const found = ledger
@@ -206,7 +206,7 @@ function ledgerRows(ledger: LedgerDatabase, rows: readonly { id: string }[]): Ma
   return new Map(found.map((row) => [row.id, { ...row, settled: row.settled === 1 }]));
 }
 
-/** Returns true if the rows differ. A row that is absent is missing, not changed. */
+/** Returns true if the rows differ. An absent row counts as missing, not as changed. */
 function isOther(theirs: Content | undefined, ours: OurRow | undefined): boolean {
   if (theirs === undefined || ours === undefined) return false;
   const { wing, room } = theirs;

@@ -1,6 +1,6 @@
 /**
- * Wraps a palace driver and counts its records. Chroma numbers every record of a write, so the palace's own number may
- * grow only by what we sent. reconciler.ts reads the counts.
+ * Wraps a palace driver and counts its records. Chroma numbers every record of a write, so the palace's sequence number may grow only by
+ * the records that we sent. reconciler.ts reads the counts.
  */
 import type { PlaceFilter } from "../../memory/port/drawer.ts";
 import type { PalaceDriver, PalaceRecord } from "../../memory/port/public-palace.ts";
@@ -28,7 +28,7 @@ export class CountedDriver implements PalaceDriver {
   #repairs = 0;
   /** Error of the last opening. */
   openError: unknown;
-  /** Called after opening and after each write, when no write runs. Contract: quick, does not throw. */
+  /** Called after opening and after each write, when no write runs. Must be quick and must not throw. */
   onQuiet: () => void = () => {};
 
   /** Wraps `inner`. `beside`: the driver of the palace's first collection, if this one serves another. */

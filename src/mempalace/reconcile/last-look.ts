@@ -1,6 +1,6 @@
 /**
- * Types for the position of palace and driver at one look, and for the part that the ledger keeps between brokers. Also
- * sets the time of the next look. Used by reconciler.ts.
+ * Types for the position of palace and driver at one look, and for the part of it that the ledger keeps between brokers. Also computes the
+ * time of the next look. reconciler.ts uses it.
  */
 import { statSync } from "node:fs";
 import { isRecord } from "../../base/is-record.ts";
@@ -9,7 +9,7 @@ import type { AdoptionReport, ForeignWritersReport } from "../../protocol/spec.t
 import type { Comparison } from "./compare.ts";
 import type { SentCounts } from "./counted-driver.ts";
 
-/** Minimum pause between two comparisons. Comparing may take a tenth of one thread; the longest pause is a minute. */
+/** Minimum pause between comparisons. The pause is GAP_FACTOR times as long as the last comparison, but at most a minute. */
 const GAP_MIN_MS = 5_000;
 const GAP_FACTOR = 9;
 const GAP_MAX_MS = 60_000;
@@ -45,7 +45,7 @@ export type Seen = {
   segment: number;
   unindexed: number;
   report: ForeignWritersReport;
-  /** Adopted collection. Ledgers of older versions lack it and `agreedHead`, the number when both sides last agreed. */
+  /** Adopted collection. Ledgers of older versions do not have it, nor `agreedHead` (the palace's number when both sides last agreed). */
   adopt?: string;
   /** The adopted collection of the closets; absent in ledgers from before closets were adopted. */
   closets?: string;
@@ -59,7 +59,7 @@ export function parseSeen(text: string | undefined): Seen | undefined {
   return parseAs(text ?? "", isSeen);
 }
 
-/** Returns true for such a record, which may be nearly empty after its shutdown marker was removed. */
+/** Returns true for a record of this type, which may be nearly empty after its shutdown marker was removed. */
 function isSeen(value: unknown): value is Seen {
   return isRecord(value);
 }
@@ -68,7 +68,7 @@ export function pauseAfter(tookMs: number): number {
   return Math.min(Math.max(GAP_MIN_MS, tookMs * GAP_FACTOR), GAP_MAX_MS);
 }
 
-/** Returns true if the comparison found anything that the ledger should adopt. */
+/** Returns true if the comparison found anything to adopt. */
 export function isForeign(comparison: Comparison | null): boolean {
   return comparison !== null && (comparison.isForeign || comparison.closets?.isForeign === true);
 }

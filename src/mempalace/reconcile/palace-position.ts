@@ -12,10 +12,10 @@ export type LookOptions = {
   isLocked: () => boolean;
 };
 
-/** Longest wait of the main thread for another process's commit. */
+/** Maximum time that the main thread waits for another process's commit. */
 const BUSY_TIMEOUT_MS = 20;
 
-/** Reads the position. Undefined: try later. `unopened`: the driver must open the palace first. Never throws. */
+/** Reads the position. Returns undefined to try later, and `unopened` if the driver must first open the palace. Never throws. */
 export function lookAt(
   options: LookOptions,
 ): Mark | { state: "off" | "unreadable"; detail: string } | "unopened" | undefined {
@@ -42,13 +42,13 @@ export function lookAt(
   } catch (error) {
     // Another process is committing; the next look will succeed.
     if (String((error as { code?: unknown }).code).startsWith("SQLITE_BUSY")) return undefined;
-    // The driver creates the files that reading needs.
+    // When the driver opens the palace, it creates the files that a reader needs.
     if (driver?.kind === "files" && driver.collectionId === undefined && isClosedWal(palaceDir)) return "unopened";
     return { state: "unreadable", detail: refusalOf(error, palaceDir).message };
   }
 }
 
-/** Returns true if another program's lock stops us. Reading needs no lock, so we adopt its changes meanwhile. */
+/** Returns true if another program's lock stops our driver. We still adopt that program's changes, because reading needs no lock. */
 function isLockedOut({ kind, collectionId }: CountedDriver, { isLocked }: LookOptions): boolean {
   return kind === "files" && collectionId === undefined && isLocked();
 }

@@ -1,12 +1,11 @@
 /**
- * Finds foreign writers that do not take our lock: a MemPalace of another HOME, or one that sees the palace at another
- * path. The palace numbers every write of every process. While the number grows only by what our driver sent, no other
- * program wrote. If the counts differ, at the start or later, a thread compares palace and ledger, and the status
- * reports the result.
+ * Finds foreign writers that do not use our lock: a MemPalace of another HOME, or a MemPalace that sees the palace at another path. The
+ * palace numbers every write of every process. While the number grows only by what our driver sent, no other program wrote. If the counts
+ * differ, at the start or later, a thread compares palace and ledger, and the status reports the result.
  *
- * The ledger adopts foreign rows and changes, and drawers deleted before this broker started (mempalace/adopt). A
- * second comparison then proves what was adopted. Our drawers that are missing without such a proof, or that a foreign
- * writer deleted while this broker ran, return to the outbox. Imported by broker/palace/palace.ts.
+ * The ledger adopts foreign rows and changes, and drawers deleted before this broker started (mempalace/adopt). A second comparison then
+ * proves what was adopted. Our drawers that are missing without such a proof, or that a foreign writer deleted while this broker ran,
+ * return to the outbox. broker/palace/public-palace.ts starts it.
  */
 import type { Log } from "../../base/log.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
@@ -31,33 +30,33 @@ export type WatchOptions = {
   driver: CountedDriver | undefined;
   /** The position at which the last broker left the palace, so that an unchanged palace is not read again. */
   seen: { read(): string | undefined; write(text: string): Promise<void> };
-  /** Lists drawers in the outbox again. */
+  /** Puts drawers into the outbox again. */
   resend: (ids: readonly string[] | "all") => Promise<void>;
-  /** Lists closets in their outbox again. */
+  /** Puts closets into their outbox again. */
   resendClosets?: (ids: readonly string[] | "all") => Promise<void>;
-  /** Stops all sending; resolves when it has stopped. Sending continues when the returned function is called. */
+  /** Stops all sending; resolves when it has stopped. Sending continues when the caller calls the returned function. */
   hold: () => Promise<() => void>;
-  /** Returns true while another MemPalace holds the palace, and the driver waits for it. */
+  /** Returns true while another MemPalace has the palace's lock and the driver waits for it. */
   isLocked?: () => boolean;
   /** Undefined if foreign rows are counted but not adopted. */
   adopter?: Adopter | undefined;
-  /** Called when palace and ledger agree or cannot be compared, so that work continues. Contract: does not throw. */
+  /** Called when palace and ledger agree or cannot be compared, so that work continues. Must not throw. */
   onSettled?: () => void;
   /** Guesses who wrote foreign rows. `recent`: true if some of the rows were written while this broker ran. */
   guess: (recent: boolean) => string;
   log: Log;
-  /** Monotonic clock, ms; tests supply their own. */
+  /** Monotonic clock, ms. Tests supply their own clock. */
   now?: () => number;
 };
 
 export type Watch = {
   status(): ForeignWritersReport;
   adoption(): AdoptionReport;
-  /** Returns false while the palace may hold rows that the ledger lacks: the driver must not write there. */
+  /** Returns false while the palace may have rows that the ledger lacks. The driver must then not write to the palace. */
   isSettled(): boolean;
-  /** Returns true for a palace that cannot be compared now but was fully adopted before: it may be rebuilt. */
+  /** Returns true for a palace that cannot be compared now but was fully adopted before. Such a palace may be rebuilt. */
   wasVerified(): boolean;
-  /** Runs what is due now; for tests, which do not wait for the clock. */
+  /** Runs all due checks now. For tests, which do not wait for the clock. */
   look(): Promise<void>;
   stop(): Promise<void>;
 };
@@ -65,7 +64,7 @@ export type Watch = {
 const LOOK_MS = 2_000;
 /** Number of comparisons after something was sent again. */
 const AGAIN = 2;
-/** Number of comparisons after foreign writes: Chroma numbers records first and makes them readable later. */
+/** Number of comparisons after foreign writes: Chroma first numbers records and later makes them readable. */
 const LATE = 3;
 
 export function startWatch(options: WatchOptions): Watch {
@@ -98,14 +97,14 @@ class Watcher {
   readonly #options: Required<WatchOptions>;
   report: ForeignWritersReport = { ...NOTHING, state: "looking", detail: "" };
   adoption: AdoptionReport = NOT_ADOPTED;
-  /** The palace's number when both sides last held the same. Higher numbers that are not ours are foreign. */
+  /** The palace's number when both sides were last equal. Higher numbers that are not ours are foreign. */
   #agreedHead: number | undefined;
   /** True if a foreign writer wrote while this broker ran and its rows were adopted. */
   #hasForeignWriter = false;
-  /** True while rows still have to be adopted: the numbers may agree although the sides differ. */
+  /** True while rows still have to be adopted. The numbers may then agree although the sides differ. */
   #isBehind = false;
   #mark: Mark | undefined;
-  /** The palace's number when this broker first looked and no other program held the palace. */
+  /** The palace's number when this broker first looked while no other program had the palace's lock. */
   #startHead: number | undefined;
   #lastHead = 0;
   #comparing: Promise<void> | undefined;
@@ -120,7 +119,7 @@ class Watcher {
   #hopelessClosets = 0;
   /** Number of comparisons still due although the numbers agree, to check that the sent rows have arrived. */
   #again = 0;
-  /** Number of comparisons still due for records that have a number and cannot be read yet. */
+  /** Number of comparisons still due for records that already have a number but cannot be read yet. */
   #late = 0;
 
   readonly #isLeft: boolean;
@@ -130,7 +129,7 @@ class Watcher {
     this.#isLeft = consumeShutdownMarker(options.palaceDir, options.seen);
   }
 
-  /** Looks now, because a busy driver is idle only for moments, which the timer would miss. */
+  /** Looks now, because a busy driver is idle only for moments, and the timer would miss these moments. */
   lookSoon(): void {
     if (this.#options.now() - this.#lookedAtMs >= LOOK_MS) void this.look();
   }
@@ -167,7 +166,7 @@ class Watcher {
       await this.#remember(found, isOurs ? writeShutdownMarker(this.#options.palaceDir) : undefined);
   }
 
-  /** Reads the position; undefined if nothing can be judged now. The report says why, unless that is momentary. */
+  /** Reads the position; undefined if it cannot be read now. The report has the reason, unless it passes by itself. */
   #read(): Mark | undefined {
     const look = lookAt(this.#options);
     if (look === undefined) return undefined;
@@ -207,23 +206,23 @@ class Watcher {
     return true;
   }
 
-  /** True if a comparison is due although the numbers agree. */
+  /** True if a comparison is due even if the numbers agree. */
   get #isDue(): boolean {
     return this.#again > 0 || this.#late > 0 || this.#isBehind;
   }
 
-  /** Restores the last broker's findings. Returns true if they are valid: no other program wrote since. */
+  /** Restores the last broker's findings. Returns true if the findings are valid, that is, no other program wrote since. */
   #recall(now: Mark): boolean {
     const seen = parseSeen(this.#options.seen.read());
     if (seen === undefined || seen.ours !== this.#ours) return false;
     this.#hopeless = seen.unindexed;
-    // A broker of an older version has never adopted anything.
+    // A broker of an older version has never adopted the palace, so its findings do not count.
     if (this.#options.adopter !== undefined && seen.adopt !== (now.adopt ?? "")) return false;
     if (this.#options.adopter !== undefined && seen.closets !== (now.closets ?? "")) return false;
     // The finding about the vectors is valid while the palace's rows are unchanged.
     if (seen.adoption?.state === "verified") this.adoption = { ...NOT_ADOPTED, ...seen.adoption, taken: 0 };
     this.#agreedHead = seen.agreedHead;
-    // Tries an incomplete palace again, because Chroma may have been restarted as well.
+    // Compares an incomplete palace again, because Chroma may have been restarted, too.
     const holds = seen.head === now.head && seen.segment === now.segment && seen.report.unindexed <= seen.unindexed;
     if (!holds || now.sent.done > 0) return false;
     this.#mark = now;
@@ -282,7 +281,7 @@ class Watcher {
       }
       await this.#mendClosets(comparison);
       this.#tell(comparison, first ?? comparison);
-      // Stores no position while records are in Chroma's queue, so that the next broker finds them.
+      // Does not store the position while records are in Chroma's queue, so that the next broker finds them.
       if (this.#late === 0) await this.#remember(mark);
     } catch (error) {
       if (!this.#stopped) this.#refuse(error);
@@ -295,7 +294,7 @@ class Watcher {
     return this.#mark !== undefined && head - this.#mark.head !== sent.done - this.#mark.sent.done;
   }
 
-  /** Records why the comparison failed. The next look tries again; callers that wait for it get the reason. */
+  /** Records why the comparison failed. The next look tries again. Callers that wait for the comparison get the reason. */
   #refuse(error: unknown): void {
     const { log, palaceDir } = this.#options;
     const { message: why, hint } = refusalOf(error, palaceDir);
@@ -307,8 +306,8 @@ class Watcher {
   async #adopt(adopter: Adopter, collectionId: string): Promise<void> {
     const before = this.report.taken;
     this.adoption = { ...this.adoption, state: "running", detail: "", hint: "" };
-    // The outbox sends nothing while the adopter reads: drawers that are deleted or changed here meanwhile stay listed,
-    // and are recognised as ours.
+    // The outbox sends nothing while the adopter reads: drawers that are deleted or changed in the ledger meanwhile stay listed and are
+    // recognised as ours.
     const release = await this.#options.hold();
     try {
       const taken = await adopter.run(collectionId, this.#horizon(), ({ read, total, taken, detail }) => {
@@ -329,7 +328,7 @@ class Watcher {
     }
   }
 
-  /** Sends lost closets again. If the index still lacks vectors after that, it is not touched. */
+  /** Sends lost closets again. If the index still lacks vectors after that, they are not sent again. */
   async #mendClosets({ closets }: Comparison): Promise<void> {
     const { missing, unindexed } = closets ?? { missing: [], unindexed: 0 };
     const isWorthAll = unindexed > this.#hopelessClosets;
@@ -339,7 +338,7 @@ class Watcher {
     await this.#options.resendClosets(isWorthAll ? "all" : missing);
   }
 
-  /** Records that every row of the palace is in the ledger and reads the same there. */
+  /** Records that every row of the palace is in the ledger and is equal there. */
   #agree(mark: Mark, { rows, inexact }: Comparison): void {
     const { adopter, log } = this.#options;
     this.#agreedHead = mark.head;
@@ -351,7 +350,7 @@ class Watcher {
     if (taken > 0 && state !== "verified") log.info("the palace's rows are adopted and verified", { rows, taken });
   }
 
-  /** Reports a comparison. `first`: the one before anything was adopted. */
+  /** Reports a comparison. `first`: the comparison before anything was adopted. */
   #tell({ collections, changed, missing, unindexed }: Comparison, first: Comparison): void {
     const { log, guess, palaceDir } = this.#options;
     const rows = collections.reduce((sum, collection) => sum + collection.rows, 0);

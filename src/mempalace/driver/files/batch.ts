@@ -1,7 +1,6 @@
 /**
- * Applies the records of one transaction to a palace's files: rows, full text and queue. It first applies records that
- * another process queued and did not apply yet, because the mark at the end says that everything before it is applied.
- * Used by palace-writer.ts.
+ * Applies the records of one transaction to a palace's files: rows, full text and queue. It first applies records that another process
+ * queued and did not apply yet, because the mark at the end says that everything before it is applied.
  */
 import type Database from "better-sqlite3";
 import { faultPoint } from "../../../base/fault-point.ts";
@@ -15,10 +14,10 @@ import { DOCUMENT_KEY, OPERATION, parseQueueRow, type QueueRow } from "../../for
 import { type Column, queueJson, type TypedList, typedList, type TypedValue, typedValue } from "../../format/values.ts";
 import { objectionTo, widthError } from "../limits.ts";
 
-/** Metadata that upstream stores for a record without any, because Chroma keeps no empty metadata (palace.md 4.6). */
+/** Metadata that upstream stores for a record without metadata, because Chroma keeps no empty metadata (palace.md 4.6). */
 const NO_METADATA: Metadata = { _repaired_empty_meta: true };
 
-/** SQL that puts a value into Chroma's column for its JSON type or queue type. Lists are in a table of their own. */
+/** SQL that puts a value into Chroma's column for its JSON type or queue type. Lists are in a separate table. */
 const COLUMNS = `CASE type WHEN 'text' THEN atom END, CASE type WHEN 'integer' THEN atom END,
   CASE type WHEN 'real' THEN atom END, CASE type WHEN 'true' THEN 1 WHEN 'false' THEN 0 END`;
 
@@ -31,7 +30,7 @@ export class Batch {
   readonly #hasArrays: boolean;
   readonly #floats: ReadonlySet<string>;
   #seq: bigint;
-  /** The new mark, below the first foreign record that we cannot apply, so that Chroma applies it and ours again. */
+  /** The new mark. It is below the first foreign record that we cannot apply, so that Chroma applies that record and later ones again. */
   #mark: bigint | undefined;
   #dimensions: number | undefined;
 
@@ -93,7 +92,7 @@ export class Batch {
     );
   }
 
-  /** Applies what another process queued: Chroma queues a record in one transaction and applies it in the next. */
+  /** Applies records that another process has queued. Chroma queues a record in one transaction and applies it in the next. */
   #applyTail(): void {
     const mark = readMark(this.#database, this.#collection.metadataSegment) ?? 0;
     const queued = this.#database
@@ -144,7 +143,7 @@ export class Batch {
     return true;
   }
 
-  /** Gives each value its column. Errors: CONFIG_BAD_VALUE for a list if the palace's Chroma has no lists. */
+  /** Chooses the column of each value. Errors: CONFIG_BAD_VALUE for a list if the palace's Chroma has no lists. */
   #typed({ id }: PalaceRecord, metadata: Metadata, columns: ReadonlyMap<string, Column>): Typed {
     const typed: Typed = { values: [], lists: [] };
     for (const [key, value] of Object.entries(metadata)) {
@@ -158,7 +157,7 @@ export class Batch {
     return typed;
   }
 
-  /** Errors: STORE_MODEL_MISMATCH, because the width is wrong for every record alike. */
+  /** Checks the width of vectors. Errors: STORE_MODEL_MISMATCH, because a wrong width is wrong for every record. */
   #requireWidth(width: number): void {
     if (this.#dimensions === undefined) {
       this.#run("UPDATE collections SET dimension = ? WHERE id = ?", width, this.#collection.id);
@@ -191,7 +190,7 @@ export class Batch {
       .get(this.#collection.metadataSegment, id, seq) as number;
   }
 
-  /** Key → the column that holds its present value. */
+  /** Returns for each key the column with its present value. */
   #columns(row: number): Map<string, Column> {
     const tables = ["embedding_metadata", ...(this.#hasArrays ? ["embedding_metadata_array"] : [])];
     return new Map(
@@ -224,7 +223,7 @@ export class Batch {
   }
 }
 
-/** Returns the last number given to any record. Errors: STORE_CORRUPT if upstream's known fault damaged the counter. */
+/** Returns the highest number of a record. Errors: STORE_CORRUPT if upstream's known fault damaged the counter. */
 function lastSeq(database: ChromaDatabase): bigint {
   const highest = (sql: string): bigint => database.prepare<[], bigint | null>(sql).safeIntegers().pluck().get() ?? 0n;
   const queue = highest("SELECT max(seq_id) FROM embeddings_queue");

@@ -10,7 +10,7 @@ import { MIGRATIONS } from "../../format/migrations.ts";
 const SYNC_THRESHOLD = 1000;
 const BATCH_SIZE = 100;
 
-/** Settings with which a program makes its collections. `floats`: fields that are floating point even if whole. */
+/** Settings with which a program makes its collections. `floats`: fields that are floating point even if the value is whole. */
 export type CollectionKind = {
   space: "cosine" | "l2";
   metadata: readonly (readonly [string, string | number])[];
@@ -32,7 +32,7 @@ export const MEMPALACE: CollectionKind = {
   floats: new Set(),
 };
 
-/** Roampal's settings; it gives Chroma the vectors itself. Source: dumped from collections of Roampal 0.3.6.1. */
+/** Roampal's settings. Roampal sends its own vectors to Chroma. Source: dumped from collections of Roampal 0.3.6.1. */
 export const ROAMPAL: CollectionKind = {
   space: "l2",
   metadata: [],
@@ -103,7 +103,7 @@ export function createCollection(database: ChromaDatabase, id: string, name: str
   segment.run(randomUUID(), "urn:chroma:segment/metadata/sqlite", "METADATA", id);
 }
 
-/** Returns the dumped schema: how values are indexed, and the model's name, which either version can open. */
+/** Returns the dumped schema: how values are indexed, and a name of the model that both versions can open. */
 function schema({ space, model }: CollectionKind): unknown {
   const index = (name: string, enabled: boolean): Record<string, unknown> => ({ [name]: { enabled, config: {} } });
   const hnsw = {
@@ -137,8 +137,8 @@ function schema({ space, model }: CollectionKind): unknown {
 }
 
 /**
- * Corrects upstream's harmful thresholds in the schema or configuration: 50,000 makes each small write read the whole
- * queue again (engine.md 2), 2 rewrites the index at each write. Returns undefined if there is nothing to change.
+ * Corrects upstream's harmful thresholds in the schema or configuration: with 50,000 each small write reads the whole queue again
+ * (engine.md 2), with 2 each write rewrites the index. Returns undefined if there is nothing to change.
  */
 export function withSyncThreshold(text: string): string | undefined {
   let changed = false;

@@ -1,4 +1,4 @@
-/** Translates errors of the palace's own files into PalaceErrors. Used by palace-writer.ts. */
+/** Translates errors of the palace's own files into PalaceErrors. */
 import { PalaceError } from "../../../base/errors.ts";
 
 /** Translates an error. Never throws; an unknown error counts as unavailable, so that the outbox tries again. */

@@ -17,7 +17,7 @@ export type FilesThreadData = {
 };
 
 export type FilesMethods = {
-  /** Returns the collection's id, even before it exists, and the reason why its index was moved away. */
+  /** Returns the collection's id, even before the collection exists, and the reason why its index was moved away. */
   open(mayMend: boolean): { collectionId: string; torn: string | null };
   upsert(records: readonly PalaceRecord[]): void;
   remove(ids: readonly string[]): void;
@@ -48,7 +48,7 @@ await serveThread<FilesMethods>(() => {
   };
 });
 
-/** Compares every row, for callers that ask the palace itself. Our own search uses the ledger. */
+/** Finds the nearest rows by comparing every row, for callers that search the palace itself. Our own search uses the ledger. */
 function nearest(
   writer: PalaceWriter,
   asked: Float32Array,

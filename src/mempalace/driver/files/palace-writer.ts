@@ -1,9 +1,9 @@
 /**
- * Writes a Chroma palace without Chroma. It writes rows, metadata and full text directly, and vectors into the
- * write-ahead queue: Chroma moves them into its index when it next opens the palace. One list is one short transaction,
- * and no lock is kept in between. Runs on a thread (files-thread.ts).
+ * Writes a Chroma palace without Chroma. It writes rows, metadata and full text directly, and vectors into the write-ahead queue: Chroma
+ * moves them into its index when it next opens the palace. Each list of records is one short transaction, and no lock is kept between
+ * transactions. Runs on a thread (files-thread.ts).
  *
- * Source: upstream-latest.md 3, which says what each version of MemPalace sees of it.
+ * Source: upstream-latest.md 3, which describes what each version of MemPalace sees.
  */
 import { randomUUID } from "node:crypto";
 import { existsSync, renameSync, statSync, utimesSync } from "node:fs";
@@ -26,7 +26,7 @@ import { Batch } from "./batch.ts";
 import { type CollectionKind, createCollection, createPalace, MEMPALACE, withSyncThreshold } from "./create.ts";
 import { filesError } from "./files-error.ts";
 
-/** Longest wait for another transaction, ms; Chroma waits as long. The thread has no other work. */
+/** Maximum time to wait for another transaction, ms. Chroma waits as long, and this thread has no other work. */
 const BUSY_TIMEOUT_MS = 5_000;
 /** The migration that gave the tables their present form (palace.md 4.3). */
 const METADB_MIN = 5;
@@ -36,7 +36,7 @@ export class PalaceWriter {
   readonly #name: string;
   readonly #kind: CollectionKind;
   #open: { database: ChromaDatabase; inode: number } | undefined;
-  /** Id of the collection that the first record will create. A target thus has its name from the start. */
+  /** Id of the collection that the first record will create. So the target's name is known from the start. */
   readonly #plannedId: string;
   /** Folder and time of the last index that was checked. */
   #checked = "";
@@ -49,7 +49,7 @@ export class PalaceWriter {
     this.#plannedId = plannedId;
   }
 
-  /** Returns the collection, if it exists. Errors: filesError's. */
+  /** Returns the collection, if it exists. Errors: as filesError. */
   collection(): ChromaCollection | undefined {
     return this.#guarded(() => {
       if (!existsSync(chromaFile(this.#palaceDir))) return undefined;
@@ -117,7 +117,7 @@ export class PalaceWriter {
     this.#open = undefined;
   }
 
-  /** Deletes the mark first: after a kill in between, the next run finds the torn files again. */
+  /** Deletes the mark first, so that after a kill in between the next run finds the torn files again. */
   #quarantine({ vectorSegment }: ChromaCollection, folder: string): void {
     const stamp = new Date().toISOString().replace(/\..*/, "").replaceAll(/[-:]/g, "").replace("T", "-");
     this.#database().prepare("DELETE FROM max_seq_id WHERE segment_id = ?").run(vectorSegment);
@@ -142,7 +142,7 @@ export class PalaceWriter {
       if (!existsSync(chromaFile(this.#palaceDir))) createPalace(this.#palaceDir);
       const database = this.#database();
       const known = this.#find(database);
-      // 3.3.6 renames an index that is five minutes older than the rows, so the index gets a new time first.
+      // MemPalace 3.3.6 renames an index that is five minutes older than the rows, so the index first gets a new time.
       if (known !== undefined) touch(join(this.#palaceDir, known.vectorSegment, "data_level0.bin"));
       faultPoint("files.before-begin");
       database
@@ -164,7 +164,7 @@ export class PalaceWriter {
     return readCollections(database).find(({ name }) => name === this.#name);
   }
 
-  /** Opens the file that is now at that path, because a repair may have replaced it. */
+  /** Opens the file that is now at the path, because a repair may have replaced the file. */
   #database(): ChromaDatabase {
     const file = chromaFile(this.#palaceDir);
     const inode = statSync(file).ino;
@@ -194,8 +194,8 @@ export class PalaceWriter {
 }
 
 /**
- * Requires the tables of a current Chroma. Errors: CONFIG_BAD_VALUE for an old Chroma, which a newer MemPalace upgrades
- * by opening it; STORE_CORRUPT if some tables are missing, because the palace would then look empty.
+ * Requires the tables of a current Chroma. Errors: CONFIG_BAD_VALUE for an old Chroma, whose palace a newer MemPalace upgrades by opening
+ * it; STORE_CORRUPT if some tables are missing, because the palace would then look empty.
  */
 export function requireSchema(database: ChromaDatabase, file: string): void {
   const lost = (what: string): PalaceError =>
