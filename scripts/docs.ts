@@ -126,7 +126,7 @@ function settingsPage(): string {
   ]);
 }
 
-const SETTINGS_INTRO = `Settings that stay are in \`settings.json\` in the palace's folder (\`palace config path\` prints its path). The broker reads them,
+const SETTINGS_INTRO = `Persistent settings are in \`settings.json\` in the palace's folder (\`palace config path\` prints its path). The broker reads them,
 no matter which agent starts it. The shim, the hooks and the feeders read them, too.
 
 | Command | Does |

@@ -21,8 +21,8 @@ const TOPIC_MAX_CHARS = 128;
 
 type Due = { text: Promise<string>; isAwaited: boolean };
 
-// The handlers share the state of one session. Separate functions would need the whole state as parameters. oxlint-disable-next-line
-// max-lines-per-function
+// The handlers share the state of one session. Separate functions would need the whole state as parameters.
+// oxlint-disable-next-line max-lines-per-function
 export default function palace(pi: Pi): void {
   const settings = readSettings(process.env);
   const agent = settings.agentName ?? "pi";
@@ -91,7 +91,7 @@ export default function palace(pi: Pi): void {
     const asked = askTurn(hook, { harness: "pi", id: ctx.sessionManager.getSessionId() }, prompt, lost);
     const { scoring = "", context = "" } = (await within(asked, settings.turnMaxMs)) ?? {};
     const told = [scoring, context].filter((text) => text !== "").join("\n");
-    // If `told` is empty (a late answer, say), the agent was not shown anything.
+    // If `told` is empty (a late answer, for example), the agent was not shown anything.
     if (told !== "") isCompacted = false;
     return told;
   };

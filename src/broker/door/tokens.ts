@@ -143,7 +143,7 @@ export class TokenBook {
     }
   }
 
-  /** Returns the version of the file. With an unreadable file nobody is admitted, but the broker must not end. */
+  /** Returns the version of the file. An unreadable file admits nobody, and the broker keeps running. */
   #look(): string {
     try {
       const stat = statSync(this.#file, { throwIfNoEntry: false, bigint: true });
