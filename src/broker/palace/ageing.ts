@@ -58,7 +58,7 @@ export function startAgeing({ reader, writer, queue, log }: AgeingOptions): () =
       if (hasJumped)
         log.info("the clock does not tell the time that has passed", { aheadMs: time.shifts.at(-1)?.aheadMs });
       const isLook = nth % TICKS_A_LOOK === 1;
-      // Without memories there are no profiles, so nothing is read.
+      // A palace without memories has no profiles to read.
       const profiles = isLook ? [...profilesIn(reader.places())] : [];
       const isFiling = time.lastRow !== last?.lastRow;
       if (nth === 0 || hasJumped || isFiling || profiles.length > 0)
