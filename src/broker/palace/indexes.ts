@@ -16,7 +16,7 @@ import type { Wakes } from "./wake-up-calls.ts";
 export type OpenIndexes = {
   lexical: LexicalIndex;
   vectors: VectorIndex;
-  /** Where vectors are searched: in the broker or in a Chroma server. */
+  /** Place where vectors are searched, the broker or a Chroma server. */
   vectorsAt: "local" | "chroma";
   model: Model;
   /** Resolves when the model is loaded; perhaps never. */
