@@ -6,7 +6,7 @@ import type { Log } from "../../base/log.ts";
 
 export type WarmUpOptions = {
   search: (query: string) => Promise<unknown>;
-  /** Returns texts of the palace, whose words are searched. Without texts nothing is warmed up. */
+  /** Returns texts of the palace. Their words are searched; without texts the warm-up does nothing. */
   texts: () => string[];
   isBusy: () => boolean;
   log: Log;
