@@ -1,6 +1,7 @@
-/** Lists a folder, sorted by code unit, so that the order is the same on every machine. Returns undefined if the folder cannot be read. */
+/** Lists a folder, sorted by code unit, so that the order is the same on every machine. */
 import { type Dirent, readdirSync } from "node:fs";
 
+/** Returns the entries of a folder; undefined if the folder cannot be read. */
 export function readFolder(path: string): Dirent[] | undefined {
   try {
     return readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -9,11 +10,7 @@ export function readFolder(path: string): Dirent[] | undefined {
   }
 }
 
-/** Returns the names in a folder, in any order; none if the folder cannot be read. */
+/** Returns the names in a folder; none if the folder cannot be read. */
 export function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
+  return readFolder(folder)?.map(({ name }) => name) ?? [];
 }

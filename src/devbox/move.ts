@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { faultPoint } from "../base/fault-point.ts";
 import { readRecord } from "../base/parse-json.ts";
-import { readFolder } from "../base/read-folder.ts";
+import { namesIn } from "../base/read-folder.ts";
 import { PalaceError } from "../base/errors.ts";
 import { type Place, readStack, runCompose, type Stack, type Watch } from "./compose.ts";
 import { composeFailed } from "./failure.ts";
@@ -139,7 +139,7 @@ async function copyVolume({ engine, stack }: Here, source: string, target: strin
 /** Finds the first project, by name, that was started from this folder in this Docker daemon and has a memory. */
 async function earlierProject(here: Here): Promise<string | undefined> {
   const parent = join(here.state, "..");
-  for (const { name: project } of readFolder(parent) ?? []) {
+  for (const project of namesIn(parent)) {
     if (project === here.stack.project) continue;
     const note = readNote(join(parent, project));
     if (note?.engine !== here.engineId || !note.folders.map(real).includes(real(here.place.root))) continue;

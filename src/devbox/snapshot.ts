@@ -10,7 +10,7 @@ import { Transform } from "node:stream";
 import { finished } from "node:stream/promises";
 import { isRecord } from "../base/is-record.ts";
 import { readRecord } from "../base/parse-json.ts";
-import { readFolder } from "../base/read-folder.ts";
+import { namesIn } from "../base/read-folder.ts";
 import { makeDraft, removeDrafts } from "../memory/backup/draft.ts";
 import { unpackVerified } from "../memory/backup/verify.ts";
 import { PalaceError } from "../base/errors.ts";
@@ -102,15 +102,13 @@ export async function restoreHome(source: Source, folder: string, paths: readonl
 
 /** Returns the names of complete snapshots, newest last. */
 export function snapshotsIn(parent: string): string[] {
-  const names = (readFolder(parent) ?? []).map(({ name }) => name);
-  return names.filter((name) => existsSync(join(parent, name, "snapshot.json")));
+  return namesIn(parent).filter((name) => existsSync(join(parent, name, "snapshot.json")));
 }
 
 /** Removes all snapshots but the newest `keep`, and the remains of killed runs. */
 export function removeOldSnapshots(parent: string, keep: number): void {
   const kept = new Set(snapshotsIn(parent).slice(-keep));
-  for (const { name } of readFolder(parent) ?? [])
-    if (!kept.has(name)) rmSync(join(parent, name), { recursive: true, force: true });
+  for (const name of namesIn(parent)) if (!kept.has(name)) rmSync(join(parent, name), { recursive: true, force: true });
 }
 
 /** Returns options for a program that runs like the broker's container: its image, volumes, user and environment, on the given network. */

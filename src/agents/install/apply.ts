@@ -5,7 +5,7 @@
 import { mkdirSync, rmdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { faultPoint } from "../../base/fault-point.ts";
-import { readFolder } from "../../base/read-folder.ts";
+import { namesIn } from "../../base/read-folder.ts";
 import { backUp, backupsWith, contentOf, putFile } from "./files.ts";
 import type { Change, Plan } from "./plan.ts";
 import type { AgentRecord, InstallState } from "./record.ts";
@@ -116,6 +116,6 @@ function removeTemporary({ changes }: Plan, former: AgentRecord | undefined): vo
   if (former === undefined) return;
   const ending = `.${former.pid}.tmp`;
   for (const { target } of changes)
-    for (const { name } of readFolder(dirname(target)) ?? [])
+    for (const name of namesIn(dirname(target)))
       if (name.startsWith(`${basename(target)}.`) && name.endsWith(ending)) rmSync(join(dirname(target), name));
 }

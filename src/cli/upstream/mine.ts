@@ -1,8 +1,8 @@
 /** `mempalace mine DIR` and `mempalace sweep TARGET` run upstream's modes with the feeder of that kind. */
 import { resolve } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
-import { EXTRACT_MODES } from "../../protocol/filing.ts";
 import { defineVerb, options, readChoice } from "../define-verb.ts";
+import { readExtract } from "../feeding/mining.ts";
 import { verb as mine } from "../verbs/mine.ts";
 import { handOn } from "./format.ts";
 import { writeOrigin } from "./origin.ts";
@@ -45,7 +45,7 @@ rtf epub). Run it again at any time: it files only what is new.`,
         `unknown source adapter '${values.source}'`,
         "--mode projects|convos|extract",
       );
-    readChoice(values.extract, "extract", EXTRACT_MODES, "exchange");
+    readExtract(values.extract);
     if (values["redetect-origin"] === true) writeOrigin(resolve(dir), config, out);
     const given: string[] = [];
     for (const [name, value] of Object.entries(values)) {

@@ -5,7 +5,7 @@ import type { Verdict } from "../doc-miner/document-names.ts";
 export const FORMATS_READ: ReadonlySet<string> = new Set([".pdf", ".docx", ".pptx", ".xlsx", ".rtf", ".epub"]);
 
 export function judgeFormat(name: string): Verdict {
-  // iCloud leaves such a stub for a document that is not on this machine, `.name.pdf.icloud`.
+  // iCloud stores a small file `.name.pdf.icloud` for a document that is not on this machine.
   const away = /^\.(.+)\.icloud$/i.exec(name)?.[1];
   const kind = extname(away ?? name).toLowerCase();
   if (!FORMATS_READ.has(kind))

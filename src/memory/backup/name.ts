@@ -1,5 +1,5 @@
 /** Makes the default name of a backup from its palace and its time. The names of one palace sort by time. */
-import { readdirSync } from "node:fs";
+import { namesIn } from "../../base/read-folder.ts";
 
 /** Returns the name. `tag`: the palace's tag, 8 hex digits. */
 export function backupName(tag: string, at: Date, isEncrypted: boolean): string {
@@ -22,12 +22,4 @@ export function scheduledNames(dir: string, tag: string): { name: string; madeAt
       return [{ name, madeAtMs: Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${milli}Z`) }];
     })
     .sort((a, b) => a.madeAtMs - b.madeAtMs);
-}
-
-function namesIn(dir: string): string[] {
-  try {
-    return readdirSync(dir);
-  } catch {
-    return [];
-  }
 }

@@ -13,8 +13,9 @@ const FRONT_MATTER = /^---\n[\s\S]*?\n---(?:\n|$)/;
 const INDENT_MAX = 3;
 const LEVEL_MAX = 6;
 const FENCE_MIN = 3;
-/** Maximum length of a title, in characters. The next constant limits the text of all headings above a slice. */
+/** Maximum length of a title, in characters. */
 const TITLE_MAX = 120;
+/** Maximum length of all headings above a slice together, in characters. */
 const ABOVE_MAX = 400;
 /** Minimum and maximum length of the text that two slices have in common. */
 const OVERLAP_MIN = 20;

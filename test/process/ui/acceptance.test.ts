@@ -63,7 +63,7 @@ async function fill(): Promise<void> {
       writeFileSync(join(folder, "docs", `page-${at}.md`), `# Page ${at}\n\n${corpus.text(DOCUMENT_SIZE)}\n`);
     await mine("docs", folder);
   }
-  const sessions = join(palace.home, ".claude/projects/-work-shop");
+  const sessions = join(palace.home, ".claude/projects/-srv-shop");
   mkdirSync(sessions, { recursive: true });
   for (let talk = 0; talk < TALKS; talk++) writeFileSync(join(sessions, `talk-${talk}.jsonl`), talkOf(corpus, talk));
   await mine("sessions", "--from", "claude-code");
@@ -80,7 +80,7 @@ function talkOf(corpus: Corpus, talk: number): string {
     JSON.stringify({
       type: role,
       sessionId: `talk-${talk}`,
-      cwd: "/work/shop",
+      cwd: "/srv/shop",
       timestamp: new Date(Date.UTC(2026, talk % 11, 1 + (at % 28), 9)).toISOString(),
       message: { role, content: text },
     });

@@ -34,7 +34,7 @@ test("a heading that a cut goes through counts as a whole", () => {
   ]);
 });
 
-test("the lines of code, of front matter and of other files are no headings", () => {
+test("lines of code, of front matter and of files that are not Markdown do not count as headings", () => {
   const code = `---\n# key: value\n---\n# Title\n\n\`\`\`\`sh\n# install\n\`\`\`\n# still code\n\`\`\`\`\n\n${FILLER}\n\n${FILLER}`;
   expect(new Set(nearestAbove(code).slice(1))).toEqual(new Set(["Title"]));
   expect(headingsAbove("/p/run.py", ["# a comment of the program", "and its rest"])).toEqual([]);

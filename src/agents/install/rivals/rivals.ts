@@ -3,7 +3,7 @@
  * verbs install and agents and by doctor.
  */
 import { statSync } from "node:fs";
-import { readFolder } from "../../../base/read-folder.ts";
+import { namesIn } from "../../../base/read-folder.ts";
 import { readText } from "../../../base/regular-file.ts";
 import type { AgentPlaces } from "../../../config/agents.ts";
 import type { AgentName, Launch } from "../agent-files.ts";
@@ -26,8 +26,7 @@ export function rivalsOf(
   cwd: string,
 ): Rival[] {
   const { version } = findAgent(agent, places);
-  const names = (folder: string): string[] => readFolder(folder)?.map(({ name }) => name) ?? [];
-  const look = { places, launch, cwd, version, read: readText, names, isFolder };
+  const look = { places, launch, cwd, version, read: readText, names: namesIn, isFolder };
   return RIVALS[agent].flatMap(({ find }) => find(look));
 }
 
