@@ -92,7 +92,7 @@ it("a write first applies the queued records of another program in Chroma's orde
   expect(readMark(database, ours().metadataSegment)).toBe(head);
 });
 
-it("the mark stays below a queued record that we cannot apply, so Chroma applies it later", async () => {
+it("the read position stays below a queued record that we cannot apply, so Chroma applies it later", async () => {
   const before = queue(OPERATION.upsert, "listed", '{"chroma:document":"with a list","tags":["one","two"]}');
   await driver.upsert([record("d")]);
   await driver.remove(["a"]);

@@ -79,7 +79,7 @@ describe.skipIf(missing !== undefined)(`beside MemPalace ${VERSION}`, () => {
   });
 });
 
-test("exit codes are upstream's: 2 for wrong usage, 1 for a failure, and 0 for a palace that is missing or empty", async () => {
+test("the exit codes are upstream's: 2 for wrong usage, 1 for a failure, and 0 for a palace that is missing or empty", async () => {
   await using palace = createTestPalace();
   const codes: [string[], number, string][] = [
     [[], 0, "usage: mempalace"],
@@ -120,7 +120,7 @@ test("exit codes are upstream's: 2 for wrong usage, 1 for a failure, and 0 for a
   for (const one of there) await check(one);
 });
 
-test("init writes the rooms that the folders suggest, as upstream does, and never overwrites a project file", async () => {
+test("init writes the rooms that the folders' names suggest, as upstream does, and never overwrites a project file", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, "My Project");
   for (const folder of ["docs", "src/api", "node_modules/ui", "Front-End", "x", "special things", "(odd)"])

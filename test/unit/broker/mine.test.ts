@@ -138,7 +138,7 @@ test("the answer has the error's text after the miner died or printed an error",
   });
 });
 
-test("refuses a too long path in linear time", () => {
+test("a too long path is refused in linear time", () => {
   const took = (times: number, peer: Peer): number => {
     const source = `${root}/${"a/a/../".repeat(times)}`;
     const request = readRequest({ source }) as MineRequest;

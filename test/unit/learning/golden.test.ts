@@ -122,7 +122,7 @@ test("the scores of a memory in several lists are added", () => {
   expect(scores[0]?.id).toBe("a");
 });
 
-test("cuts books at sentences, or else in windows of fixed size", () => {
+test("a book is cut at sentences, or else in windows of fixed size", () => {
   const lengths = (text: string, cut?: { size: number; overlap: number }): number[] =>
     chunks(text, cut).map(({ length }) => length);
   const sentences = (count: number, length: number): string =>
@@ -153,6 +153,6 @@ test.each([
     "User's git-rebase workflow with Node.js 20",
     "git-rebase git-rebase_workflow git-rebase_workflow_node node user user_git-rebase user_git-rebase_workflow workflow workflow_node",
   ],
-])("the concepts of %s", (text, expected) => {
+])("the concepts found in %s are the expected ones", (text, expected) => {
   expect(concepts(text).join(" ")).toBe(expected);
 });

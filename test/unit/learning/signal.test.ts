@@ -14,7 +14,7 @@ test.each([
   ["command-failed", 0.425],
   ["reverted", 0.275],
   ["asked-again", 0.35],
-] as const)("%s changes 0.5 to %d, and counts as neither a use nor a success", (signal, score) => {
+] as const)("%s changes a score of 0.5 to %d, and counts as neither a use nor a success", (signal, score) => {
   const before = { ...newStanding(0.5), uses: 4, successes: 3 };
   expect(afterSignal(before, signal, 5)).toEqual({ ...before, score });
 });
@@ -51,6 +51,6 @@ test.each([
   expect(mark !== undefined && mark === askedMark(second)).toBe(isSame);
 });
 
-test("compares a long question only by its stored part", () => {
+test("a long question is compared only by its stored part", () => {
   expect(askedMark("word ".repeat(400_000))).toBe(askedMark("Word ".repeat(300_000)));
 });

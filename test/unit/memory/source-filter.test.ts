@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { shownMetadata } from "../../../src/memory/drawer/logical.ts";
 import { validSourceFilter } from "../../../src/memory/text/validate.ts";
 
-test("trims a source filter and refuses more than 4096 characters", () => {
+test("the source filter is trimmed, and refused with more than 4096 characters", () => {
   const longest = "ä😀".repeat(2048);
   expect(validSourceFilter(`  ${longest}\n`)).toBe(longest);
   expect(() => validSourceFilter(`${longest}x`)).toThrow("source_file exceeds maximum length of 4096 characters");

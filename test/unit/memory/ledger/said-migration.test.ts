@@ -60,7 +60,7 @@ test.each([
   [5, ""],
   [17, "CREATE INDEX drawer_filed ON drawer (json_extract(metadata, '$.filed_at'), wing, room)"],
 ])(
-  "a ledger of version %i gets the index, keeps every drawer as it is, and lists windows of time from it",
+  "a ledger of version %i gets the index of times, keeps every drawer as it is, and lists windows of time from the index",
   (version, index) => {
     const old = new Database(file);
     old.exec(index);
