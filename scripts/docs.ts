@@ -140,7 +140,7 @@ You may also edit the file by hand. It is a JSON object; comments and trailing c
 
 \`\`\`json
 {
-  // Search by meaning, whoever starts the broker.
+  // With this setting searches use meaning, whichever program starts the broker.
   "model-dir": "~/models/all-MiniLM-L6-v2",
   "idle-exit-minutes": 0
 }

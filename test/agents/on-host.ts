@@ -9,7 +9,6 @@ import { PI_MODELS, piModels, type Run } from "./real-agents.ts";
 export type AgentsHome = AsyncDisposable & {
   palace: TestPalace;
   start: (agent: Agent, run: Run) => ResultPromise;
-  /** Folder of the agents' programs. */
   programs: string;
   /** Returns the working folder and the whole environment of an agent that runs with these variables. */
   within: (env: Run["env"]) => { cwd: string; env: NodeJS.ProcessEnv };

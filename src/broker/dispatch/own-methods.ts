@@ -254,7 +254,6 @@ function forAgent(
   return { ...apart(reads, profileIn(params)), own: reads.searches.of(agent) };
 }
 
-/** Reads the memory of the profile that the call names. */
 function readerIn({ reader }: OpenPalace["reads"], params: Call["params"]): MemoryReader {
   return readerOf(reader, profileIn(params));
 }

@@ -35,7 +35,7 @@ export type LifecycleOptions = {
   mustStayAway: () => string | undefined;
   /** Command that the tool `mine` starts. */
   miner: MinerCommand;
-  /** True for a broker that a client started on demand: it ends when a permanent one asks for the palace. */
+  /** True for a broker that a client started on demand: such a broker ends when a permanent broker asks for the palace. */
   isOnDemand: boolean;
   /** True if the broker may start with an empty palace when the old one has vanished. */
   startAnew: boolean;

@@ -163,7 +163,7 @@ function key({ config, out }: BridgeCall): number {
 function describe(state: ReturnType<typeof readState>): string {
   if (state === undefined) return "has not run yet";
   const since = formatDuration(Math.max(Date.now() - state.sinceMs, 0));
-  // An older resident reports no hint, and the hint `palace bridge status` is useless to a user who has just typed that.
+  // An older bridge process reports no hint, and the hint `palace bridge status` is useless to a user who has just typed that.
   const isOwn = [undefined, "", "palace bridge status"].includes(state.hint);
   const hint = isOwn ? "" : ` → ${state.hint}`;
   return `${state.state} for ${since}, ${state.channels} open${state.why === "" ? "" : `; ${state.why}${hint}`}`;

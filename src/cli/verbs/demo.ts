@@ -29,7 +29,7 @@ const WING = "demo";
 const PASSAGE_ROWS = 5;
 const INDENT = "  ";
 const POLL_MS = 20;
-/** Time in which the broker ends by itself; after it, it is killed. */
+/** Time in which the broker may end by itself; after that time the demo kills it. */
 const END_MAX_MS = 10_000;
 const CALL_TIMEOUT_MS = 30_000;
 

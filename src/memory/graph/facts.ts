@@ -34,8 +34,6 @@ function knownId(graph: Entities, name: string): string {
   return [id, ...others].find((one) => others.length > 0 && graph.hasEntity(one)) ?? id;
 }
 
-// --- writes ---
-
 /** Adds a fact. If its end is before its start, throws as upstream does. */
 export function addFact({ graph }: LedgerTx, { params, atMs }: WriteCall): unknown {
   const read = checked(() => ({

@@ -27,7 +27,7 @@ export const NOT_ADOPTED: AdoptionReport = {
   hint: "",
 };
 
-/** The position of palace and driver at one quiet moment. */
+/** The position of palace and driver at a moment when no write runs. */
 export type Mark = Readonly<{
   head: number;
   /** Number that identifies the folders of both collections' indexes. */

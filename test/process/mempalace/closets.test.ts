@@ -70,7 +70,6 @@ function ledgerClosets({ config }: TestPalace): Map<string, ChromaRow> {
   );
 }
 
-/** Returns the hit from README.md. */
 async function readme(memory: Pick<Mempalace, "call">): Promise<Record<string, unknown>> {
   const found = await memory.call("search", { query: "built the auth service with redis", limit: 3 });
   const hits = found["results"] as Record<string, unknown>[];

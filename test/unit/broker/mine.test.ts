@@ -27,7 +27,6 @@ const ELSEWHERE: Peer = { ...HERE, door: "gate", role: "agent" };
 const never = new AbortController().signal;
 const quiet = (): void => {};
 
-/** Returns jobs whose miner is this script. */
 function jobsOf(script: string, waitMs = 30_000, roots: string[] = []): MineJobs {
   const miner = { command: process.execPath, args: ["-e", script, "--"], env: {} };
   return new MineJobs({ miner, places: { userHome: root, roots }, waitMs, log: SILENT_LOG });

@@ -1,6 +1,6 @@
 /**
  * Other forms of words have their own index, which follows every change of a drawer. Drawers of an older ledger get their rows in this
- * index in quiet moments. Searches find these drawers all the time, and a kill loses none of them.
+ * index when the broker is idle. Searches find these drawers all the time, and a kill loses none of them.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";

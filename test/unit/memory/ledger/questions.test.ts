@@ -63,7 +63,6 @@ function rows(sql: string): unknown[] {
   return found;
 }
 
-/** Expects the index to equal the rows. */
 function expectInStep(): void {
   const concepts = "SELECT e.value AS concept, q.at_ms, q.id, q.nth FROM question q, json_each(q.concepts) e";
   const index = "SELECT concept, at_ms, id, nth FROM question_concept";
