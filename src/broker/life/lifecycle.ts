@@ -96,7 +96,7 @@ async function startTracing({ tracing }: Config, log: Log): Promise<void> {
   try {
     const { openTelemetry } = await import("../../base/open-telemetry.ts");
     const onChange = (why: string | undefined): void =>
-      why === undefined ? log.info("traces are taken again") : log.warn("traces are not taken", { why });
+      why === undefined ? log.info("traces are accepted again") : log.warn("traces are not accepted", { why });
     useTracer(openTelemetry({ service: "palace-broker", onChange }));
   } catch (error) {
     log.warn("traces are off", { why: String(error) });

@@ -36,7 +36,7 @@ export function checkTopology(config: Config, { topology }: Health, endpoint: st
 export function checkInstance(config: Config, health: Health, endpoint: string): Check {
   if (cameOverBridge(config, endpoint)) {
     const proof =
-      brokerBox(config) === undefined ? "SSH has proved the host it is on" : "the engine names its container";
+      brokerBox(config) === undefined ? "SSH has proved the broker's host" : "the engine names its container";
     return ok("instance", `${health.instanceId}; ${proof}`);
   }
   if (config.endpoint !== undefined)

@@ -31,7 +31,7 @@ export function describeErasure(report: ErasureReport | undefined): string | und
 /** Describes the reranker; returns undefined without a reranker, which is not a fault. */
 export function describeReranker({ reranker }: StatusReport["search"]): string | undefined {
   if (reranker === undefined || reranker.state === "off") return undefined;
-  return `${reranker.state === "ready" ? "the first hits are put in its order" : reranker.state}: ${reranker.detail}`;
+  return `${reranker.state === "ready" ? "it orders the first hits" : reranker.state}: ${reranker.detail}`;
 }
 
 /** Describes the closets; an older broker does not report them. */

@@ -122,7 +122,7 @@ export async function* watched(
 /** Streams the backup to stdout. A closed pipe is a failure here, because its reader has only a part of the backup. */
 async function toStdout(pieces: AsyncIterable<Uint8Array>): Promise<void> {
   process.stdout.prependListener("error", () => {
-    process.stderr.write("palace: the pipe was closed before the backup was through\n");
+    process.stderr.write("palace: the pipe was closed before the end of the backup\n");
     process.exit(EXIT_CODES.STORE);
   });
   await pipeline(Readable.from(pieces, { objectMode: false }), process.stdout, { end: false });

@@ -40,7 +40,7 @@ function faultsOf({ ledger, palace }: PalaceHealthReport): string[] {
   );
   check(ledger.words === ledger.drawers, `the index of words holds ${ledger.words} of ${ledger.drawers} drawers`);
   check(ledger.codes === ledger.vectors, `${ledger.codes} short forms of ${ledger.vectors} vectors`);
-  check(ledger.forgotten === 0, `${ledger.forgotten} drawers have no vector and wait for none`);
+  check(ledger.forgotten === 0, `${ledger.forgotten} drawers have no vector and are not queued for one`);
   check(["ok", "absent"].includes(palace.integrity), `the palace's file: ${palace.integrity}`);
   for (const { name, segment, why, unindexed, isMarkPoisoned, space } of palace.collections) {
     check(segment !== "torn", `the index of ${name} is torn: ${why}`);
@@ -48,7 +48,7 @@ function faultsOf({ ledger, palace }: PalaceHealthReport): string[] {
     check(!isMarkPoisoned, `a counter of ${name} is poisoned`);
     check(
       space === null || space === "cosine",
-      `the index of ${name} measures by ${space}, not by the cosine: how alike MemPalace calls two texts means nothing`,
+      `the index of ${name} measures by ${space}, not by the cosine: MemPalace's similarities mean nothing`,
     );
   }
   const { difference } = palace;

@@ -95,5 +95,6 @@ function tell(plan: UndoReport, out: Output, title: string): void {
   }
   if (latestMs > Date.now() + AHEAD_MIN_MS)
     out.notice(`the latest of these is dated ${new Date(latestMs).toISOString()}: the clock was ahead then`);
-  if (tooOld > 0) out.notice(`of ${plural(tooOld, "write")} it is no longer known what it changed: they stay`);
+  if (tooOld > 0)
+    out.notice(`${plural(tooOld, "write")} cannot be undone, because the journal no longer has the text from before`);
 }

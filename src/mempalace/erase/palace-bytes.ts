@@ -169,7 +169,7 @@ function rewrite(database: ChromaDatabase): void {
   database.exec("VACUUM");
   if (database.pragma("journal_mode", { simple: true }) !== "wal") return;
   const [state] = database.pragma("wal_checkpoint(TRUNCATE)") as { busy: number }[];
-  if (state?.busy !== 0) throw new Error(`${database.name}-wal is being read by somebody`);
+  if (state?.busy !== 0) throw new Error(`${database.name}-wal is being read by another process`);
 }
 
 function hasTable(database: ChromaDatabase, name: string): boolean {

@@ -139,7 +139,7 @@ export class DatabaseFile {
     mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 });
     closeSync(openSync(this.file, "a", 0o600));
     const database = this.#open();
-    if (database === undefined) throw new Error(`${this.file} vanished as it was made`);
+    if (database === undefined) throw new Error(`${this.file} was deleted while it was being made`);
     return database;
   }
 

@@ -134,7 +134,7 @@ async function findHostKey(options: SetupOptions, where: Target, pinned: Buffer 
     throw new PalaceError(
       "BROKER_DENIED",
       `${where.host} shows another host key than it did at the set-up: ${fingerprintOf(shown)}`,
-      `if the host was really set up anew: palace bridge setup ${options.target} --new-host-key`,
+      `if the host was really set up again: palace bridge setup ${options.target} --new-host-key`,
     );
   }
   const isExpected =

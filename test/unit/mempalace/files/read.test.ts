@@ -41,12 +41,12 @@ describe("a pickle", () => {
 
   it("a pickle is refused if it calls or imports code or is malformed", () => {
     for (const [program, why] of [
-      [bytes("cos\nsystem\n(S'true'\ntR."), /names os system/],
-      [bytes([0x80, 4, 0x8c, 2], "os", [0x8c, 6], "system", [0x93], ")", [0x81], "."), /names os system/],
+      [bytes("cos\nsystem\n(S'true'\ntR."), /names the class os system/],
+      [bytes([0x80, 4, 0x8c, 2], "os", [0x8c, 6], "system", [0x93], ")", [0x81], "."), /names the class os system/],
       [bytes("}R."), /0x52/],
       [bytes("}"), /cut off/],
       [bytes("."), /empty/],
-      [bytes("NN."), /leaves something over/],
+      [bytes("NN."), /more than one value/],
       [bytes("(."), /missing/],
     ] as const)
       expect(() => readPickle(program)).toThrow(

@@ -245,11 +245,11 @@ test("the spool never sends a file that is too old or is not a spooled write", a
   expect(spool.refused().map(({ name, why }) => [name, why])).toEqual([
     ["a.json", "it is no spooled write"],
     ["b.json", "it is no spooled write"],
-    ["c.json", "it holds no write"],
-    ["d.json", "it holds no write"],
+    ["c.json", "it contains no write"],
+    ["d.json", "it contains no write"],
     ["e.json", "it is too old to be sent once only"],
     ["f.json", "it is no spooled write"],
-    ["g.json", "it holds no write"],
+    ["g.json", "it contains no write"],
   ]);
 });
 
