@@ -107,7 +107,7 @@ async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startA
   try {
     if (foreign !== undefined) throw foreign;
     for (const { message, hint } of config.settings.faults)
-      log.warn("the settings file has a fault", { why: message, hint });
+      log.warn("the settings file has an error", { why: message, hint });
     assertSettings(config.settings);
     for (let deadline = performance.now() + START_TIMEOUT_MS / 2; ; await sleep(HELD_RETRY_MS)) {
       const outcome = await runBroker({

@@ -10,7 +10,7 @@ export type AgentsHome = AsyncDisposable & {
   palace: TestPalace;
   start: (agent: Agent, run: Run) => ResultPromise;
   programs: string;
-  /** Returns the working folder and the whole environment of an agent that runs with these variables. */
+  /** Returns the working folder and the whole environment of an agent that runs with the given variables. */
   within: (env: Run["env"]) => { cwd: string; env: NodeJS.ProcessEnv };
 };
 

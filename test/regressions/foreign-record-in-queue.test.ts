@@ -65,7 +65,7 @@ const found = (text: string): string[] =>
     .pluck()
     .all(text);
 
-it("a write first applies the queued records of another program in Chroma's order", async () => {
+it("before a write the driver applies the queued records of another program, in Chroma's order", async () => {
   const foreign = '{"chroma:document":"the stray\'s words","wing":"x","ratio":1.0,"live":true,"count":7,"gone":null}';
   queue(OPERATION.upsert, "stray", foreign);
   queue(OPERATION.update, "a", '{"count":null,"topic":"changed"}');

@@ -116,7 +116,7 @@ export async function* watched(
     onDone((done += piece.length));
   }
   if (done !== bytes)
-    throw new PalaceError("STORE_UNAVAILABLE", `the backup has ${bytes} bytes and ${done} of them came`, "repeat it");
+    throw new PalaceError("STORE_UNAVAILABLE", `the backup has ${bytes} bytes, but only ${done} arrived`, "repeat it");
 }
 
 /** Streams the backup to stdout. A closed pipe is a failure here, because its reader has only a part of the backup. */

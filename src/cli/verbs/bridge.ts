@@ -79,7 +79,7 @@ async function setup(call: BridgeCall, target: string): Promise<number> {
   await ownBrokerLeft(config);
   if (existsSync(config.paths.ledgerFile))
     out.notice(
-      `${config.paths.home} has memories of its own; they stay there and are not asked while there is a bridge`,
+      `${config.paths.home} has memories of its own; they stay there, and no agent reads them while there is a bridge`,
     );
   const client = await connectClient({ config: overBridge(config), agent: "palace bridge", start: "auto" });
   const { instanceId, version } = client.health;
@@ -177,7 +177,7 @@ async function remove({ values, config, out }: BridgeCall): Promise<number> {
   if (out.isJson) out.document({ removed: settings?.target ?? null, entryRemoved: forgotten });
   else
     out.text(
-      settings === undefined ? "No bridge was set up here." : `The bridge to ${settings.target} is gone from here.`,
+      settings === undefined ? "No bridge was set up here." : `The bridge to ${settings.target} was removed here.`,
     );
   if (!forgotten && settings !== undefined)
     out.notice(

@@ -54,7 +54,7 @@ a small example project, asks three questions, and lets two agents write and rea
         const demoEnv = isolate(env, folder);
         const demo = loadConfig(demoEnv);
         try {
-          say(out, `A throw-away palace in ${folder}`);
+          say(out, `A temporary palace in ${folder}`);
           await ensureBroker(demo);
           const result = await show(demo, demoEnv, folder, out, signal);
           if (out.isJson) out.document(result);
@@ -65,7 +65,7 @@ a small example project, asks three questions, and lets two agents write and rea
         } finally {
           await endBroker(demo).catch((error: unknown) => say(out, String(error)));
           rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
-          say(out, "The palace is gone again.");
+          say(out, "The palace was deleted.");
         }
       },
       { onStop: () => {} },
@@ -182,7 +182,7 @@ async function letAgentsMeet(env: Env, out: Output, signal: AbortSignal): Promis
     ]);
     const found = await Promise.all([canFind(left, "marigold", WING), canFind(right, "obsidian", WING)]);
     if (found.includes(false))
-      throw new PalaceError("STORE_UNAVAILABLE", "one agent did not find what the other wrote", "palace doctor");
+      throw new PalaceError("STORE_UNAVAILABLE", "one agent did not find the other agent's note", "palace doctor");
     const ms = elapsed(startedAt);
     say(out, `\nTwo agents started, wrote at the same time and found each other's memory in ${ms} ms`);
     return { ms, found: true };

@@ -30,7 +30,7 @@ const WAIT_MS = 25_000;
 const ATTEMPTS_MAX = 8;
 const PREVIEW_COLUMNS = 60;
 const SHOWN_MAX = 20;
-const ELSEWHERE = "the same words stand in other drawers too, which were not asked for; --match TEXT finds them all";
+const ELSEWHERE = "other drawers that you did not name contain the same words; --match TEXT finds them all";
 
 export const verb = defineVerb({
   usage: USAGE,
@@ -161,7 +161,7 @@ async function findSource(client: Client, config: Config, file: string, out: Out
       `${file} is filed under ${filed.length} names: ${filed.join(", ")}`,
       `palace forget --source ${filed[0]}, and the others after it`,
     );
-  if (filed.length === 0) out.notice(`no drawer is filed from ${file}; palace mine why ${file} says more`);
+  if (filed.length === 0) out.notice(`no drawer is filed from ${file}; palace mine why ${file} gives the reason`);
   return { source: filed[0] ?? file };
 }
 

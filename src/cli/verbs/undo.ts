@@ -51,7 +51,7 @@ export const verb = defineVerb({
     }
     if (!out.isJson) tell(plan, out, "To take back");
     const count = plan.removed + plan.restored + plan.reverted;
-    if (count > 0 && !(await confirm(`Take back ${plural(count, "change")} of ${agent}?`, values.yes))) return 0;
+    if (count > 0 && !(await confirm(`Undo ${plural(count, "change")} of ${agent}?`, values.yes))) return 0;
     const done = count === 0 ? plan : await client.call("memory.undo", request);
     if (out.isJson) out.document(done);
     else

@@ -124,7 +124,7 @@ class Machine {
       case 0x62: // BUILD
         return this.#build();
       default:
-        throw new PickleError(`its instruction 0x${opcode.toString(16)} at ${this.#at - 1} makes more than data`);
+        throw new PickleError(`its instruction 0x${opcode.toString(16)} at ${this.#at - 1} makes no data`);
     }
   }
 

@@ -168,7 +168,7 @@ const withoutVector = (palaceDir: string): number | undefined =>
 
 describe.skipIf((await mempalaceMissing(NEW)) !== undefined)(`MemPalace ${NEW}`, () => {
   // Both versions bring the same Chroma. round-trip.test.ts has a palace of 3.3.6, whose rows are all in the queue.
-  it("MemPalace and we write a palace that it made in turns, and neither side loses a row of the other", async () => {
+  it("MemPalace makes a palace, then MemPalace and we write the palace in turns, and neither side loses a row of the other", async () => {
     await using palace = createScene();
     const { palaceDir } = palace.config.paths;
     await cachedChroma(NEW, palaceDir, { rows: 1_300, syncThreshold: 1_000 });

@@ -94,7 +94,7 @@ test("the exit codes are upstream's: 2 for wrong usage, 1 for a failure, and 0 f
     [["init", join(palace.home, "nowhere")], 1, "directory not found"],
     [["split"], 2, "argument is missing"],
     [["split", "/nowhere", "--min-sessions", "x"], 2, "--min-sessions"],
-    [["hook", "walk"], 2, "there is only run"],
+    [["hook", "walk"], 2, "the only action is run"],
     [["sweep", join(palace.home, "nowhere")], 1, "nowhere"],
     [["instructions", "mine"], 0, "# MemPalace: mine"],
     [["instructions", "dance"], 2, "invalid choice"],

@@ -70,7 +70,7 @@ describe("fence", () => {
     }
   });
 
-  test("random texts stay inside the fence and within the limit", () => {
+  test("random texts in a fence stay inside the fence and within the limit", () => {
     const random = seededRandom(20_261_124);
     const pieces = [
       "<",

@@ -80,7 +80,7 @@ function signals(...parts: Part[]): unknown {
   return turns.end("s")?.signals;
 }
 
-test("exit codes of the turn's commands become signals", () => {
+test("exit codes of the commands in a turn become signals", () => {
   const failed = { ...done(1), output: "1 failing" };
   expect(signals(tool("a", "cd app && npm test", failed))).toEqual(["tests-failed"]);
   expect(signals(tool("a", "cd app && npm test", done(1)))).toEqual([]);

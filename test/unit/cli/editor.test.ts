@@ -42,7 +42,7 @@ test("the editor refuses a text that is not UTF-8 and keeps the file with the te
   expect(readFileSync(file).toString("latin1")).toBe("café");
 });
 
-test("stdin keeps a byte order mark, and is refused if it is not UTF-8", async () => {
+test("an edit from stdin keeps a byte order mark, and is refused if stdin is not UTF-8", async () => {
   const given = (bytes: Buffer): Promise<string> => readUtf8(Readable.from([bytes]));
   expect(await given(Buffer.from("\uFEFFcafé"))).toBe("\uFEFFcafé");
   await expect(given(Buffer.from("café", "latin1"))).rejects.toMatchObject({

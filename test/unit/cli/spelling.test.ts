@@ -46,7 +46,7 @@ test("a hint adds the named palace to a command once and not to a usage line", (
   );
 });
 
-test("the command in an agent's entry has an absolute path", () => {
+test("an agent's entry has the absolute path of the command", () => {
   expect(mcpEntry()).toBe(`${join(PACKAGE_ROOT, "scripts/palace")} shim`);
   expect(mcpEntry("/a b")).toContain("shim --palace '/a b'");
   expect(quoted("it's")).toBe(`'it'"'"'s'`);

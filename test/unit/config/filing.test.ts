@@ -34,7 +34,7 @@ test("the defaults apply without a file, and an unusable file is reported", () =
 test("the reader of mempalace.yaml skips a byte order mark", () =>
   expect(filing('\uFEFF{"chunk_size": 400}').cut).toEqual({ size: 400, overlap: 100, sizeMin: 50 }));
 
-test("each mine reads the settings again", () => {
+test("each mine reads mempalace.yaml again", () => {
   const config = loadConfig({ HOME: home });
   expect(config.filing().cut.size).toBe(800);
   filing({ chunk_size: 500 });

@@ -41,7 +41,7 @@ test("a home counts as changed after a user's file is changed or missing", () =>
   expect(treeDiffers(before, after)).toEqual(["a", "b"]);
 });
 
-test("recreate lists the files that it would delete from a container", () => {
+test("recreate lists the files in a container that it would delete", () => {
   const changes = ["/etc", "/etc/hosts", "/usr/sbin/docker-init", "/home", "/home/developer", "/opt", "/opt/tool"];
   const given = [...changes.map((Path) => ({ Path, Kind: 0 })), { Path: "/gone", Kind: 2 }];
   expect(lostFiles(given, ["/home/developer"])).toEqual(["/opt/tool"]);

@@ -30,7 +30,7 @@ test.each([
   [20, 20, 0.838875],
   [90, 100, 0.825634],
   [0, 0, 0.5],
-])("Wilson's lower bound of %d in %d is %d", (successes, uses, bound) => {
+])("Wilson's lower bound for %d successes in %d uses is %d", (successes, uses, bound) => {
   expect(wilson(successes, uses)).toBeCloseTo(bound, 6);
 });
 
@@ -101,7 +101,7 @@ function life(collection: Collection, standing: Standing, outcomes: readonly Tel
   });
 }
 
-test("a memory moves from the working collection up to the proven memories and back", () => {
+test("outcomes move a memory from the working collection up to the proven memories, and back down", () => {
   const standing = (score: number, uses: number, successes: number): Standing => ({
     ...newStanding(score),
     ...{ uses, successes, lastUsedMs: NOW_MS },
@@ -114,7 +114,7 @@ test("a memory moves from the working collection up to the proven memories and b
   expect(life("history", standing(0.2, 6, 5), ["failed"])).toEqual(["0/7 deleted"]);
 });
 
-test("the scores of a memory in several lists are added", () => {
+test("fusing several ranked lists adds the scores of a memory that is in several lists", () => {
   const scores = fuseByPlace([["a", "b", "c"], ["d", "e", "a"], ["f"]]);
   const of = (id: string): number | undefined => scores.find((one) => one.id === id)?.score;
   expect(of("f")).toBeCloseTo(0.016667, 6);

@@ -11,7 +11,7 @@ import type { Answered, Telling } from "../../../src/memory/port/outcome.ts";
 
 const QUESTION = "How do I configure TypeScript strict mode?";
 
-/** Returns an outcome of a memory that was shown for a question with these concepts. */
+/** Returns an outcome of a memory that was shown for a question with the given concepts. */
 function told(id: string, outcome: Telling, concepts: readonly number[], atMs = 1, collection = "history"): Answered {
   return { id, outcome, concepts, atMs, collection, context: "general" };
 }

@@ -41,7 +41,7 @@ test("an outcome with half the weight changes score and successes by half", () =
   expect(half).toMatchObject({ score: 0.6, uses: 1, successes: 0.5 });
 });
 
-test("0.7 + 0.2 counts as the 0.9 that a promotion needs", () => {
+test("floating point does not matter: 0.7 + 0.2 reaches the 0.9 that a promotion needs", () => {
   const now = afterOutcome(standing(0.7, 4, 4), { outcome: "worked", atMs: NOW_MS, reason: null, weight: 1 });
   expect(fate("history", now, 0)).toEqual({ kind: "moves", to: "patterns" });
 });
@@ -294,7 +294,7 @@ test("ages, outcomes and times are written in short form", () => {
   expect(["yesterday", "note 3", "0", "2026-13-01"].map(timeOf)).toEqual([NaN, NaN, NaN, NaN]);
 });
 
-test("asks for an exchange's score once, after the user replied to a completed answer", () => {
+test("the broker asks for an exchange's score once, after the user replied to a completed answer", () => {
   const first = onPrompt(newConversation("pi/1", "pi", NOW_MS), false, NOW_MS);
   expect(first).toMatchObject({ turn: 1, isAsked: false });
   const second = onPrompt(onStop(first, "working_1", NOW_MS), true, NOW_MS);

@@ -19,7 +19,7 @@ test.each([
   expect(afterSignal(before, signal, 5)).toEqual({ ...before, score });
 });
 
-test("every signal of a host has an effect", () => {
+test("every signal that a host can send has an effect", () => {
   expect(Object.keys(SIGNALS)).toEqual([...HOST_SIGNALS, "asked-again"]);
   const others: OutcomeSource[] = ["agent", "user"];
   for (const one of others) expect(isSignal(one)).toBe(false);
@@ -46,7 +46,7 @@ test.each([
   ["go on", "go on", false],
   ["?!…", "?!…", false],
   ["", "", false],
-])("%j and %j ask the same: %s", (first, second, isSame) => {
+])("whether %j and %j are the same question: %s", (first, second, isSame) => {
   const mark = askedMark(first);
   expect(mark !== undefined && mark === askedMark(second)).toBe(isSame);
 });

@@ -16,7 +16,7 @@ test.each([
   ["deploys in May 2023", ["2023-05-08", "2023-05-20"]],
   ["Where were we in March?", ["2023-03-01"]],
   ["what changed during 2024", ["2024-01-31", "2024-02-05"]],
-])("the words %s mean these days", (query, days) => {
+])("the words %s mean the days %j", (query, days) => {
   expect(agreeing(query)).toEqual(days);
 });
 

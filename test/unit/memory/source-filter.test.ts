@@ -9,7 +9,7 @@ test("the source filter is trimmed, and refused with more than 4096 characters",
   expect(() => validSourceFilter(`${longest}x`)).toThrow("source_file exceeds maximum length of 4096 characters");
 });
 
-test("keys that Chroma reserves are hidden", () => {
+test("an answer hides metadata keys that Chroma reserves", () => {
   const metadata = { wing: "w", "chroma:uri": "file:///x", "chroma:document": "twice", "my:chroma:key": 1, chroma: 2 };
   expect(shownMetadata(metadata)).toEqual({ wing: "w", "my:chroma:key": 1, chroma: 2 });
 });

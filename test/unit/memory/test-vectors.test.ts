@@ -63,7 +63,7 @@ describe("ids in a palace of 3.3.6", () => {
     expect(idsIn("closet")).toEqual(["closet_proj_general_adf7660f360456c15107d3d0_01"]);
   });
 
-  test("a palace of 3.3.6 gets upstream's ids for a conversation's exchange", () => {
+  test("a palace of 3.3.6 gets upstream's ids for the exchanges of a conversation", () => {
     const part = {
       wing: "sessions",
       room: "technical",

@@ -26,6 +26,6 @@ test.each([[undefined, ["a"], "x".repeat(5_000), "%", "%00", ",,", "%E0%A4%A"]].
   },
 );
 
-test("names are read in the form in which a person writes them", () => {
+test("names in the setting may have spaces and capitals, and a comma separates them", () => {
   expect(namesInLine("My Shop, my-shop")).toEqual(["My Shop", "my-shop"]);
 });

@@ -87,7 +87,7 @@ test("a file in an unreadable or undecided place does not count as gone", () => 
   }
 });
 
-test("the same content in the same room counts as filed", () => {
+test("a file counts as filed if its room has a file with the same content", () => {
   expect(isFiled("aa", "general", undefined, record)).toBe(true);
   expect(isFiled("aa", "general", entry, record)).toBe(true);
   expect(isFiled("aa", "backend", entry, record)).toBe(false);

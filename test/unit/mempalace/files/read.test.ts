@@ -173,7 +173,7 @@ describe("a row of the queue", () => {
   });
 });
 
-it("the sequence numbers of older files are decoded", () => {
+it("the sequence numbers in files of an older Chroma are decoded", () => {
   const poisoned = Buffer.concat([Buffer.from([0x11, 0x11]), Buffer.from("42")]);
   expect([seqOf(7), seqOf(Buffer.from([0, 0, 0, 0, 0, 0, 1, 2])), seqOf(poisoned), seqOf(null)]).toEqual([
     ...[7, 258, 42, undefined],

@@ -187,7 +187,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("rows that MemPalace could not have made are skipped", () => {
+  it("rows of the graph file that MemPalace could not have made are skipped", () => {
     graph.foreign("ALTER TABLE entities RENAME COLUMN name TO title");
     expect(graph.sync()).toMatchObject({ taken: 0 });
     graph.foreign("ALTER TABLE entities RENAME COLUMN title TO name");

@@ -48,7 +48,7 @@ test("SQLite syncs each commit of the log before the answer", () => {
   file.close();
 });
 
-test("migrates a log without topics and origins", () => {
+test("opening the log migrates a log without topics and origins", () => {
   const old = new Database(join(palaceDir, "logstream.sqlite3"));
   old.exec(`CREATE TABLE events (id TEXT PRIMARY KEY, type TEXT NOT NULL, stream TEXT NOT NULL, room TEXT NOT NULL,
       from_agent TEXT NOT NULL, to_agent TEXT, correlation_id TEXT, branch TEXT, base_commit TEXT, status TEXT,
@@ -64,7 +64,7 @@ test("migrates a log without topics and origins", () => {
   file.close();
 });
 
-test("a refused call does not affect the other calls of its group", () => {
+test("a refused call does not affect the other calls that are written in its group", () => {
   const { file, rows, writer } = openLog();
   const patch = { content: "x\n", from_agent: "a", stream: "s", body: "n\0l" };
   const group = [
@@ -199,7 +199,7 @@ test("a copy of the log keeps its name", () => {
   }
 });
 
-test("the list of peers does not contain their tokens", () => {
+test("the coordination log lists its peers without their tokens", () => {
   writeFileSync(
     join(palaceDir, "peers.json"),
     '{"peers": [{"name": "n", "url": "https://n", "token": "secret"}, {"url": "https://m"}]}',

@@ -159,7 +159,7 @@ test("an unanswered call goes to the next broker at the same endpoint", async ()
   expect(answers.map(({ id }) => id).toSorted()).toEqual([1, 2]);
 });
 
-test("without any broker before, a call fails at once", async () => {
+test("if no broker was ever reached, a call without a broker fails at once", async () => {
   const { link, answers } = open();
   link.send(1, request(1));
   // The error comes before the 10 s for which the client waits if there was a broker before.
@@ -266,7 +266,7 @@ test.each([
   await expect.poll(() => answers.find(({ id }) => id === 3)?.result).toBe("small");
 });
 
-test.each([1, 2, 3, 4, 5])("the link passes on whole lines from chunks of %i bytes", (size) => {
+test.each([1, 2, 3, 4, 5])("the link passes on whole lines, although they arrive in chunks of %i bytes", (size) => {
   const splitter = new FrameSplitter();
   const bytes = Buffer.from("abcd\n\nefgh\nij");
   const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>

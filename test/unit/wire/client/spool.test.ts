@@ -247,7 +247,7 @@ test("the spool never sends a file that is too old or is not a spooled write", a
     ["b.json", "it is no spooled write"],
     ["c.json", "it contains no write"],
     ["d.json", "it contains no write"],
-    ["e.json", "it is too old to be sent once only"],
+    ["e.json", "it is too old: the broker could not recognise a repeated write"],
     ["f.json", "it is no spooled write"],
     ["g.json", "it contains no write"],
   ]);
