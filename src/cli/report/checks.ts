@@ -190,9 +190,9 @@ function checkHome({ paths, endpoint }: Config): Check {
   if (!existsSync(paths.home)) return ok("home", `${paths.home} (made at the first start)`);
   const canWrite = can(paths.home, constants.W_OK);
   if (endpoint !== undefined)
-    return ok("home", `${paths.home}, ${canWrite ? "writable" : "read-only"} here; the broker elsewhere writes`);
+    return ok("home", `${paths.home}, ${canWrite ? "writable" : "read-only"} here; a broker elsewhere writes it`);
   if (canWrite) return ok("home", `${paths.home}, writable`);
-  if (existsSync(paths.brokerFile)) return ok("home", `${paths.home}, read-only here; the broker elsewhere writes`);
+  if (existsSync(paths.brokerFile)) return ok("home", `${paths.home}, read-only here; a broker elsewhere writes it`);
   return fail("home", `${paths.home} cannot be written here`, `check who owns it: ls -ld '${paths.home}'`);
 }
 
