@@ -1,6 +1,6 @@
 /**
- * What the linter holds: mistakes that a daemon does not survive, and the rooms of test/house/layers.ts while one types.
- * Taste is the formatter's and the reviewer's. Run by `npm run check`.
+ * Linter settings: rules against mistakes that a daemon does not survive, and the import rules of test/house/layers.ts, so that an editor
+ * shows them. Style is left to the formatter and the reviewer. `npm run check` runs the linter.
  */
 import { defineConfig } from "oxlint";
 import {
@@ -14,7 +14,10 @@ import {
 const ENV_IMPORT = { name: "node:process", importNames: ["env"], message: "The environment is read in src/config." };
 const ENV_READ = { object: "process", property: "env", message: "The environment is read in src/config." };
 
-/** Returns the imports closed to a room. Its own folders and npm packages are not looked at here. */
+/**
+ * Returns the imports that are forbidden in a room (a folder in the table of test/house/layers.ts). Ignores imports of the room's own
+ * folders and of npm packages.
+ */
 function closedImports(name: string, room: Room, alsoOpen: readonly string[] = []) {
   const open = new Set([name, ...room.mayImport, ...alsoOpen]);
   const message = "This room may not import that one: test/house/layers.ts.";
@@ -24,7 +27,7 @@ function closedImports(name: string, room: Room, alsoOpen: readonly string[] = [
     patterns: closed.map((other) => ({
       group: [
         ...fromBelow(`${other}/**`),
-        // Open rooms, and open files, inside a closed one.
+        // Folders and files that this room may import although they are inside a forbidden folder.
         ...[...open, ...room.mayImportFiles]
           .filter((inside) => inside.startsWith(`${other}/`))
           .flatMap((inside) => fromBelow(inside.endsWith(".ts") ? inside : `${inside}/**`).map((path) => `!${path}`)),
@@ -35,14 +38,14 @@ function closedImports(name: string, room: Room, alsoOpen: readonly string[] = [
   };
 }
 
-/** What an import of that path of src looks like in a folder, and in the folders in it. */
+/** Returns the spellings of an import of that path of src from a file in the room or in a folder inside it. */
 function fromBelow(path: string): string[] {
   return [`../${path}`, `../**/${path}`];
 }
 
 export default defineConfig({
   plugins: ["typescript"],
-  // Only what stands here.
+  // Only the rules listed here are on.
   categories: { correctness: "off" },
   options: { typeAware: true, reportUnusedDisableDirectives: "error" },
   ignorePatterns: ["dist/**", "volumes/**", ".ci/**"],
@@ -64,11 +67,11 @@ export default defineConfig({
         "no-console": "error",
         "no-restricted-properties": ["error", ENV_READ],
         "typescript/unbound-method": "error",
-        // A function fits a page: what is longer names its reason where it is switched off.
+        // A function fits on one page. A longer function gives its reason where it switches this rule off.
         "max-lines-per-function": ["error", { max: 60 }],
       },
     },
-    // A room inside a room comes later: the last one that fits a file counts.
+    // A room inside another room comes later, because the last entry that matches a file counts.
     ...Object.entries(ROOMS)
       .toSorted(([a], [b]) => a.length - b.length)
       .map(([name, room]) => ({
@@ -81,7 +84,7 @@ export default defineConfig({
         "no-restricted-imports": ["error", closedImports("broker", ROOMS.broker, COMPOSITION_ROOTS_MAY_IMPORT)],
       },
     },
-    // Entry points: they hand process.env to the configuration, and the terminal is theirs.
+    // Entry points: they pass process.env to the configuration, and may use the terminal.
     { files: ["src/{bin,cli}/**/*.ts"], rules: { "no-console": "off", "no-restricted-properties": "off" } },
     { files: ["src/agents/{pi,opencode}/palace.ts"], rules: { "no-restricted-properties": "off" } },
     { files: ["src/config/**/*.ts"], rules: { "no-restricted-properties": "off" } },

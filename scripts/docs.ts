@@ -140,7 +140,7 @@ You may also edit the file by hand. It is a JSON object; comments and trailing c
 
 \`\`\`json
 {
-  // Search by meaning, whoever starts the broker.
+  // With this setting searches use meaning, whichever program starts the broker.
   "model-dir": "~/models/all-MiniLM-L6-v2",
   "idle-exit-minutes": 0
 }
@@ -166,7 +166,7 @@ function differencesPage(): string {
   return page(
     "Where we differ from MemPalace",
     "1,500 seeded calls a version go to the real Python MemPalace (3.3.6 and 3.11.0) and to us, on equal palaces with the same " +
-      "model (`./scripts/test seeded test/differential`). The answers agree but for what is listed here, and each entry was met in the last run.",
+      "model (`./scripts/test seeded test/differential`). The answers agree except for the differences below, and the last run met every difference.",
     [
       table(["Difference", "Against", "What is otherwise", "Why"], rows),
       `## Files that we do not write\n\n${table(["File", "What MemPalace writes there", "Why we do not"], files)}`,

@@ -19,7 +19,7 @@ export function nearWords(word: string, candidates: readonly string[]): string[]
 
 function distanceOf(word: string, typed: string, candidate: string): number {
   if (word.length > 1 && candidate.startsWith(word)) return 0;
-  // Each change makes a word at most one letter longer or shorter.
+  // Each edit changes a word's length by at most one letter, so words of very different length are never similar.
   return Math.abs(typed.length - candidate.length) > DISTANCE_MAX ? Infinity : editDistance(typed, candidate);
 }
 

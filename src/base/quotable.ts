@@ -19,7 +19,7 @@ const JOINERS = /[\u200c\u200d]{2,}/gu;
 /** Line ends that any reader may recognise. */
 const LINE_END = /\r\n|[\n\r\u000b\u000c\u001c-\u001e\u0085\u2028\u2029]/u;
 
-/** Returns the text's lines, each safe to quote. */
+/** Splits a text into lines for a prompt, without invisible characters and without characters that imitate markup. */
 export function quotableLines(text: string): string[] {
   return text
     .toWellFormed()

@@ -39,7 +39,7 @@ export function isDiskFull(error: unknown): boolean {
   return /^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException | null)?.code ?? "");
 }
 
-// --- the sticky stop ---
+// --- a stop by hand, which lasts until somebody starts the broker again ---
 
 export function setStopped(paths: MarkPaths): void {
   put(paths, "stopped", { atMs: Date.now() });
@@ -119,7 +119,7 @@ export function isWanted(file: string): boolean {
 
 // --- the engine that served the palace last ---
 
-/** Records the engine in the user's state folder, not beside the palace: we run this command, and a palace may come from somebody else. */
+/** Records the engine in the state folder, not beside the palace: we run this command, and a palace may come from others. */
 export function rememberEngine(paths: MarkPaths, text: string | undefined): void {
   if (text === undefined) rmSync(mark(paths, "engine"), { force: true });
   else if (recallEngine(paths) !== text) put(paths, "engine", { engine: text });

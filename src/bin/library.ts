@@ -9,7 +9,7 @@ export { type ErrorCode, PalaceError } from "../base/errors.ts";
 export type ConnectOptions = {
   /** Name of this program in the audit log. */
   agent: string;
-  /** Folder of the palace. Default: the one that `palace` uses, from the same variables. */
+  /** Folder of the palace. Default: the palace that the command `palace` uses, from the same environment variables. */
   palace?: string;
   /** Without a broker, `never` fails and `auto`, the default, starts one. */
   start?: "auto" | "never";

@@ -31,7 +31,7 @@ import { START_TIMEOUT_MS } from "../protocol/limits.ts";
 import { executable } from "../cli/executable.ts";
 import { logFile } from "../cli/terminal/log-rotation.ts";
 
-/** Longest wait for a slow reader of the log: the next broker waits for the lock meanwhile. */
+/** Maximum wait for a slow reader of the log, ms, because the next broker waits for the lock meanwhile. */
 const READERS_MAX_MS = 1_000;
 
 const HELP = `usage: mempalace-broker --ensure | --foreground | --at-login [--palace DIR] [--new]
@@ -74,7 +74,7 @@ async function main(): Promise<number> {
   }
   if (values.foreground) clearStop(config);
   const isAtLogin = values["at-login"] === true;
-  // A stop by hand outlives a login, and a bridge leads to another broker.
+  // At a login no broker starts if the user stopped it by hand, or if a bridge leads to another broker.
   if (isAtLogin && (isStopped(config.paths) || hasBridge(config)))
     return print("mempalace-broker: not started, because of `palace stop` or a bridge; next: palace start\n");
   return serve(config, {
@@ -87,7 +87,7 @@ async function main(): Promise<number> {
 
 type ServeOptions = {
   palace: string | undefined;
-  /** True if a client or a service manager started it, without a terminal. */
+  /** True if a client or a service manager started this broker, without a terminal. */
   isOnDemand: boolean;
   isMeantToStay: boolean;
   startAnew: boolean;
@@ -107,7 +107,7 @@ async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startA
   try {
     if (foreign !== undefined) throw foreign;
     for (const { message, hint } of config.settings.faults)
-      log.warn("the settings file has a fault", { why: message, hint });
+      log.warn("the settings file has an error", { why: message, hint });
     assertSettings(config.settings);
     for (let deadline = performance.now() + START_TIMEOUT_MS / 2; ; await sleep(HELD_RETRY_MS)) {
       const outcome = await runBroker({
@@ -152,7 +152,7 @@ function whyNotHere(config: Config): string | undefined {
   return hasBridge(config) ? "a bridge leads to the host's" : undefined;
 }
 
-/** Returns true if a broker serves the palace. A draining one does not count: its clients wait for the next one. */
+/** Returns true if a broker serves the palace. A broker that is ending does not count: its clients wait for the next one. */
 async function isServed(config: Config): Promise<boolean> {
   const live = await findBroker(config);
   return live !== undefined && live.health.status !== "draining";

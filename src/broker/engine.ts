@@ -28,7 +28,8 @@ export function shuttingDown(): PalaceError {
 export type Notify = (method: string, params: Record<string, unknown> | undefined) => void;
 
 /**
- * Answers one message. `sizeBytes`: its length on the wire. `notify`: set if the door can notify. Returns undefined if none is due.
+ * Answers one message; returns undefined if no answer is due. `sizeBytes`: length of the message on the wire. `notify`: set if the door can
+ * notify.
  */
 export type Dispatch = (
   peer: Peer,

@@ -144,7 +144,7 @@ async function runConnected<C extends Omit<Call<{}>, "connect" | "values">>(
 /** Warns of an invalid settings file: a broker does not start with it, and other commands ignore the invalid value. */
 function warnOfSettings({ settings }: Config, out: Output): void {
   for (const { message, hint } of settings.faults.filter(({ kind }) => kind !== "unknown")) {
-    out.notice(`palace: ${message}; this command goes on without it`);
+    out.notice(`palace: ${message}; this command continues without it`);
     out.notice(`  ${out.spelled(hint)}`);
   }
 }

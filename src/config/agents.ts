@@ -18,7 +18,6 @@ export function agentPlaces(env: Env) {
     claudeManagedDir: process.platform === "darwin" ? MANAGED_MAC : "/etc/claude-code",
     opencodeDir: join(readVariable(env, "XDG_CONFIG_HOME") ?? join(user, ".config"), "opencode"),
     piDir: piFolder(env, user),
-    /** Folders of PATH. */
     programFolders: (readVariable(env, "PATH") ?? "").split(delimiter).filter(Boolean),
   });
 }

@@ -46,7 +46,7 @@ function parseConfig(settings: Settings, paths: Paths, own: Env) {
     logLevel: readSetting(env, "log-level"),
     fault: readVariable(env, "MEMPALACE_FAULT"),
     tracing: tracing(env),
-    /** Span (`traceparent`) of the parent process, in which the calls of this process are. */
+    /** Span (`traceparent`) of the parent process. The calls of this process become its children. */
     traceparent: readVariable(env, "TRACEPARENT"),
   });
 }
@@ -198,7 +198,7 @@ function proxySettings(env: Env): { https: string; except: string | undefined } 
   return https === undefined ? undefined : { https, except };
 }
 
-/** Returns whether this process sends spans. `grpc`: no, as the settings ask for gRPC. Source: OpenTelemetry's environment variables. */
+/** Returns whether this process sends spans. `grpc`: it sends none, because OpenTelemetry's variables ask for gRPC. */
 function tracing(env: Env): "on" | "off" | "grpc" {
   const ofTraces = readVariable(env, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
   if ((ofTraces ?? readVariable(env, "OTEL_EXPORTER_OTLP_ENDPOINT")) === undefined) return "off";

@@ -110,7 +110,7 @@ export function gitVariables(folder: GitFolder | undefined): Record<"DEVBOX_GIT_
   return { DEVBOX_GIT_DIR: source, DEVBOX_GIT_TARGET: target === source ? "" : target };
 }
 
-/** Writes these variables to `.env`, so that a later plain `docker compose up` mounts the folder, too. */
+/** Writes the given variables to `.env`, so that a later plain `docker compose up` mounts the folder, too. */
 export function keepGitFolder(root: string, folder: GitFolder | undefined): void {
   const values = Object.entries(gitVariables(folder));
   writeSettings(root, Object.fromEntries(values.filter(([name, value]) => value !== "" || hasSetting(root, name))));

@@ -61,8 +61,8 @@ export async function stackBefore(here: Here, { from, fresh }: Wanted): Promise<
   if (fresh === true) {
     if (begun !== undefined && hasVolumes && !mayHaveRun)
       throw refuse(
-        `the copy from ${begun} was cut off, and is not whole`,
-        `palace devbox up goes on with it; ${ERASE}`,
+        `the copy from ${begun} was interrupted, and is not complete`,
+        `palace devbox up continues it; ${ERASE}`,
       );
     rmSync(join(state, FILE), { force: true });
     return undefined;
@@ -80,7 +80,7 @@ export async function stackBefore(here: Here, { from, fresh }: Wanted): Promise<
     // A copy would overwrite later writes of the new stack.
     if (mayHaveRun)
       throw refuse(
-        `the copy from ${named} was cut off, and ${stack.project} may have run since`,
+        `the copy from ${named} was interrupted, and ${stack.project} may have run since`,
         `to go on with what is there: palace devbox up --fresh; ${ERASE}`,
       );
     return before;

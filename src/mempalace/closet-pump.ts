@@ -59,7 +59,7 @@ export class ClosetKeeper {
     });
   }
 
-  /** Works like Outbox.hold. */
+  /** Stops sending closets, and resolves after the running batch. Sending continues when the caller calls the returned function. */
   async hold(): Promise<() => void> {
     this.#holders += 1;
     const release = await this.#outbox?.hold();

@@ -56,7 +56,7 @@ export const CLOSET_SOURCES_MAX = 10;
 export const COMMIT_BATCH_MAX = 256;
 /** Maximum number of open requests of one stream. The broker stops reading from the stream until one request ends. */
 export const PEER_IN_FLIGHT_MAX = 512;
-/** Maximum size of those open requests. */
+/** Maximum size of the open requests of one stream. */
 export const PEER_IN_FLIGHT_MAX_BYTES = 32 * 1024 * 1024;
 /** Maximum number of unread reply bytes of one peer; with more, the broker stops reading from that peer. */
 export const PEER_UNREAD_MAX_BYTES = 4 * 1024 * 1024;
@@ -134,19 +134,19 @@ export const CHECKPOINT_ITEMS_MAX = 1_000;
 /** Maximum size of a book's text. */
 export const BOOK_MAX_BYTES = 10 * 1024 ** 2;
 
-if (SPOOL_AGE_MAX_MS >= IDEMPOTENCY_KEPT_MS) throw new Error("a spooled write must be recognised when it comes again");
+if (SPOOL_AGE_MAX_MS >= IDEMPOTENCY_KEPT_MS) throw new Error("a broker must recognise a repeated spooled write");
 if (SOURCE_CALL_MAX_BYTES * 3 > FRAME_SIZE_MAX_BYTES) throw new Error("a source must fit a frame after JSON escaping");
-if (SOURCE_PART_MAX * 6 >= FRAME_SIZE_MAX_BYTES) throw new Error("a part must fit a frame, whatever it holds");
+if (SOURCE_PART_MAX * 6 >= FRAME_SIZE_MAX_BYTES) throw new Error("a part must fit a frame, whatever its content");
 if (CONVERSATION_PART_DRAWERS_MAX * DRAWER_SIZE > CONVERSATION_PART_SIZE_MAX)
-  throw new Error("parts of usual drawers are cut by their number");
+  throw new Error("parts with drawers of the default size must reach the maximum number first");
 if (SOURCE_SIZE_MAX_BYTES / (DRAWER_SIZE / 2 - DRAWER_OVERLAP) > SOURCE_DRAWERS_MAX)
-  throw new Error("a source of usual drawers must not have too many");
+  throw new Error("a source with drawers of the default size must not exceed the maximum number");
 if (CARRIED_PART_MAX_BYTES + CARRIED_MAX_BYTES >= FRAME_SIZE_MAX_BYTES)
-  throw new Error("a part must fit a frame with one memory more");
+  throw new Error("a part and one more memory must fit a frame");
 if (DRAWER_SIZE_MAX > CONVERSATION_PART_SIZE_MAX) throw new Error("a part must hold at least one drawer");
 if (FRAME_SIZE_MAX_BYTES > UNFINISHED_MAX_BYTES) throw new Error("one unfinished request must fit");
 if (FRAME_SIZE_MAX_BYTES > QUEUE_SIZE_MAX_BYTES) throw new Error("the queue must hold at least one frame");
-if (PEER_CONNECTIONS_MAX + PEERS_KEPT > PEERS_MAX) throw new Error("one peer's share is part of all places");
-if (QUEUE_DEPTH_PEER_MAX > QUEUE_DEPTH_MAX) throw new Error("one peer's share is part of the whole queue");
+if (PEER_CONNECTIONS_MAX + PEERS_KEPT > PEERS_MAX) throw new Error("a peer's limit must fit the limit of all peers");
+if (QUEUE_DEPTH_PEER_MAX > QUEUE_DEPTH_MAX) throw new Error("a peer's limit must fit the queue's limit");
 if (MINE_WAIT_MS >= REQUEST_TIMEOUT_MS) throw new Error("a long mine must be answered before its request is given up");
-if (ENGINE_DEPTH_PEER_MAX > ENGINE_DEPTH_MAX) throw new Error("one peer's share is part of the whole line");
+if (ENGINE_DEPTH_PEER_MAX > ENGINE_DEPTH_MAX) throw new Error("a peer's limit must fit the engine's limit");

@@ -20,7 +20,7 @@ const OFFERS: Readonly<Record<string, (profile: ToolProfile) => Record<string, u
 
 export const OFFERED: readonly string[] = Object.keys(OFFERS);
 
-/** Returns the result of an offered method, or undefined for any other method. */
+/** Returns the result of a method that needs no open palace, or undefined for any other method. */
 export function offer(method: string, profile: ToolProfile): Record<string, unknown> | undefined {
   return Object.hasOwn(OFFERS, method) ? OFFERS[method]?.(profile) : undefined;
 }

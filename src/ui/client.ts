@@ -1,4 +1,4 @@
-/** Connects the page to the broker: the sign-in, calls of methods and tools, and news. Independent of the views. */
+/** Connects the page to the broker: the sign-in, calls of methods and tools, and news of changes. */
 import type { MethodName, Methods, Role, StatusReport } from "../protocol/spec.ts";
 
 /** Parts of the status that the broker sends after each change. */
@@ -121,7 +121,7 @@ function signOut(): void {
   dispatchEvent(new Event(SIGNED_OUT));
 }
 
-/** Reads news until the user leaves the page, and connects again after an end. EventSource could not send the session. */
+/** Reads news until the user leaves the page, and connects again if the connection ends. EventSource could not send the session. */
 export async function listen(onNews: (news: News | undefined) => void): Promise<void> {
   while (session !== undefined) {
     try {

@@ -111,7 +111,7 @@ type ListProps<T> = {
   /** Loads one page. */
   load: (offset: number, limit: number) => Promise<{ rows: T[]; total: number }>;
   row: (item: T) => ComponentChildren;
-  /** If one of these changes, the visible rows are loaded again. Another list needs another `key`. */
+  /** If one of the inputs changes, the visible rows are loaded again. Another list needs another `key`. */
   inputs: readonly unknown[];
 };
 

@@ -54,7 +54,7 @@ if (reason !== undefined) console.warn(`agents in the devbox left out: ${reason}
 describe.each([
   { title: "on this machine", open: onHost, left: undefined },
   { title: "in the devbox, without a network", open: inDevbox, left: reason },
-])("the real agents $title", ({ title, open, left }) => {
+])("the real agents: $title", ({ title, open, left }) => {
   describe.skipIf(left)("share one memory", () => {
     let place: Place;
     const answers = {} as Record<Agent, string>;

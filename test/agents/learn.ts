@@ -33,7 +33,7 @@ async function learnOne(place: Place, talk: Talk, agent: Agent, isLast: boolean)
   if (!isLast && !text.includes(mark)) return undefined;
   expect(text).toContain("═══ KNOWN CONTEXT ═══");
   expect(text.split(mark)).toHaveLength(2);
-  // No call waits until the exchange is stored.
+  // The exchange is stored in the background, so the test polls for it.
   await vi.waitUntil(async () => (await exchangeOf(asked)) !== "", 60_000);
 
   const scores = JSON.stringify({ outcome: "worked", memory_scores: { [id]: "worked" } });

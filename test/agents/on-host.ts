@@ -9,9 +9,8 @@ import { PI_MODELS, piModels, type Run } from "./real-agents.ts";
 export type AgentsHome = AsyncDisposable & {
   palace: TestPalace;
   start: (agent: Agent, run: Run) => ResultPromise;
-  /** Folder of the agents' programs. */
   programs: string;
-  /** Returns the working folder and the whole environment of an agent that runs with these variables. */
+  /** Returns the working folder and the whole environment of an agent that runs with the given variables. */
   within: (env: Run["env"]) => { cwd: string; env: NodeJS.ProcessEnv };
 };
 

@@ -48,7 +48,8 @@ export type Filling = {
 };
 
 /**
- * Files the documents in order, then their vectors, and then does all work that waits for a quiet moment. Returns the number of drawers.
+ * Files the documents in order, then their vectors, and then does all work that waits until the broker is idle. Returns the number of
+ * drawers.
  */
 export function fillLedger({ ledgerFile, model, text, from, to, chunks = CHUNKS, cut = USUAL_CUT }: Filling): number {
   // The broker's writer thread passes the same functions, so each drawer gets its static vector and its forms.

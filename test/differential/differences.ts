@@ -222,7 +222,7 @@ export const DIFFERENCES: readonly Difference[] = [
     name: "search-cli-text",
     versions: NEW,
     tools: ["search"],
-    what: "with `cli_compatible`, the order and choice of the hits in `cli_output`, and the scores of their words",
+    what: "with `cli_compatible`, the order and choice of the hits in `cli_output`, and the scores by words that are printed there",
     why: "as in every search, we rank by words and meaning together",
     mend: sameCliText,
   },

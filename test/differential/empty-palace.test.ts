@@ -69,7 +69,7 @@ for (const version of MEMPALACE_VERSIONS) {
       );
 
     if (version !== "3.3.6")
-      test("wrong arguments get their error before the missing palace does", { timeout: 180_000 }, () =>
+      test("both report wrong arguments before they report a missing palace", { timeout: 180_000 }, () =>
         expectAnsweredAlike(version, NO_PALACE, REFUSED),
       );
   });

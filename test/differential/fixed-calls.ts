@@ -9,7 +9,7 @@ import { PROJECT } from "./values.ts";
 
 type Fixed = Omit<Call, "step">;
 
-/** Files of a project that is really mined. Their names make a hallway, their headings and quotes make closets. */
+/** Files of a project that is really mined. The people in them make a hallway, and their headings and quotes make closets. */
 export const MINED: Readonly<Record<string, string>> = {
   "mempalace.yaml": "wing: mined\nrooms:\n  - name: engine\n",
   "engine.md": `# Harbour engine\n\nZora and Quill built the harbour engine. Zora said "it runs on copper and patience", and Quill agreed.`,

@@ -47,7 +47,7 @@ let palace: TestPalace;
 let broker: number;
 let client: Client;
 let prober: Client;
-/** Values that name existing things, by the parameter's name. */
+/** Ids and names that exist in the palace, by the name of the parameter that takes them. */
 let known: Record<string, unknown>;
 
 beforeAll(async () => {

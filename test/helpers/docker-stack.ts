@@ -19,7 +19,7 @@ export type DockerStack = AsyncDisposable & {
   readonly project: string;
   /** Runs `docker compose ARGS`. Throws with the output if the command fails. */
   compose: (...args: string[]) => Promise<string>;
-  /** Runs `docker compose ARGS` with these variables for this one command. */
+  /** Runs `docker compose ARGS` with the given variables for this one command. */
   composeWith: (env: Record<string, string>, ...args: string[]) => Promise<string>;
   /** Runs a command in container `index` of a service; resolves to its output even if the command fails. */
   exec: (service: string, index: number, ...command: string[]) => Promise<Output>;

@@ -53,7 +53,6 @@ export type OpencodeDatabase = {
   addSession(session: SessionFields): void;
   /** Returns the message's id. Parts are data in opencode's stored form. */
   addMessage(session: string, data: object, parts: readonly object[], atMs?: number): string;
-  /** Removes a session and its messages. */
   remove(session: string): void;
   /** Changes only the last part of a message, as when a tool ends. */
   endTool(message: string, state: object): void;

@@ -99,7 +99,6 @@ const TABLES = {
 
 export type Contents = Record<keyof typeof TABLES, string>;
 
-/** Returns the number of drawers in a ledger file. */
 export function drawersIn(file: string): number {
   const ledger = new Database(file, { readonly: true });
   try {

@@ -5,7 +5,6 @@ import { type Client, connectClient } from "../../src/wire/client/client.ts";
 import { createTestPalace, type TestPalace } from "./palace.ts";
 import { writeTinyModel } from "./tiny-model.ts";
 
-/** Makes a palace with a model and a running broker. */
 export async function palaceWithModel(): Promise<TestPalace> {
   const palace = createTestPalace();
   await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) });
@@ -20,7 +19,6 @@ export function clientOf(palace: TestPalace, agent = "claude-code"): Promise<Cli
   return connectClient({ config: palace.config, agent, start: "auto" });
 }
 
-/** Calls a tool and returns its text. */
 export async function ask(agent: StdioMcp, name: string, args: Record<string, unknown>): Promise<string> {
   const result = (await agent.request("tools/call", { name, arguments: args })) as { content: [{ text: string }] };
   return result.content[0].text;

@@ -43,7 +43,6 @@ export function watchTimers(folder: string): WaitedTimers {
   return { env: { NODE_OPTIONS: `--import=${hook}`, WAITED_TIMERS_FILE: file }, take };
 }
 
-/** Returns the sum of the delays, ms. */
 export function total(delays: readonly number[]): number {
   return delays.reduce((sum, ms) => sum + ms, 0);
 }

@@ -44,7 +44,7 @@ test("each old name leads to a call that is in the table", () => {
   expect(names.length).toBe(new Set(names).size);
 });
 
-test("a synonym leads to a verb of the table, and is run at once only if that verb reads or adds", () => {
+test("a synonym of a verb that reads or adds is run at once; for other verbs it is only suggested", () => {
   const harmless = ["add", "config", "doctor", "history", "ls", "mine", "search", "show", "status"];
   const taken = [...Object.keys(COMMANDS), ...Object.keys(OLD_NAMES), ...Object.keys(ALSO)];
   const synonyms: [string, Synonym][] = Object.entries(SYNONYMS);
@@ -97,7 +97,7 @@ test("the completions of each shell have every verb, subverb and option", async 
   }
 });
 
-test("the table lists every subverb that is loaded or that its verb knows", async () => {
+test("the table lists every subverb that is loaded or that its verb accepts", async () => {
   for (const [name, { subs = {} }] of commands) {
     const own = Object.keys((await LOADERS[name as keyof typeof LOADERS]()).verb.subs ?? {});
     const loaded = Object.keys(SUB_LOADERS[name as keyof typeof SUB_LOADERS] ?? {});

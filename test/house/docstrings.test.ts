@@ -57,7 +57,7 @@ test("every exported function, class and type of these folders has a docstring t
   expect(silent).toEqual([]);
 });
 
-test("an export without a docstring is found, whatever its kind", () => {
+test("the check finds an export of any kind without a docstring", () => {
   const text = [
     "/** File. */",
     'import { x } from "x";',

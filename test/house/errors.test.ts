@@ -24,7 +24,7 @@ test("every code belongs to a family with an exit code", () => {
   expect(codes.filter((code) => !families.some((family) => code.startsWith(`${family}_`)))).toEqual([]);
 });
 
-test("a code that src spells out is in the table", () => {
+test("every error code that src writes as text is in the table", () => {
   const families = Object.keys(EXIT_CODES).join("|");
   const spelled = sourceFiles("src").flatMap(
     ({ text }) => text.match(new RegExp(`"(${families})_[A-Z_]+"`, "g")) ?? [],

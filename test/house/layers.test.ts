@@ -149,7 +149,7 @@ test("the shim starts without any package, because every agent waits for its sta
   ).toEqual([]);
 });
 
-test("no folder has a file that only passes on other files' exports", () => {
+test("no folder has a file that only re-exports other files", () => {
   const barrels = files.filter(({ text }) => /^export \* from/m.test(text));
   expect(barrels.map(({ path }) => path)).toEqual([]);
 });
@@ -181,7 +181,7 @@ test("files that are copied into agents' folders need only Node, and export one 
 
 // Leaves out imports that are loaded on demand. The table of commands loads each command, and one of the commands lists the
 // table.
-test("no file imports itself through other files, types included", () => {
+test("no file imports itself through other files, not even through type imports", () => {
   const targets = new Map(
     files.map((file) => [
       file.path,

@@ -62,7 +62,7 @@ test.each(CEILINGS)("%s has no more marked sentences than before", (_name, texts
   expect(found.length, found.slice(0, 20).join("\n")).toBeLessThanOrEqual(ceiling);
 });
 
-test("each mark finds its example, and finds nothing in a plain sentence", () => {
+test("each pattern of a riddle finds its example, and finds nothing in a plain sentence", () => {
   const riddles = [
     "What a log holds is taken in: the copy is ours.",
     "Who asks first gets what is there, and the rest goes by.",

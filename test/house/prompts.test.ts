@@ -14,7 +14,7 @@ const words = outcome.filter(
 
 /** Calls that make a value harmless: `quoted` and its callers, ids, numbers, and our own words. */
 const HARMLESS = /^(?:quoted|said|plainId|percent|cut)\([^()]*(?:\([^()]*(?:\([^()]*\))?[^()]*\))*[^()]*\)$/;
-/** Names of constants, numbers and counts. */
+/** Matches values that contain no text of others: names of constants, numbers and counts. */
 const OURS = /^(?:[A-Z][A-Z_]*(?:\[\w+\])?|at \+ 1|\w+\.length|[\w.]+\.toFixed\(\d\))$/;
 /** Other values, and why they cannot contain another person's words. */
 const KNOWN: Readonly<Record<string, readonly string[]>> = {

@@ -53,7 +53,7 @@ function startedBy(path: string): string[] {
     .filter((file) => shipped.has(file));
 }
 
-test.skipIf(missing)("every built file in the package is reached from a command or an export", () => {
+test.skipIf(missing)("a command or an export reaches every built file in the package", () => {
   // A browser loads the page, and its index.html names its files.
   const code = [...shipped].filter((path) => /^dist\/(?!ui\/).*\.c?js$/.test(path));
   const edges = new Map(code.map((path) => [path, [...importsOf(path), ...startedBy(path)]]));
@@ -73,7 +73,7 @@ test.skipIf(missing)("every thread and process that the source starts by its fil
   expect(started.filter((path) => !shipped.has(path))).toEqual([]);
 });
 
-test.skipIf(missing)("every declaration in the package is reached from an export, and none is missing", () => {
+test.skipIf(missing)("an export reaches every declaration in the package, and none is missing", () => {
   const declared = [...shipped].filter((path) => path.endsWith(".d.ts"));
   const declarationOf = (path: string): string => path.replace(/\.[jt]s$/, ".d.ts");
   const edges = new Map(declared.map((path) => [path, importsOf(path).map(declarationOf)]));

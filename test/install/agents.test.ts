@@ -11,7 +11,7 @@ import { AGENTS, installAgents } from "../../scripts/agents.ts";
 import { ROOT } from "../../scripts/main.ts";
 
 const SCRIPT = join(ROOT, "scripts/agents.ts");
-/** Options for the smallest agent only. The tests hold for every agent. */
+/** Options that leave only the smallest agent, because every agent is installed in the same way. */
 const ONE = ["--without", "opencode", "--without", "claude"];
 
 describe("the coding agents", () => {

@@ -62,7 +62,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
 
   const entryIn = (summary: string): string => /every agent's MCP entry:\s+(.+)/.exec(summary)?.[1] ?? "";
 
-  test("the Node on PATH is too old, and only the proxy reaches the network", async () => {
+  test("scripts/up says that the Node on PATH is too old, and only the proxy reaches the network", async () => {
     expect((await newcomer.run(["node", "--version"])).stdout).toMatch(/^v20\./);
     const { code } = await newcomer.run(["npm", "ping", "--fetch-retries=0"]);
     expect(code).not.toBe(0);

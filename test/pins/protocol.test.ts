@@ -230,7 +230,7 @@ test("exactly upstream's read tools are annotated as read-only", () => {
   ]);
 });
 
-/** Returns the names of the tools that have these annotations. */
+/** Returns the names of the tools that have the given annotations. */
 function hinted(hints: Partial<Record<"readOnlyHint" | "destructiveHint" | "idempotentHint", boolean>>): string[] {
   const asked = Object.entries({ ...hints, openWorldHint: false });
   return toolsOf("full+outcome", "2025-11-25")

@@ -11,7 +11,7 @@ import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
 import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 
-test("a diary entry with a slice cut twice is read and deleted whole", () => {
+test("a diary entry is read and deleted whole if a slice of the entry was cut twice", () => {
   const folder = mkdtempSync(join(tmpdir(), "ledger-"));
   const writer = new LedgerWriter(join(folder, "ledger.sqlite3"), applyWrite);
   const reader = new SqliteLedgerReader(join(folder, "ledger.sqlite3"));

@@ -65,7 +65,7 @@ const found = (text: string): string[] =>
     .pluck()
     .all(text);
 
-it("a write first applies the queued records of another program in Chroma's order", async () => {
+it("before a write the driver applies the queued records of another program, in Chroma's order", async () => {
   const foreign = '{"chroma:document":"the stray\'s words","wing":"x","ratio":1.0,"live":true,"count":7,"gone":null}';
   queue(OPERATION.upsert, "stray", foreign);
   queue(OPERATION.update, "a", '{"count":null,"topic":"changed"}');
@@ -92,7 +92,7 @@ it("a write first applies the queued records of another program in Chroma's orde
   expect(readMark(database, ours().metadataSegment)).toBe(head);
 });
 
-it("the mark stays below a queued record that we cannot apply, so Chroma applies it later", async () => {
+it("the read position stays below a queued record that we cannot apply, so Chroma applies it later", async () => {
   const before = queue(OPERATION.upsert, "listed", '{"chroma:document":"with a list","tags":["one","two"]}');
   await driver.upsert([record("d")]);
   await driver.remove(["a"]);

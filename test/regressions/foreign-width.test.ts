@@ -17,7 +17,7 @@ const record = (id: string, width: number): PalaceRecord => ({
   vector: new Float32Array(width).fill(0.1),
 });
 
-it("our drawers wait for a palace with a different vector width, and the log reports it once", async () => {
+it("our drawers wait if the palace has a different vector width, and the log reports the wait once", async () => {
   const palaceDir = mkdtempSync(join(tmpdir(), "palace-width-"));
   const lines: string[] = [];
   const log = createLog((line) => lines.push(line), "warn");

@@ -27,7 +27,7 @@ const refusal = async (): Promise<unknown> =>
 test("the project file may be a link inside the project, but not a link to the outside", async () => {
   writeFileSync(join(folder, "private.yaml"), "wing: what stands elsewhere\n");
   symlinkSync(join(folder, "private.yaml"), join(folder, "project/mempalace.yaml"));
-  expect(await refusal()).toBe("mempalace.yaml cannot be used: it is a link out of the folder");
+  expect(await refusal()).toBe("mempalace.yaml cannot be used: it is a link to a file outside the folder");
   rmSync(join(folder, "project/mempalace.yaml"));
   writeFileSync(join(folder, "project/settings.yaml"), "wing: own\n");
   symlinkSync("settings.yaml", join(folder, "project/mempalace.yaml"));
@@ -36,10 +36,10 @@ test("the project file may be a link inside the project, but not a link to the o
 
 test("a folder or a large file in place of mempalace.yaml is refused, and a missing file is accepted", async () => {
   mkdirSync(join(folder, "project/mempalace.yaml"));
-  expect(await refusal()).toBe("mempalace.yaml cannot be used: it is no regular file");
+  expect(await refusal()).toBe("mempalace.yaml cannot be used: it is not a regular file");
   rmSync(join(folder, "project/mempalace.yaml"), { recursive: true });
   writeFileSync(join(folder, "project/mempalace.yaml"), " ".repeat(300_000));
-  expect(await refusal()).toBe("mempalace.yaml cannot be used: it is larger than settings ever are");
+  expect(await refusal()).toBe("mempalace.yaml cannot be used: it is too large for a file of settings");
   rmSync(join(folder, "project/mempalace.yaml"));
   expect(await refusal()).toBe("project");
 });
@@ -55,7 +55,7 @@ test("a pipe in place of mempalace.yaml is refused without waiting", () => {
     timeout: 30_000,
   });
   expect({ stdout, signal }).toEqual({
-    stdout: "mempalace.yaml cannot be used: it is no regular file\n",
+    stdout: "mempalace.yaml cannot be used: it is not a regular file\n",
     signal: null,
   });
 });

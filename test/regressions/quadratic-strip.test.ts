@@ -17,7 +17,7 @@ it.each([
   expect(cpuTimeOf(() => work(200_000)) / small).toBeLessThan(50);
 });
 
-it("strip removes the same characters as Python, only at both ends", () => {
+it("strip removes the same characters as Python, at both ends of a text and nowhere else", () => {
   expect(strip("\u001c\u0085 a  b\u00a0\n")).toBe("a  b");
   expect(strip("\ufeffa")).toBe("\ufeffa");
   expect(strip(" \t ")).toBe("");

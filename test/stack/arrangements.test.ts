@@ -126,7 +126,7 @@ describe.skipIf(reason)("without Chroma's server", () => {
     if (workspace !== undefined) rmSync(workspace, { recursive: true, force: true });
   });
 
-  test("the embedded stack finds a drawer after its containers were recreated", async () => {
+  test("the stack without Chroma's server finds a drawer after its containers were recreated", async () => {
     expect((await stack.compose("ps", "--services")).split("\n").sort()).toEqual(["broker", "devbox"]);
     const filed = await stack.exec("devbox", 1, "palace", "call", ...add);
     expect(filed.exitCode, filed.stderr).toBe(0);

@@ -56,7 +56,7 @@ describe.skipIf(reason)("the compose stack", () => {
     if (workspace !== undefined) await rm(workspace, { recursive: true, force: true });
   });
 
-  test("no service publishes a port, has a capability, runs as root or writes its own root folder", async () => {
+  test("no service of the stack publishes a port, has a capability, runs as root or writes its own root folder", async () => {
     for (const service of SERVICES) {
       const { HostConfig, NetworkSettings } = await stack.inspect(service);
       expect(Object.values(NetworkSettings.Ports).filter(Boolean), service).toEqual([]);
@@ -101,7 +101,7 @@ describe.skipIf(reason)("the compose stack", () => {
     }
   });
 
-  test("palace doctor is green in the devbox", async () => {
+  test("palace doctor reports no fault in the devbox", async () => {
     const doctor = await stack.exec("devbox", 1, "palace", "doctor");
     expect(doctor.exitCode, doctor.stdout + doctor.stderr).toBe(0);
   });

@@ -189,7 +189,7 @@ describe.skipIf(reason)("a stack", () => {
 
   const CASES = Object.keys(ACTIONS).flatMap((action) => Object.keys(STATES).map((state) => ({ action, state })));
 
-  test.each(CASES)("that is $state loses no data by $action", async ({ action, state }) => {
+  test.each(CASES)("a stack that is $state loses no data by $action", async ({ action, state }) => {
     const turn = ++history;
     await good(`zsh -ic 'print -s "echo turn ${turn}"; fc -A'`);
     const underWay = await STATES[state]!(turn);
@@ -208,14 +208,14 @@ describe.skipIf(reason)("a stack", () => {
     expect(lines.trim()).toBe(String(history));
   });
 
-  test("lets each agent find what was written before all of these actions", async () => {
+  test("after all of these actions a recreated stack lets each agent find the memories written before", async () => {
     await startModel();
     const query = { query: MEMORY.words, limit: 1 };
     for (const answer of await ask(`Look it up:\n@@tool mempalace_search ${JSON.stringify(query)}`))
       expect(answer).toContain(MEMORY.mark);
   });
 
-  test("was really doing some work at least once", () => {
+  test("the stack was really working during at least one of these actions", () => {
     expect(cutOff).toBeGreaterThan(0);
   });
 });

@@ -87,13 +87,13 @@ describe.skipIf(reason)("a stack of an older version", () => {
     if (workspace !== undefined) rmSync(workspace, { recursive: true, force: true });
   });
 
-  test("keeps everything in an upgrade while it is idle", async () => {
+  test("a stack of an older version keeps everything in an upgrade while it is idle", async () => {
     await begin();
     await upgrade();
     await expectFirst();
   });
 
-  test("loses no acknowledged write in an upgrade during writes", async () => {
+  test("a stack of an older version loses no acknowledged write in an upgrade during writes", async () => {
     await begin();
     const acknowledged = new Set<string>();
     const shims = await Promise.all(Array.from({ length: WRITERS }, () => stack.shim(1)));
@@ -119,7 +119,7 @@ describe.skipIf(reason)("a stack of an older version", () => {
     await expectFirst();
   });
 
-  test("has each file once after an upgrade during a mine and a second mine", async () => {
+  test("after an upgrade during a mine and a second mine, a stack of an older version has each file once", async () => {
     await begin();
     const mine = ["palace", "mine", "docs", "/workspace/mined", "--wing", "mined", "--json"];
     let isEnded = false;

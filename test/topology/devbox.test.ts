@@ -336,7 +336,7 @@ describe.skipIf(reason)("palace devbox", () => {
     await killAt("down");
     await killAt("palace");
     const halved = await run(clone, ["up", "--fresh"], renamed);
-    expect(halved).toMatchObject({ code: 2, stderr: expect.stringContaining("is not whole") });
+    expect(halved).toMatchObject({ code: 2, stderr: expect.stringContaining("is not complete") });
     // Plain compose may have written there since, so a later `up` must not overwrite it.
     await execa("docker", ["compose", "down"], { cwd: clone, env: env(renamed) });
     const used = await run(clone, ["up"], renamed);

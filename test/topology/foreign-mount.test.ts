@@ -53,7 +53,7 @@ async function openShared({ config: { paths } }: TestPalace, name: string): Prom
 describe.skipIf(missing)("a palace behind a shared folder", () => {
   beforeAll(buildImage);
 
-  test("is not opened from the container by any means; writes are spooled, and the host's memory stays whole", async () => {
+  test("a container never opens a palace behind a shared folder; writes are spooled, and the host's memory stays whole", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     const client = await palace.client();
@@ -87,7 +87,7 @@ describe.skipIf(missing)("a palace behind a shared folder", () => {
   });
 
   test.skipIf(cannotBridge)(
-    "is reached over a bridge from the container: its spooled writes arrive, and it works beside the host's agents without opening the palace",
+    "a container reaches the palace over a bridge: its spooled writes arrive, and it works beside the host's agents without opening the palace",
     async () => {
       await using palace = createTestPalace();
       const { home } = palace;

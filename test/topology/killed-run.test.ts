@@ -35,7 +35,7 @@ async function madeBy(prefix: string): Promise<string[]> {
 }
 
 describe.skipIf(reason)("a test run that is killed", () => {
-  test("leaves a container, a network and a volume, and the next run removes them", async () => {
+  test("the next test run removes the container, network and volume that a killed test run left", async () => {
     const run = execa(process.execPath, ["--input-type=module", "-e", MAKE], { reject: false });
     const said = await Promise.race([run.iterable().next(), run]);
     const prefix = "value" in said ? String(said.value) : "";

@@ -53,7 +53,7 @@ async function write(shim: StdioMcp, name: string, index: number): Promise<strin
 }
 
 describe.skipIf(reason)("a container that spools writes on a volume", () => {
-  test("is killed while it spools a write: the next container delivers every acknowledged write exactly once", async () => {
+  test("a container is killed while it spools a write on a volume: the next container delivers every acknowledged write exactly once", async () => {
     const port = await freePort(resolveListenHost("docker"));
     await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://docker:${port}` } });
     const { stdout } = await palace.run("palace", ["token", "add", "box", "--json"]);

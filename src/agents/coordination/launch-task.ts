@@ -88,7 +88,6 @@ async function assertCheckout(folder: string, { branch, base_commit: base }: Tas
     throw new Refused("workspace has uncommitted changes; controlled launch requires a clean checkout");
 }
 
-/** Runs a command and returns its exit code. */
 async function start(command: string, args: readonly string[], cwd: string): Promise<number> {
   const child = spawn(command, args, { cwd, stdio: "inherit" });
   try {

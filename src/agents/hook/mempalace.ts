@@ -37,7 +37,7 @@ type Asked = {
   palace: readonly string[];
   openLog: (path: string) => (line: string) => void;
 };
-/** `transcript`: undefined if there is none. */
+/** Context of one call of the hook. `transcript`: undefined without one. */
 type Scene = Asked & {
   session: string;
   transcript: string | undefined;

@@ -16,7 +16,6 @@ export type Host = Readonly<{
 
 export type Scene = Readonly<{ config: Config; env: Env; log: (line: string) => void; agent: string; host: Host }>;
 
-/** The options of the hooks. */
 export type Values = Partial<Record<"session" | "cwd" | "within" | "from", string | undefined>> &
   Partial<Record<"resumed" | "fresh" | "compacted", boolean | undefined>>;
 

@@ -76,7 +76,6 @@ function cut(text: string, length: number): string {
   return whole > WORD_LENGTH ? start.slice(0, start.length - last.length).trimEnd() : start;
 }
 
-/** Returns the diary's entry. */
 export function checkpointOf(session: string, { texts }: Talk, date: string): string {
   const recent = texts.slice(-RECENT).map((text) => cut(text, RECENT_LENGTH));
   return `CHECKPOINT:${date}|session:${session}|msgs:${texts.length}|recent:${recent.join("|")}`;

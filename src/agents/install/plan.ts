@@ -23,7 +23,7 @@ export type Change = {
   /** Content before and after the change; undefined means no file. */
   current: Buffer | undefined;
   next: Buffer | undefined;
-  /** True if the file has content of others of which there is no other copy. */
+  /** True if the file has content of others that exists nowhere else. */
   needsBackup: boolean;
   /** True if the file contains something of ours now. */
   isOurs: boolean;

@@ -36,7 +36,6 @@ type Turn = {
 const MESSAGES_KEPT = 500;
 
 export class Turns {
-  /** The user's setting for test commands. */
   readonly #testCommands: readonly string[];
   readonly #turns = new Map<string, Turn>();
   /** Texts by the id of the user's message. */

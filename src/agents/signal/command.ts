@@ -50,7 +50,7 @@ export function readCommand(line: string, { exit, output }: Ended, named: readon
   if (steps.length === 0) return told;
   const end = steps.findLastIndex(({ after }, at) => at < steps.length - 1 && (after === ";" || after === "&"));
   const last = steps.slice(end + 1);
-  // The line's exit code comes from these commands, unless another command replaced it.
+  // The exit code of the line comes from its last commands, unless another command replaced it.
   const isReplaced = last.some(({ after }) => after === "||" || after === "&");
   const deciders = isReplaced ? [] : last.filter(({ after }) => after !== "|" || options.includes("pipefail"));
   const enders = / -[ux]*e/.test(options) ? steps : last;

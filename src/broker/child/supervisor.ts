@@ -241,7 +241,7 @@ export class Supervisor {
       const tools = await session?.listTools();
       if (tools !== undefined && session === this.#session) this.#options.tools.replace(tools);
     } catch (error) {
-      this.#options.log.warn("engine's tools not listed", { why: String(error) });
+      this.#options.log.warn("the engine did not list its tools", { why: String(error) });
     }
   }
 }

@@ -9,7 +9,7 @@ import type { Peer } from "../peer.ts";
 import type { Metrics } from "./metrics.ts";
 import type { ReadTurns } from "./read-turns.ts";
 
-/** An open palace, as the methods see it. */
+/** The parts of an open palace that methods may use. */
 export type OpenPalace = Readonly<Pick<Palace, "reads" | "queue" | "jobs" | "maintenance" | "hygiene" | "logstream">>;
 
 export type MethodsDependencies = {

@@ -163,7 +163,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const profile = profileIn(params);
     const reads = apart(whole, profile);
     const { drawers, ...found } = await drawersToShow(reads, asked, clean, Date.now());
-    // An agent that no longer waits does not see these memories, so they count as not shown.
+    // The memories in an answer count as not shown if the agent no longer waits for the answer.
     const { withinMs } = params;
     if (typeof withinMs === "number" && performance.now() - startedAtMs > withinMs)
       return { context: "", scoring: "", plainScoring: "" };
@@ -254,7 +254,6 @@ function forAgent(
   return { ...apart(reads, profileIn(params)), own: reads.searches.of(agent) };
 }
 
-/** Reads the memory of the profile that the call names. */
 function readerIn({ reader }: OpenPalace["reads"], params: Call["params"]): MemoryReader {
   return readerOf(reader, profileIn(params));
 }

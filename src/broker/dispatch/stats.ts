@@ -10,7 +10,7 @@ export function statsOf(
   startedAtMs: number,
   askedMs: number | null,
 ): StatsReport {
-  // The counters have only days, so the outcomes also begin at the start of the day.
+  // The counters count whole days, so the outcomes are also counted from the start of a day.
   const sinceMs = askedMs === null ? null : new Date(askedMs).setHours(0, 0, 0, 0);
   const usage = metrics.usage.sums(sinceMs ?? 0);
   const { worked, partial, failed } = reader.toldSince(sinceMs ?? 0);

@@ -43,7 +43,7 @@ export async function holdPort({ host, port }: TcpAddress, path: string): Promis
   ]);
   if (said === "open") return { ended, close };
   await close();
-  throw Object.assign(new Error("the process for the port did not open it"), { code: said });
+  throw Object.assign(new Error("the process that must open the port did not open it"), { code: said });
 }
 
 const silent = (): string => "it ended at once";

@@ -22,7 +22,6 @@ export class Doors {
   readonly #options: DoorsOptions;
   readonly #open: OpenDoor[] = [];
   readonly #starts = new Starts();
-  /** Tokens of all doors. */
   readonly #tokens: TokenBook;
   readonly #outcome: OutcomeDoor | undefined;
   /** The page in the owner's browser. */

@@ -35,7 +35,7 @@ export type LifecycleOptions = {
   mustStayAway: () => string | undefined;
   /** Command that the tool `mine` starts. */
   miner: MinerCommand;
-  /** True for a broker that a client started on demand: it ends when a permanent one asks for the palace. */
+  /** True for a broker that a client started on demand: such a broker ends when a permanent broker asks for the palace. */
   isOnDemand: boolean;
   /** True if the broker may start with an empty palace when the old one has vanished. */
   startAnew: boolean;
@@ -96,7 +96,7 @@ async function startTracing({ tracing }: Config, log: Log): Promise<void> {
   try {
     const { openTelemetry } = await import("../../base/open-telemetry.ts");
     const onChange = (why: string | undefined): void =>
-      why === undefined ? log.info("traces are taken again") : log.warn("traces are not taken", { why });
+      why === undefined ? log.info("traces are accepted again") : log.warn("traces are not accepted", { why });
     useTracer(openTelemetry({ service: "palace-broker", onChange }));
   } catch (error) {
     log.warn("traces are off", { why: String(error) });

@@ -10,7 +10,7 @@ import { tryFlock } from "../../base/libc.ts";
 import { PalaceError } from "../../base/errors.ts";
 
 export type LifetimeLock = {
-  /** Returns false once the file was removed or replaced: another broker could then lock the new one. */
+  /** Returns false once the file was removed or replaced: another broker could then lock the new file. */
   isHeld(): boolean;
   release(): void;
 };

@@ -75,7 +75,7 @@ export class OutcomeDoor {
     const shut = isLocal || tokens() > 0 ? await this.#listen() : NO_TOKEN;
     if (shut === undefined) return log.info("the door of memory with outcomes is open", { port });
     if (shut.why !== this.#shut.why)
-      log.warn("the door of memory with outcomes stays shut", { port, why: shut.why, hint: shut.hint });
+      log.warn("the port for Roampal's programs stays closed", { port, why: shut.why, hint: shut.hint });
     this.#shut = shut;
     this.#tryAgain();
   }
@@ -108,7 +108,7 @@ export class OutcomeDoor {
       this.#held = undefined;
       if (this.#isClosed) return;
       const { port, log } = this.#options;
-      log.warn("the process at the port of memory with outcomes has ended, and is started again", { port });
+      log.warn("the process at the port for Roampal's programs has ended, and is started again", { port });
       this.#shut = { why: "the process at the port has ended, and is started again", hint: "" };
       if (performance.now() - sinceMs > LIVED_MIN_MS) void this.open();
       else this.#tryAgain();

@@ -1,7 +1,7 @@
 /**
  * The door of the page in the owner's browser, on this machine's loopback. It opens when a peer asks for a link and closes after a time
- * without use. It serves the page's files, a sign-in, JSON-RPC through the same dispatch as for every client, and news. life/doors.ts makes
- * it.
+ * without use. It serves the page's files, a sign-in, JSON-RPC through the same dispatch as for every client, and news of changes
+ * (server-sent events). life/doors.ts makes it.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isRecord } from "../../base/is-record.ts";

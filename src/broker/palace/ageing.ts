@@ -32,7 +32,7 @@ const TICK_MS = 60_000;
 const TICKS_A_LOOK = 60;
 const TRUE_TIME = "memories_true_time";
 
-/** Starts ageing and returns a function that ends it. */
+/** Runs the ageing in the background until the returned function is called. */
 export function startAgeing({ reader, writer, queue, log }: AgeingOptions): () => void {
   let isEnded = false;
   let timer: NodeJS.Timeout | undefined;
@@ -65,7 +65,7 @@ export function startAgeing({ reader, writer, queue, log }: AgeingOptions): () =
         await writer.call("putMeta", TRUE_TIME, JSON.stringify(time));
       for (const profile of profiles) await look(time, nth === 1, profile);
     } catch (error) {
-      if (!isEnded) log.warn("memories were not aged", { why: String(error) });
+      if (!isEnded) log.warn("the broker could not age the memories", { why: String(error) });
     }
     if (!isEnded) timer = setTimeout(() => void next(nth + 1), nth === 0 ? BEGIN_MS : TICK_MS).unref();
   };

@@ -41,7 +41,8 @@ export function beginBackup(
     async (thread, say) => {
       const unsettled = await settle(say);
       const report = await thread.call("make", { source, file, replace, passphrase, note });
-      // A devbox has the home read-only, so it cannot remove the file after it has copied the file. The devbox has opened the file by then.
+      // A devbox mounts the home read-only, so it cannot remove the file after copying it. By this time the devbox has opened the file, so
+      // the broker may remove its name.
       if (file === null) setTimeout(() => removeStaged(home), STAGED_KEPT_MS).unref();
       return { ...report, unsettled: unsettled ?? null };
     },
@@ -138,7 +139,7 @@ export type BackupSchedule = {
   log: Log;
 };
 
-/** Starts the schedule and returns a function that ends it. */
+/** Makes due backups until the returned function is called. */
 export function startSchedule({ config, jobs, begin, isBusy, log }: BackupSchedule): () => void {
   const { home, tag, cacheDir } = config.paths;
   const { dir, hours, keep } = config.backup;

@@ -51,7 +51,7 @@ export function startMemoryRelease({ release, cpuMs, residentBytes, log }: Memor
     releasedAtMs = nowMs;
     // Sets the level now, so that the next tick does not start a second release.
     keptBytes = residentBytes();
-    await release().catch((error: unknown) => log.warn("memory was not given back", { why: String(error) }));
+    await release().catch((error: unknown) => log.warn("memory was not released", { why: String(error) }));
     // The memory that remains is in use, so it does not count as growth.
     keptBytes = residentBytes();
   };

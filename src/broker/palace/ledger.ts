@@ -39,7 +39,7 @@ export async function openLedger(config: Config, log: Log, closing: AsyncDisposa
     rememberLedger(paths);
   } catch (error) {
     // The record is only useful later, so a full disk here must not stop a palace on another disk. The next start tries again.
-    log.warn("that this palace exists was not noted", { why: String(error) });
+    log.warn("the existence of this palace was not recorded", { why: String(error) });
   }
   return { reader, writer, settings };
 }

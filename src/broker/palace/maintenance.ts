@@ -119,10 +119,10 @@ async function whenAdopted({ adopting }: MaintenanceParts, kind: JobKind, say: S
 
 async function repair(parts: MaintenanceParts, thread: Thread<RebuildMethods>, say: Say): Promise<object> {
   const { writer } = parts;
-  say("making the index of words anew");
+  say("rebuilding the index of words");
   await writer.call("reindexWords");
   faultPoint("repair.after-words");
-  say("making the other indexes anew");
+  say("rebuilding the other indexes");
   const { places, forgotten } = await writer.call("reindexCounts");
   const codes: number[] = [];
   for (let after = 0, more = true; more;) {
@@ -140,7 +140,7 @@ async function repair(parts: MaintenanceParts, thread: Thread<RebuildMethods>, s
 /** Compacts only the ledger. Later writes to the public palace reuse the free pages of its file. */
 async function compact({ writer }: MaintenanceParts, say: Say): Promise<object> {
   const { sizeBytes: beforeBytes } = await writer.call("ledgerSpace");
-  say("writing the ledger anew");
+  say("rewriting the ledger");
   await writer.call("rewriteLedger");
   faultPoint("compact.after-rewrite");
   // From here on a cancellation has no effect, because the work is done.

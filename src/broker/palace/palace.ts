@@ -49,7 +49,7 @@ export type Palace = {
   adopted(): Promise<void>;
   /** Resolves when every accepted write is committed. */
   drain(): Promise<void>;
-  /** To call when the permission to write the public palace has changed. */
+  /** Call this when the permission to write the public palace has changed. */
   wakeOutbox(): void;
   close(): Promise<void>;
   /** Ends without touching the palace's files, because they are deleted or now belong to another broker. */

@@ -112,7 +112,7 @@ class Keeper {
   #refusal(): PalaceError | undefined {
     const { state, detail } = this.status;
     if (state !== "waiting") return undefined;
-    return new PalaceError("PALACE_LOCKED", detail, "end that process; the broker goes on by itself");
+    return new PalaceError("PALACE_LOCKED", detail, "end that process; the broker then continues by itself");
   }
 
   release(): void {

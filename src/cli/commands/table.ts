@@ -143,7 +143,7 @@ export const COMMANDS = {
     subs: {
       up: "build and start it",
       shell: "a shell in it",
-      status: "what runs, and what it holds",
+      status: "the state of the stack and the size of its memory",
       recreate: "new containers, with memory and home kept",
       down: "end it; keep memory and home",
       restore: "restore a copy of memory and home",
@@ -153,7 +153,7 @@ export const COMMANDS = {
   stop: { group: "care", does: "stop the broker until `palace start`", example: "palace stop" },
   status: {
     group: "care",
-    does: "what is running and what it holds",
+    does: "the state of the broker and the memory",
     example: "palace status",
     subs: {
       logs: "the log of the broker",

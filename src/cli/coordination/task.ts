@@ -47,7 +47,7 @@ Starts a coding agent on a task, in a checkout that is clean and at the task's b
         throw new PalaceError("CONFIG_USAGE", `argument --runner: invalid choice: '${runner}'`, "codex or claude");
       const file = values["task-file"];
       if ((id === undefined) === (file === undefined))
-        throw new PalaceError("CONFIG_USAGE", "one of TASK and --task-file is required", "see --help");
+        throw new PalaceError("CONFIG_USAGE", "give either TASK or --task-file", "see --help");
       const task = file === undefined ? await findTask(config, id ?? "") : readTask(file);
       return launchTask(task, { runner, workspace, agent: values.agent, notice: (line) => out.notice(line) });
     }),

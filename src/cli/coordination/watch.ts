@@ -132,12 +132,12 @@ async function beginning(
 ): Promise<string | undefined> {
   const cursor = since ?? (state.state === "ok" ? state.cursor : undefined);
   if (state.state === "damaged")
-    out.notice(`${stateFile ?? ""} cannot be read: all events are looked at, so that none is missed`);
+    out.notice(`${stateFile ?? ""} cannot be read: the watch looks at all events and so misses none`);
   if (cursor === undefined) {
     if (fromStart || state.state !== "absent") return undefined;
     const newest = (await callLog(config, "event_list", { limit: 1 }))["events"] as Shown[];
     const id = newest[0]?.id;
-    if (id !== undefined) out.notice(`Beginning after ${id}; --from-start shows what came before`);
+    if (id !== undefined) out.notice(`Beginning after ${id}; --from-start shows earlier events`);
     return id;
   }
   try {
@@ -145,7 +145,7 @@ async function beginning(
     return cursor;
   } catch (error) {
     if (!(error instanceof Refused) || since !== undefined) throw error;
-    out.notice(`${cursor} is not in this log any more: all events are looked at, so that none is missed`);
+    out.notice(`${cursor} is no longer in this log: the watch looks at all events and so misses none`);
     return undefined;
   }
 }

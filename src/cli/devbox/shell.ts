@@ -58,7 +58,7 @@ export async function shell(call: DevboxCall): Promise<number> {
   process.on("SIGINT", pass).on("SIGHUP", hangUp);
   try {
     const [code] = (await once(child, "close")) as [number | null];
-    // Docker lets the command continue, so tmux would assume that this terminal is still open.
+    // When the terminal closes, Docker lets the command continue, so tmux would assume that this terminal is still open.
     if (isHungUp && isTerminal)
       await once(spawn("docker", ["exec", box.id, "sh", "-c", leave(id)], { env: { ...env } }), "close");
     return isHungUp ? EXIT_HUNG_UP : (code ?? 130);

@@ -20,7 +20,7 @@ export function up(call: DevboxCall): Promise<number> {
     else {
       const next = [
         ["palace devbox shell", "a shell with pi, opencode, claude and the palace commands"],
-        ["palace devbox status", "what runs, and what it holds"],
+        ["palace devbox status", "the state of the stack and the size of its memory"],
         ["palace devbox up --workspace DIR", "your project in it"],
         ...(host?.state === "apart"
           ? []

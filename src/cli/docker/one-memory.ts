@@ -13,7 +13,6 @@ import type { Config } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { quoted } from "../../base/shell-word.ts";
 
-/** Label of the broker's image in Dockerfile.base. */
 const BROKER_LABEL = "org.opencontainers.image.title=palace-devbox broker";
 const DOCKER_ANSWER_MAX_MS = 3_000;
 

@@ -36,7 +36,7 @@ export function checkTopology(config: Config, { topology }: Health, endpoint: st
 export function checkInstance(config: Config, health: Health, endpoint: string): Check {
   if (cameOverBridge(config, endpoint)) {
     const proof =
-      brokerBox(config) === undefined ? "SSH has proved the host it is on" : "the engine names its container";
+      brokerBox(config) === undefined ? "SSH has proved the broker's host" : "the engine names its container";
     return ok("instance", `${health.instanceId}; ${proof}`);
   }
   if (config.endpoint !== undefined)
@@ -65,7 +65,7 @@ export function checkBuild(config: Config, { version, startedAtMs }: Health, roo
   if (madeAtMs !== undefined && startedAtMs < madeAtMs)
     return warn(
       "build",
-      `${said}, which runs since before this was put here (${formatDuration(Date.now() - madeAtMs)} ago)`,
+      `${said}, which started before this version was installed (${formatDuration(Date.now() - madeAtMs)} ago)`,
       "palace restart",
     );
   return compared(said, version);
@@ -132,7 +132,7 @@ export function checkTokens(config: Config, nowMs = Date.now()): Check[] {
     expiresAtMs === null || expiresAtMs > nowMs + SOON_MS ? [] : [{ name, expiresAtMs }],
   );
   const [first] = due;
-  if (first === undefined) return [ok("tokens", `${plural(tokens.length, "token")}, none of them about to expire`)];
+  if (first === undefined) return [ok("tokens", `${plural(tokens.length, "token")}, none of which expires soon`)];
   const said = due.map(({ name, expiresAtMs }) => {
     const day = new Date(expiresAtMs).toISOString().slice(0, 10);
     return expiresAtMs <= nowMs ? `${name} has expired on ${day}` : `${name} expires on ${day}`;

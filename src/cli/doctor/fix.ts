@@ -199,7 +199,7 @@ export function leftoverFixes({ paths }: Config): Fix[] {
   const alone = (path: string, name: string, what: string, remove: () => void): Fix => {
     const run = guarded(path, () => {
       const held = existsSync(lockFile) ? holdLock(lockFile) : () => {};
-      if (held === undefined) return `${what}: left, a broker has come meanwhile`;
+      if (held === undefined) return `${what}: not done, because a broker has started meanwhile`;
       try {
         remove();
       } finally {

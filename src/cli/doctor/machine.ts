@@ -203,7 +203,7 @@ export function checkClock({ paths }: Config, { nowMs }: Health, { fromMs, toMs,
     return warn(
       "clock",
       `files of the palace are dated ${formatDuration(ahead)} ahead of this clock`,
-      "set this clock, or that of the machine which has the palace's disk, right: timedatectl",
+      "correct this clock, or the clock of the machine that has the palace's disk: timedatectl",
     );
   if (writtenMs !== undefined)
     return warn(
@@ -211,11 +211,11 @@ export function checkClock({ paths }: Config, { nowMs }: Health, { fromMs, toMs,
       `a write is dated ${formatDuration(writtenMs - toMs)} ahead of this clock: the broker's clock was wrong then`,
       "look at the writes: palace history; an undo without --until finds them too: palace history undo --client NAME --since 2h",
     );
-  if (nowMs === undefined) return ok("clock", "no file of the palace is ahead; this broker does not tell its own time");
+  if (nowMs === undefined) return ok("clock", "no file of the palace is ahead; this broker does not report its time");
   const skew = nowMs < fromMs ? nowMs - fromMs : Math.max(nowMs - toMs, 0);
   const said = `the broker's clock is ${formatDuration(Math.abs(skew))} ${skew < 0 ? "behind" : "ahead of"} this one`;
   if (Math.abs(skew) > SKEW_MAX_MS)
-    return warn("clock", said, "set both clocks right (timedatectl); until then the broker's clock dates the writes");
+    return warn("clock", said, "correct both clocks (timedatectl); until then the broker's clock dates the writes");
   return ok("clock", "the broker's clock and this one agree");
 }
 

@@ -63,7 +63,7 @@ const HINT =
 export async function checkJudge(env: Env): Promise<Check[]> {
   const { judge } = readHarness(env);
   const isNamed = Boolean(env["MEMPALACE_JUDGE_URL"] ?? env["MEMPALACE_JUDGE_MODEL"]);
-  if (judge === undefined) return isNamed ? [warn(JUDGE, "address and model are needed; no model is asked", HINT)] : [];
+  if (judge === undefined) return isNamed ? [warn(JUDGE, "off: judge-url and judge-model are both needed", HINT)] : [];
   const { url, model, key } = judge;
   const who = `${printable(model)} at ${printable(url)}`;
   try {
@@ -76,6 +76,6 @@ export async function checkJudge(env: Env): Promise<Check[]> {
     const isRefused = status === 401 || status === 403 || status >= 500;
     return [isRefused ? warn(JUDGE, `${who} answers with status ${status}`, HINT) : ok(JUDGE, who)];
   } catch {
-    return [warn(JUDGE, `${who} does not answer; what agents do not score stays unscored`, HINT)];
+    return [warn(JUDGE, `${who} does not answer; memories that agents do not score stay unscored`, HINT)];
   }
 }

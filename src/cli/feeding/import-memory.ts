@@ -1,7 +1,7 @@
 /**
  * Merges another memory into the running one. The first pass asks the broker what each part would change; the second pass sends the parts
- * that change something. Every part is one write. The broker decides by the rows that it has, so the next run finishes an interrupted one.
- * Used by `palace import`.
+ * that change something. Every part is one write. The broker decides by the rows that it has, so the next run finishes an interrupted
+ * import. Used by `palace import`.
  */
 import type { OtherMemory } from "../../memory/backup/other-memory.ts";
 import { ROWS_OF } from "../../memory/backup/other-rows.ts";

@@ -33,15 +33,15 @@ export function describeImport(imported: Imported, importer: string): string {
   const isNothing = added + updated + graphs.added + graphs.updated === 0;
   const lines: [count: number, line: string][] = [
     [isNothing ? 0 : 1, `${added} memories ${would}added, ${updated} ${would}brought up to date`],
-    [isNothing ? 1 : 0, "nothing to do: whatever is to be imported is here"],
+    [isNothing ? 1 : 0, "nothing to do: everything is here already"],
     [
       graphs.added + graphs.updated,
       `${graphs.added} entries of its graphs ${would}added, ${graphs.updated} ${would}brought up to date`,
     ],
-    [unchanged, `${unchanged} here already, just so`],
-    [graphs.unchanged, `${graphs.unchanged} entries of its graphs here already, just so`],
-    [kept.length, `${kept.length} stay as they are here, where they were scored or changed last: ${named(kept)}`],
-    [gone.length, `${gone.length} came before, and have gone here since: ${named(gone)}`],
+    [unchanged, `${unchanged} here already, unchanged`],
+    [graphs.unchanged, `${graphs.unchanged} entries of its graphs here already, unchanged`],
+    [kept.length, `${kept.length} not replaced, because they were scored or changed here later: ${named(kept)}`],
+    [gone.length, `${gone.length} were imported before and deleted here since: ${named(gone)}`],
     [refused.length, `${refused.length} not imported: ${named(refused.map(({ id, why }) => `${id}, ${why}`))}`],
     [
       graphs.refused.length,
@@ -49,12 +49,12 @@ export function describeImport(imported: Imported, importer: string): string {
     ],
     ...graphs.unread.map(({ file, why }): [number, string] => [1, `${file} not imported: ${why}`]),
     [ghosts, `${plural(ghosts, "chunk")} of removed books not imported`],
-    [repeated, `${repeated} stand there twice, and come once`],
+    [repeated, `${repeated} are there twice and are imported once`],
     [unreadable, `${plural(unreadable, "record")} of Chroma's queue cannot be read`],
     [overdue, `${overdue} older than their collection keeps them: they go within the hour, as they would over there`],
     ...notUsed.collections.map(({ name, rows }): [number, string] => [
       1,
-      `${name} (${rows}) is no collection of Roampal's`,
+      `${name} (${rows}) is not a collection of Roampal's`,
     ]),
     [notUsed.files.length, `not used here, still in ${dir}: ${notUsed.files.join(", ")}`],
     [dryRun || isNothing ? 0 : 1, `back: palace history undo --client "${importer}" --since 1h`],
@@ -70,7 +70,7 @@ function named(names: readonly string[]): string {
 export function describeExport({ dir, memories, entries, others }: Exported): string {
   return [
     `${dir}: ${memories} memories${entries === 0 ? "" : `, ${entries} entries of its graphs`}`,
-    ...(others === 0 ? [] : [`  ${others} drawers of the wing are no memories, and stay here alone`]),
+    ...(others === 0 ? [] : [`  ${others} drawers of the wing are not memories, and were not exported`]),
     `  for Roampal: ROAMPAL_DATA_PATH=${quoted(dir)}`,
     "  its search knows them by meaning once it has embedded them: 0.5.9 and newer do so when they start, older ones do not",
   ].join("\n");

@@ -38,11 +38,11 @@ export function checkBackups({ paths, backup, endpoint }: Config, nowMs = Date.n
   if (dir === undefined) {
     const last =
       asked === undefined ? "none was made here" : `the last one ${formatDuration(nowMs - asked.madeAtMs)} ago`;
-    const none = `none are made by themselves, ${endpoint === undefined ? last : "as far as this machine knows"}`;
+    const none = `no automatic backups,  ${endpoint === undefined ? last : "as far as this machine knows"}`;
     return check("ok", none, "");
   }
   if (schedule === null || schedule.dir !== dir)
-    return check("warn", `the broker that ran last knows nothing of ${dir}`, "palace restart");
+    return check("warn", `the last broker does not know ${dir}`, "palace restart");
   const { made, ahead } = ownBackups(paths, dir, nowMs);
   const last = made.at(-1);
   const said = `${plural(made.length, "backup")} in ${dir}${last === undefined ? "" : `, the last one ${formatDuration(nowMs - last.madeAtMs)} old`}`;

@@ -190,9 +190,9 @@ function checkHome({ paths, endpoint }: Config): Check {
   if (!existsSync(paths.home)) return ok("home", `${paths.home} (made at the first start)`);
   const canWrite = can(paths.home, constants.W_OK);
   if (endpoint !== undefined)
-    return ok("home", `${paths.home}, ${canWrite ? "writable" : "read-only"} here; the broker elsewhere writes`);
+    return ok("home", `${paths.home}, ${canWrite ? "writable" : "read-only"} here; a broker elsewhere writes it`);
   if (canWrite) return ok("home", `${paths.home}, writable`);
-  if (existsSync(paths.brokerFile)) return ok("home", `${paths.home}, read-only here; the broker elsewhere writes`);
+  if (existsSync(paths.brokerFile)) return ok("home", `${paths.home}, read-only here; a broker elsewhere writes it`);
   return fail("home", `${paths.home} cannot be written here`, `check who owns it: ls -ld '${paths.home}'`);
 }
 
@@ -326,8 +326,8 @@ function describeElsewhere(detail: string, elsewhere: NonNullable<StatusReport["
 function checkUpstreamLock({ upstreamLock: { state, detail } }: StatusReport): Check {
   if (state === "held") return ok("palace lock", `a MemPalace of this HOME is kept out: ${detail}`);
   if (state === "none") return ok("palace lock", `not needed: ${detail}`);
-  const waits = "new rows wait in the ledger, nothing is lost";
-  return warn("palace lock", `${detail}; ${waits}`, "end that process; the broker goes on by itself");
+  const waits = "new rows wait in the ledger, and none is lost";
+  return warn("palace lock", `${detail}; ${waits}`, "end that process; the broker then continues by itself");
 }
 
 /** Checks the adoption. Until the adoption is verified, the broker does not write to the public palace; the memory itself works. */
@@ -341,9 +341,9 @@ function checkStrays({ strays, driver }: StatusReport): Check {
   const detail = describeForeignWriters(strays);
   if (strays.state !== "found") return ok("strays", detail);
   if (strays.unindexed > 0)
-    return warn("strays", detail, "end that MemPalace, restart Chroma, then `palace restart`: all is sent again");
-  if (driver.kind === "none") return warn("strays", detail, "nothing is lost: what they write is adopted");
-  return warn("strays", detail, "end that MemPalace, or lead its agents to this memory");
+    return warn("strays", detail, "end that MemPalace, restart Chroma, then type palace restart to send all drawers");
+  if (driver.kind === "none") return warn("strays", detail, "the broker adopts their rows, so none is lost");
+  return warn("strays", detail, "end that MemPalace, or connect its agents to this memory");
 }
 
 function checkIdle({ idleExitMs, endpoint }: Config): Check {

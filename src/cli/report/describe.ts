@@ -31,7 +31,7 @@ export function describeErasure(report: ErasureReport | undefined): string | und
 /** Describes the reranker; returns undefined without a reranker, which is not a fault. */
 export function describeReranker({ reranker }: StatusReport["search"]): string | undefined {
   if (reranker === undefined || reranker.state === "off") return undefined;
-  return `${reranker.state === "ready" ? "the first hits are put in its order" : reranker.state}: ${reranker.detail}`;
+  return `${reranker.state === "ready" ? "it orders the first hits" : reranker.state}: ${reranker.detail}`;
 }
 
 /** Describes the closets; an older broker does not report them. */
@@ -77,7 +77,7 @@ export function describeForeignWriters(report: ForeignWritersReport): string {
           `${plural(rows, "row")} in the public palace ${rows === 1 ? "is" : "are"} not of this memory (${where}${newest})`,
         ]),
     ...(taken === 0 ? [] : [`${plural(taken, "row")} of others ${taken === 1 ? "was" : "were"} adopted`]),
-    ...(changed === 0 ? [] : [`${plural(changed, "drawer")} of ours read otherwise there`]),
+    ...(changed === 0 ? [] : [`${plural(changed, "drawer")} of ours differ there`]),
     ...(detail === "" ? [] : [detail]),
     ...(unindexed === 0 ? [] : [`its index has lost the vectors of ${plural(unindexed, "row")}`]),
     ...again,
@@ -102,7 +102,7 @@ export function describeAdoption(report: AdoptionReport | undefined): string | u
       const adopted = taken === 0 ? "" : `, ${plural(taken, "row")} adopted by this broker`;
       return rows === 0
         ? `there was nothing in the public palace to adopt${more}`
-        : `all ${plural(rows, "row")} of the public palace are in this memory and read the same${adopted}${describeInexact(report)}${more}`;
+        : `all ${plural(rows, "row")} of the public palace are in this memory and are identical${adopted}${describeInexact(report)}${more}`;
     }
   }
 }

@@ -15,7 +15,7 @@ export function checkRuntime({ model }: Config): Check {
     importRuntime(file);
     return ok("runtime", "onnxruntime-node loads");
   } catch (error) {
-    return warn("runtime", printable((error as Error).message), "search goes on by words and meaning without it");
+    return warn("runtime", printable((error as Error).message), "search by words and meaning works without it");
   }
 }
 
@@ -48,6 +48,6 @@ export function checkModel({ search }: StatusReport, config: Config): Check {
 export function checkReranker({ search }: StatusReport): Check {
   const said = describeReranker(search) ?? `off: ${search.reranker?.detail ?? "this broker knows of none"}`;
   if (search.reranker?.state === "failed")
-    return warn("cross-encoder", said, "put a whole model there, or take it away, and run `palace restart`");
+    return warn("cross-encoder", said, "put a complete model there, or delete the model, and run `palace restart`");
   return ok("cross-encoder", said);
 }

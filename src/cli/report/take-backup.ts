@@ -116,13 +116,13 @@ export async function* watched(
     onDone((done += piece.length));
   }
   if (done !== bytes)
-    throw new PalaceError("STORE_UNAVAILABLE", `the backup has ${bytes} bytes and ${done} of them came`, "repeat it");
+    throw new PalaceError("STORE_UNAVAILABLE", `the backup has ${bytes} bytes, but only ${done} arrived`, "repeat it");
 }
 
 /** Streams the backup to stdout. A closed pipe is a failure here, because its reader has only a part of the backup. */
 async function toStdout(pieces: AsyncIterable<Uint8Array>): Promise<void> {
   process.stdout.prependListener("error", () => {
-    process.stderr.write("palace: the pipe was closed before the backup was through\n");
+    process.stderr.write("palace: the pipe was closed before the end of the backup\n");
     process.exit(EXIT_CODES.STORE);
   });
   await pipeline(Readable.from(pieces, { objectMode: false }), process.stdout, { end: false });

@@ -42,7 +42,7 @@ type Row = {
 const CUT = "…";
 const TAB = "    ";
 const HEADING_MAX = 120;
-/** Maximum number of characters by which a drawer is extended to the start, or to the end, of its line. */
+/** Maximum number of characters that a passage shows before or after a drawer, to complete a cut line. */
 const LINE_MAX = 4_000;
 
 /** Returns the passage: at most `rows` lines of at most `columns` characters. */

@@ -11,7 +11,7 @@ export const ABSENT: Readonly<Record<string, Absent>> = {
     why: "the broker serves all agents",
     hint: "palace start; over the network: palace config set listen tcp://HOST:PORT, palace bridge token add",
   },
-  update: { why: "this is another program than MemPalace's", hint: "npm install -g palace-devbox" },
+  update: { why: "this program is not MemPalace", hint: "npm install -g palace-devbox" },
   export: { why: "that is a verb of palace", hint: "palace export DIR" },
   audit: { why: "this program does not rate the order of a palace", hint: "palace doctor looks for what is wrong" },
   rules: { why: "this memory has no rules for agents", hint: "mempalace instructions help" },

@@ -1,4 +1,4 @@
-/** Formats rules and numbers as upstream's command line does. Used by the verbs of this folder. */
+/** Formats horizontal lines and numbers as upstream's command line does. Used by the verbs of this folder. */
 import type { Config } from "../../config/config.ts";
 import { type Output, printable } from "../terminal/output.ts";
 import { hasPalace } from "../terminal/place.ts";
@@ -24,7 +24,7 @@ export function say(out: Output, lines: string): void {
   if (!out.isJson) out.text(lines.split("\n").map(printable).join("\n"));
 }
 
-/** Prints a title between two rules. */
+/** Prints a title between two horizontal lines. */
 export function banner(out: Output, lines: readonly string[]): void {
   const rule = "=".repeat(55);
   out.text([`\n${rule}`, ...lines.map((line) => `  ${line}`), `${rule}\n`].join("\n"));

@@ -21,7 +21,7 @@ Lists the pairs of names that occur in the same drawers. --rebuild finds them ag
     if (values["prune-spellings"] === true)
       throw new PalaceError(
         "ENGINE_UNSUPPORTED",
-        "spellings of a name are one name here, when hallways are made",
+        "this program treats all spellings of a name as one name",
         "mempalace hallways --rebuild",
       );
     const limit = readCount(values.limit, "limit", SHOWN);

@@ -24,7 +24,7 @@ export const verb = defineVerb({
       out.text(USAGE);
       return 0;
     }
-    if (run !== "run") throw usage(`hook ${run}: there is only run`);
+    if (run !== "run") throw usage(`hook ${run}: the only action is run`);
     if (!HOOK_NAMES.some((name) => name === hook)) throw usage(`--hook takes ${HOOK_NAMES.join(", ")}, not ${hook}`);
     const agent = Object.hasOwn(HARNESSES, harness) ? HARNESSES[harness] : undefined;
     if (agent === undefined) throw usage(`--harness takes ${Object.keys(HARNESSES).join(", ")}, not ${harness}`);

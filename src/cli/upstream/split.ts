@@ -81,7 +81,7 @@ function print({ path, sessions }: Transcript, result: SplitResult, isDryRun: bo
   out.text(result.backup === undefined ? "" : `  -> Original renamed to ${printable(result.backup)}\n`);
   if (result.leftLines > 0 && result.written.length > 0)
     out.notice(
-      `  ${result.leftLines} lines of no session, or of one under ten lines, stand only in ${result.backup ?? basename(path)}`,
+      `  ${result.leftLines} lines outside a session, or in one under ten lines, are only in ${result.backup ?? basename(path)}`,
     );
 }
 

@@ -78,9 +78,9 @@ function print(
   ].join(", ");
   const say = isPipe ? (line: string) => out.notice(line) : (line: string) => out.text(line);
   say(`${held}, up to write ${journalSeq}: ${file} (${formatBytes(bytes)}${encrypted ? ", encrypted" : ""})`);
-  if (unsettled !== null) out.notice(`${unsettled}; those that are not here yet are not in it`);
+  if (unsettled !== null) out.notice(`${unsettled}; the backup does not contain writes that have not arrived`);
   if (leftOut.length > 0)
     out.notice(`not in it: the palace's collection ${leftOut.join(", ")}; palace export DIR has it`);
   for (const { name, why } of unreadable) out.notice(`not in it: ${name}, which cannot be read: ${why}`);
-  if (!isPipe) out.text(out.spelled(`Read it through: palace backup verify ${file}`));
+  if (!isPipe) out.text(out.spelled(`Check it: palace backup verify ${file}`));
 }

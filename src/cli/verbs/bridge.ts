@@ -79,7 +79,7 @@ async function setup(call: BridgeCall, target: string): Promise<number> {
   await ownBrokerLeft(config);
   if (existsSync(config.paths.ledgerFile))
     out.notice(
-      `${config.paths.home} has memories of its own; they stay there and are not asked while there is a bridge`,
+      `${config.paths.home} has memories of its own; they stay there, and no agent reads them while there is a bridge`,
     );
   const client = await connectClient({ config: overBridge(config), agent: "palace bridge", start: "auto" });
   const { instanceId, version } = client.health;
@@ -163,7 +163,7 @@ function key({ config, out }: BridgeCall): number {
 function describe(state: ReturnType<typeof readState>): string {
   if (state === undefined) return "has not run yet";
   const since = formatDuration(Math.max(Date.now() - state.sinceMs, 0));
-  // An older resident reports no hint, and the hint `palace bridge status` is useless to a user who has just typed that.
+  // An older bridge process reports no hint, and the hint `palace bridge status` is useless to a user who has just typed that.
   const isOwn = [undefined, "", "palace bridge status"].includes(state.hint);
   const hint = isOwn ? "" : ` → ${state.hint}`;
   return `${state.state} for ${since}, ${state.channels} open${state.why === "" ? "" : `; ${state.why}${hint}`}`;
@@ -177,7 +177,7 @@ async function remove({ values, config, out }: BridgeCall): Promise<number> {
   if (out.isJson) out.document({ removed: settings?.target ?? null, entryRemoved: forgotten });
   else
     out.text(
-      settings === undefined ? "No bridge was set up here." : `The bridge to ${settings.target} is gone from here.`,
+      settings === undefined ? "No bridge was set up here." : `The bridge to ${settings.target} was removed here.`,
     );
   if (!forgotten && settings !== undefined)
     out.notice(

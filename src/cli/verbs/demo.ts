@@ -29,7 +29,7 @@ const WING = "demo";
 const PASSAGE_ROWS = 5;
 const INDENT = "  ";
 const POLL_MS = 20;
-/** Time in which the broker ends by itself; after it, it is killed. */
+/** Time in which the broker may end by itself; after that time the demo kills it. */
 const END_MAX_MS = 10_000;
 const CALL_TIMEOUT_MS = 30_000;
 
@@ -54,7 +54,7 @@ a small example project, asks three questions, and lets two agents write and rea
         const demoEnv = isolate(env, folder);
         const demo = loadConfig(demoEnv);
         try {
-          say(out, `A throw-away palace in ${folder}`);
+          say(out, `A temporary palace in ${folder}`);
           await ensureBroker(demo);
           const result = await show(demo, demoEnv, folder, out, signal);
           if (out.isJson) out.document(result);
@@ -65,7 +65,7 @@ a small example project, asks three questions, and lets two agents write and rea
         } finally {
           await endBroker(demo).catch((error: unknown) => say(out, String(error)));
           rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
-          say(out, "The palace is gone again.");
+          say(out, "The palace was deleted.");
         }
       },
       { onStop: () => {} },
@@ -182,7 +182,7 @@ async function letAgentsMeet(env: Env, out: Output, signal: AbortSignal): Promis
     ]);
     const found = await Promise.all([canFind(left, "marigold", WING), canFind(right, "obsidian", WING)]);
     if (found.includes(false))
-      throw new PalaceError("STORE_UNAVAILABLE", "one agent did not find what the other wrote", "palace doctor");
+      throw new PalaceError("STORE_UNAVAILABLE", "one agent did not find the other agent's note", "palace doctor");
     const ms = elapsed(startedAt);
     say(out, `\nTwo agents started, wrote at the same time and found each other's memory in ${ms} ms`);
     return { ms, found: true };

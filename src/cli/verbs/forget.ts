@@ -30,7 +30,7 @@ const WAIT_MS = 25_000;
 const ATTEMPTS_MAX = 8;
 const PREVIEW_COLUMNS = 60;
 const SHOWN_MAX = 20;
-const ELSEWHERE = "the same words stand in other drawers too, which were not asked for; --match TEXT finds them all";
+const ELSEWHERE = "other drawers that you did not name contain the same words; --match TEXT finds them all";
 
 export const verb = defineVerb({
   usage: USAGE,
@@ -82,9 +82,7 @@ export const verb = defineVerb({
     });
     if (erased.pending === 0) return 0;
     for (const problem of erased.problems) out.notice(problem);
-    out.notice(
-      "forgotten, and not yet out of every file; the broker goes on with it. Repeat the command to look again",
-    );
+    out.notice("forgotten, but still in some files; the broker continues to erase. Repeat the command to look again");
     return EXIT_CODES.STORE;
   },
 });
@@ -106,7 +104,9 @@ function piped({ paths }: Config): string[] {
   const last = made.at(-1);
   if (last === undefined) return [];
   const when = new Date(last.madeAtMs).toISOString();
-  return [`${plural(made.length, "backup")} went into a pipe, the last one ${when}: where they are is not known here`];
+  return [
+    `${plural(made.length, "backup")} went into a pipe, the last one ${when}: the palace does not know where they are`,
+  ];
 }
 
 /** Rebuilds our own backups among the remaining files, even an encrypted backup if its passphrase is known. */
@@ -161,7 +161,7 @@ async function findSource(client: Client, config: Config, file: string, out: Out
       `${file} is filed under ${filed.length} names: ${filed.join(", ")}`,
       `palace forget --source ${filed[0]}, and the others after it`,
     );
-  if (filed.length === 0) out.notice(`no drawer is filed from ${file}; palace mine why ${file} says more`);
+  if (filed.length === 0) out.notice(`no drawer is filed from ${file}; palace mine why ${file} gives the reason`);
   return { source: filed[0] ?? file };
 }
 
@@ -225,7 +225,7 @@ function tellPreview(preview: ForgetPreview, out: Output): void {
   if (total > SHOWN_MAX) out.text(`… and ${total - SHOWN_MAX} more`);
   out.text(`${plural(total, "drawer row")}, ${plural(facts, "fact")}, ${plural(links, "link")}${graphRows(preview)}.`);
   for (const id of missing)
-    out.notice(`no drawer ${id}: what the journal and the palace's log have of it is erased all the same`);
+    out.notice(`no drawer ${id}: its text in the journal and in the palace's log is erased all the same`);
 }
 
 function tellFiles(title: string, traces: readonly Trace[], out: Output): void {

@@ -41,10 +41,10 @@ export const verb = defineVerb({
     } else if (action === "authorize" && key !== undefined) {
       const changed = authorizeKey(file, key, gateCommand(config, env), values.streamlocal === true);
       if (out.isJson) out.document({ file, changed, gateSocket: socketPath });
-      else out.text(changed ? `The key is let in by ${file}.` : `The key was let in already by ${file}.`);
+      else out.text(changed ? `The key may connect, by  ${file}.` : `The key may already connect, by  ${file}.`);
     } else if (action === "revoke" && key !== undefined) {
       const revoked = revokeKey(file, key);
-      out.answer({ file, revoked }, revoked ? `The key is gone from ${file}.` : `${file} has no such entry.`);
+      out.answer({ file, revoked }, revoked ? `The key was removed from  ${file}.` : `${file} has no such entry.`);
     } else throw new PalaceError("CONFIG_USAGE", `palace gate ${args[0] ?? ""} is not a command`, "palace gate --help");
     return 0;
   },
@@ -63,7 +63,7 @@ async function gate(config: Config, run: typeof runGate): Promise<number> {
     await run({ config, stdin: process.stdin, stdout: process.stdout });
     return 0;
   } catch (error) {
-    log.warn("the gate stayed shut", { asked: config.sshCommand, why: (error as Error).message });
+    log.warn("the gate did not open", { asked: config.sshCommand, why: (error as Error).message });
     throw error;
   }
 }

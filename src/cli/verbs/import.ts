@@ -80,15 +80,15 @@ function describe(joined: Joined): string {
     [added + updated === "" && complete, "nothing to add: everything is here"],
     [here !== "", `here already: ${here}`],
     [beside.length > 0, `changed on both sides, ${would}filed beside yours: ${named(beside.map(({ id }) => id))}`],
-    [kept.length > 0, `changed here, and stay as they are: ${named(kept)}`],
+    [kept.length > 0, `changed here, so not replaced: ${named(kept)}`],
     [
       keptSources.length > 0,
-      `mined files that are here in another version, and stay as they are (palace mine brings the newest): ${named(keptSources)}`,
+      `mined files that are here in another version, so not replaced (palace mine reads the newest): ${named(keptSources)}`,
     ],
-    [gone.length > 0, `came before and were deleted here since, so they stay away: ${named(gone)}`],
+    [gone.length > 0, `imported before and deleted here since, so not imported again: ${named(gone)}`],
     [refused.length > 0, `refused: ${named(refused.map(({ id, why }) => `${id}, ${why}`))}`],
     [others.length > 0, `not imported: ${others.join(", ")}`],
-    [!complete, "interrupted; the same command goes on"],
+    [!complete, "interrupted; the same command continues it"],
     [undo !== null, `to take all of it back: palace history undo --client "${undo?.client}" --since ${undo?.since}`],
   ];
   const title = `${from} (${SOURCES[kind]}):`;

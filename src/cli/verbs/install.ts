@@ -56,11 +56,11 @@ export const verb = defineVerb({
     };
     const words = {
       already: "already wired",
-      done: "wired; sessions begun from now on have it",
+      done: "wired; new sessions use it",
       planned: "would be wired",
       blocked: "cannot be wired: a file is read-only",
       contested: "wired, but something else on this machine decides, too: see below",
-      absent: "its program is not on the PATH; wired for when it is",
+      absent: "its program is not on the PATH; it is wired for a later install",
     };
     const does = (agent: Parameters<typeof install>[0]): ReturnType<typeof install> => install(agent, parts, isDryRun);
     const rivals = (agent: Parameters<typeof install>[0]): Rival[] => rivalsOf(agent, parts, process.cwd());
@@ -87,10 +87,10 @@ export const remove = defineVerb({
 function runUninstall(name: string, parts: Parts, isDryRun: boolean, out: Output): number {
   if (name !== "all") assertAgent(name, []);
   const words = {
-    already: "not wired, nothing to take back",
+    already: "not wired, nothing to remove",
     done: "no longer wired",
     planned: "would be taken back",
-    blocked: "cannot be taken back: a file is read-only",
+    blocked: "cannot be removed: a file is read-only",
   };
   const does = (agent: AgentName): ReturnType<typeof uninstall> => uninstall(agent, parts, isDryRun);
   return wireAll({ name, isMeant: () => true, does, words, isDryRun }, parts, out);

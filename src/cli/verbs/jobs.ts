@@ -20,7 +20,7 @@ Lists the jobs of the running broker (export, repair, migrate) with their progre
     if (id !== undefined) await client.call("job.cancel", { id });
     const { jobs } = await client.call("job.list", {});
     if (out.isJson) out.document({ jobs });
-    else if (jobs.length === 0) out.text("No job is running, and none was since the broker started.");
+    else if (jobs.length === 0) out.text("No job is running, and none has run since the broker started.");
     else
       out.table(
         jobs.map(({ id: one, kind, state, step, done, total, startedAtMs, endedAtMs, error }) => [

@@ -129,7 +129,7 @@ async function door({ config, values, out }: Omit<Asked, "client">): Promise<num
 }
 
 function describeDoor(report: OutcomeDoorReport | undefined): string {
-  if (report === undefined) return "there is no such door; `palace outcome door --local` opens one";
+  if (report === undefined) return "the port is closed; `palace outcome door --local` opens it";
   const address = `http://127.0.0.1:${report.port}`;
   if (report.state === "shut") return `${address} is shut: ${report.why}\n  ${report.hint}`;
   const who = report.isLocal ? "your own programs need no token" : "every program needs a token";
@@ -181,8 +181,8 @@ function print(memory: MemoryTold, out: Output): void {
     ["id", id],
     ["place", `${wing}/${room}`],
     ["score", score ?? "not scored yet"],
-    ["uses", uses === 0 ? "none" : `${uses}, ${successes} of them well; ${Math.round((proven ?? 0) * 100)} % proven`],
-    ...(asked === 0 ? [] : [["questions", `${asked} known, a solution of ${solved}`] as const]),
+    ["uses", uses === 0 ? "none" : `${uses}, ${successes} helpful; ${Math.round((proven ?? 0) * 100)} % proven`],
+    ...(asked === 0 ? [] : [["questions", `${asked} known, of which it solved ${solved}`] as const]),
     ...answers.map(({ context, collection, worked, failed, partial }) => [
       `${context} talk`,
       `as ${collection}: ${worked} worked, ${failed} failed, ${partial} partial`,

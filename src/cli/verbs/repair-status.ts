@@ -20,7 +20,7 @@ segments, and how far both are apart. Exit code 1 when \`palace repair\` would p
     out.answer({ ...report, faults }, () => {
       out.table(rowsOf(report));
       for (const fault of faults) out.text(`! ${fault}`);
-      out.text(out.spelled(faults.length === 0 ? wellBut(report) : "To put it right: palace repair"));
+      out.text(out.spelled(faults.length === 0 ? wellBut(report) : "To repair it: palace repair"));
     });
     return faults.length === 0 ? 0 : EXIT_UNWELL;
   },
@@ -40,20 +40,20 @@ function faultsOf({ ledger, palace }: PalaceHealthReport): string[] {
   );
   check(ledger.words === ledger.drawers, `the index of words holds ${ledger.words} of ${ledger.drawers} drawers`);
   check(ledger.codes === ledger.vectors, `${ledger.codes} short forms of ${ledger.vectors} vectors`);
-  check(ledger.forgotten === 0, `${ledger.forgotten} drawers have no vector and wait for none`);
+  check(ledger.forgotten === 0, `${ledger.forgotten} drawers have no vector and are not queued for one`);
   check(["ok", "absent"].includes(palace.integrity), `the palace's file: ${palace.integrity}`);
   for (const { name, segment, why, unindexed, isMarkPoisoned, space } of palace.collections) {
     check(segment !== "torn", `the index of ${name} is torn: ${why}`);
     check(unindexed === 0, `${unindexed} rows of ${name} have no vector in its index`);
-    check(!isMarkPoisoned, `a counter of ${name} is poisoned`);
+    check(!isMarkPoisoned, `a counter of ${name} is so high that new rows do not reach its index`);
     check(
       space === null || space === "cosine",
-      `the index of ${name} measures by ${space}, not by the cosine: how alike MemPalace calls two texts means nothing`,
+      `the index of ${name} measures by ${space}, not by the cosine: MemPalace's similarities mean nothing`,
     );
   }
   const { difference } = palace;
   check((difference?.missing ?? 0) === 0, `${difference?.missing ?? 0} drawers are missing in the palace`);
-  check((difference?.changed ?? 0) === 0, `${difference?.changed ?? 0} drawers read otherwise in the palace`);
+  check((difference?.changed ?? 0) === 0, `${difference?.changed ?? 0} drawers differ in the palace`);
   return faults;
 }
 
@@ -84,6 +84,6 @@ function describe({ rows, indexed, queued, segment, state }: CollectionHealth): 
 }
 
 function describeDifference({ missing, changed, foreign, awaited }: Difference): string {
-  if (missing + changed + foreign + awaited === 0) return "none: ledger and palace hold the same";
+  if (missing + changed + foreign + awaited === 0) return "none: ledger and palace have the same drawers";
   return `${missing} missing, ${changed} changed, ${foreign} of others, ${awaited} on their way`;
 }

@@ -25,7 +25,7 @@ Tests whether rows can be written, read and deleted in the public palace as it i
   run: ({ values, config, out }) =>
     answerJob<Migrated>(config, { kind: "migrate", dryRun: values["dry-run"] === true }, out, (result) => {
       const { needed, why, driver, palace = null } = result;
-      out.text(needed ? `Needed: ${why ?? ""}` : "Nothing to do: the palace can be worked with as it is.");
+      out.text(needed ? `Needed: ${why ?? ""}` : "Nothing to do: the palace is usable.");
       if (needed && driver !== undefined) printRebuilt({ driver, palace }, out);
     }),
 });
@@ -75,9 +75,9 @@ function print({ ledger, ...rest }: Repaired, out: Output): void {
 
 /** Prints the state of the public palace. */
 function printRebuilt({ driver, palace }: Rebuilt, out: Output): void {
-  if (driver === "none") out.text("palace: none is kept (MEMPALACE_DRIVER); an existing one was left alone");
+  if (driver === "none") out.text("palace: none is kept (MEMPALACE_DRIVER); an existing palace stays unchanged");
   if (driver === "chroma")
-    out.text(out.spelled("palace: every drawer is sent to Chroma again; `palace status` tells how far"));
+    out.text(out.spelled("palace: every drawer is sent to Chroma again; `palace status` shows the progress"));
   if (palace === null) return;
   const { drawers, leftOut, hash, kept, unread, others } = palace;
   out.text(

@@ -56,7 +56,7 @@ function assertUse(what: string, name: string | undefined, given: string | undef
   if (what === "show" && (name === undefined || given !== undefined))
     throw new PalaceError("CONFIG_USAGE", "show takes the name of one refused write", "palace status spool list");
   if (name === ALL && given !== undefined)
-    throw new PalaceError("CONFIG_USAGE", "arguments belong to one write, so name it", "palace status spool list");
+    throw new PalaceError("CONFIG_USAGE", "name the write that gets these arguments", "palace status spool list");
 }
 
 /** Finds a refused write by a part of its name. Errors: CONFIG_USAGE if no write or more than one write fits. */
@@ -155,7 +155,7 @@ function list(spool: Spool, out: Output): void {
     );
   if (refused.length > 0)
     out.notice(
-      `what was refused stays in ${spool.folder}/refused until you remove it; of very many the oldest are dropped`,
+      `refused writes stay in ${spool.folder}/refused until you remove it; if there are very many, the oldest are deleted`,
     );
   if (droppedAtMs !== null)
     out.notice(`older ones were dropped to make room, the last of them ${age(droppedAtMs)} ago`);

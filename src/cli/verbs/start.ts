@@ -52,7 +52,7 @@ export const verb = defineVerb({
     if (before === undefined) noticeStale(stale, out);
     const atLogin = plan && done && reportAtLogin(plan, done, out);
     const { endpoint, health } = await untilOpen(config, served);
-    // The service manager may have started it.
+    // The service manager may have started the broker.
     const started = isStarting || before?.health.instanceId !== health.instanceId;
     // Connecting delivers the writes that agents spooled without a broker.
     if (new Spool(config.paths.spoolDir).entries().length > 0)

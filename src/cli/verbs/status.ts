@@ -223,7 +223,7 @@ function describeCommand(home: string, engine: Extract<EngineReport, { kind: "co
     ...(lastError === null
       ? []
       : [["last error", `${formatDuration(Date.now() - lastError.atMs)} ago: ${printable(lastError.message)}`] as Row]),
-    ["palace", `${home}; what is in it only the engine knows`],
+    ["palace", `${home}; only the engine knows its content`],
   ];
 }
 

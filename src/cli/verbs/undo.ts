@@ -51,7 +51,7 @@ export const verb = defineVerb({
     }
     if (!out.isJson) tell(plan, out, "To take back");
     const count = plan.removed + plan.restored + plan.reverted;
-    if (count > 0 && !(await confirm(`Take back ${plural(count, "change")} of ${agent}?`, values.yes))) return 0;
+    if (count > 0 && !(await confirm(`Undo ${plural(count, "change")} of ${agent}?`, values.yes))) return 0;
     const done = count === 0 ? plan : await client.call("memory.undo", request);
     if (out.isJson) out.document(done);
     else
@@ -95,5 +95,6 @@ function tell(plan: UndoReport, out: Output, title: string): void {
   }
   if (latestMs > Date.now() + AHEAD_MIN_MS)
     out.notice(`the latest of these is dated ${new Date(latestMs).toISOString()}: the clock was ahead then`);
-  if (tooOld > 0) out.notice(`of ${plural(tooOld, "write")} it is no longer known what it changed: they stay`);
+  if (tooOld > 0)
+    out.notice(`${plural(tooOld, "write")} cannot be undone, because the journal no longer has the text from before`);
 }

@@ -62,7 +62,7 @@ function newest({ paths, backup }: Config): string {
   }
   throw new PalaceError(
     "CONFIG_USAGE",
-    dir === undefined ? "no backups are made by themselves" : `there is no backup of this palace in ${dir}`,
+    dir === undefined ? "there are no automatic backups" : `there is no backup of this palace in ${dir}`,
     "name one: palace backup verify FILE",
   );
 }

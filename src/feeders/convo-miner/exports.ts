@@ -117,7 +117,7 @@ function wayTo(mapping: Fields, last: string): Fields[] {
   return follow(mapping, last, ({ parent }) => textOf(parent)).reverse();
 }
 
-/** Returns the path of last children. It begins at a node without parent and message, else at the first node without a parent. */
+/** Follows the last child of each node. The root is a node without parent and message, else the first node without a parent. */
 function newestWay(mapping: Fields): Fields[] {
   const roots = Object.entries(mapping).filter(([, node]) => isRecord(node) && (node["parent"] ?? null) === null);
   const bare = roots.find(([, node]) => ((node as Fields)["message"] ?? null) === null);

@@ -55,13 +55,13 @@ function findFile(root: string): { name: string; path: string; text: string } | 
 /** Reads the project file. It must be below `within`: a peer with access to a folder must not read files elsewhere through a link. */
 function readSettings(path: string, within: string, refuse: (what: string) => PalaceError): string {
   const real = realpathSync(path);
-  if (!real.startsWith(within)) throw refuse("it is a link out of the folder");
+  if (!real.startsWith(within)) throw refuse("it is a link to a file outside the folder");
   // O_NONBLOCK avoids waiting for the writer of a pipe.
   const file = openSync(real, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stat = fstatSync(file);
-    if (!stat.isFile()) throw refuse("it is no regular file");
-    if (stat.size > FILE_SIZE_MAX_BYTES) throw refuse("it is larger than settings ever are");
+    if (!stat.isFile()) throw refuse("it is not a regular file");
+    if (stat.size > FILE_SIZE_MAX_BYTES) throw refuse("it is too large for a file of settings");
     return readFileSync(file, "utf8");
   } finally {
     closeSync(file);

@@ -23,7 +23,7 @@ export type FeedOptions = {
   limit: number;
   /** Maximum number of drawers of a document. A longer document is left out. 0: unlimited. */
   drawersMax: number;
-  /** True: .gitignore files apply. */
+  /** True if .gitignore files apply. */
   ignoreFiles: boolean;
   /** Paths in the project that are taken although they are ignored. */
   include: readonly string[];

@@ -29,7 +29,7 @@ export type Manifest = {
 };
 
 export type Stage = Readonly<{
-  /** True: documents are filed under their own paths, without a copy. */
+  /** True if documents are filed under their own paths, without a copy. */
   isInPlace: boolean;
   home: string;
   wing: string;

@@ -54,7 +54,7 @@ const START_SIZE_BYTES = 64 * 1024;
 
 export type SurveyRules = {
   front: Front;
-  /** True: .gitignore files apply. */
+  /** True if .gitignore files apply. */
   ignoreFiles: boolean;
   /** Paths that are filed with all their content, even if they are ignored or skipped by name. */
   include: readonly string[];

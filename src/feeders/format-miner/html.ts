@@ -1,4 +1,4 @@
-/** Converts XHTML and HTML to Markdown, text only: headings, lists, tables, links, code. epub.ts uses it. */
+/** Converts XHTML and HTML to Markdown: headings, lists, tables, links, code, without pictures. epub.ts uses it. */
 import { Parser } from "htmlparser2";
 import { table, type Text } from "./text.ts";
 

@@ -24,8 +24,8 @@ export const MESSAGE_MAX_BYTES = 1024 * 1024;
 /** Maximum number of file names to keep of a commit. */
 export const NAMES_MAX = 50;
 /**
- * git ends each of these with NUL, and then the message's block and each name. No name is empty, so the empty field at
- * the beginning ends the names of the commit before.
+ * git ends each of these fields with NUL. Then come the block of the message and each name. No name is empty, so the empty field at the
+ * beginning ends the names of the commit before.
  */
 export const LOG_FORMAT = "%x00%H%x00%P%x00%aI%x00%an%x00%ae%x00%B%x00";
 /** The empty field, the six of LOG_FORMAT, and the empty end of the block. */

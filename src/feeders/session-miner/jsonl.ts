@@ -11,7 +11,7 @@ export type FolderOptions = {
   /** Folder with one folder per project, in which the sessions are. */
   root: string;
   what: string;
-  /** True: subfolders of a project's folder are entered. */
+  /** True if subfolders of a project's folder are entered. */
   deep: boolean;
   read: (head: SessionHead, lines: Iterable<Fields>) => Session;
 };

@@ -67,7 +67,6 @@ function branch(entries: readonly Fields[]): Fields[] {
   return way.reverse();
 }
 
-/** Reads a block with a tool's call. */
 function toolBlock(block: Fields, calls: Map<string, ToolCall>): Block[] {
   if (block["type"] !== "toolCall") return [];
   const name = textOf(block["name"]) || "Unknown";

@@ -36,7 +36,6 @@ export async function* memoriesIn(context: ListContext, room: Collection, from =
   }
 }
 
-/** Returns the facts of the memory bank. */
 export function facts(context: ListContext): Memory[] {
   return page(context, "memory_bank", FACTS_MAX, 0).memories;
 }

@@ -67,7 +67,7 @@ export function ofProfile<R>(write: (tx: MemoryTx, call: WriteCall) => R): (tx: 
 
 type Whole = MemoryIndexes & { reader: MemoryReader };
 
-/** Returns the context, limited to the memory of one profile. */
+/** Returns a context in which only the memory of one profile can be read and written. */
 export function apart<C extends Whole>(context: C, profile: Profile): Omit<C, keyof Whole> & Whole {
   const { reader, lexical, vectors, ...others } = context;
   const { wing } = namesOf(profile);

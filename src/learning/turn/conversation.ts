@@ -18,7 +18,7 @@ export function isCold({ turn }: Conversation): boolean {
   return turn === 0;
 }
 
-/** Returns true if the user has written and the agent has not answered yet. */
+/** Returns true if the user has written and the agent has not answered yet, so the turn is still running. */
 export function isGoingOn(conversation: Conversation): boolean {
   return !isCold(conversation) && !conversation.isCompleted;
 }

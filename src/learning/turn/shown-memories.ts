@@ -49,7 +49,7 @@ export type Told = {
   context: string;
   /** Question for scores of the exchange before this turn; empty if there is nothing to score. */
   scoring: string;
-  /** This is the same question for models that ignore tags. */
+  /** Question for scores in the form for models that ignore tags. */
   plainScoring: string;
 };
 /** Masks the secrets of a whole text. Call it before you cut the text: half a secret matches no pattern. */

@@ -22,7 +22,6 @@ export type OtherMemory = {
 };
 
 export type OpenOptions = Omit<VerifyOptions, "folder"> & {
-  /** Folder for the copy. */
   cacheDir: string;
   /** Files by which the running memory is recognised, if it is on this machine. */
   ownFiles: readonly string[];

@@ -68,7 +68,7 @@ function* sources(ledger: LedgerDatabase): Generator<ImportItems["source"]> {
 /** Yields journal rows. An imported row keeps the name of the memory from which it came. */
 function* journal(ledger: LedgerDatabase): Generator<ImportItems["journal"]> {
   yield* bodies(ledger, `${IMPORTED_BODY} AS body FROM imported_journal WHERE`, `row, ${IMPORTED_ID} AS id`);
-  // Leave out rows that an import wrote. Each import writes new rows, so mutual imports of two memories would never finish.
+  // Leave out rows that an import wrote. Each import writes new rows, so two memories that import each other would never finish.
   const own = `${JOURNAL_BODY} AS body FROM journal WHERE method <> 'memory.import' AND`;
   yield* bodies(ledger, own, `seq AS row, ${IMPORTED_ID} AS id`);
 }

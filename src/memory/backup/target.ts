@@ -18,16 +18,16 @@ export function assertTarget(
 ): void {
   const refuse = (why: string, hint = "name another: palace backup FILE"): PalaceError =>
     new PalaceError("CONFIG_USAGE", `${file} ${why}`, hint);
-  if (file.includes("\0")) throw refuse("is no path");
+  if (file.includes("\0")) throw refuse("is not a path");
   if (statSync(dirname(file), { throwIfNoEntry: false })?.isDirectory() !== true)
     throw refuse("is in a folder that does not exist", `mkdir -p ${quoted(dirname(file))}`);
   const folder = realpathSync(dirname(file));
   const isAmongOwn = [home, palaceDir].some((own) => (realPath(own) ?? own) === folder);
-  if (isAmongOwn && !isBackupName(basename(file))) throw refuse("would stand among the palace's own files");
+  if (isAmongOwn && !isBackupName(basename(file))) throw refuse("would be among the palace's own files");
   const there = lstatSync(file, { throwIfNoEntry: false });
   if (there === undefined) return;
   if (there.isDirectory()) throw refuse("is a folder");
-  if (!replace) throw refuse("is there already");
+  if (!replace) throw refuse("exists already");
   if (!there.isFile() || (there.size > 0 && !beginsLikeOurs(file)))
     throw refuse("is no backup of ours, and is not written over");
 }

@@ -34,8 +34,6 @@ function knownId(graph: Entities, name: string): string {
   return [id, ...others].find((one) => others.length > 0 && graph.hasEntity(one)) ?? id;
 }
 
-// --- writes ---
-
 /** Adds a fact. If its end is before its start, throws as upstream does. */
 export function addFact({ graph }: LedgerTx, { params, atMs }: WriteCall): unknown {
   const read = checked(() => ({
@@ -91,7 +89,7 @@ type Opening = {
   sourceDrawerId: string | null;
 };
 
-/** Returns the id of the open fact with these terms, or of a new one. */
+/** Returns the id of the open fact with the given terms, or of a new fact. */
 function openFact(graph: GraphTx, ends: Ends, { atMs, ...opening }: Opening): string {
   const ids = idsOf(graph, ends);
   const [open] = graph.openFacts(ids.subject, ids.predicate, ids.object);
@@ -111,7 +109,7 @@ function openFact(graph: GraphTx, ends: Ends, { atMs, ...opening }: Opening): st
   return id;
 }
 
-/** Ends every open fact with these terms. Also succeeds without such a fact. */
+/** Ends every open fact with the given terms. Also succeeds without such a fact. */
 function endFacts(graph: GraphTx, ids: Ends, ended: string, field: string): void {
   const open = graph.openFacts(ids.subject, ids.predicate, ids.object);
   for (const { validFrom } of open) assertInOrder(validFrom, ended, field);

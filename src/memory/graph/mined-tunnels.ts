@@ -8,7 +8,6 @@ import { isGenericName } from "./generic-names.ts";
 import { canonicalSpellings } from "./spellings.ts";
 import { type MinedTunnel, wingSlug } from "./tunnels.ts";
 
-/** Topics by wing. */
 export type Topics = Readonly<Record<string, readonly string[]>>;
 
 /** Minimum number of drawers that a name must have in both wings. */

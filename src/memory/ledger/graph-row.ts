@@ -52,7 +52,6 @@ export function readListed(ledger: LedgerDatabase, kinds: readonly Kind[], limit
     .map((row) => ({ ...row, body: bodyOf.get(row.kind)?.get(row.id) ?? null }));
 }
 
-/** Returns a statement that reads one row's body by its id. */
 export function bodyStatement(ledger: LedgerDatabase, kind: Kind): Statement<[string], string> {
   const from = isLink(kind)
     ? `record FROM link WHERE kind = '${kind}' AND`

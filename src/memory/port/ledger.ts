@@ -57,9 +57,9 @@ export interface LedgerTx {
   readonly imported: ImportedTx;
   /** Returns the ids whose drawers a write of that agent has changed, as far back as writes can be undone. */
   changedBy(agent: string, ids: readonly string[]): Set<string>;
-  /** Like `changedBy`, for the writes of one method by any agent. */
+  /** Returns the ids whose drawers a write of that method, by any agent, has changed. */
   changedByMethod(method: string, ids: readonly string[]): Set<string>;
-  /** Like `lastChangedBy`, for the writes of one method by any agent. */
+  /** Returns the ids whose drawers were last changed by a write of that method, by any agent. */
   lastChangedByMethod(method: string, ids: readonly string[]): Set<string>;
   /** Returns the ids whose drawers were last changed by a write of that agent. */
   lastChangedBy(agent: string, ids: readonly string[]): Set<string>;
@@ -87,7 +87,7 @@ export type TalkSlice = { row: number; source: string; wing: string; opening: nu
 /** Reads that are fast at any size. Concurrency: synchronous; sees only committed state. */
 export interface LedgerReader {
   findDrawer(id: string): Drawer | undefined;
-  /** Like LedgerTx.slicesOf. */
+  /** Returns the slices of a long drawer or diary entry, in the order of the text. */
   slicesOf(id: string): Drawer[];
   drawersByRow(rows: readonly number[]): Drawer[];
   /** Returns drawers of one source in one wing with a `chunk_index` from `first` to `last`, in that order, up to a limit. */

@@ -18,7 +18,7 @@ export type OutcomeSource = "agent" | "user" | "judge" | Signal;
 
 /** A stored question for which memories were shown. It has numbers for the question's concepts, never its text. */
 export type Question = {
-  /** Kind of talk in which the question was asked. */
+  /** Kind of conversation in which the question was asked. */
   context: string;
   /** Numbers of the question's concepts. The first numbers serve to recognise the question when it is asked again. */
   concepts: readonly number[];
@@ -76,7 +76,7 @@ export interface CarriedTx {
   put(id: string, value: string): void;
 }
 
-/** State of a talk between a user and an agent. */
+/** State of a conversation between a user and an agent. */
 export type Conversation = {
   /** The agent's name and the agent's id of the conversation. */
   id: string;

@@ -111,8 +111,8 @@ export function hintOf(hints: readonly string[]): { hint?: string } {
 
 /** Notes on an answer to a question about everything. */
 const SPREADS = {
-  order: "Best first, spread over the talks; authored_at tells the order in time.",
-  all: "Best first, spread over the talks.",
+  order: "Best first, spread over the conversations; authored_at gives the order in time.",
+  all: "Best first, spread over the conversations.",
 };
 
 /** Returns the hits and the verdict on them. */

@@ -18,7 +18,7 @@ import { languageList, nameList } from "./source.ts";
 const OVERLAP_MAX = 400;
 const OVERLAP_MIN = 10;
 
-/** Rebuilds these sources' closets from their drawers, tagged with the `knownNames` in them. Errors: PROTOCOL_BAD_PARAMS. */
+/** Rebuilds the closets of the given sources from their drawers, tagged with the `knownNames` in them. Errors: PROTOCOL_BAD_PARAMS. */
 export function rebuildClosets(tx: LedgerTx, call: WriteCall): unknown {
   const answer = { sources: 0, closets: 0, kept: 0, unfit: 0 };
   const { knownNames: names, languages } = call.params;

@@ -28,7 +28,6 @@ export function compareText(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-/** Returns the length in code points. */
 export function codePointLength(text: string): number {
   let length = text.length;
   for (let i = 0; i < text.length; i++) {

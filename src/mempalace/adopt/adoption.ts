@@ -66,9 +66,9 @@ export function createAdopter(options: AdopterOptions): Adopter {
       const { model, width, why } = await modelOf(await reader.call("sample", SAMPLES));
       const detail = torn === null ? why : `its index cannot be read (${torn}), its texts are embedded again`;
       const progress = { read: 0, total, taken: 0, detail };
-      if (detail !== "") log.warn("not all vectors of the palace come along", { detail });
+      if (detail !== "") log.warn("not all vectors of the palace can be adopted", { detail });
       let loggedAtMs = performance.now();
-      log.info("adopting the palace's rows", { kind, rows: total, vectors: model ?? "made anew" });
+      log.info("adopting the palace's rows", { kind, rows: total, vectors: model ?? "computed again" });
       for (let done = false; !done && !stopped;) {
         const batch = await reader.call("next");
         done = batch.done;

@@ -194,7 +194,7 @@ export class ForeignRows {
     return absentIds(sides).filter((id) => this.#tail.get(id) === undefined);
   }
 
-  /** Returns the states of these ids in the ledger. A removal that still waits to be sent is known but not settled. */
+  /** Returns the states of the given ids in the ledger. A removal that still waits to be sent is known but not settled. */
   #known(ids: readonly string[]): Map<string, Known> {
     const list = JSON.stringify(ids);
     const found = this.#ledger.prepare<[string, string], KnownRow>(KNOWN[this.#kind]).all(list, list);

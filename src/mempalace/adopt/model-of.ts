@@ -54,7 +54,7 @@ export async function modelOf(samples: readonly Sample[], options: ModelOfOption
   }
   const same = samples.filter(({ vector }, index) => cosine(vector, made[index]) >= COSINE_MIN).length;
   if (same * 2 > samples.length) return { model: embedder.identity.id, width, why: "" };
-  return anew("its vectors are of another model: its texts are embedded again");
+  return anew("its vectors come from another model, so its texts are embedded again");
 }
 
 /** Returns true if the palace names MiniLM: `default` in the collection, or 3.11's own file for the model. */

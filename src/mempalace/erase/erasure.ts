@@ -147,7 +147,7 @@ class Eraser {
       faultPoint("erase.after-done");
       log.info("what was forgotten is erased", { upTo: last, ids: ids.length });
     } else if (problems.join() !== this.#problems.join())
-      log.warn("not everything is erased yet", { why: problems.join("; ") });
+      log.warn("some text is not erased yet", { why: problems.join("; ") });
     this.#problems = problems;
   }
 

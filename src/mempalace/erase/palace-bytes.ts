@@ -18,7 +18,7 @@ const BUSY_TIMEOUT_MS = 20_000;
 const FULL_TEXT = "embedding_fulltext_search";
 const WIPE_SIZE_BYTES = 4 * 1024 * 1024;
 
-/** Erases the bytes of these rows. Errors: errors of SQLite and of the file system; the caller then erases again. */
+/** Erases the bytes of the given rows. Errors: errors of SQLite and of the file system; the caller then erases again. */
 export function erasePalace(palaceDir: string, ids: readonly string[]): void {
   const file = chromaFile(palaceDir);
   if (!existsSync(file)) return;
@@ -169,7 +169,7 @@ function rewrite(database: ChromaDatabase): void {
   database.exec("VACUUM");
   if (database.pragma("journal_mode", { simple: true }) !== "wal") return;
   const [state] = database.pragma("wal_checkpoint(TRUNCATE)") as { busy: number }[];
-  if (state?.busy !== 0) throw new Error(`${database.name}-wal is being read by somebody`);
+  if (state?.busy !== 0) throw new Error(`${database.name}-wal is being read by another process`);
 }
 
 function hasTable(database: ChromaDatabase, name: string): boolean {

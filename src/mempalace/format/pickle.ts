@@ -51,7 +51,7 @@ class Machine {
       if (this.#stack.length > STACK_MAX) throw new PickleError("it is larger than any index");
     }
     const value = this.#popValue();
-    if (this.#stack.length > 0) throw new PickleError("it leaves something over");
+    if (this.#stack.length > 0) throw new PickleError("it has more than one value");
     return value;
   }
 
@@ -124,7 +124,7 @@ class Machine {
       case 0x62: // BUILD
         return this.#build();
       default:
-        throw new PickleError(`its instruction 0x${opcode.toString(16)} at ${this.#at - 1} makes more than data`);
+        throw new PickleError(`its instruction 0x${opcode.toString(16)} at ${this.#at - 1} makes no data`);
     }
   }
 
@@ -168,10 +168,10 @@ class Machine {
 
   #setItems(items: readonly PickleValue[]): void {
     const dict = this.#top();
-    if (!(dict instanceof Map) || items.length % 2 !== 0) throw new PickleError("it sets an item of no dictionary");
+    if (!(dict instanceof Map) || items.length % 2 !== 0) throw new PickleError("its dictionary is malformed");
     for (let at = 0; at < items.length; at += 2) {
       const key = items[at];
-      if (typeof key !== "string" && typeof key !== "number") throw new PickleError("a key is no text and no number");
+      if (typeof key !== "string" && typeof key !== "number") throw new PickleError("it has a key of a wrong type");
       dict.set(key, items[at + 1] ?? null);
     }
   }
@@ -183,20 +183,20 @@ class Machine {
 
   #recall(key: number): void {
     const item = this.#memo.get(key);
-    if (item === undefined) throw new PickleError("it recalls what it never kept");
+    if (item === undefined) throw new PickleError("it refers to a value that it never stored");
     this.#push(item);
   }
 
   // --- the one class ---
 
   #class(name: string): void {
-    if (name !== CLASS) throw new PickleError(`it names ${name.slice(0, 100)}`);
+    if (name !== CLASS) throw new PickleError(`it names the class ${name.slice(0, 100)}`);
     this.#push(PERSISTENT_DATA);
   }
 
   #newObject(): void {
     const args = this.#popValue();
-    if (!Array.isArray(args) || args.length > 0) throw new PickleError("its object is made of something");
+    if (!Array.isArray(args) || args.length > 0) throw new PickleError("its object has arguments");
     if (this.#pop() !== PERSISTENT_DATA) throw new PickleError("its object has no class");
     this.#push(new Map());
   }

@@ -212,7 +212,7 @@ function slotsOf(fd: number, { elements, elementSize, labelAt, lowestLinks }: He
 
 function dict(value: unknown): PickleDict {
   if (value instanceof Map) return value as PickleDict;
-  throw new PickleError("index_metadata.pickle holds no dictionary where one belongs");
+  throw new PickleError("index_metadata.pickle has another value where a dictionary must be");
 }
 
 function sizeOf(file: string): number | undefined {

@@ -114,7 +114,7 @@ export class DatabaseFile {
     this.#accepted = undefined;
   }
 
-  /** Opens the file; returns undefined if it does not exist. If the file was replaced, opens the new one. */
+  /** Opens the file; returns undefined if it does not exist. If the file was replaced, opens the new file. */
   #open(): LedgerDatabase | undefined {
     const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
     if (this.#database !== undefined && inode === this.#inode) return this.#database;
@@ -139,7 +139,7 @@ export class DatabaseFile {
     mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 });
     closeSync(openSync(this.file, "a", 0o600));
     const database = this.#open();
-    if (database === undefined) throw new Error(`${this.file} vanished as it was made`);
+    if (database === undefined) throw new Error(`${this.file} was deleted while it was being made`);
     return database;
   }
 

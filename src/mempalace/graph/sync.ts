@@ -218,7 +218,7 @@ class Sync {
     const count = total.taken + total.relisted + total.removed;
     this.#adopted += total.taken + total.removed;
     await this.#lookElsewhere(thread);
-    if (count > 0) log.info("others wrote the graph", total);
+    if (count > 0) log.info("other programs wrote the graph", total);
   }
 
   #factsElsewhere(): { file: string; facts: number } {
@@ -248,8 +248,8 @@ class Sync {
     const before = this.#problem;
     this.#problems = { ...this.#problems, ...change };
     if (this.#problem === before) return;
-    if (this.#problem === "") this.#options.log.info("the graph files are well again");
-    else this.#options.log.warn("a graph file cannot be kept", { why: this.#problem });
+    if (this.#problem === "") this.#options.log.info("the graph files can be read and written again");
+    else this.#options.log.warn("a graph file cannot be read or written", { why: this.#problem });
   }
 }
 

@@ -47,7 +47,7 @@ export type Comparison = {
   isForeign: boolean;
   /** Number of rows of the adopted collection. */
   rows: number;
-  /** How many of these rows have a number that an export or a repair does not write exactly. */
+  /** Number of the given rows that contain a number which an export or a repair does not write exactly. */
   inexact: number;
   /** Undefined if closets are not adopted. */
   closets: ClosetComparison | undefined;
@@ -190,7 +190,7 @@ function contentOf(palace: ChromaDatabase, rows: readonly PalaceRow[]): Map<numb
 
 // --- the ledger's side ---
 
-/** Returns the ledger's rows for these ids: drawers, and removals that still wait to be sent. */
+/** Returns the ledger's rows for the given ids: drawers, and removals that still wait to be sent. */
 function ledgerRows(ledger: LedgerDatabase, rows: readonly { id: string }[]): Map<string, OurRow> {
   const ids = JSON.stringify(rows.map(({ id }) => id));
   const found = ledger

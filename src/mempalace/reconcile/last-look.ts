@@ -27,7 +27,7 @@ export const NOT_ADOPTED: AdoptionReport = {
   hint: "",
 };
 
-/** The position of palace and driver at one quiet moment. */
+/** The position of palace and driver at a moment when no write runs. */
 export type Mark = Readonly<{
   head: number;
   /** Number that identifies the folders of both collections' indexes. */
@@ -73,7 +73,7 @@ export function isForeign(comparison: Comparison | null): boolean {
   return comparison !== null && (comparison.isForeign || comparison.closets?.isForeign === true);
 }
 
-/** Returns one number that identifies these folders; a replaced folder changes it. */
+/** Returns one number that identifies the given folders; a replaced folder changes it. */
 export function inodesOf(folders: readonly string[]): number {
   return folders.reduce((sum, folder) => sum + (statSync(folder, { throwIfNoEntry: false })?.ino ?? 0), 0);
 }

@@ -25,11 +25,11 @@ export type BridgeSettings = {
    * - `docker`: `docker exec` runs the gate in the container `host` on this machine.
    */
   kind: "gate" | "streamlocal" | "command" | "docker";
-  /** Socket of the broker on the host, for `streamlocal` and `command`. */
+  /** Socket of the broker on the host, for the kinds `streamlocal` and `command`. */
   remoteSocket?: string;
-  /** Argument of `ssh -F`, for `command`. */
+  /** Argument of `ssh -F`, for the kind `command`. */
   sshConfig?: string;
-  /** Options of `docker` that select the Docker daemon, for `docker`. */
+  /** Arguments of `docker` that select the Docker daemon, for the kind `docker`. */
   dockerOptions?: string[];
 };
 

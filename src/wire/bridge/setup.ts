@@ -134,7 +134,7 @@ async function findHostKey(options: SetupOptions, where: Target, pinned: Buffer 
     throw new PalaceError(
       "BROKER_DENIED",
       `${where.host} shows another host key than it did at the set-up: ${fingerprintOf(shown)}`,
-      `if the host was really set up anew: palace bridge setup ${options.target} --new-host-key`,
+      `if the host was really set up again: palace bridge setup ${options.target} --new-host-key`,
     );
   }
   const isExpected =
@@ -192,7 +192,7 @@ function lastObject(said: string): Remote {
   const answer = lines.map(parseJson).findLast(isRecord);
   if (answer !== undefined) return answer as Remote;
   const [first = ""] = lines;
-  throw new Error(`its answer is not ours, and begins with ${JSON.stringify(first.slice(0, SAID_MAX_CHARS))}`);
+  throw new Error(`another program answered; its answer begins with ${JSON.stringify(first.slice(0, SAID_MAX_CHARS))}`);
 }
 
 /** Returns a host key's fingerprint in ssh's form, `SHA256:…`. `key` is in SSH's wire format. */

@@ -69,7 +69,7 @@ function asPalaceError(
     return new PalaceError(
       "BROKER_DENIED",
       `${where} shows a host key that is not the pinned one`,
-      "if the host was really set up anew: palace bridge setup HOST --new-host-key",
+      "if the host was really set up again: palace bridge setup HOST --new-host-key",
       { cause: error },
     );
   if (error.level === "client-authentication")

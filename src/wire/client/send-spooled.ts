@@ -54,7 +54,7 @@ export async function deliver(
         continue;
       }
       if (!isWrite(line)) {
-        if (!spool.refuse(name, "it holds no write")) return "stuck";
+        if (!spool.refuse(name, "it contains no write")) return "stuck";
         continue;
       }
       const response = await ask(dated(parseMessage(line), atMs));

@@ -37,7 +37,7 @@ const TURN_SUFFIX = ".turn";
 /** Maximum share of the spool for ends of turns; the rest is for the agents' writes. */
 const TURNS_SHARE = 0.5;
 const REFUSED = "refused";
-/** Maximum size of the kept refused writes: a full spool and the reasons. */
+/** Maximum size of the refused writes that are kept. A whole spool may be refused, and each refusal adds its reason. */
 const REFUSED_SIZE_MAX_BYTES = 2 * SIZE_MAX_BYTES;
 /** File in the folder of the refused writes; its time is the time when older refused writes were dropped. */
 const DROPPED = "older-ones-dropped.txt";
@@ -109,7 +109,7 @@ export class Spool {
       if (entry === "gone") return [];
       if (entry === undefined) this.refuse(name, "it is no spooled write");
       else if (Date.now() - (entry.againAtMs ?? entry.atMs) > SPOOL_AGE_MAX_MS)
-        this.refuse(name, "it is too old to be sent once only");
+        this.refuse(name, "it is too old: the broker could not recognise a repeated write");
       else return [{ ...entry, name }];
       return [];
     });
@@ -242,7 +242,7 @@ export class Spool {
   }
 }
 
-/** Lists the files with these endings; a missing folder counts as empty. Errors: STORE_* if the folder cannot be read. */
+/** Lists the files with the given endings; a missing folder counts as empty. Errors: STORE_* if the folder cannot be read. */
 function list(folder: string, ...suffixes: string[]): string[] {
   try {
     return readdirSync(folder)

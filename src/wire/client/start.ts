@@ -42,7 +42,7 @@ export function clearStop(config: Config): void {
 
 /** Limits of the wait for a broker. */
 export type EnsureOptions = {
-  /** Time to wait for a broker that we cannot start. Default: 0, but for a read-only palace the time that a start may take. */
+  /** Time to wait for a broker that we cannot start. Default: 0; for a read-only palace, the time that a start may take. */
   timeoutMs?: number | undefined;
   /** Called if a broker is starting on this machine, so that the caller can wait. */
   onStarting?: () => void;

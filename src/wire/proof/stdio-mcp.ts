@@ -62,7 +62,7 @@ function toolResult(tool: string, result: unknown): ToolResult {
   const { content, isError } = result as { content?: { text?: string }[]; isError?: boolean };
   const text = content?.[0]?.text ?? "{}";
   if (isError === true) throw failure(`${tool}: ${text}`);
-  return parseAs(text, isAnswer) ?? fail(`${tool} answered something else than JSON`);
+  return parseAs(text, isAnswer) ?? fail(`${tool} answered with text that is not JSON`);
 }
 
 /** Returns true for an object or a list; `list_tunnels` answers with a list. */

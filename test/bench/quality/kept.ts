@@ -70,7 +70,6 @@ function isKept(path: string): boolean {
   return stats?.isFile() === true || stats?.isDirectory() === true;
 }
 
-/** Opens a copy of a kept palace. */
 export function openCopy(kept: string, env: Env): TestPalace {
   const home = mkdtempSync(join(tmpdir(), "palace-"));
   cpSync(kept, home, { recursive: true });

@@ -142,7 +142,7 @@ async function askOurs(
   return measured;
 }
 
-/** Returns the kept palace of these conversations. */
+/** Returns the stored palace of the given conversations. */
 function palaceOf(group: readonly Conversation[], model: string | undefined): Promise<string> {
   const name = `locomo-${group.map(({ id }) => id).join("-")}`;
   return keptPalace({ name, content: JSON.stringify(group), model }, async (palace) => {

@@ -69,7 +69,7 @@ async function askOurs(name: string, talks: readonly Talk[], env: Env, mode: Leg
   return scores;
 }
 
-/** Returns the kept palace of these talks: one wing per talk, and one Claude Code transcript per session. */
+/** Returns the stored palace of the given talks: one wing per talk, and one Claude Code transcript per session. */
 function palaceOf(name: string, talks: readonly Talk[], model: string | undefined): Promise<string> {
   return keptPalace({ name, content: JSON.stringify(talks), model }, async (palace) => {
     for (const talk of talks) await mine(palace, talk);

@@ -54,7 +54,7 @@ export function compareAnswers(
   return isSame(...pair) ? undefined : { theirs: pair[0], ours: pair[1] };
 }
 
-/** Returns the answer's shape. A list sorted by score keeps its scores, in order. */
+/** Returns the keys and types of an answer without its values. A list sorted by score keeps its scores, in order. */
 function shape(step: Step, told: Told): unknown {
   const { query, sort_by } = given(step);
   const results = bodyOf(told)?.["results"];

@@ -213,7 +213,7 @@ test("import takes the changed version of a drawer, and keeps both versions if b
   });
 });
 
-test("import takes a note without its mined file and refuses only the row with odd metadata", async () => {
+test("import takes a note whose mined file is missing, and refuses only the row with invalid metadata", async () => {
   await using host = createPalace();
   await using stack = createPalace();
   const text = (side: string): string => `# Title\n\n${side} text of a file. `.repeat(80);
@@ -346,7 +346,7 @@ test("import reads a consistent snapshot while agents write, and Ctrl-C ends it 
   expect(contentsOf(ledgerFile)).toEqual(contentsOf(host.config.paths.ledgerFile));
 });
 
-test("an import from an export and from MemPalace's own palace has drawers, facts and tunnels, and a home adds the rest", async () => {
+test("an import from an export and from MemPalace's own palace brings drawers, facts and tunnels; an import from a home brings everything else too", async () => {
   await using host = createPalace();
   await using stack = createPalace();
   fill(host, "host", 60);

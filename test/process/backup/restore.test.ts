@@ -154,7 +154,7 @@ it("a restore moves an unreadable palace aside only with consent, and the door's
   expect(readFileSync(join(home, "tokens.json"), "utf8")).toContain("laptop");
 });
 
-it("a bad backup changes nothing", async () => {
+it("a damaged or foreign backup changes nothing", async () => {
   await using palace = createTestPalace();
   await fill(palace, 2);
   const file = join(palace.home, "b.tar");

@@ -97,7 +97,7 @@ test("an error is one sentence and one hint on stderr, or one JSON document on s
   });
 });
 
-test("start, status, restart and stop agree on the broker's state", async () => {
+test("start, status, restart and stop report the same state of the broker", async () => {
   await using palace = createTestPalace();
   expect(await json(palace, ["status"])).toMatchObject({ code: 3, value: { running: false, stoppedByHand: false } });
   const started = await json(palace, ["start"]);
@@ -180,7 +180,7 @@ test("call takes arguments from the line or stdin, tools lists the callable tool
   );
 });
 
-test("doctor is green for a healthy palace and red for a vanished palace", async () => {
+test("doctor reports no fault for a healthy palace, and an error for a vanished palace", async () => {
   await using palace = createTestPalace();
   const checksOf = async (
     args: string[] = [],
@@ -289,7 +289,7 @@ test("logs shows the end of the log, and with -f also new lines", async () => {
   });
 });
 
-test("up proves with two shims that the palace is shared, and leaves no trace in the palace", async () => {
+test("up proves with two shims that they share the palace, and leaves nothing of the test in the palace", async () => {
   await using palace = createTestPalace();
   const { code, stdout } = await palace.run("palace", ["up"]);
   expect([code, stdout.split("\n").length <= 13]).toEqual([0, true]);
@@ -304,7 +304,7 @@ test("up proves with two shims that the palace is shared, and leaves no trace in
   expect((await json(palace, ["call", "list_wings"])).value).toEqual({ wings: {} });
 });
 
-test("the demo finds its notes, lets two agents meet and leaves neither process nor file", async () => {
+test("the demo finds its notes, lets two agents exchange events, and leaves neither process nor file", async () => {
   await using palace = createTestPalace();
   const temporary = join(palace.home, "tmp");
   mkdirSync(temporary);
@@ -344,7 +344,7 @@ test("an interrupted demo leaves neither process nor file", async () => {
   expect(processesWith(palace.home)).toEqual([]);
 });
 
-test("palace shim is a shim, and palace mine docs is mempalace-docs", async () => {
+test("palace shim runs the shim, and palace mine docs runs mempalace-docs", async () => {
   await using palace = createTestPalace();
   const request = {
     jsonrpc: "2.0",

@@ -89,7 +89,7 @@ test("a search shows ids for reveal and forget, and reports a missing model", as
   expect(notes.join()).toContain("other drawers");
 });
 
-test("status and doctor name the Chroma that does not answer, and show no invented delay", async () => {
+test("status and doctor name a Chroma that does not answer, and show no delay that they did not measure", async () => {
   await using palace = createTestPalace({
     env: { MEMPALACE_DRIVER: "chroma", MEMPALACE_CHROMA_URL: "http://127.0.0.1:1" },
   });

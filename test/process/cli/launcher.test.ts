@@ -31,11 +31,14 @@ const launch = (name: string, args: string[], path: string) =>
 
 const withNode = [dirname(process.execPath), process.env["PATH"] ?? ""].join(delimiter);
 
-test.each(["up", "test", "palace"])("scripts/%s prints its help from any folder, with an empty home", (name) => {
-  const { exitCode, stdout, stderr } = launch(name, ["--help"], withNode);
-  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-  expect(stdout).toMatch(/^usage: |palace VERB/i);
-});
+test.each(["up", "test", "palace"])(
+  "scripts/%s prints its help when it is started in any folder with an empty home",
+  (name) => {
+    const { exitCode, stdout, stderr } = launch(name, ["--help"], withNode);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toMatch(/^usage: |palace VERB/i);
+  },
+);
 
 test("a launcher without Node and npm says what to install, and keeps stdout clean", () => {
   for (const tool of ["dirname", "uname", "find", "mkdir"]) {

@@ -61,7 +61,7 @@ async function use(palace: TestPalace): Promise<void> {
   client.close();
 }
 
-test("stats, /metrics and status have the same numbers, and the counters outlast the broker", async () => {
+test("stats, /metrics and status show the same numbers, and the counters survive the end of the broker", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   await use(palace);

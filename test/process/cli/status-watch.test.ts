@@ -63,24 +63,30 @@ test("without a terminal status --watch prints the rows that changed, with the t
   expect(end).toEqual([0, null]);
 });
 
-test.skipIf(!hasTerminal)("on a terminal status --watch draws in place, and Ctrl-C leaves with code 0", async () => {
-  await using palace = createTestPalace();
-  await palace.startBroker();
-  const line = `stty cols 60 rows 12; exec '${process.execPath}' '${palace.executable("palace")}' status --watch`;
-  const child = spawn("script", ["-qec", line, "/dev/null"], { env: { ...palace.env, TERM: "xterm" }, stdio: "pipe" });
-  let screen = "";
-  let isEnding = false;
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    screen += text;
-    // The second drawing begins at the top of the screen again.
-    if (isEnding || screen.split("Ctrl-C ends this.").length < 3) return;
-    isEnding = true;
-    child.stdin.write("\u0003");
-  });
-  const [code] = (await once(child, "close")) as [number | null];
-  expect(code, screen).toBe(0);
-  const drawings = screen.split("\u001B[H").slice(1);
-  expect(drawings.length).toBeGreaterThanOrEqual(2);
-  expect(drawings[1]).toMatch(/^broker .*ready/);
-  expect(drawings[1]?.split("\r\n").length).toBeLessThanOrEqual(12);
-});
+test.skipIf(!hasTerminal)(
+  "on a terminal status --watch redraws its lines, and Ctrl-C ends it with exit code 0",
+  async () => {
+    await using palace = createTestPalace();
+    await palace.startBroker();
+    const line = `stty cols 60 rows 12; exec '${process.execPath}' '${palace.executable("palace")}' status --watch`;
+    const child = spawn("script", ["-qec", line, "/dev/null"], {
+      env: { ...palace.env, TERM: "xterm" },
+      stdio: "pipe",
+    });
+    let screen = "";
+    let isEnding = false;
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      screen += text;
+      // The second drawing begins at the top of the screen again.
+      if (isEnding || screen.split("Ctrl-C ends this.").length < 3) return;
+      isEnding = true;
+      child.stdin.write("\u0003");
+    });
+    const [code] = (await once(child, "close")) as [number | null];
+    expect(code, screen).toBe(0);
+    const drawings = screen.split("\u001B[H").slice(1);
+    expect(drawings.length).toBeGreaterThanOrEqual(2);
+    expect(drawings[1]).toMatch(/^broker .*ready/);
+    expect(drawings[1]?.split("\r\n").length).toBeLessThanOrEqual(12);
+  },
+);

@@ -12,7 +12,7 @@ if (sshdMissing !== undefined) console.log(`left out: MEMPALACE_BROKER=ssh:// ($
 const note = (index: number): Record<string, string> => ({ wing: "bridge", room: "box", content: `note ${index}` });
 
 describe("MEMPALACE_BROKER=ssh://", () => {
-  test("without a bridge, writes are spooled, reads are refused with the command that sets it up, and no memory begins here", async () => {
+  test("without a bridge the shim spools writes, refuses reads with the command that sets up the bridge, and starts no broker on this machine", async () => {
     await using box = createTestPalace({ env: { MEMPALACE_BROKER: "ssh://me@far.example:2222" } });
     const shim = await box.shim();
     expect(await shim.call("mempalace_add_drawer", note(1))).toMatchObject({ spooled: true });
@@ -56,8 +56,8 @@ test.each([
   expect(stderr).not.toContain("palace bridge status");
 });
 
-describe.skipIf(sshdMissing)("MEMPALACE_BROKER=ssh:// with a bridge", () => {
-  test("connects to exactly that host across broker restarts", async () => {
+describe.skipIf(sshdMissing)("a broker at an address ssh:// with a bridge", () => {
+  test("a client connects to exactly the host of its ssh:// address across broker restarts", async () => {
     await using all = await pair();
     const { box, host, sshd, setup } = all;
     const done = await setup();
@@ -93,7 +93,7 @@ describe.skipIf(sshdMissing)("MEMPALACE_BROKER=ssh:// with a bridge", () => {
     expect(existsSync(box.config.paths.ledgerFile)).toBe(false);
   });
 
-  test("sends nothing to a host whose key is unknown or has changed", async () => {
+  test("a client sends nothing to a host whose key is unknown or has changed", async () => {
     await using all = await pair();
     const { box, host, sshd, setup } = all;
     const env = { MEMPALACE_BROKER: `ssh://root@127.0.0.1:${sshd.port}` };

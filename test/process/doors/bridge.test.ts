@@ -28,7 +28,7 @@ if (sshdMissing !== undefined) console.log(`left out: SSH bridge (${sshdMissing}
 const note = (index: number): Record<string, string> => ({ wing: "bridge", room: "box", content: `note ${index}` });
 
 describe.skipIf(sshdMissing)("a bridge", () => {
-  test("is set up with one command, and a second setup changes nothing", async () => {
+  test("a bridge is set up with one command, and a second setup changes nothing", async () => {
     await using all = await pair();
     const { box, host, sshd, setup } = all;
     const first = await setup();
@@ -63,7 +63,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     await near.close();
   });
 
-  test("stops the local broker and serves its agents too; `palace stop` here does not stop the host's broker", async () => {
+  test("a bridge's setup stops the local broker and serves its agents too; `palace stop` here does not stop the host's broker", async () => {
     await using all = await pair();
     const { box, host, setup } = all;
     await box.run("palace", ["start"]);
@@ -82,7 +82,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     await near.close();
   });
 
-  test("allows its key nothing else: no shell, no command, no file transfer, no forwarding", async () => {
+  test("a bridge's key allows only the bridge: no shell, no command, no file transfer, no forwarding", async () => {
     await using all = await pair();
     const { box, host, sshd, setup } = all;
     expect((await setup()).code).toBe(0);
@@ -115,7 +115,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     expect(log).toContain("cat /etc/passwd");
   });
 
-  test("spools writes while sshd is dead, delivers them when it is back, and refuses another host key", async () => {
+  test("a bridge spools writes while sshd is dead, delivers them when sshd is back, and refuses another host key", async () => {
     await using all = await pair();
     const { box, host, sshd, setup } = all;
     expect((await setup()).code).toBe(0);
@@ -142,7 +142,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     await near.close();
   });
 
-  test("may forward to the host's socket instead, with its own key or through the user's ssh and its shared connection", async () => {
+  test("a bridge may forward to the host's socket instead, with its own key or through the user's ssh and its shared connection", async () => {
     for (const kind of [["--streamlocal"], ["--through-ssh"]]) {
       const control = ["ControlMaster auto", "ControlPath /tmp/palace-test-%C", "ControlPersist 30"];
       await using all = await pair(kind[0] === "--through-ssh" ? control : []);
@@ -158,7 +158,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     }
   });
 
-  test("makes a separate connection if the shared connection hangs", async () => {
+  test("a bridge makes a separate connection if the shared connection hangs", async () => {
     const shared = ["ControlMaster auto", "ControlPath /tmp/palace-test-%C", "ControlPersist 30"];
     await using all = await pair(shared);
     const { box, host, setup, sshd } = all;
@@ -207,7 +207,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     }
   });
 
-  test("is removed with its entry in authorized_keys, its key and its process, and other entries stay", async () => {
+  test("removing a bridge removes its entry in authorized_keys, its key and its process, and keeps other entries", async () => {
     await using all = await pair();
     const { box, sshd, setup, remote } = all;
     const before = readFileSync(sshd.authorizedKeys, "utf8");
@@ -221,7 +221,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     expect((await box.run("palace", ["bridge", "status"])).stdout).toContain("No bridge");
   });
 
-  test("gives up on a hanging login shell with a hint and changes nothing", async () => {
+  test("the setup of a bridge gives up on a hanging login shell with a hint and changes nothing", async () => {
     await using all = await pair();
     const { box, host, setup, sshd } = all;
     expect((await setup()).code).toBe(0);
@@ -244,7 +244,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
 });
 
 describe.skipIf(process.getuid?.() !== 0)("root, who adds a key to another user's authorized_keys", () => {
-  test("keeps that file's owner and mode, and makes the file if it is missing", async () => {
+  test("setup as root keeps the owner and mode of another user's authorized_keys, and makes the file if it is missing", async () => {
     await using host = createTestPalace();
     const key = ssh2.utils.generateKeyPairSync("ed25519").public;
     const file = join(host.home, "his/.ssh/authorized_keys");

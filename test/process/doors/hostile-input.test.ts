@@ -60,7 +60,7 @@ describe("hostile input on a stream", () => {
       `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "mempalace_add_drawer", arguments: { wing: "a", room: "b", content: "c" }, _meta: { "palace/idempotencyKey": 7 } } })}\n`,
       -32000,
     ],
-  ])("answers %s with a typed error and continues", async (_name, bytes, code) => {
+  ])("a stream answers %s with a typed error and continues", async (_name, bytes, code) => {
     const stream = await rawStream(shared);
     stream.write(bytes);
     stream.write(ping);
@@ -87,7 +87,7 @@ describe("hostile input on a stream", () => {
     expect(answers.find(({ id }) => id === "after")).toHaveProperty("result");
   });
 
-  it("reports a frame that is too large, disconnects, and keeps no memory of it", async () => {
+  it("the broker reports a frame that is too large, disconnects, and keeps no memory of it", async () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     await using shim = await palace.shim();
@@ -108,7 +108,7 @@ describe("hostile input on a stream", () => {
     expect(residentMiB(broker.pid ?? 0) - before).toBeLessThan(100);
   });
 
-  it("stops reading from a client that never reads, so its memory stays flat", async () => {
+  it("the broker stops reading from a client that never reads, so its memory stays flat", async () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     const deaf = await dial({ kind: "unix", path: palace.config.paths.socketPath });
@@ -129,7 +129,7 @@ describe("hostile input on a stream", () => {
     deaf.destroy();
   });
 
-  it("survives clients that upgrade to something else and leave at once", async () => {
+  it("the broker survives clients that upgrade to another protocol and leave at once", async () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     for (let round = 0; round < 50; round++) {
@@ -145,7 +145,7 @@ describe("hostile input on a stream", () => {
     expect(broker.exitCode).toBeNull();
   });
 
-  it("survives a broken HTTP head and a head that never ends", async () => {
+  it("the broker survives a broken HTTP head and a head that never ends", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     for (const head of [

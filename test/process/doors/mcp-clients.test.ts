@@ -88,7 +88,7 @@ const negotiating = (mode: "auto" | { pin: string }): ClientV2 => new ClientV2(i
 describe.each(Object.keys(CLIENTS) as (keyof typeof CLIENTS)[])("%s", (generation) => {
   const { sdk, make, revision } = CLIENTS[generation];
 
-  it.each(["stdio", "socket", "HTTP"])("lists and calls the tools over %s", async (way) => {
+  it.each(["stdio", "socket", "HTTP"])("the client lists and calls the tools over %s", async (way) => {
     await using palace = createTestPalace();
     await palace.startBroker();
     await using port = await relay(palace);
@@ -116,7 +116,7 @@ describe.each(Object.keys(CLIENTS) as (keyof typeof CLIENTS)[])("%s", (generatio
 });
 
 describe("the same idempotency key", () => {
-  it("files once over HTTP (header) and over the stream, and the answer says so", async () => {
+  it("two calls with the same idempotency key over HTTP (header) and over the stream file one drawer, and the answer says so", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     await using port = await relay(palace);
@@ -150,7 +150,7 @@ describe("the same idempotency key", () => {
 });
 
 describe("the inspector's command line", () => {
-  it("lists and calls the tools over stdio and HTTP", async (context) => {
+  it("the inspector lists and calls the tools over stdio and HTTP", async (context) => {
     const inspector = await installInspector().catch((error: Error) => {
       if (process.env["CI"] === "true") throw error;
       return undefined;

@@ -64,7 +64,7 @@ const NOTHING_TO_CHECK: Readonly<Record<string, string>> = {
 type Check = { id: string; status: string; errorMessage?: string };
 type Results = ReadonlyMap<string, Check[]>;
 
-describe("the conformance suite, its tools behind our door", () => {
+describe("the conformance suite, run against its own tools behind our door", () => {
   let results: Results;
   let capabilities: unknown;
   const folder = mkdtempSync(join(tmpdir(), "palace-"));
@@ -75,12 +75,12 @@ describe("the conformance suite, its tools behind our door", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test("has the scenarios listed here, no more and no fewer", () => {
+  test("the conformance suite has exactly the scenarios listed here", () => {
     const listed = [...PASSES, ...Object.keys(NOT_OFFERED), ...Object.keys(NOTHING_TO_CHECK)];
     expect([...results.keys()].sort()).toEqual(listed.sort());
   });
 
-  test("meets a server that declares only tools", () => {
+  test("the conformance suite meets a server that declares only tools", () => {
     expect(Object.keys(capabilities as object)).toEqual(["tools"]);
   });
 

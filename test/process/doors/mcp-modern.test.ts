@@ -73,7 +73,7 @@ describe.each(DOOR_NAMES)("over %s", (name) => {
     expect((await ask(door, "tools/list", {}, unnamed)).error).toMatchObject({ code: -32602 });
   });
 
-  test("this revision has neither handshake nor ping, and refuses unknown methods", async () => {
+  test("MCP 2026-07-28 has neither handshake nor ping, and refuses unknown methods", async () => {
     for (const method of ["initialize", "ping", "nobody/knows", "palace.status"])
       expect((await ask(door, method)).error, method).toMatchObject({ code: -32601 });
     expect((await call(door, "nope")).error).toMatchObject({ code: -32602, message: "Unknown tool: mempalace_nope" });

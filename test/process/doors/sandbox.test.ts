@@ -44,7 +44,7 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
         await expectFiledLater(palace, 1);
       });
 
-  test("makes a write fail with both reasons if the home is in the sandbox's memory", async () => {
+  test("a write fails with both reasons if the home is in the sandbox's memory", async () => {
     await using palace = createTestPalace();
     const env = { ...palace.env, ...refusing(palace.home, EPERM) };
     const box = ["--dev-bind", "/", "/", "--tmpfs", palace.home, "--ro-bind", env.LD_PRELOAD, env.LD_PRELOAD];
@@ -57,7 +57,7 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
     expect(refused.stderr).toMatch(/sandbox.*cannot be kept on this machine either: .*lies in memory/);
   });
 
-  test("lets a shim answer the handshake, explain a failed read and spool a write", async () => {
+  test("in a sandbox that refuses every socket a shim answers the handshake, explains a failed read and spools a write", async () => {
     await using palace = createTestPalace();
     const shim = await palace.shim(refusing(palace.home, EPERM));
     await expect(shim.call("mempalace_search", { query: "anything" })).rejects.toThrow(/sandbox/);
@@ -67,7 +67,7 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
     await expectFiledLater(palace, 1);
   });
 
-  test("is named with its setting in the hint, according to the environment variables", async () => {
+  test("the hint names the sandbox and its setting, according to the environment variables", async () => {
     await using palace = createTestPalace();
     const hintIn = async (env: Record<string, string>): Promise<string> =>
       (await palace.run("palace", ["search", "x"], { env: { ...refusing(palace.home, EPERM), ...env } })).stderr;
@@ -79,7 +79,7 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
     );
   });
 
-  test("keeps palace stop from changing anything, and palace doctor names the sandbox", async () => {
+  test("in a sandbox `palace stop` changes nothing, and `palace doctor` names the sandbox", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     const env = refusing(palace.home, EPERM);
@@ -121,7 +121,7 @@ describe.skipIf(reason)("Claude Code's own sandbox (sandbox-runtime)", () => {
     );
   }
 
-  test("a read names the setting, and the broker answers once it is set", async () => {
+  test("in Claude Code's sandbox a read names the setting that is missing, and the broker answers once it is set", async () => {
     await using palace = createTestPalace({ home });
     await palace.startBroker();
     const refused = await inside(palace, ["search", "anything"]);
@@ -134,7 +134,7 @@ describe.skipIf(reason)("Claude Code's own sandbox (sandbox-runtime)", () => {
     expect(allowed.stdout).not.toContain("spooled");
   });
 
-  test("a write is spooled if the sandbox allows it, and otherwise refused with both reasons", async () => {
+  test("Claude Code's sandbox spools a write if its settings allow this, and otherwise the write is refused with both reasons", async () => {
     await using palace = createTestPalace({ home });
     const refused = await inside(palace, ["call", "add_drawer", drawer]);
     expect(refused.code, refused.stdout).toBe(3);

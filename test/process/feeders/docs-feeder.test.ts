@@ -298,7 +298,7 @@ test("a folder that lost all its documents empties the palace only on request", 
   expect((await drawersOf(palace, "away")).size).toBe(0);
 });
 
-test("why names the rule behind a decision", async () => {
+test("`mempalace-docs why` names the rule that takes a document or leaves it out", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "asked", ["docs/2024-01-02-plan.md", "private/x.md", "drafts/y.md"]);
   put(root, ".gitignore", "private/\n");

@@ -330,7 +330,7 @@ test("Claude Code: meta lines, commands, side chains and summaries are left out,
   expect(await feed(palace, ["--from", "claude-code"])).toMatchObject({ filed: 0, unchanged: 1 });
 });
 
-test("pi: the conversation is the path from the root to the last entry", async () => {
+test("pi: the conversation is the path from the root of the session's tree to its last entry", async () => {
   await using palace = createTestPalace();
   const entry = (id: string, parentId: string | null, message: object): object => ({
     ...{ type: "message", id, parentId, timestamp: "2026-06-07T08:09:10.000Z", message },

@@ -31,7 +31,7 @@ async function file(palace: TestPalace, content: string): Promise<void> {
   client.close();
 }
 
-describe("at the beginning of a session", () => {
+describe("hooks at the beginning of a session", () => {
   test("an agent gets the palace's notes, fenced and masked, except in a resumed session", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
@@ -193,15 +193,15 @@ test("drawers are added to a prompt only if a setting asks for it", async () => 
   expect(additionalContext.match(/</g)).toHaveLength(2);
 });
 
-describe("no agent fails", () => {
-  test("without a palace, and the hook does not begin one", async () => {
+describe("a hook never fails an agent", () => {
+  test("without a palace the hook does not fail the agent and creates no palace", async () => {
     await using palace = createTestPalace();
     expect(await claude(palace, { hook_event_name: "SessionStart", source: "startup" })).toBe("");
     expect(await claude(palace, { hook_event_name: "SessionEnd" })).toBe("");
     expect(readdirSync(palace.home).filter((name) => name === ".mempalace")).toEqual([]);
   });
 
-  test("because of invalid input", async () => {
+  test("invalid input of the hook does not fail the agent", async () => {
     await using palace = createTestPalace();
     for (const input of [
       "",
@@ -214,7 +214,7 @@ describe("no agent fails", () => {
       expect(await claude(palace, input)).toBe("");
   });
 
-  test("because of invalid settings or arguments of another version", async () => {
+  test("invalid settings or arguments of another version do not fail the agent", async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: "tcp://127.0.0.1:1" } });
     const input = JSON.stringify({ hook_event_name: "SessionStart", source: "startup", session_id: "s" });
     const bad = { MEMPALACE_LISTEN: "nonsense", MEMPALACE_WAKE_UP_BYTES: "many" };
@@ -224,7 +224,7 @@ describe("no agent fails", () => {
     }
   });
 
-  test("because of a broker that accepts a connection and does not answer: the hook waits for turn-max-ms", async () => {
+  test("a broker that accepts a connection and never answers does not fail the agent: the hook waits for turn-max-ms", async () => {
     await using palace = createTestPalace();
     const silent = createServer(() => {}).listen(0, "127.0.0.1");
     await new Promise((resolve) => silent.once("listening", resolve));
@@ -242,7 +242,7 @@ describe("no agent fails", () => {
   });
 });
 
-test("a session that pauses and ends at once is filed whole and once", async () => {
+test("a session that pauses and ends at the same time is filed whole and once", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const id = "0f0f0f0f-1111-4222-8333-444444444444";

@@ -18,7 +18,7 @@ import { createTestPalace, exitOf, processesWith } from "../../helpers/palace.ts
 const note = { wing: "life", room: "notes", content: "a note that must survive" };
 
 describe("the broker's life", () => {
-  it("starts on demand for the first of many clients and is one process", async () => {
+  it("the broker starts on demand for the first of many clients and is one process", async () => {
     await using palace = createTestPalace();
     const shims = await Promise.all(Array.from({ length: 8 }, () => palace.shim()));
     const results = await Promise.all(
@@ -55,7 +55,7 @@ describe("the broker's life", () => {
     expect(JSON.parse(again.stdout)).toMatchObject({ instanceId: JSON.parse(first.stdout).instanceId, started: false });
   });
 
-  it("stays stopped until somebody starts it again", async () => {
+  it("a broker that was stopped by hand stays stopped until somebody starts it again", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     expect(await stopBroker(palace.config)).toEqual({ stopped: true, staysOff: true });
@@ -69,7 +69,7 @@ describe("the broker's life", () => {
     expect(await findBroker(palace.config)).toBeDefined();
   });
 
-  it("answers accepted calls before SIGTERM ends it, and leaves no socket", async () => {
+  it("the broker answers accepted calls before SIGTERM ends it, and leaves no socket", async () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     await using shim = await palace.shim();
@@ -87,7 +87,7 @@ describe("the broker's life", () => {
     expect(total).toBe(201);
   });
 
-  it("ends by itself when no client is connected, and the next client starts it again", async () => {
+  it("the broker ends by itself when no client is connected, and the next client starts it again", async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_IDLE_EXIT_MINUTES: "0.02" } });
     await palace.run("mempalace-broker", ["--ensure"]);
     await expect.poll(() => findBroker(palace.config), { timeout: 15_000 }).toBeUndefined();
@@ -96,7 +96,7 @@ describe("the broker's life", () => {
     expect(await shim.call("mempalace_add_drawer", note)).toMatchObject({ success: true });
   });
 
-  it("answers initialize before the palace is open", async () => {
+  it("the broker answers initialize before the palace is open", async () => {
     await using palace = createTestPalace();
     const first = await palace.startBroker();
     await palace.run("palace", ["call", "add_drawer", JSON.stringify(note)]);
@@ -119,7 +119,7 @@ describe("the broker's life", () => {
     }
   });
 
-  it("starts despite a dead broker's leftovers: socket, broker.json of another boot with a running process's pid, lock file, marks from the future", async () => {
+  it("the broker starts despite a dead broker's leftovers: socket, broker.json of another boot with a running process's pid, lock file, marks from the future", async () => {
     await using palace = createTestPalace();
     const { socketPath, brokerFile, lockFile, home, stateDir, tag, wantedFile } = palace.config.paths;
     mkdirSync(dirname(socketPath), { recursive: true });
@@ -150,7 +150,7 @@ describe("the broker's life", () => {
     dead.close();
   });
 
-  it("refuses writes and ends when the palace vanishes, and does not begin an empty palace in its place", async () => {
+  it("the broker refuses writes and ends when the palace vanishes, and does not begin an empty palace in its place", async () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     const shim = await palace.shim();
@@ -169,7 +169,7 @@ describe("the broker's life", () => {
     expect(await back.call("mempalace_list_drawers", {})).toMatchObject({ total: 1 });
   });
 
-  it("begins a new palace in place of a vanished one only with --new", async () => {
+  it("the broker begins a new palace in place of a vanished one only with --new", async () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     broker.kill("SIGTERM");
@@ -182,7 +182,7 @@ describe("the broker's life", () => {
     expect(existsSync(palace.config.paths.home)).toBe(false);
   });
 
-  it("leaves a damaged ledger unchanged and says what to do", async () => {
+  it("the broker leaves a damaged ledger unchanged and says what to do", async () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     const shim = await palace.shim();

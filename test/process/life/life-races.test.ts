@@ -34,7 +34,7 @@ test("clients that connect while the idle broker ends reach the next broker and 
   await expect.poll(() => brokersOf(palace), { timeout: 20_000 }).toBe(0);
 });
 
-test("a stop while clients start brokers causes no start loop and no second broker, and keeps every write", async () => {
+test("a stop while clients start brokers causes neither an endless series of starts nor a second broker, and keeps every write", async () => {
   await using palace = createTestPalace();
   const random = seededRandom(3);
   const shims = await Promise.all(Array.from({ length: 4 }, () => palace.shim()));

@@ -27,7 +27,7 @@ for (const version of MEMPALACE_VERSIONS) {
   if (missing !== undefined) console.log(`left out: a moved palace, ${version} (${missing})`);
 
   describe.skipIf(missing !== undefined)(`with MemPalace ${version}`, () => {
-    it("both find each other's drawers, in the folder and the collection that config.json names", async () => {
+    it("MemPalace and we find each other's drawers, in the folder and the collection that config.json names", async () => {
       {
         await using theirs = await openMempalace(version, { home });
         await theirs.call("add_drawer", note("filed by theirs, about the quarry"));

@@ -45,7 +45,7 @@ for (const version of MEMPALACE_VERSIONS) {
   if (missing !== undefined) console.log(`left out: adoption, ${version} (${missing})`);
 
   describe.skipIf(missing !== undefined)(`a palace of MemPalace ${version}`, () => {
-    it("is adopted by opening it and stays unchanged, and later changes by MemPalace are adopted too", async () => {
+    it("a palace of MemPalace is adopted when the broker opens it and stays unchanged; later changes by MemPalace are adopted too", async () => {
       // With the driver `files` the broker would correct the palace's sync threshold after the adoption.
       await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });
       const { palaceDir } = palace.config.paths;
@@ -113,7 +113,7 @@ const version = "3.11.0";
 const ROWS = 5_000;
 
 describe.skipIf((await mempalaceMissing(version)) !== undefined)("a palace of 5,000 rows", () => {
-  it("with an index on disk and later changes and deletions is adopted whole, although the broker is killed at every step", async () => {
+  it("a palace with an index on disk and later changes and deletions is adopted whole, although the broker is killed at every step", async () => {
     await using palace = createTestPalace();
     const { palaceDir, ledgerFile } = palace.config.paths;
     await cachedChroma(version, palaceDir, { rows: ROWS, syncThreshold: 1_000 });
@@ -140,7 +140,7 @@ describe.skipIf((await mempalaceMissing(version)) !== undefined)("a palace of 5,
     expect(hashOf(palaceDir)).toEqual(before);
   });
 
-  it("with a damaged index is adopted with its texts, which are embedded again", async () => {
+  it("a palace with a damaged index is adopted with its texts, which are embedded again", async () => {
     await using palace = createTestPalace();
     const { palaceDir } = palace.config.paths;
     await cachedChroma(version, palaceDir, { rows: 1_300, syncThreshold: 1_000 });
@@ -152,7 +152,7 @@ describe.skipIf((await mempalaceMissing(version)) !== undefined)("a palace of 5,
     expectSame(ledgerRows(palace), theirs);
   });
 
-  it("with vectors of another model is embedded again with our model", async () => {
+  it("a palace with vectors of another model is embedded again with our model", async () => {
     await using palace = createTestPalace();
     const { palaceDir } = palace.config.paths;
     await fillChroma(version, palace.home, palaceDir, { rows: 50, syncThreshold: 1000 });

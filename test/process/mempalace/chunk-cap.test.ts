@@ -19,7 +19,7 @@ const textsOf = (rows: Map<string, Row>): string[] =>
     .sort();
 
 test.skipIf(missing !== undefined)(
-  "a file of more drawers than --max-chunks-per-file is left out, as with MemPalace 3.11",
+  "a file that gives more drawers than --max-chunks-per-file is left out, as by MemPalace 3.11",
   { timeout: 300_000 },
   async () => {
     await using palace = createTestPalace();

@@ -225,7 +225,7 @@ for (const version of MEMPALACE_VERSIONS) {
   if (missing !== undefined) console.warn(`skipped: ${missing}`);
   const recipe = version === "3.3.6" ? "bare" : "v3";
   test.skipIf(missing !== undefined)(
-    `closets and the names of drawers equal MemPalace ${version}'s, to the character`,
+    `closets, and the names found in drawers, equal those of MemPalace ${version} in every character`,
     { timeout: 120_000 },
     async () => {
       const first = Number(process.env["FUZZ_SEED"] ?? 1) * 1_000;

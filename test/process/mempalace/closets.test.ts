@@ -70,7 +70,6 @@ function ledgerClosets({ config }: TestPalace): Map<string, ChromaRow> {
   );
 }
 
-/** Returns the hit from README.md. */
 async function readme(memory: Pick<Mempalace, "call">): Promise<Record<string, unknown>> {
   const found = await memory.call("search", { query: "built the auth service with redis", limit: 3 });
   const hits = found["results"] as Record<string, unknown>[];
@@ -128,39 +127,43 @@ for (const version of MEMPALACE_VERSIONS) {
   if (missing !== undefined) console.log(`left out: closets, ${version} (${missing})`);
 
   describe.skipIf(missing !== undefined)(`MemPalace ${version}`, () => {
-    it("reads the closets of our mining, and its search is boosted by them", { timeout: 240_000 }, async () => {
-      await using palace = createScene();
-      const { palaceDir } = palace.config.paths;
-      await palace.startBroker();
-      await mine(palace);
-      await settled(palace, 3);
-      const ours = ledgerClosets(palace);
-      const mined = await palace.run("palace", ["stop"]);
-      expect(mined.code).toBe(0);
-      expectSame(ours, await dumpChroma(version, palace.home, palaceDir, CLOSETS));
+    it(
+      "MemPalace reads the closets of our mining, and they improve the order of its search",
+      { timeout: 240_000 },
+      async () => {
+        await using palace = createScene();
+        const { palaceDir } = palace.config.paths;
+        await palace.startBroker();
+        await mine(palace);
+        await settled(palace, 3);
+        const ours = ledgerClosets(palace);
+        const mined = await palace.run("palace", ["stop"]);
+        expect(mined.code).toBe(0);
+        expectSame(ours, await dumpChroma(version, palace.home, palaceDir, CLOSETS));
 
-      {
-        await using theirs = await openMempalace(version, { home: palace.home, palace: palaceDir });
-        const boosted = await readme(theirs);
-        expect(boosted).toMatchObject({ matched_via: "drawer+closet", closet_boost: expect.any(Number) as number });
-        expect(boosted["closet_boost"]).toBeGreaterThan(0);
-        expect(boosted["closet_preview"]).toContain("built the auth service with redis");
-      }
+        {
+          await using theirs = await openMempalace(version, { home: palace.home, palace: palaceDir });
+          const boosted = await readme(theirs);
+          expect(boosted).toMatchObject({ matched_via: "drawer+closet", closet_boost: expect.any(Number) as number });
+          expect(boosted["closet_boost"]).toBeGreaterThan(0);
+          expect(boosted["closet_preview"]).toContain("built the auth service with redis");
+        }
 
-      // A source that is deleted here loses its closets in the public palace.
-      await start(palace);
-      await using agent = await palace.shim();
-      const { source_path: source } = await readme({
-        call: (tool, args) => agent.call(`mempalace_${tool}`, args ?? {}),
-      });
-      const deleted = await agent.call("mempalace_delete_by_source", { source_file: source, dry_run: false });
-      expect(deleted).toMatchObject({ deleted: 2, closets_deleted: 1 });
-      await settled(palace, 2);
-      await palace.run("palace", ["stop"]);
-      expectSame(ledgerClosets(palace), await dumpChroma(version, palace.home, palaceDir, CLOSETS));
-    });
+        // A source that is deleted here loses its closets in the public palace.
+        await start(palace);
+        await using agent = await palace.shim();
+        const { source_path: source } = await readme({
+          call: (tool, args) => agent.call(`mempalace_${tool}`, args ?? {}),
+        });
+        const deleted = await agent.call("mempalace_delete_by_source", { source_file: source, dry_run: false });
+        expect(deleted).toMatchObject({ deleted: 2, closets_deleted: 1 });
+        await settled(palace, 2);
+        await palace.run("palace", ["stop"]);
+        expectSame(ledgerClosets(palace), await dumpChroma(version, palace.home, palaceDir, CLOSETS));
+      },
+    );
 
-    it("has its closets adopted, including closets of other tools and changes made while no broker runs", async () => {
+    it("our memory adopts MemPalace's closets, including closets of other tools and changes made while no broker runs", async () => {
       await using palace = createScene();
       const { palaceDir } = palace.config.paths;
       const root = join(palace.home, "project");
@@ -195,7 +198,7 @@ for (const version of MEMPALACE_VERSIONS) {
 }
 
 describe.skipIf((await mempalaceMissing("3.11.0")) !== undefined)("closets", () => {
-  it("are sent to a Chroma server, too", async () => {
+  it("closets are also sent to a Chroma server", async () => {
     const home = createTestPalace();
     await using _home = home;
     mempalaceEnv(home.home);
@@ -217,7 +220,7 @@ describe.skipIf((await mempalaceMissing("3.11.0")) !== undefined)("closets", () 
       "files.before-commit",
       "outbox.after-send:2",
     ],
-  ])("match the filed text after a kill at %s", async (point) => {
+  ])("closets match the filed text after a kill at %s", async (point) => {
     await using palace = createScene();
     await palace.startBroker();
     await mine(palace);
@@ -244,7 +247,7 @@ describe.skipIf((await mempalaceMissing("3.11.0")) !== undefined)("closets", () 
     expectSame(ledgerClosets(palace), await dumpChroma("3.11.0", palace.home, palace.config.paths.palaceDir, CLOSETS));
   });
 
-  it("that the public palace lost are sent again", async () => {
+  it("the broker sends closets again that the public palace lost", async () => {
     await using palace = createScene();
     await palace.startBroker();
     await mine(palace);

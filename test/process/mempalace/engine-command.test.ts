@@ -30,7 +30,7 @@ test("many shims with equal ids each get their own answers, and every write is d
   for (const shim of shims) expect(await shim.close()).toBe(0);
 });
 
-test("the handshake gives a client the child's name, capabilities and instructions, and a version that both speak", async () => {
+test("the handshake gives a client the name, capabilities and instructions of the engine's process, and a protocol version that both speak", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const raw = await openRaw(palace);

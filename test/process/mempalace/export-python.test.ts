@@ -54,7 +54,7 @@ const missing = (await Promise.all(MEMPALACE_VERSIONS.map(mempalaceMissing))).fi
 if (missing !== undefined) console.log(`left out: export (${missing})`);
 
 describe.skipIf(missing !== undefined)("MemPalace of either version", () => {
-  it("opens, counts, lists and searches an export made while an agent wrote, and finds the graph", async () => {
+  it("MemPalace opens, counts, lists and searches an export made while an agent wrote, and finds the graph", async () => {
     await using palace = createScene();
     await palace.startBroker();
     // More drawers than the threshold at which Chroma writes its index to disk.
@@ -124,7 +124,7 @@ const STEPS = [
 ];
 
 describe.skipIf(missing !== undefined)("an export", () => {
-  it("keeps every file time as exactly as Chroma's server reads it", async () => {
+  it("an export keeps every file time as exactly as Chroma's server reads it", async () => {
     await using palace = createScene();
     const folder = join(palace.home, "project");
     mkdirSync(folder);
@@ -143,7 +143,7 @@ describe.skipIf(missing !== undefined)("an export", () => {
     expect(times.map((time, at) => Math.abs(time - (TIMES_S[at] ?? 0)) < 1e-6)).toEqual([true, true]);
   });
 
-  it("is refused into a folder that is not empty, into our own home, and without a Chroma that runs", async () => {
+  it("an export is refused into a folder that is not empty, into our own home, and if the Chroma program cannot run", async () => {
     await using palace = createScene();
     await palace.startBroker();
     await fill(palace, 3);
@@ -164,7 +164,7 @@ describe.skipIf(missing !== undefined)("an export", () => {
     expect(left(palace.home)).toEqual([]);
   });
 
-  it("without Chroma has the same rows", async () => {
+  it("an export without Chroma has the same rows", async () => {
     await using palace = createScene();
     await palace.startBroker();
     await fill(palace, 30);
@@ -175,7 +175,7 @@ describe.skipIf(missing !== undefined)("an export", () => {
     expectSame(ledgerRows(palace), await dumpChroma(version, palace.home, dir));
   });
 
-  it("that is interrupted leaves neither file nor process, and the next export is whole", async () => {
+  it("an interrupted export leaves neither file nor process, and the next export is whole", async () => {
     await using palace = createScene();
     const broker = await palace.startBroker();
     await fill(palace, 600);
@@ -197,7 +197,7 @@ describe.skipIf(missing !== undefined)("an export", () => {
     expect((await dumpChroma(version, palace.home, dir)).size).toBe(ledgerRows(palace).size);
   });
 
-  it("killed at any step is missing or whole, no Chroma outlives it, and the next export is whole", async () => {
+  it("an export killed at any step is missing or whole, no Chroma outlives it, and the next export is whole", async () => {
     await using palace = createScene();
     const dir = join(palace.home, "exported");
     const args = ["export", dir, "--chroma", mempalaceBin(version, "chroma")];

@@ -50,7 +50,7 @@ for (const version of MEMPALACE_VERSIONS) {
   if (missing !== undefined) console.log(`left out: round trips, ${version} (${missing})`);
 
   describe.skipIf(missing !== undefined)(`MemPalace ${version}`, () => {
-    it("finds, counts, lists, updates and deletes everything in our palace, and we see it", async () => {
+    it("MemPalace finds, counts, lists, updates and deletes everything in our palace, and we see its changes", async () => {
       await using palace = createScene();
       const { palaceDir } = palace.config.paths;
       await palace.startBroker();
@@ -110,7 +110,7 @@ for (const version of MEMPALACE_VERSIONS) {
       expect(quarantined(palaceDir)).toEqual([]);
     });
 
-    it("is refused by its own lock while we run, and reads beside us", async () => {
+    it("MemPalace's writes are refused by its own lock while our broker runs, and its reads work", async () => {
       await using palace = createScene();
       const { palaceDir } = palace.config.paths;
       await palace.startBroker();
@@ -168,7 +168,7 @@ const withoutVector = (palaceDir: string): number | undefined =>
 
 describe.skipIf((await mempalaceMissing(NEW)) !== undefined)(`MemPalace ${NEW}`, () => {
   // Both versions bring the same Chroma. round-trip.test.ts has a palace of 3.3.6, whose rows are all in the queue.
-  it("and we write a palace that it made in turns, and neither side loses a row of the other", async () => {
+  it("MemPalace makes a palace, then MemPalace and we write the palace in turns, and neither side loses a row of the other", async () => {
     await using palace = createScene();
     const { palaceDir } = palace.config.paths;
     await cachedChroma(NEW, palaceDir, { rows: 1_300, syncThreshold: 1_000 });
@@ -226,36 +226,39 @@ c.delete(ids=[f"drawer_{i}" for i in range(60, 80)])`;
 });
 
 describe.skipIf((await mempalaceMissing(NEW)) !== undefined)("a write of the palace's files", () => {
-  it.each(POINTS)("that is killed at %s leaves a whole palace, and is then repeated", async (point) => {
-    await using palace = createScene();
-    const { palaceDir } = palace.config.paths;
-    const broker = await palace.startBroker({ MEMPALACE_FAULT: `files.${point}` });
-    const died = once(broker, "exit");
-    await using shim = await palace.shim();
-    const work = async (): Promise<void> => {
-      const ids = await add(
-        shim,
-        Array.from({ length: 30 }, (_, n) => `note ${n}`),
-      );
-      await inStep(palace).catch(() => {});
-      await Promise.all(ids.slice(0, 8).map((id) => shim.call("mempalace_delete_drawer", { drawer_id: id })));
-      await inStep(palace).catch(() => {});
-      await add(shim, ["last"]);
-    };
-    const working = work();
-    expect(await died).toEqual([null, "SIGKILL"]);
-    await palace.startBroker();
-    await working;
-    await inStep(palace);
-    await stop(palace);
-    expect(integrity(palaceDir)).toBe("ok");
-    expect(ledgerRows(palace).size).toBe(23);
-    expectSame(ledgerRows(palace), await dumpChroma(NEW, palace.home, palaceDir));
-    expect(readdirSync(palaceDir).filter((name) => name.includes(".new"))).toEqual([]);
-  });
+  it.each(POINTS)(
+    "a write of the palace's files that is killed at %s leaves a whole palace, and is then repeated",
+    async (point) => {
+      await using palace = createScene();
+      const { palaceDir } = palace.config.paths;
+      const broker = await palace.startBroker({ MEMPALACE_FAULT: `files.${point}` });
+      const died = once(broker, "exit");
+      await using shim = await palace.shim();
+      const work = async (): Promise<void> => {
+        const ids = await add(
+          shim,
+          Array.from({ length: 30 }, (_, n) => `note ${n}`),
+        );
+        await inStep(palace).catch(() => {});
+        await Promise.all(ids.slice(0, 8).map((id) => shim.call("mempalace_delete_drawer", { drawer_id: id })));
+        await inStep(palace).catch(() => {});
+        await add(shim, ["last"]);
+      };
+      const working = work();
+      expect(await died).toEqual([null, "SIGKILL"]);
+      await palace.startBroker();
+      await working;
+      await inStep(palace);
+      await stop(palace);
+      expect(integrity(palaceDir)).toBe("ok");
+      expect(ledgerRows(palace).size).toBe(23);
+      expectSame(ledgerRows(palace), await dumpChroma(NEW, palace.home, palaceDir));
+      expect(readdirSync(palaceDir).filter((name) => name.includes(".new"))).toEqual([]);
+    },
+  );
 
   // torn-index.test.ts covers the case without a kill.
-  it("moves a damaged index away and restores its vectors, although it is killed in between", async () => {
+  it("a write of the palace's files moves a damaged index away and restores its vectors, although it is killed in between", async () => {
     await using palace = createScene();
     const { palaceDir } = palace.config.paths;
     await cachedChroma(NEW, palaceDir, { rows: 1_300, syncThreshold: 1_000 });

@@ -25,7 +25,7 @@ const forget = async (palace: TestPalace, match: string): Promise<Record<string,
 };
 
 describe.skipIf(missing !== undefined)("forgetting beside Chroma", () => {
-  it("leaves no byte in a running server's files, and the server continues", async () => {
+  it("forgetting leaves no byte of the text in a running Chroma server's files, and the server continues", async () => {
     await using palace = createTestPalace();
     const { palaceDir } = palace.config.paths;
     mempalaceEnv(palace.home);
@@ -60,7 +60,7 @@ describe.skipIf(missing !== undefined)("forgetting beside Chroma", () => {
     expect(rows).toBe(32);
   });
 
-  it("removes a text that Python filed from its rows, its queue and its index, and Python finds the rest", async () => {
+  it("forgetting removes a text that Python filed from its rows, its queue and its index, and Python finds the rest", async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
     const { palaceDir } = palace.config.paths;
     mempalaceEnv(palace.home);

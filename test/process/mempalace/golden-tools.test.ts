@@ -83,7 +83,7 @@ const STEPS: Step[] = [
 ];
 
 describe("the tools against MemPalace 3.3.6", () => {
-  it("answer a whole session with the same keys, counts, ids and error texts", async () => {
+  it("our tools answer a whole session with the same keys, counts, ids and error texts as MemPalace 3.3.6", async () => {
     await using palace = createTestPalace();
     await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`) });
     await makeOldRecipe(palace);

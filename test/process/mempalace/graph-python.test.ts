@@ -36,7 +36,7 @@ const shown = (reply: Reply): string[] =>
 
 describe.each(MEMPALACE_VERSIONS)("the knowledge graph and MemPalace %s", (version) => {
   it.skipIf(missing.get(version) !== undefined)(
-    "read each other's facts, and neither overwrites the other's facts",
+    "MemPalace and we read each other's facts, and neither overwrites the other's facts",
     async () => {
       await using palace = createTestPalace();
       await palace.startBroker();
@@ -110,7 +110,7 @@ describe.each(MEMPALACE_VERSIONS)("the knowledge graph and MemPalace %s", (versi
   );
 
   it.skipIf(missing.get(version) !== undefined)(
-    "share a graph that MemPalace made before our ledger existed",
+    "MemPalace and we share a graph that MemPalace made before our ledger existed",
     async () => {
       await using palace = createTestPalace();
       {
@@ -140,7 +140,7 @@ describe.each(MEMPALACE_VERSIONS)("the knowledge graph and MemPalace %s", (versi
   );
 
   it.skipIf(missing.get(version) !== undefined)(
-    "share tunnels and hallways",
+    "MemPalace and we share tunnels and hallways",
     async () => {
       await using palace = createTestPalace();
       const { hallwaysFile, tunnelsFile, settingsDir } = palace.config.paths;

@@ -79,7 +79,7 @@ describe.skipIf(missing !== undefined)(`beside MemPalace ${VERSION}`, () => {
   });
 });
 
-test("exit codes are upstream's: 2 for wrong usage, 1 for a failure, and 0 for a palace that is missing or empty", async () => {
+test("the exit codes are upstream's: 2 for wrong usage, 1 for a failure, and 0 for a palace that is missing or empty", async () => {
   await using palace = createTestPalace();
   const codes: [string[], number, string][] = [
     [[], 0, "usage: mempalace"],
@@ -94,7 +94,7 @@ test("exit codes are upstream's: 2 for wrong usage, 1 for a failure, and 0 for a
     [["init", join(palace.home, "nowhere")], 1, "directory not found"],
     [["split"], 2, "argument is missing"],
     [["split", "/nowhere", "--min-sessions", "x"], 2, "--min-sessions"],
-    [["hook", "walk"], 2, "there is only run"],
+    [["hook", "walk"], 2, "the only action is run"],
     [["sweep", join(palace.home, "nowhere")], 1, "nowhere"],
     [["instructions", "mine"], 0, "# MemPalace: mine"],
     [["instructions", "dance"], 2, "invalid choice"],
@@ -120,7 +120,7 @@ test("exit codes are upstream's: 2 for wrong usage, 1 for a failure, and 0 for a
   for (const one of there) await check(one);
 });
 
-test("init writes the rooms that the folders suggest, as upstream does, and never overwrites a project file", async () => {
+test("init writes the rooms that the folders' names suggest, as upstream does, and never overwrites a project file", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, "My Project");
   for (const folder of ["docs", "src/api", "node_modules/ui", "Front-End", "x", "special things", "(odd)"])

@@ -77,43 +77,47 @@ async function closetsSent(palace: TestPalace): Promise<void> {
 
 describe.each(MEMPALACE_VERSIONS)("beside MemPalace %s", async (version) => {
   const missing = await mempalaceMissing(version);
-  it.skipIf(missing !== undefined)("prints the same, and stores the same rows", { timeout: 900_000 }, async () => {
-    await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
-    const { home } = palace;
-    mempalaceEnv(home);
-    await palace.startBroker();
-    await fill(palace);
-    const names = join(home, "names.json");
-    writeFileSync(names, JSON.stringify({ entities: { Alice: "ALC", fern: "FRN", BOB: "B", Straße: "STR" } }));
-    const ask = [
-      ["--dry-run"],
-      ["--dry-run", "--wing", "garden", "--config", names],
-      ["--wing", "nowhere"],
-      ["--config", names],
-    ];
-    await inStep(palace);
-    const ours: unknown[] = [];
-    for (const args of ask) {
-      const { code, stdout } = await palace.run("mempalace", ["compress", ...args]);
-      ours.push([args, code, stdout]);
-    }
-    await closetsSent(palace);
-    await palace.run("palace", ["stop"]);
-    const { palaceDir } = palace.config.paths;
-    const stored = await dumpChroma(version, home, palaceDir, "mempalace_closets");
-    const theirs: unknown[] = [];
-    for (const args of ask) {
-      const { code, output } = await runMempalace(version, ["compress", ...args], { home });
-      theirs.push([args, code, said(output)]);
-    }
-    expect(ours).toEqual(theirs);
-    const again = await dumpChroma(version, home, palaceDir, "mempalace_closets");
-    // 3.11 adds a time to every written row that lacks one.
-    const rows = (from: typeof stored): unknown[] =>
-      [...from].map(([id, { text, metadata }]) => [id, text, { ...metadata, last_modified: undefined }]);
-    expect(stored.size).toBeGreaterThan(NOTES.length);
-    expect(rows(stored).sort()).toEqual(rows(again).sort());
-  });
+  it.skipIf(missing !== undefined)(
+    "compress prints the same text and stores the same rows as MemPalace",
+    { timeout: 900_000 },
+    async () => {
+      await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
+      const { home } = palace;
+      mempalaceEnv(home);
+      await palace.startBroker();
+      await fill(palace);
+      const names = join(home, "names.json");
+      writeFileSync(names, JSON.stringify({ entities: { Alice: "ALC", fern: "FRN", BOB: "B", Straße: "STR" } }));
+      const ask = [
+        ["--dry-run"],
+        ["--dry-run", "--wing", "garden", "--config", names],
+        ["--wing", "nowhere"],
+        ["--config", names],
+      ];
+      await inStep(palace);
+      const ours: unknown[] = [];
+      for (const args of ask) {
+        const { code, stdout } = await palace.run("mempalace", ["compress", ...args]);
+        ours.push([args, code, stdout]);
+      }
+      await closetsSent(palace);
+      await palace.run("palace", ["stop"]);
+      const { palaceDir } = palace.config.paths;
+      const stored = await dumpChroma(version, home, palaceDir, "mempalace_closets");
+      const theirs: unknown[] = [];
+      for (const args of ask) {
+        const { code, output } = await runMempalace(version, ["compress", ...args], { home });
+        theirs.push([args, code, said(output)]);
+      }
+      expect(ours).toEqual(theirs);
+      const again = await dumpChroma(version, home, palaceDir, "mempalace_closets");
+      // 3.11 adds a time to every written row that lacks one.
+      const rows = (from: typeof stored): unknown[] =>
+        [...from].map(([id, { text, metadata }]) => [id, text, { ...metadata, last_modified: undefined }]);
+      expect(stored.size).toBeGreaterThan(NOTES.length);
+      expect(rows(stored).sort()).toEqual(rows(again).sort());
+    },
+  );
 });
 
 /** Removes the output lines that depend on the machine. */
@@ -151,7 +155,7 @@ test("a summary is deleted with its drawer, and masks secrets", async () => {
   expect([summaries().has(deleted), summaries().has(changed)]).toEqual([false, false]);
 });
 
-test("without a palace it fails as upstream does, and with a wrong config it names the error", async () => {
+test("without a palace compress fails as upstream does, and with a wrong config it names the error", async () => {
   await using palace = createTestPalace();
   const none = await palace.run("mempalace", ["compress"]);
   expect([none.code, none.stdout]).toEqual([1, expect.stringContaining("No palace found at")]);

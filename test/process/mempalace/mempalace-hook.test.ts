@@ -63,96 +63,106 @@ function diary(file: string): Row[] {
 }
 
 describe.skipIf(missing !== undefined)(`beside MemPalace ${VERSION}`, () => {
-  it("`stop` gives the same answer, and writes the same diary and notes", { timeout: TIMEOUT_MS }, async () => {
-    await using palace = createTestPalace();
-    await using other = createTestPalace();
-    const env = mempalaceEnv(other.home);
-    const theirState = beginHome(other);
-    const ourState = beginHome(palace);
-    const theirs = (text: string): unknown =>
-      JSON.parse(
-        execFileSync(
-          mempalaceBin(VERSION, "mempalace"),
-          ["hook", "run", "--hook", "stop", "--harness", "claude-code"],
-          {
-            env: { ...env, MEMPALACE_PALACE_PATH: other.config.paths.palaceDir },
-            input: text,
-            stdio: ["pipe", "pipe", "ignore"],
-          },
-        ).toString(),
-      );
-    for (const messages of [14, 16, 16, 30, 31]) {
-      const [mine, their] = [palace, other].map(({ home }) => input(writeTranscript(home, messages)));
-      const expected = theirs(their ?? "");
-      expect(await hook(palace, "stop", mine ?? ""), String(messages)).toEqual({ code: 0, answer: expected });
-    }
-    const saved = (state: string): string => readFileSync(join(state, "s1_last_save"), "utf8");
-    expect([saved(ourState), saved(theirState)]).toEqual(["31", "31"]);
-    const kept = (state: string): unknown => JSON.parse(readFileSync(join(state, "last_checkpoint"), "utf8"));
-    expect(kept(ourState)).toEqual({
-      ...(kept(theirState) as object),
-      ts: expect.stringMatching(/^[\d-]+T[\d:.]+$/) as string,
-    });
-    const database = new Database(join(other.config.paths.palaceDir, "chroma.sqlite3"), { readonly: true });
-    const value = (key: string): string =>
-      `(SELECT string_value FROM embedding_metadata m WHERE m.id = d.id AND m.key = '${key}') AS ${key.replace("chroma:document", "text")}`;
-    const columns = ["chroma:document", "wing", "room", "agent", "topic"].map(value).join();
-    const entries = database
-      .prepare<[], Row>(`SELECT ${columns} FROM embedding_metadata d WHERE d.key = 'room' AND d.string_value = 'diary'`)
-      .all();
-    database.close();
-    const ours = diary(palace.config.paths.ledgerFile).map(({ text, wing, room, agent, topic }) => ({
-      text,
-      wing,
-      room,
-      agent,
-      topic,
-    }));
-    expect(ours).toHaveLength(2);
-    expect(ours).toEqual(entries);
-  });
-});
-
-test("`stop` starts mining the transcript, and writes its checkpoint once", { timeout: TIMEOUT_MS }, async () => {
-  await using palace = createTestPalace();
-  const state = beginHome(palace);
-  const transcript = writeTranscript(palace.home, 20);
-  // A hook was killed after it had made its slot file and before it wrote its pid there.
-  const args = ["convos", transcript, "--wing", "my_app"].join("\0");
-  const slot = join(state, `mine_pids/mine_${createHash("sha256").update(args).digest("hex").slice(0, 16)}.pid`);
-  mkdirSync(dirname(slot), { recursive: true });
-  writeFileSync(slot, "");
-  utimesSync(slot, new Date(0), new Date(0));
-  // Old sessions left a file with a count and a slot file each. The hook removes both. A running mine's slot file and other files stay.
-  const old = [
-    ["long-ago_last_save", "1"],
-    ["mine_pids/mine_0123456789abcdef.pid", `${PID_NEVER} 1`],
-    ["mine_pids/mine_fedcba9876543210.pid", `${process.pid} 1`],
-    ["somebody-elses", ""],
-  ].map(([name = "", text = ""]) => {
-    const file = join(state, name);
-    writeFileSync(file, text);
-    utimesSync(file, new Date(0), new Date(0));
-    return file;
-  });
-  await palace.startBroker();
-  expect((await hook(palace, "stop", input(transcript))).answer).toHaveProperty("systemMessage");
-  // Simulates a hook that was killed before it noted its checkpoint.
-  rmSync(join(state, "s1_last_save"));
-  expect((await hook(palace, "stop", input(transcript))).answer).toHaveProperty("systemMessage");
-  expect(diary(palace.config.paths.ledgerFile)).toHaveLength(1);
-  const mined = (): number => {
-    const database = new Database(palace.config.paths.ledgerFile, { readonly: true });
-    const count = database.prepare("SELECT count(*) FROM drawer WHERE wing = 'my_app'").pluck().get() as number;
-    database.close();
-    return count;
-  };
-  await expect.poll(mined, { timeout: TIMEOUT_MS / 2 }).toBe(20);
-  expect(old.map((file) => existsSync(file))).toEqual([false, false, true, true]);
+  it(
+    "the hook `stop` gives the same answer, and writes the same diary and notes as MemPalace",
+    { timeout: TIMEOUT_MS },
+    async () => {
+      await using palace = createTestPalace();
+      await using other = createTestPalace();
+      const env = mempalaceEnv(other.home);
+      const theirState = beginHome(other);
+      const ourState = beginHome(palace);
+      const theirs = (text: string): unknown =>
+        JSON.parse(
+          execFileSync(
+            mempalaceBin(VERSION, "mempalace"),
+            ["hook", "run", "--hook", "stop", "--harness", "claude-code"],
+            {
+              env: { ...env, MEMPALACE_PALACE_PATH: other.config.paths.palaceDir },
+              input: text,
+              stdio: ["pipe", "pipe", "ignore"],
+            },
+          ).toString(),
+        );
+      for (const messages of [14, 16, 16, 30, 31]) {
+        const [mine, their] = [palace, other].map(({ home }) => input(writeTranscript(home, messages)));
+        const expected = theirs(their ?? "");
+        expect(await hook(palace, "stop", mine ?? ""), String(messages)).toEqual({ code: 0, answer: expected });
+      }
+      const saved = (state: string): string => readFileSync(join(state, "s1_last_save"), "utf8");
+      expect([saved(ourState), saved(theirState)]).toEqual(["31", "31"]);
+      const kept = (state: string): unknown => JSON.parse(readFileSync(join(state, "last_checkpoint"), "utf8"));
+      expect(kept(ourState)).toEqual({
+        ...(kept(theirState) as object),
+        ts: expect.stringMatching(/^[\d-]+T[\d:.]+$/) as string,
+      });
+      const database = new Database(join(other.config.paths.palaceDir, "chroma.sqlite3"), { readonly: true });
+      const value = (key: string): string =>
+        `(SELECT string_value FROM embedding_metadata m WHERE m.id = d.id AND m.key = '${key}') AS ${key.replace("chroma:document", "text")}`;
+      const columns = ["chroma:document", "wing", "room", "agent", "topic"].map(value).join();
+      const entries = database
+        .prepare<[], Row>(
+          `SELECT ${columns} FROM embedding_metadata d WHERE d.key = 'room' AND d.string_value = 'diary'`,
+        )
+        .all();
+      database.close();
+      const ours = diary(palace.config.paths.ledgerFile).map(({ text, wing, room, agent, topic }) => ({
+        text,
+        wing,
+        room,
+        agent,
+        topic,
+      }));
+      expect(ours).toHaveLength(2);
+      expect(ours).toEqual(entries);
+    },
+  );
 });
 
 test(
-  "it never fails an agent: without a palace, without a broker, with bad input, or switched off",
+  "the hook `stop` starts mining the transcript, and writes its checkpoint once",
+  { timeout: TIMEOUT_MS },
+  async () => {
+    await using palace = createTestPalace();
+    const state = beginHome(palace);
+    const transcript = writeTranscript(palace.home, 20);
+    // A hook was killed after it had made its slot file and before it wrote its pid there.
+    const args = ["convos", transcript, "--wing", "my_app"].join("\0");
+    const slot = join(state, `mine_pids/mine_${createHash("sha256").update(args).digest("hex").slice(0, 16)}.pid`);
+    mkdirSync(dirname(slot), { recursive: true });
+    writeFileSync(slot, "");
+    utimesSync(slot, new Date(0), new Date(0));
+    // Old sessions left a file with a count and a slot file each. The hook removes both. A running mine's slot file and other files stay.
+    const old = [
+      ["long-ago_last_save", "1"],
+      ["mine_pids/mine_0123456789abcdef.pid", `${PID_NEVER} 1`],
+      ["mine_pids/mine_fedcba9876543210.pid", `${process.pid} 1`],
+      ["somebody-elses", ""],
+    ].map(([name = "", text = ""]) => {
+      const file = join(state, name);
+      writeFileSync(file, text);
+      utimesSync(file, new Date(0), new Date(0));
+      return file;
+    });
+    await palace.startBroker();
+    expect((await hook(palace, "stop", input(transcript))).answer).toHaveProperty("systemMessage");
+    // Simulates a hook that was killed before it noted its checkpoint.
+    rmSync(join(state, "s1_last_save"));
+    expect((await hook(palace, "stop", input(transcript))).answer).toHaveProperty("systemMessage");
+    expect(diary(palace.config.paths.ledgerFile)).toHaveLength(1);
+    const mined = (): number => {
+      const database = new Database(palace.config.paths.ledgerFile, { readonly: true });
+      const count = database.prepare("SELECT count(*) FROM drawer WHERE wing = 'my_app'").pluck().get() as number;
+      database.close();
+      return count;
+    };
+    await expect.poll(mined, { timeout: TIMEOUT_MS / 2 }).toBe(20);
+    expect(old.map((file) => existsSync(file))).toEqual([false, false, true, true]);
+  },
+);
+
+test(
+  "the hook never fails an agent: without a palace, without a broker, with bad input, or switched off",
   { timeout: TIMEOUT_MS },
   async () => {
     await using palace = createTestPalace();
@@ -184,7 +194,7 @@ test(
   },
 );
 
-test("with `silent_save: false` the agent is asked once to save", { timeout: TIMEOUT_MS }, async () => {
+test("with `silent_save: false` the hook asks the agent once to save", { timeout: TIMEOUT_MS }, async () => {
   await using palace = createTestPalace();
   beginHome(palace);
   writeFileSync(

@@ -171,7 +171,7 @@ for root in json.load(sys.stdin):
 json.dump(out, sys.stdout)`;
 
 it.skipIf(missing !== undefined)(
-  "finds the same entities as the real MemPalace, with the same signals",
+  "init finds the same entities as the real MemPalace, with the same signals",
   { timeout: 900_000 },
   () => {
     const home = mkdtempSync(join(tmpdir(), "init-"));
@@ -208,61 +208,65 @@ it.skipIf(missing !== undefined)(
   },
 );
 
-it.skipIf(missing !== undefined)("writes the same files and prints the same text", { timeout: 900_000 }, async () => {
-  await using palace = createTestPalace();
-  const { home } = palace;
-  const known = join(home, ".mempalace/known_entities.json");
-  const before = {
-    people: ["grace hopper"],
-    projects: { alpha: "ALP" },
-    other: ["x"],
-    topics_by_wing: { my_tool: ["t"], b: ["u"] },
-  };
-  for (const name of ["My Tool", "plain", "empty"]) {
-    const run = async (isOurs: boolean): Promise<unknown> => {
-      for (const path of [
-        known,
-        join(home, ".mempalace/palace"),
-        join(home, ".mempalace/config.json"),
-        join(home, name),
-      ])
-        rmSync(path, { recursive: true, force: true });
-      // Home of an older version, which both programs use.
-      write(home, { ".mempalace/known_entities.json": JSON.stringify(before), ".mempalace/people_map.json": "{}" });
-      const root = join(home, name);
-      mkdirSync(root);
-      PROJECTS[name]?.(root);
-      const args = ["init", root, "--yes", "--no-llm"];
-      const { code, output } = isOurs
-        ? await palace.run("mempalace", args).then((done) => ({ code: done.code, output: done.stdout + done.stderr }))
-        : await runMempalace(VERSION, args, { home });
-      const read = (path: string): string | null => {
-        try {
-          return readFileSync(path, "utf8");
-        } catch {
-          return null;
-        }
-      };
-      const origin = JSON.parse(read(join(home, ".mempalace/palace/.mempalace/origin.json")) ?? "null") as Record<
-        string,
-        object
-      > | null;
-      const config = JSON.parse(read(join(home, ".mempalace/config.json")) ?? "null") as Record<string, unknown>;
-      // MemPalace lists folders in the file system's order, and we sort them by name. MemPalace's output also has its question.
-      const lines = output.replace("  Mine this directory now? [Y/n] ", "").split("\n").sort();
-      return {
-        ...{ code, lines, entities: read(join(root, "entities.json")), known: read(known) },
-        ignored: read(join(root, ".gitignore"))?.replace(/^# MemPalace.*$/m, "#"),
-        origin: origin && { ...origin, detected_at: "", result: { ...origin["result"], evidence: null } },
-        config: [config["palace_path"], config["collection_name"]],
-      };
+it.skipIf(missing !== undefined)(
+  "init writes the same files and prints the same text as the real MemPalace",
+  { timeout: 900_000 },
+  async () => {
+    await using palace = createTestPalace();
+    const { home } = palace;
+    const known = join(home, ".mempalace/known_entities.json");
+    const before = {
+      people: ["grace hopper"],
+      projects: { alpha: "ALP" },
+      other: ["x"],
+      topics_by_wing: { my_tool: ["t"], b: ["u"] },
     };
-    const ours = await run(true);
-    expect(ours, name).toEqual(await run(false));
-  }
-});
+    for (const name of ["My Tool", "plain", "empty"]) {
+      const run = async (isOurs: boolean): Promise<unknown> => {
+        for (const path of [
+          known,
+          join(home, ".mempalace/palace"),
+          join(home, ".mempalace/config.json"),
+          join(home, name),
+        ])
+          rmSync(path, { recursive: true, force: true });
+        // Home of an older version, which both programs use.
+        write(home, { ".mempalace/known_entities.json": JSON.stringify(before), ".mempalace/people_map.json": "{}" });
+        const root = join(home, name);
+        mkdirSync(root);
+        PROJECTS[name]?.(root);
+        const args = ["init", root, "--yes", "--no-llm"];
+        const { code, output } = isOurs
+          ? await palace.run("mempalace", args).then((done) => ({ code: done.code, output: done.stdout + done.stderr }))
+          : await runMempalace(VERSION, args, { home });
+        const read = (path: string): string | null => {
+          try {
+            return readFileSync(path, "utf8");
+          } catch {
+            return null;
+          }
+        };
+        const origin = JSON.parse(read(join(home, ".mempalace/palace/.mempalace/origin.json")) ?? "null") as Record<
+          string,
+          object
+        > | null;
+        const config = JSON.parse(read(join(home, ".mempalace/config.json")) ?? "null") as Record<string, unknown>;
+        // MemPalace lists folders in the file system's order, and we sort them by name. MemPalace's output also has its question.
+        const lines = output.replace("  Mine this directory now? [Y/n] ", "").split("\n").sort();
+        return {
+          ...{ code, lines, entities: read(join(root, "entities.json")), known: read(known) },
+          ignored: read(join(root, ".gitignore"))?.replace(/^# MemPalace.*$/m, "#"),
+          origin: origin && { ...origin, detected_at: "", result: { ...origin["result"], evidence: null } },
+          config: [config["palace_path"], config["collection_name"]],
+        };
+      };
+      const ours = await run(true);
+      expect(ours, name).toEqual(await run(false));
+    }
+  },
+);
 
-test("existing files are not lost, and no model is asked", async () => {
+test("init keeps existing files and asks no model", async () => {
   await using palace = createTestPalace();
   const { home } = palace;
   const root = join(home, "thing");

@@ -70,31 +70,34 @@ function contents(folder: string): Record<string, string> {
 
 describe.each(MEMPALACE_VERSIONS)("beside MemPalace %s", async (version) => {
   const missing = await mempalaceMissing(version);
-  it.skipIf(missing !== undefined)("makes the same files with the same names, and prints the same", async () => {
-    await using palace = createTestPalace();
-    const { home } = palace;
-    const words = (output: string): string => (version === "3.3.6" ? output.replaceAll("—", "--") : output);
-    for (const args of [
-      ["chats", "--dry-run"],
-      ["chats", "--output-dir", join(home, "chats/out")],
-      ["chats", "--min-sessions", "4"],
-      ["chats", "--min-sessions", "1", "--dry-run"],
-      ["chats", "--min-sessions", "9"],
-      ["nowhere"],
-    ]) {
-      const [dir = "", ...flags] = args;
-      const chats = fill(home);
-      // 3.3.6 opens a pipe and waits for ever.
-      if (version === "3.3.6") rmSync(join(chats, "pipe.txt"));
-      const theirs = await runMempalace(version, ["split", join(home, dir), ...flags], { home });
-      const theirFiles = contents(chats);
-      fill(home);
-      if (version === "3.3.6") rmSync(join(chats, "pipe.txt"));
-      const ours = await palace.run("mempalace", ["split", join(home, dir), ...flags]);
-      expect([ours.code, ours.stdout], args.join(" ")).toEqual([theirs.code, words(theirs.output)]);
-      expect(contents(chats), args.join(" ")).toEqual(theirFiles);
-    }
-  });
+  it.skipIf(missing !== undefined)(
+    "split makes the same files with the same names, and prints the same text as MemPalace",
+    async () => {
+      await using palace = createTestPalace();
+      const { home } = palace;
+      const words = (output: string): string => (version === "3.3.6" ? output.replaceAll("—", "--") : output);
+      for (const args of [
+        ["chats", "--dry-run"],
+        ["chats", "--output-dir", join(home, "chats/out")],
+        ["chats", "--min-sessions", "4"],
+        ["chats", "--min-sessions", "1", "--dry-run"],
+        ["chats", "--min-sessions", "9"],
+        ["nowhere"],
+      ]) {
+        const [dir = "", ...flags] = args;
+        const chats = fill(home);
+        // 3.3.6 opens a pipe and waits for ever.
+        if (version === "3.3.6") rmSync(join(chats, "pipe.txt"));
+        const theirs = await runMempalace(version, ["split", join(home, dir), ...flags], { home });
+        const theirFiles = contents(chats);
+        fill(home);
+        if (version === "3.3.6") rmSync(join(chats, "pipe.txt"));
+        const ours = await palace.run("mempalace", ["split", join(home, dir), ...flags]);
+        expect([ours.code, ours.stdout], args.join(" ")).toEqual([theirs.code, words(theirs.output)]);
+        expect(contents(chats), args.join(" ")).toEqual(theirFiles);
+      }
+    },
+  );
 });
 
 /** Makes one file of two sessions, and returns the names of its parts. */
@@ -110,7 +113,7 @@ function pair(palace: TestPalace): { chats: string; whole: string; names: string
   };
 }
 
-test("the next run finishes a run that was killed at any point", async () => {
+test("a run of split finishes an earlier run that was killed at any point", async () => {
   await using palace = createTestPalace();
   const { chats, whole, names } = pair(palace);
   const [first = "", second = ""] = names;
@@ -125,7 +128,7 @@ test("the next run finishes a run that was killed at any point", async () => {
   expect(JSON.parse(again.stdout)).toMatchObject({ files: [], created: 0 });
 });
 
-test("files that already have a part's name are kept: another text, an older original, a link", async () => {
+test("split keeps files that already have a part's name: another text, an older original, a link", async () => {
   await using palace = createTestPalace();
   const { chats, whole, names } = pair(palace);
   const [first = "", second = ""] = names;
@@ -148,7 +151,7 @@ test("files that already have a part's name are kept: another text, an older ori
   expect(readFileSync(outside, "utf8")).toBe(whole);
 });
 
-test("if the sessions cannot be written the original stays, and the error names the next step", async () => {
+test("if split cannot write the sessions, the original stays, and the error names the next step", async () => {
   await using palace = createTestPalace();
   const { chats, whole } = pair(palace);
   const { code, stderr } = await palace.run("mempalace", ["split", chats, "--output-dir", "/proc"]);

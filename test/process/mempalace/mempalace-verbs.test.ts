@@ -82,7 +82,7 @@ test("sync prunes several folders at once, hallways --rebuild makes them again, 
 });
 
 it.skipIf(missing !== undefined)(
-  "wrong usage and verbs without a question have the same exit codes as the real MemPalace",
+  "a wrong usage, and verbs that ask nothing, have the same exit codes as with the real MemPalace",
   { timeout: 900_000 },
   async () => {
     await using palace = createTestPalace();

@@ -76,7 +76,7 @@ async function expectKept(palace: TestPalace, isSendable = true): Promise<void> 
 }
 
 describe.skipIf(missing !== undefined)("rows that another program wrote through Chroma", () => {
-  it("keep their lists", LIMIT, async () => {
+  it("rows that another program wrote keep their lists", LIMIT, async () => {
     const lists = '"tags": ["a", "b"], "n": [3, 1, 2], "f": [1.0, 2.5], "on": [True, False], "one": ["\u{1f40b}"]';
     await using palace = await adopted(
       `{"a": {"wing": "w", "room": "r", ${lists}}, "b": {"wing": "w", "room": "r", "x": 1, ${lists}}}`,
@@ -86,21 +86,27 @@ describe.skipIf(missing !== undefined)("rows that another program wrote through 
     expect(await run(palace, "call", "get_drawer", '{"drawer_id":"b"}')).toMatch(/"tags":\s*\["a",\s*"b"\]/);
   });
 
-  it("keep a wing that is a number, and stay without a wing if they had none", LIMIT, async () => {
-    await using palace = await adopted('{"a": {"wing": 7, "x": "y"}, "b": {"wing": 7, "room": "r"}, "c": {"x": "y"}}');
-    await expectKept(palace);
-    await run(palace, "start");
-    const answer = await run(palace, "call", "update_drawer", '{"drawer_id":"c","content":"other words"}', "--json");
-    expect(JSON.parse(answer)).toMatchObject({ success: true, wing: "", room: "" });
-    await run(palace, "call", "update_drawer", '{"drawer_id":"b","wing":"named"}');
-    await inStep(palace);
-    await run(palace, "stop");
-    const rows = await dump(palace, palace.config.paths.palaceDir);
-    expect(Object.keys(JSON.parse(rows["c"] ?? "") as object)).toEqual(["last_modified", "x"]);
-    expect(JSON.parse(rows["b"] ?? "")).toMatchObject({ wing: "named", room: "r" });
-  });
+  it(
+    "rows that another program wrote keep a wing that is a number, and stay without a wing if they had none",
+    LIMIT,
+    async () => {
+      await using palace = await adopted(
+        '{"a": {"wing": 7, "x": "y"}, "b": {"wing": 7, "room": "r"}, "c": {"x": "y"}}',
+      );
+      await expectKept(palace);
+      await run(palace, "start");
+      const answer = await run(palace, "call", "update_drawer", '{"drawer_id":"c","content":"other words"}', "--json");
+      expect(JSON.parse(answer)).toMatchObject({ success: true, wing: "", room: "" });
+      await run(palace, "call", "update_drawer", '{"drawer_id":"b","wing":"named"}');
+      await inStep(palace);
+      await run(palace, "stop");
+      const rows = await dump(palace, palace.config.paths.palaceDir);
+      expect(Object.keys(JSON.parse(rows["c"] ?? "") as object)).toEqual(["last_modified", "x"]);
+      expect(JSON.parse(rows["b"] ?? "")).toMatchObject({ wing: "named", room: "r" });
+    },
+  );
 
-  it("keep a key of any name", LIMIT, async () => {
+  it("rows that another program wrote keep a key of any name", LIMIT, async () => {
     const names = '"__proto__": "p", "constructor": "c", "toString": 1';
     await using palace = await adopted(
       `{"a": {"wing": "w", "room": "r", ${names}}, "b": {"wing": "w", "__proto__": ["x", "y"]}, "c": {"__proto__": "alone"}}`,
@@ -108,7 +114,7 @@ describe.skipIf(missing !== undefined)("rows that another program wrote through 
     await expectKept(palace, false);
   });
 
-  it("are counted by doctor if an export or a repair would write their numbers differently", LIMIT, async () => {
+  it("doctor counts the rows whose numbers an export or a repair would write differently", LIMIT, async () => {
     await using palace = await adopted(
       '{"a": {"f": 1.0, "l": [2.0]}, "b": {"big": 9007199254740992}, "c": {"l": [-1152921504606846976]}, "d": {"f": 0.5, "n": 9007199254740991}, "e": {"source_mtime": 3.0}}',
     );

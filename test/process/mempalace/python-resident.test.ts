@@ -10,7 +10,7 @@ import { mempalaceMissing, python, runMempalace } from "../../helpers/python-mem
 const VERSION = "3.11.0";
 
 describe.skipIf((await mempalaceMissing(VERSION)) !== undefined)("a question to Python", () => {
-  it("is answered from disk, by its own process, and its error fails the test", async () => {
+  it("a question to Python is answered from disk, by a separate process, and its error fails the test", async () => {
     const home = mkdtempSync(join(tmpdir(), "palace-"));
     const ask = (code: string, ...args: string[]): Promise<string> => python(VERSION, home, code, args);
     try {
@@ -43,7 +43,7 @@ describe.skipIf((await mempalaceMissing(VERSION)) !== undefined)("a question to 
     }
   });
 
-  it("runs beside another question, in a process without MemPalace's modules, other threads or input", async () => {
+  it("a question to Python runs beside another question, in a process without MemPalace's modules, other threads or input", async () => {
     const home = mkdtempSync(join(tmpdir(), "palace-"));
     // Each process waits until the other process has started.
     const meet = `
@@ -60,7 +60,7 @@ print([name for name in sys.modules if "mempalace" in name], len(os.listdir("/pr
     }
   });
 
-  it("may be a command of MemPalace, which gets its own home and environment and returns its exit code", async () => {
+  it("a question to Python may be a command of MemPalace, which gets its own home and environment and returns its exit code", async () => {
     const homes = ["a", "b"].map((name) => mkdtempSync(join(tmpdir(), `palace-${name}-`)));
     try {
       for (const home of homes) {

@@ -66,7 +66,7 @@ const STEPS = [
 ];
 
 describe.skipIf(missing !== undefined)("repair", () => {
-  it("reports the damage, repairs it, keeps closets and the old palace, and MemPalace opens both palaces", async () => {
+  it("repair reports the damage, repairs it, keeps closets and the old palace, and MemPalace opens both palaces", async () => {
     await using palace = createScene();
     const { palaceDir, ledgerFile } = palace.config.paths;
     await cachedChroma(version, palaceDir, { rows: 1_300, syncThreshold: 1_000 });
@@ -118,7 +118,7 @@ describe.skipIf(missing !== undefined)("repair", () => {
     expectSame(ledgerRows(palace), after);
   });
 
-  it("replaces a destroyed palace file by a whole palace, and keeps the destroyed file", async () => {
+  it("repair replaces a destroyed palace file by a whole palace, and keeps the destroyed file", async () => {
     await using palace = createScene();
     const { palaceDir } = palace.config.paths;
     await palace.startBroker();
@@ -140,39 +140,43 @@ describe.skipIf(missing !== undefined)("repair", () => {
     expect(kept(palaceDir)).toHaveLength(1);
   });
 
-  it("killed at any step leaves a whole palace, and the next repair succeeds", { timeout: 240_000 }, async () => {
-    await using palace = createScene();
-    const { palaceDir } = palace.config.paths;
-    let rows: Map<string, ChromaRow> | undefined;
-    for (const fault of STEPS) {
-      const broker = await palace.startBroker({ MEMPALACE_FAULT: fault });
-      if (rows === undefined) await fill(palace, 40);
-      else await inStep(palace);
-      rows ??= ledgerRows(palace);
-      const before = new Set(kept(palaceDir));
-      const killed = once(broker, "exit");
-      const { code } = await palace.run("palace", ["repair"]);
-      expect([fault, await killed, code === 0]).toEqual([fault, [null, "SIGKILL"], false]);
-      // Stops any broker that the command's client has started since the kill.
-      await stop(palace);
-      expectSame(rows, await dumpChroma(version, palace.home, palaceDir));
-      await start(palace);
-      expect(await palace.run("palace", ["repair"]), fault).toMatchObject({ code: 0 });
-      await inStep(palace);
-      await stop(palace);
-      expectSame(rows, await dumpChroma(version, palace.home, palaceDir));
-      const folders = readdirSync(palaceDir, { withFileTypes: true }).flatMap((one) =>
-        one.isDirectory() ? one.name : [],
-      );
-      const own = readChroma(palaceDir, 1_000, readCollections)?.map(({ vectorSegment }) => vectorSegment) ?? [];
-      expect(
-        folders.filter((name) => !name.startsWith("before-") && !own.includes(name)),
-        fault,
-      ).toEqual([]);
-      for (const name of kept(palaceDir).filter((one) => !before.has(one)))
-        expectSame(rows, await dumpChroma(version, palace.home, join(palaceDir, name)));
-    }
-  });
+  it(
+    "a repair killed at any step leaves a whole palace, and the next repair succeeds",
+    { timeout: 240_000 },
+    async () => {
+      await using palace = createScene();
+      const { palaceDir } = palace.config.paths;
+      let rows: Map<string, ChromaRow> | undefined;
+      for (const fault of STEPS) {
+        const broker = await palace.startBroker({ MEMPALACE_FAULT: fault });
+        if (rows === undefined) await fill(palace, 40);
+        else await inStep(palace);
+        rows ??= ledgerRows(palace);
+        const before = new Set(kept(palaceDir));
+        const killed = once(broker, "exit");
+        const { code } = await palace.run("palace", ["repair"]);
+        expect([fault, await killed, code === 0]).toEqual([fault, [null, "SIGKILL"], false]);
+        // Stops any broker that the command's client has started since the kill.
+        await stop(palace);
+        expectSame(rows, await dumpChroma(version, palace.home, palaceDir));
+        await start(palace);
+        expect(await palace.run("palace", ["repair"]), fault).toMatchObject({ code: 0 });
+        await inStep(palace);
+        await stop(palace);
+        expectSame(rows, await dumpChroma(version, palace.home, palaceDir));
+        const folders = readdirSync(palaceDir, { withFileTypes: true }).flatMap((one) =>
+          one.isDirectory() ? one.name : [],
+        );
+        const own = readChroma(palaceDir, 1_000, readCollections)?.map(({ vectorSegment }) => vectorSegment) ?? [];
+        expect(
+          folders.filter((name) => !name.startsWith("before-") && !own.includes(name)),
+          fault,
+        ).toEqual([]);
+        for (const name of kept(palaceDir).filter((one) => !before.has(one)))
+          expectSame(rows, await dumpChroma(version, palace.home, join(palaceDir, name)));
+      }
+    },
+  );
 });
 
 async function fill(palace: TestPalace, notes: number): Promise<void> {

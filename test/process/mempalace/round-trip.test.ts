@@ -134,7 +134,7 @@ async function changeBy(
 
 describe.skipIf(missing !== undefined)("a palace of 2,000 mined drawers", () => {
   it(
-    "is adopted and written by us, found whole and changed by both versions, and adopted again",
+    "a palace of 2,000 mined drawers is adopted and written by us, found whole and changed by both versions, and adopted again",
     { timeout: TIMEOUT_MS },
     async () => {
       await using palace = await createScene();

@@ -200,7 +200,7 @@ for (const [what, settings, env] of [
   ],
 ] as [string, Settings, Record<string, string>][])
   test.skipIf(missing.has("3.11.0"))(
-    `the same hallways and tunnels are made as with MemPalace 3.11, by least counts ${what}`,
+    `hallways and tunnels are the same as with MemPalace 3.11, with the minimum counts ${what}`,
     { timeout: 600_000 },
     async () => {
       await using palace = createTestPalace();

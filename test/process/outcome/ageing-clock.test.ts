@@ -30,7 +30,7 @@ function count(palace: TestPalace, text: string): number | undefined {
   }
 }
 
-test("a clock wrong by 100 days deletes no memory of today through four broker starts", async () => {
+test("a clock that is wrong by 100 days deletes none of today's memories in four broker starts", async () => {
   await using palace = createTestPalace();
   const clock = makeSteppedClock(palace.home);
   let broker = await palace.startBroker(clock.env);
@@ -61,7 +61,7 @@ test("a clock wrong by 100 days deletes no memory of today through four broker s
   expect(doctor.stdout).toMatch(/clock\s+a write is dated .* ahead/);
 }, 600_000);
 
-test("an undo without a match names the date of the agent's newest write", async () => {
+test("an undo that matches no write names the date of the agent's newest write", async () => {
   await using palace = createTestPalace();
   const clock = makeSteppedClock(palace.home);
   await palace.startBroker(clock.env);

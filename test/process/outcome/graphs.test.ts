@@ -107,7 +107,7 @@ test("graphs are imported once, entry by entry, and exported unchanged", async (
   expect(await back(palace)).toEqual({ ...FILES, [KNOWLEDGE_FILE]: changed });
 });
 
-test("odd numbers and names stay as they are written", async () => {
+test("unusual numbers and names are exported as they were written", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data, {});
@@ -264,7 +264,7 @@ test("forget removes entries that name a forgotten memory or contain its text, a
   expect(Object.keys((await back(palace))[KNOWLEDGE_FILE] as Answer)).not.toContain("failure_patterns");
 });
 
-test("an exported entry names a memory that moved here by its id in the export", async () => {
+test("an exported entry names a moved memory by the id that the memory has in the export", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);

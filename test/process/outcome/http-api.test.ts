@@ -5,7 +5,7 @@ import { expect, test, vi } from "vitest";
 import { get, type Memory, post, send, told, withDoors } from "../../helpers/outcome-http.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test.each(["socket", "door"] as const)("the loop of a conversation, through the %s", async (which) => {
+test.each(["socket", "door"] as const)("the API serves a whole conversation, through the %s", async (which) => {
   await using palace = await withDoors();
   const ask = palace[which];
   const conversation_id = "ses_1";
@@ -157,7 +157,7 @@ test("each invalid request gets its own status and a detail, and changes nothing
   expect(await told(odd, "/api/search", { query: "x", profile: "y" })).toEqual({ query: "x", count: 0, results: [] });
 });
 
-test("health names the server, and says if its memory is not open", async () => {
+test("health names the server, and says if the broker has not opened its memory", async () => {
   await using palace = await withDoors();
   const health = await told(palace.door, "/api/health");
   const client = await palace.client();
@@ -328,7 +328,7 @@ test("extra requests of newer and older Roampal clients are answered", async () 
   expect(await told(ask, "/api/memory/auto-summarize-one", {})).toEqual({ summarized: false, reason: "no_candidates" });
 });
 
-test("the end of a turn waits a moment for scores on their way", async () => {
+test("the end of a turn waits a moment for scores that are still arriving", async () => {
   await using palace = await withDoors(false);
   const ask = palace.socket;
   const said = { user_message: "how?", assistant_response: "so" };

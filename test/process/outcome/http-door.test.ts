@@ -56,31 +56,34 @@ test.each([
     "a process that does not answer",
     () => createTcpServer((socket) => socket.on("error", () => {}).end("220 hello\r\n")),
   ],
-])("%s on the port is named and left alone, and the door opens once the port is free", async (name, start) => {
-  const port = await freePort();
-  const foreign = start().listen(port, "127.0.0.1");
-  onTestFinished(() => void foreign.close());
-  await once(foreign, "listening");
-  await using palace = createTestPalace({ env: { MEMPALACE_OUTCOME_PORT: `${port}` } });
-  await addToken(palace, "program");
-  expect(await palace.run("palace", ["start"])).toMatchObject({ code: 0 });
-  await vi.waitFor(
-    async () => expect(await doorOf(palace)).toMatchObject({ why: expect.stringContaining(name) }),
-    10_000,
-  );
-  const status = await palace.run("palace", ["status"]);
-  expect(status.stdout).toMatch(
-    new RegExp(`outcome door\\thttp://127.0.0.1:${port} is shut: port ${port} is taken: ${name}.*ss -ltnp`),
-  );
-  const { stdout } = await palace.run("palace", ["doctor"]);
-  expect(stdout).toContain(`port ${port} is taken: ${name}`);
-  expect(palace.log()).toContain(name);
-  // The broker keeps serving, and so does the other program.
-  expect(await told({ at: palace.config.paths.socketPath }, "/api/stats")).toMatchObject({ initialized: true });
-  expect(foreign.listening).toBe(true);
-  foreign.close();
-  await opened(palace, port);
-});
+])(
+  "the log names %s on the port, the broker leaves it alone, and the door opens once the port is free",
+  async (name, start) => {
+    const port = await freePort();
+    const foreign = start().listen(port, "127.0.0.1");
+    onTestFinished(() => void foreign.close());
+    await once(foreign, "listening");
+    await using palace = createTestPalace({ env: { MEMPALACE_OUTCOME_PORT: `${port}` } });
+    await addToken(palace, "program");
+    expect(await palace.run("palace", ["start"])).toMatchObject({ code: 0 });
+    await vi.waitFor(
+      async () => expect(await doorOf(palace)).toMatchObject({ why: expect.stringContaining(name) }),
+      10_000,
+    );
+    const status = await palace.run("palace", ["status"]);
+    expect(status.stdout).toMatch(
+      new RegExp(`outcome door\\thttp://127.0.0.1:${port} is shut: port ${port} is taken: ${name}.*ss -ltnp`),
+    );
+    const { stdout } = await palace.run("palace", ["doctor"]);
+    expect(stdout).toContain(`port ${port} is taken: ${name}`);
+    expect(palace.log()).toContain(name);
+    // The broker keeps serving, and so does the other program.
+    expect(await told({ at: palace.config.paths.socketPath }, "/api/stats")).toMatchObject({ initialized: true });
+    expect(foreign.listening).toBe(true);
+    foreign.close();
+    await opened(palace, port);
+  },
+);
 
 test("the door stays shut until a token exists, and then opens", async () => {
   const port = await freePort();

@@ -207,7 +207,7 @@ test.each(["commit.before-commit:2", "commit.after-sync:2", "acknowledge.before-
   },
 );
 
-test("each odd memory of a folder is imported unchanged, or named in the report", async () => {
+test("each unusual memory of a folder is imported unchanged, or named in the report", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   await using shim = await palace.shim();

@@ -241,7 +241,9 @@ test("palace doctor says whether the model's address answers", async () => {
     return stdout.split("\n").find((line) => line.includes("judge model")) ?? "";
   };
   expect(await told({})).toBe("");
-  expect(await told({ MEMPALACE_JUDGE_URL: endpoint.url })).toMatch(/^warn\t.*address and model are needed/);
+  expect(await told({ MEMPALACE_JUDGE_URL: endpoint.url })).toMatch(
+    /^warn\t.*off: judge-url and judge-model are both needed/,
+  );
   expect(await told(judging(endpoint))).toMatch(/^ok\t.*small at http/);
   await endpoint[Symbol.asyncDispose]();
   expect(await told(judging(endpoint))).toMatch(/^warn\t.*does not answer/);

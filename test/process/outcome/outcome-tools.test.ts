@@ -125,7 +125,7 @@ test("a fact is stored, corrected under its id, shown on request, and not found 
   );
 });
 
-test("the palace's own tools find these memories, and any drawer of the palace can be scored", async () => {
+test("the palace's own tools find the memories of the outcome tools, and any drawer of the palace can be scored", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using agent = await palace.shim(OUTCOME);

@@ -58,7 +58,7 @@ test.each([
   ["tests-failed", "failed", 0.5, 0.35],
   ["command-failed", "failed", 0.25, 0.425],
 ] as const)(
-  "%s says %s about the answer and the memories shown for it, by its weight",
+  "%s counts as %s for the answer and the memories shown for it, by its weight",
   async (signal, outcome, weight, score) => {
     await using scene = await begun();
     const { client, palace, shown } = scene;
@@ -271,7 +271,7 @@ test.each([
   },
 );
 
-test("the hook of the extension and the plugin sends their signals, and stores the exchange even with an unknown signal", async () => {
+test("the hook of the extension and the plugin sends the agents' signals, and stores the exchange even with an unknown signal", async () => {
   await using scene = await begun();
   const { palace, client, shown } = scene;
   const input = { user: QUESTION, assistant: "So.", cwd: "/", signals: ["command-failed", "moon-full", 5] };

@@ -214,7 +214,7 @@ function watch(page: SeenPage): Asked[] {
   return asked;
 }
 
-test("each number of each view is the one of its command, without a route to any network", async () => {
+test("each number of each view is the number that its command prints, without a route to any network", async () => {
   expect(offline.routes() ?? "").toBe("");
   const { drawers } = await json<StatusReport>(palace, "status");
   expect(drawers).toBeGreaterThanOrEqual(DRAWERS);
@@ -259,7 +259,7 @@ test("the list of the largest wing has only the rows in sight, from its first ro
   expect(page.complaints).toEqual([]);
 });
 
-test("axe finds nothing serious in any view, and none is wider than 360 pixels, in light and dark", async () => {
+test("axe finds nothing serious in any view, and no view is wider than 360 pixels, in light and dark", async () => {
   const all = await views();
   for (const colorScheme of ["light", "dark"] as const) {
     const options = { colorScheme, viewport: { width: 360, height: 740 }, bypassCSP: true };

@@ -112,7 +112,7 @@ test("an owner edits, moves, deletes and undoes by clicks, and the ledger has ea
   expect(page.complaints).toEqual([]);
 });
 
-test("erasing for good says which other places contain the text, and erases only this drawer", async () => {
+test("erasing a note for good says which other places contain the text, and erases only this drawer", async () => {
   await using palace = await filled("Copied: The spare key hangs behind the door. Keep it there.");
   const [, id = "", copy = ""] = palace.ids;
   const page = await openPage(browser, palace);
@@ -182,7 +182,7 @@ test("the longest note is first shown in part, and whole after a click", async (
   expect(page.complaints).toEqual([]);
 });
 
-test("a page with the role agent can add but not change, and a page with the role reader only shows", async () => {
+test("a page with the role agent can add notes but not change any, and a page with the role reader can only read", async () => {
   await using palace = await filled();
   const [id = ""] = palace.ids;
   const page = await openPage(browser, palace, { role: "agent" });

@@ -31,7 +31,7 @@ async function slideTo(page: SeenPage, day: string): Promise<void> {
   await page.locator("input[type=range]").evaluate(set, Date.parse(day));
 }
 
-test("facts are the facts that the tools return, and the slider shows the facts that were valid on a day", async () => {
+test("the page shows the facts that the tools return, and its slider shows the facts that were valid on a day", async () => {
   await using palace = await started();
   const client = await palace.client();
   const facts = [
@@ -140,7 +140,7 @@ test("the diary has entries of all agents", async () => {
   expect(page.complaints).toEqual([]);
 });
 
-test("a backup is started by a click, listed with its age, verified, and compared with the memory as by the command", async () => {
+test("a click starts a backup; the page lists it with its age, verifies it, and compares it with the memory as the command does", async () => {
   await using palace = await started();
   await palace.run("palace", ["add", "a note"]);
   const page = await openPage(browser, palace);

@@ -18,7 +18,7 @@ function beginWithFreePages(file: string): void {
   database.close();
 }
 
-it("rewrites the ledger while an agent keeps writing, frees its space, and keeps every drawer", async () => {
+it("compact rewrites the ledger while an agent keeps writing, frees its space, and keeps every drawer", async () => {
   await using palace = createTestPalace();
   const { ledgerFile } = palace.config.paths;
   beginWithFreePages(ledgerFile);

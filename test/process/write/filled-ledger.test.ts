@@ -52,7 +52,7 @@ test("a filled ledger has the rows of a ledger that a broker wrote", async () =>
     await client.call("source.replace", params as Methods["source.replace"]["params"]);
   }
   const written = palace.config.paths.ledgerFile;
-  // The sources' words follow in a quiet moment.
+  // The words of a whole source are indexed when the broker is idle.
   await expect.poll(() => rowsOf(written, "sourceWords")).toHaveLength(DOCUMENTS);
   client.close();
   for (const table of Object.keys(TABLES) as (keyof typeof TABLES)[])

@@ -141,7 +141,7 @@ for (const version of MEMPALACE_VERSIONS) {
     // Our driver decides how a foreign writer is noticed, and the writer's version decides how it writes. Each driver and each
     // version has one scene. The third pair, 3.11.0 beside a Chroma, is the storm below.
     const driver = version === "3.3.6" ? "chroma" : "files";
-    it(`of another HOME and at another mount point, beside the driver ${driver}, is reported, its rows are adopted, and our drawers that it deleted are sent again`, async () => {
+    it(`a foreign MemPalace of another HOME and at another mount point, beside the driver ${driver}, is reported, its rows are adopted, and our drawers that it deleted are sent again`, async () => {
       await using scene = await (driver === "chroma" ? setChromaScene(version) : setFilesScene());
       const { palace, palaceDir } = scene;
       const written = await meddle(scene, { home: otherHome, palace: palaceDir });
@@ -169,7 +169,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
   "MemPalace mines",
   () => {
     // Two upstream writers lose a part of their vectors in this way, without an error.
-    it("through a second mount path and under a second HOME, during a storm: we lose no drawer, and the report names the writers", async () => {
+    it("MemPalace mines through a second mount path and under a second HOME, during a storm: we lose no drawer, and the report names the writers", async () => {
       await using scene = await setChromaScene(NEW);
       const { palace, palaceDir, env } = scene;
       const projects = ["one", "two"].map((name) => {
@@ -252,7 +252,7 @@ const OLD = "3.3.6";
 
 describe.skipIf((await mempalaceMissing(OLD)) !== undefined)(`a foreign MemPalace ${OLD} that only reads`, () => {
   // 3.3.6 moves the index folder away when it opens a palace whose index a newer Chroma wrote, with or without the lock.
-  it("and moves the index away is noticed, and a restart of Chroma and broker brings all vectors back", async () => {
+  it("a foreign MemPalace that only reads and moves the index away is noticed, and a restart of Chroma and broker brings all vectors back", async () => {
     await using scene = await setChromaScene(OLD);
     const { palace, palaceDir, chroma, env } = scene;
     // 3.3.6 takes an index with a deleted element for a damaged one.

@@ -67,7 +67,7 @@ function scene(driver: "none" | "files"): { palace: TestPalace; env: Record<stri
 
 for (const driver of ["none", "files"] as const) {
   describe(`forgetting, driver ${driver}`, () => {
-    it("leaves no byte of a text, broker running or stopped, and keeps every other drawer", async () => {
+    it("forgetting leaves no byte of a text, with the broker running or stopped, and keeps every other drawer", async () => {
       const { palace, env } = scene(driver);
       await using _owned = palace;
       const broker = await palace.startBroker(env);
@@ -119,7 +119,7 @@ for (const driver of ["none", "files"] as const) {
 }
 
 describe("forgetting", () => {
-  it("by ids and by source removes only the given drawers and all their earlier states", async () => {
+  it("forgetting by ids and by source removes only the given drawers and all their earlier states", async () => {
     const { palace, env } = scene("files");
     await using _owned = palace;
     await palace.startBroker(env);
@@ -146,7 +146,7 @@ describe("forgetting", () => {
     });
   });
 
-  it("names backups, removes spooled writes and staged copies, and names the sources that mining would file again", async () => {
+  it("forgetting names backups, removes spooled writes and staged copies, and names the sources that mining would file again", async () => {
     const { palace, env } = scene("none");
     await using _owned = palace;
     const { home, ledgerFile, spoolDir, palaceDir } = palace.config.paths;

@@ -40,7 +40,7 @@ function fillUp({ config }: TestPalace, leftBytes: number): string[] {
 }
 
 describe.skipIf(why !== undefined)("a full disk", () => {
-  it("is a typed error that writes nothing; reads continue, and writes work again when there is space", async () => {
+  it("a full disk is a typed error that writes nothing; reads continue, and writes work again when there is space", async () => {
     await using palace = createTestPalace();
     using _disk = smallDisk(palace, "3m");
     const broker = await palace.startBroker();
@@ -75,7 +75,7 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     await new Promise((resolve) => broker.once("exit", resolve));
   });
 
-  it("lets a killed broker's successor start: reads work, and a write is refused until there is space", async () => {
+  it("on a full disk the next broker starts after a kill: reads work, and a write is refused until there is space", async () => {
     await using palace = createTestPalace();
     using _disk = smallDisk(palace, "4m");
     const first = await palace.startBroker();
@@ -112,7 +112,7 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     reader.close();
   });
 
-  it("stores no partial event: earlier events stay, and events can be appended again when there is space", async () => {
+  it("a full disk stores no partial event: earlier events stay, and events can be appended again when there is space", async () => {
     await using palace = createTestPalace();
     using _disk = smallDisk(palace, "4m");
     await palace.startBroker();
@@ -137,7 +137,7 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     client.close();
   });
 
-  it("without a free byte is named by a mine, and the broker can still be stopped", async () => {
+  it("a mine names a disk without a free byte, and the broker can still be stopped", async () => {
     await using palace = createTestPalace();
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=8m", "tmpfs", palace.home]);
     try {
@@ -162,7 +162,7 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     }
   });
 
-  it("that is read-only is named with the next command, and the palace is unchanged when it can be written again", async () => {
+  it("an error names a read-only disk and the next command, and the palace is unchanged when it can be written again", async () => {
     await using palace = createTestPalace();
     using _disk = smallDisk(palace, "8m");
     const { home } = palace.config.paths;
@@ -183,7 +183,7 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     expect(await shim.call("mempalace_list_drawers", {})).toMatchObject({ total: 1 });
   });
 
-  it("under the spool is a typed error; earlier writes stay, and are delivered with later writes when there is space", async () => {
+  it("a full disk under the spool is a typed error; earlier writes stay, and are delivered with later writes when there is space", async () => {
     await using palace = createTestPalace();
     await palace.run("palace", ["stop"]);
     const { stateDir } = palace.config.paths;

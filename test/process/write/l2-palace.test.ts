@@ -23,7 +23,7 @@ collection = chromadb.PersistentClient(sys.argv[1]).get_collection("mempalace_dr
 print((collection.metadata or {}).get("hnsw:space"), collection.count())`;
 
 it.skipIf(missing !== undefined)(
-  "an l2 palace is searched by the cosine, reported by repair-status, and gets a cosine index by a repair",
+  "a palace with the distance `l2` is searched by cosine and reported by repair-status, and gets a cosine index by a repair",
   async () => {
     await using palace = createTestPalace();
     const { palaceDir } = palace.config.paths;

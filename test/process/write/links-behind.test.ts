@@ -35,7 +35,7 @@ const CASES = [
   { wing: "lost", at: "link.rebuild", isLost: true },
 ] as const;
 
-test("the next run makes the missing links after a mine was killed", { timeout: 300_000 }, async () => {
+test("the next run makes the links that a killed mine did not make", { timeout: 300_000 }, async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();

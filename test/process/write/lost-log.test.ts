@@ -64,7 +64,7 @@ test.each(DAMAGES)(
   120_000,
 );
 
-test("without a write the broker also notices it, saves the log into the ledger and ends, and the next broker has all writes", async () => {
+test("without a write the broker also notices that the -wal is gone, saves the log into the ledger and ends, and the next broker has all writes", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   await using shim = await palace.shim();

@@ -123,7 +123,7 @@ const missing = await installed();
 if (missing !== undefined) console.log(`left out: miners side by side (${missing})`);
 
 describe.skipIf(missing !== undefined)("with the files driver", () => {
-  it("two MemPalaces mine side by side while our agents write: all our drawers stay, all their drawers are adopted, and doctor names the two", async () => {
+  it("while two MemPalaces mine and our agents write, all our drawers stay, all their drawers are adopted, and doctor names both", async () => {
     await using palace = createTestPalace();
     const otherHome = mkdtempSync(join(tmpdir(), "palace-other-"));
     try {

@@ -36,7 +36,7 @@ async function amidStorm(palace: TestPalace, meanwhile: () => Promise<void>): Pr
 }
 
 describe.skipIf(missing)("the files of a palace", () => {
-  test("are never open in two brokers while each is killed and followed by the next", async () => {
+  test("no file of a palace is open in two brokers while each is killed and followed by the next", async () => {
     await using palace = createTestPalace();
     await using watch = watchOpenFiles(palace.config.paths.home);
     await amidStorm(palace, async () => {
@@ -49,29 +49,32 @@ describe.skipIf(missing)("the files of a palace", () => {
     { file: "ledger.sqlite3", flags: "r+", by: "its own path" },
     { file: "ledger.sqlite3-wal", flags: "r", by: "another name" },
     { file: "palace/chroma.sqlite3", flags: "r", by: "another mount" },
-  ])("are seen when a second process opens $file ($flags) by $by during a storm", async ({ file, flags, by }) => {
-    await using palace = createTestPalace();
-    const { home } = palace.config.paths;
-    await using watch = watchOpenFiles(home);
-    await amidStorm(palace, async () => {
-      await expect.poll(async () => (await watch.seen()).held.palace, { interval: 50 }).toBeGreaterThan(0);
-      const name = join(elsewhere, "name");
-      if (by === "another name") linkSync(join(home, file), name);
-      const { path, wrapper } = by === "another mount" ? throughOtherMount(home, name) : { path: home, wrapper: [] };
-      const [command = "", ...args] = [
-        ...[...wrapper, process.execPath, "-e", HOLD],
-        ...[by === "another name" ? name : join(path, file), flags],
-      ];
-      const second = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"] });
-      await once(second.stdout, "data");
-      await expect.poll(async () => (await watch.seen()).together, { interval: 20 }).not.toEqual([]);
-      second.kill("SIGKILL");
-      await once(second, "exit");
-    });
-    const { together } = await watch.seen();
-    expect(together.every((both) => both.includes(`${file} to ${flags === "r" ? "read" : "write"} by process`))).toBe(
-      true,
-    );
-    await expect(watch.expectOneAtATime()).rejects.toThrow("open in two processes");
-  });
+  ])(
+    "the test notices a second process that opens $file ($flags) by $by during a storm",
+    async ({ file, flags, by }) => {
+      await using palace = createTestPalace();
+      const { home } = palace.config.paths;
+      await using watch = watchOpenFiles(home);
+      await amidStorm(palace, async () => {
+        await expect.poll(async () => (await watch.seen()).held.palace, { interval: 50 }).toBeGreaterThan(0);
+        const name = join(elsewhere, "name");
+        if (by === "another name") linkSync(join(home, file), name);
+        const { path, wrapper } = by === "another mount" ? throughOtherMount(home, name) : { path: home, wrapper: [] };
+        const [command = "", ...args] = [
+          ...[...wrapper, process.execPath, "-e", HOLD],
+          ...[by === "another name" ? name : join(path, file), flags],
+        ];
+        const second = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"] });
+        await once(second.stdout, "data");
+        await expect.poll(async () => (await watch.seen()).together, { interval: 20 }).not.toEqual([]);
+        second.kill("SIGKILL");
+        await once(second, "exit");
+      });
+      const { together } = await watch.seen();
+      expect(together.every((both) => both.includes(`${file} to ${flags === "r" ? "read" : "write"} by process`))).toBe(
+        true,
+      );
+      await expect(watch.expectOneAtATime()).rejects.toThrow("open in two processes");
+    },
+  );
 });

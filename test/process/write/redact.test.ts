@@ -9,7 +9,7 @@ const TOKEN = `ghp_${"Ab3dEf6hIj9kLm2nOp5q".repeat(2).slice(0, 36)}`;
 const TEXT = `the deploy token is ${TOKEN}, ask before you use it`;
 const MASKED = "the deploy token is [redacted: github token], ask before you use it";
 
-it("masks a secret wherever an agent gets it, and keeps it verbatim", async () => {
+it("an agent never gets a secret unmasked, and the ledger stores the secret verbatim", async () => {
   await using palace = createTestPalace();
   expect(await palace.run("palace", ["start"])).toMatchObject({ code: 0 });
   await using shim = await palace.shim();
@@ -55,7 +55,7 @@ it("masks a secret wherever an agent gets it, and keeps it verbatim", async () =
   expect(moved).toMatchObject({ success: true });
 });
 
-it("returns everything verbatim with MEMPALACE_REDACT=off", async () => {
+it("with MEMPALACE_REDACT=off reads return everything verbatim", async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_REDACT: "off" } });
   await palace.startBroker();
   await using shim = await palace.shim();

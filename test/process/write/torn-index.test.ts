@@ -42,35 +42,39 @@ const missing = (await mempalaceMissing(MAKER)) ?? (await mempalaceMissing(READE
 if (missing !== undefined) console.log(`left out: torn indexes (${missing})`);
 
 describe.skipIf(missing !== undefined)("the index of a palace", () => {
-  it("is rebuilt from the ledger, whichever of its files is damaged", { timeout: TIMEOUT_MS }, async () => {
-    await using palace = createTestPalace();
-    mempalaceEnv(palace.home);
-    const { palaceDir } = palace.config.paths;
-    await cachedChroma(MAKER, palaceDir, { rows: DRAWERS + 1, syncThreshold: 1_000 });
-    const moved = (): string[] => readdirSync(palaceDir).filter((name) => name.includes(".corrupt-"));
-    const lost = (): number | undefined =>
-      readChroma(palaceDir, 5_000, (chroma) => {
-        const [collection] = readCollections(chroma);
-        return collection && countUnindexed(chroma, palaceDir, collection);
-      });
-    // The palace is adopted whole, so the ledger has every vector.
-    await palace.startBroker();
-    await inStep(palace);
-    await palace.run("palace", ["stop"]);
-    const whole = ledgerRows(palace);
-    expect(whole.size).toBe(DRAWERS);
-
-    for (const [name, file, tear] of TEARS) {
-      const folder = readdirSync(palaceDir).find((entry) => /^[0-9a-f-]{36}$/.test(entry)) ?? "";
-      tear(join(palaceDir, folder, file));
-      await palace.run("palace", ["start"]);
-      await expect.poll(moved, { timeout: MENDED_MAX_MS, message: name }).toHaveLength(1);
-      await expect.poll(lost, { timeout: MENDED_MAX_MS, message: name }).toBe(0);
+  it(
+    "the index of a palace is rebuilt from the ledger, whichever of its files is damaged",
+    { timeout: TIMEOUT_MS },
+    async () => {
+      await using palace = createTestPalace();
+      mempalaceEnv(palace.home);
+      const { palaceDir } = palace.config.paths;
+      await cachedChroma(MAKER, palaceDir, { rows: DRAWERS + 1, syncThreshold: 1_000 });
+      const moved = (): string[] => readdirSync(palaceDir).filter((name) => name.includes(".corrupt-"));
+      const lost = (): number | undefined =>
+        readChroma(palaceDir, 5_000, (chroma) => {
+          const [collection] = readCollections(chroma);
+          return collection && countUnindexed(chroma, palaceDir, collection);
+        });
+      // The palace is adopted whole, so the ledger has every vector.
+      await palace.startBroker();
       await inStep(palace);
       await palace.run("palace", ["stop"]);
-      // Chroma's dump builds a new index, which the next round damages.
-      expectSame(whole, await dumpChroma(READER, palace.home, palaceDir));
-      for (const entry of moved()) rmSync(join(palaceDir, entry), { recursive: true });
-    }
-  });
+      const whole = ledgerRows(palace);
+      expect(whole.size).toBe(DRAWERS);
+
+      for (const [name, file, tear] of TEARS) {
+        const folder = readdirSync(palaceDir).find((entry) => /^[0-9a-f-]{36}$/.test(entry)) ?? "";
+        tear(join(palaceDir, folder, file));
+        await palace.run("palace", ["start"]);
+        await expect.poll(moved, { timeout: MENDED_MAX_MS, message: name }).toHaveLength(1);
+        await expect.poll(lost, { timeout: MENDED_MAX_MS, message: name }).toBe(0);
+        await inStep(palace);
+        await palace.run("palace", ["stop"]);
+        // Chroma's dump builds a new index, which the next round damages.
+        expectSame(whole, await dumpChroma(READER, palace.home, palaceDir));
+        for (const entry of moved()) rmSync(join(palaceDir, entry), { recursive: true });
+      }
+    },
+  );
 });

@@ -3,7 +3,7 @@ import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-it("reverts one agent's writes, names drawers changed by others and can be undone", async () => {
+it("undo reverts one agent's writes, names drawers changed by others and can be undone", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using good = await palace.shim({ MEMPALACE_AGENT_NAME: "good" });
@@ -48,7 +48,7 @@ it("reverts one agent's writes, names drawers changed by others and can be undon
   expect([await text(first), await text(second), await text(lies["drawer_id"])]).toEqual([undefined, "spoilt", "lies"]);
 });
 
-it("keeps the journal for the set number of days, at least 30", async () => {
+it("the ledger keeps the journal for the set number of days, at least 30", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const write = async (content: string): Promise<void> => {

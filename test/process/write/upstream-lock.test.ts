@@ -35,7 +35,7 @@ for (const version of MEMPALACE_VERSIONS) {
   if (missing !== undefined) console.log(`left out: MemPalace's lock, ${version} (${missing})`);
 
   describe.skipIf(missing !== undefined)(`MemPalace ${version} of the same HOME`, () => {
-    it("is refused while the broker runs and told who has the palace; its reads work; it writes again afterwards", async () => {
+    it("a write of MemPalace is refused while the broker runs and the refusal names the holder; its reads work; it writes again afterwards", async () => {
       await using palace = createTestPalace();
       const palaceDir = palace.config.paths.palaceDir;
       const project = join(palace.home, "project");
@@ -71,7 +71,7 @@ for (const version of MEMPALACE_VERSIONS) {
       expect(await second.call("add_drawer", again)).toMatchObject({ success: true });
     });
 
-    it("that already writes is waited for: our writes are acknowledged, and the public palace is left alone", async () => {
+    it("the broker waits for a MemPalace that already writes: our writes are acknowledged, and the public palace is left alone", async () => {
       await using palace = createTestPalace();
       const { palaceDir } = palace.config.paths;
       await using chroma = await startPythonChroma(version, palace.home, palaceDir);

@@ -28,38 +28,41 @@ const SEED = Number(process.env["PALACE_SEED"] ?? Date.now() % 1_000_000);
 const SHIMS = 8;
 
 describe("a broker killed at any step", () => {
-  it.each(KILL_POINTS)("loses nothing acknowledged and doubles nothing: %s", async (point) => {
-    await using palace = createTestPalace();
-    const env = { MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`) };
-    const broker = await palace.startBroker({ ...env, MEMPALACE_FAULT: `${point}:3` });
-    const died = once(broker, "exit");
-    await using shim = await palace.shim();
-    const acknowledged = new Set<string>();
-    const writing = Promise.all(
-      Array.from({ length: 12 }, async (_, index) => {
-        const note = { wing: "kill", room: "step", content: `${point} text ${index}` };
-        acknowledged.add(await fileDrawer(palace, shim, note));
-      }),
-    );
-    // One group commit may contain all twelve writes. Later writes make sure that the broker passes the step a third time.
-    const pushing = (async () => {
-      for (let index = 0; broker.exitCode === null && broker.signalCode === null && index < 50; index++) {
-        const note = { wing: "kill", room: "step", content: `${point} push ${index}` };
-        acknowledged.add(await fileDrawer(palace, shim, note));
-        await delay(20);
-      }
-    })();
-    const [, signal] = (await died) as [number | null, string];
-    expect(signal).toBe("SIGKILL");
-    await palace.startBroker(env);
-    await Promise.all([writing, pushing]);
-    await assertWhole(palace, acknowledged);
-  });
+  it.each(KILL_POINTS)(
+    "a broker killed at any step loses no acknowledged write and doubles none: %s",
+    async (point) => {
+      await using palace = createTestPalace();
+      const env = { MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`) };
+      const broker = await palace.startBroker({ ...env, MEMPALACE_FAULT: `${point}:3` });
+      const died = once(broker, "exit");
+      await using shim = await palace.shim();
+      const acknowledged = new Set<string>();
+      const writing = Promise.all(
+        Array.from({ length: 12 }, async (_, index) => {
+          const note = { wing: "kill", room: "step", content: `${point} text ${index}` };
+          acknowledged.add(await fileDrawer(palace, shim, note));
+        }),
+      );
+      // One group commit may contain all twelve writes. Later writes make sure that the broker passes the step a third time.
+      const pushing = (async () => {
+        for (let index = 0; broker.exitCode === null && broker.signalCode === null && index < 50; index++) {
+          const note = { wing: "kill", room: "step", content: `${point} push ${index}` };
+          acknowledged.add(await fileDrawer(palace, shim, note));
+          await delay(20);
+        }
+      })();
+      const [, signal] = (await died) as [number | null, string];
+      expect(signal).toBe("SIGKILL");
+      await palace.startBroker(env);
+      await Promise.all([writing, pushing]);
+      await assertWhole(palace, acknowledged);
+    },
+  );
 });
 
 describe("a broker killed at random moments", () => {
   it(
-    `keeps every acknowledged write exactly once through ${ROUNDS} kills under ${SHIMS} shims`,
+    `a broker killed at random moments keeps every acknowledged write exactly once through ${ROUNDS} kills under ${SHIMS} shims`,
     { timeout: 1_500_000 },
     async () => {
       await using palace = createTestPalace();

@@ -34,7 +34,7 @@ for (const version of MEMPALACE_VERSIONS) {
   const missing = await mempalaceMissing(version);
   describe.skipIf(missing !== undefined)(`MemPalace ${version} and our memory`, () => {
     it.for(["argument", "variable", "config.json"] as const)(
-      "share facts in a palace named by %s",
+      "MemPalace and our memory share facts in a palace named by %s",
       LIMIT,
       async (way) => {
         await using palace = createTestPalace();

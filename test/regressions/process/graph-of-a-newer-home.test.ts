@@ -23,7 +23,7 @@ test("a home in MEMPALACE_CONFIG_DIR keeps its graph in ~/.mempalace, unless onl
 });
 
 describe.skipIf(missing !== undefined)(`a new install of MemPalace ${VERSION} and our memory`, () => {
-  it("have each other's facts", { timeout: 90_000 }, async () => {
+  it("a new install of MemPalace and our memory have each other's facts", { timeout: 90_000 }, async () => {
     await using palace = createTestPalace();
     mempalaceEnv(palace.home);
     {

@@ -37,7 +37,7 @@ test.each([
   ["docs", "mempalace-docs/wing/a.md.123.tmp"],
   ["projects", "mempalace-projects/.manifest/wing/notes.json.123.tmp"],
   ["convos", "mempalace-convos/.checkpoint/notes.json.123.tmp"],
-])("palace mine %s removes the files that a killed run left behind", async (verb, name) => {
+])("palace mine %s removes the files that a killed run of this command left", async (verb, name) => {
   await using palace = createTestPalace();
   const folder = join(palace.home, "project");
   mkdirSync(folder);

@@ -26,7 +26,7 @@ async function makePalace(palaceDir: string): Promise<void> {
   await driver.close();
 }
 
-it("the first call on an existing palace finds all drawers", { timeout: 120_000 }, async () => {
+it("the first call on an existing palace finds all of the palace's drawers", { timeout: 120_000 }, async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
   await makePalace(palace.config.paths.palaceDir);
   const first = await palace.run("palace", ["call", "status"]);

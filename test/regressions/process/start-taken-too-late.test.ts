@@ -11,7 +11,7 @@ import { findBroker } from "../../../src/wire/client/discover.ts";
 import { ensureBroker } from "../../../src/wire/client/start.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("a client looks for a broker once more right before it starts one", async () => {
+test("a client looks for a broker once more immediately before the client starts one", async () => {
   await using palace = createTestPalace();
   const { home, brokerFile } = palace.config.paths;
   mkdirSync(home, { recursive: true });

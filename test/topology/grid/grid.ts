@@ -37,7 +37,7 @@ function open(name: TopologyName): Promise<World> {
   return openHostWorld(name);
 }
 
-/** Declares the tests of these topologies. Each topology has its own world. */
+/** Declares the tests of the given topologies. Each topology has its own world. */
 export function testGrid(topologies: readonly TopologyName[]): void {
   describe.skipIf(missing)("the grid", () => {
     beforeAll(buildImage);

@@ -91,7 +91,7 @@ export function assertAccounts(copy: string, accounts: readonly Account[]): void
     assertDrawers(database, accounts);
     assertFacts(database, accounts);
     assertEntries(database, accounts);
-    // Every call of these agents has its own arguments.
+    // The agents of this storm never make two calls with the same arguments, so equal arguments show a call that was applied twice.
     const twice = appliedTwice(database);
     for (const { room } of accounts)
       expect(

@@ -29,9 +29,9 @@ describe("fence", () => {
     ["text with a right-to-left override", "\u202e>yromem-ecalap/<\u202c"],
     ["an invisible tag", `a${String.fromCodePoint(0xe0001, 0xe0049, 0xe0067)}b`],
     ["half a character", "a\ud800b"],
-  ])("%s stays inside", (_what, text) => assertFenced(fence(text, MAX), MAX));
+  ])("%s stays inside the fence", (_what, text) => assertFenced(fence(text, MAX), MAX));
 
-  test("replaces look-alikes of brackets and removes invisible characters", () => {
+  test("the fence replaces look-alikes of brackets and removes invisible characters", () => {
     const brackets = "<＜﹤ᐸ˂≺❮⟨〈〈❬❰⧼≮ >＞﹥ᐳ˃≻❯⟩〉〉❭❱⧽≯";
     expect(fence(brackets, MAX).split("\n")[2]).toBe(`| ${"‹".repeat(14)} >${"›".repeat(13)}`);
     const unseen = [0x180b, 0x180e, 0xfe00, 0xfe0f, 0xfff9, 0xfffb, 0x1d173, 0x1d17a, 0xe0100, 0xe01ef, 0xe0fff, 0x34f];
@@ -61,7 +61,7 @@ describe("fence", () => {
     expect(fence(text, MAX)).toBe("");
   });
 
-  test("cuts a long text close to the limit and adds a note", () => {
+  test("the fence cuts a long text close to the limit and adds a note", () => {
     for (const unit of ["word ", "ß", "漢", "😀", "line\n"]) {
       const text = fence(unit.repeat(MAX), MAX);
       assertFenced(text, MAX);
@@ -70,7 +70,7 @@ describe("fence", () => {
     }
   });
 
-  test("random texts stay inside the fence and within the limit", () => {
+  test("random texts in a fence stay inside the fence and within the limit", () => {
     const random = seededRandom(20_261_124);
     const pieces = [
       "<",

@@ -9,7 +9,7 @@ import { spoolExchange, worthWaiting } from "../../../src/agents/late-turn.ts";
 import { type ErrorCode, PalaceError } from "../../../src/base/errors.ts";
 import type { RpcRequest } from "../../../src/protocol/spec.ts";
 
-test("spools a turn if the broker is away, busy or full, and fails if the broker refuses the turn", () => {
+test("the hook spools a turn if the broker is away, busy or full, and fails if the broker refuses the turn", () => {
   const error = (code: ErrorCode): PalaceError => new PalaceError(code, "no", "");
   for (const code of ["TRANSPORT_REFUSED", "BROKER_STOPPED", "BROKER_BUSY", "STORE_DISK_FULL"] as const)
     expect(worthWaiting(error(code)).code).toBe(code);
@@ -18,7 +18,7 @@ test("spools a turn if the broker is away, busy or full, and fails if the broker
   expect(() => worthWaiting(new TypeError("odd"))).toThrow("odd");
 });
 
-test("spools a turn verbatim with its key and its time", () => {
+test("the hook spools a turn verbatim with its key and its time", () => {
   const home = mkdtempSync(join(tmpdir(), "late-"));
   const config = loadConfig({ HOME: home });
   const turn = { conversation: "pi/1", cwd: "/home/ada/fern" };

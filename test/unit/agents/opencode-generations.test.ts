@@ -165,7 +165,7 @@ test("opencode 2: the plugin survives a missing palace command and a refused hoo
 /** Context that opencode 1.18.33 passes to `setup`, without `session`, `event` and `app`. */
 const FIRST_CONTEXT = { options: {}, agent: {}, aisdk: {}, catalog: {}, command: {}, plugin: { add: () => {} } };
 
-test("opencode 1.18.33 accepts the default export, and only the function `server` acts", async () => {
+test("opencode 1.18.33 accepts the plugin's default export, and only the function `server` acts", async () => {
   // The loader for 1.x requires a record with `server`, a string `id` for a file, and no `tui`.
   expect(plugin).toMatchObject({ id: expect.stringMatching(/\S/), server: expect.any(Function) });
   expect(plugin).not.toHaveProperty("tui");
@@ -185,7 +185,7 @@ test("opencode 1.18.33 accepts the default export, and only the function `server
   expect(hook).not.toHaveBeenCalled();
 });
 
-test("a process that loads both generations of opencode gets one plugin", async () => {
+test("a process that loads the plugin for both generations of opencode gets one plugin", async () => {
   const host = new SecondHost("/projects/ferns");
   await host.load(plugin);
   const hooks = (await plugin.server({ client: { session: { get: () => Promise.resolve({}) } } })) as Hooks;

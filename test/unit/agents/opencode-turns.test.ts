@@ -80,7 +80,7 @@ function signals(...parts: Part[]): unknown {
   return turns.end("s")?.signals;
 }
 
-test("exit codes of the turn's commands become signals", () => {
+test("exit codes of the commands in a turn become signals", () => {
   const failed = { ...done(1), output: "1 failing" };
   expect(signals(tool("a", "cd app && npm test", failed))).toEqual(["tests-failed"]);
   expect(signals(tool("a", "cd app && npm test", done(1)))).toEqual([]);
@@ -93,7 +93,7 @@ test("exit codes of the turn's commands become signals", () => {
   expect(signals(tool("a", "git revert HEAD", done(0)))).toEqual(["reverted"]);
 });
 
-test("gives no signal for a running tool, an interrupted tool or a tool of another session", () => {
+test("a running tool, an interrupted tool or a tool of another session gives no signal", () => {
   expect(signals(tool("a", "npm test", { status: "running" }))).toEqual([]);
   expect(signals(tool("a", "npm test", { status: "error", metadata: { interrupted: true } }))).toEqual([]);
   expect(signals(tool("a", "npm test", done(null)))).toEqual([]);

@@ -206,7 +206,7 @@ test.each([
   expect(toldBy(line, 1)).toEqual({ tests: undefined, hasFailed: false, hasReverted: false });
 });
 
-test("reads a command line in linear time", () => {
+test("a command line is read in linear time", () => {
   for (const part of ["a ", "'", '"\\', "((", "&&", "| ", "> ", "2>&1 ", "x=1 ", "time ", "npm exec ", "\\\n", "#\n"]) {
     for (const times of [199, 50_000])
       expect(

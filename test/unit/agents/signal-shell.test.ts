@@ -72,7 +72,7 @@ function inBash(all: readonly Run[]): { exit: number; output: string; tests: num
     });
 }
 
-test("reports tests as passed or failed only if bash got that result", { timeout: 60_000 }, () => {
+test("bash's result decides whether a signal reports tests as passed or failed", { timeout: 60_000 }, () => {
   const all = runs(20_261_126);
   const done = inBash(all);
   expect(done).toHaveLength(LINES);

@@ -338,7 +338,7 @@ test.each([
   expect(toldBy(line, exit)).toMatchObject({ tests: undefined, hasFailed: true });
 });
 
-test("reads long lines of any text within half a second of processor time", () => {
+test("long lines of any text are read within half a second of processor time", () => {
   for (const part of [
     "-A",
     " -a-B.c_d",

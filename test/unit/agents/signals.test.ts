@@ -31,7 +31,7 @@ test.each([
   ["just", [], ["command-failed"]],
   ["echo just check", [], ["command-failed"]],
   ["npm test", ["tests-passed"], ["tests-failed"]],
-])("reads %j with the user's list of test commands", (line, passed, failed) => {
+])("with the user's list of test commands, %j gives the expected signals", (line, passed, failed) => {
   const named = ["just  check", "./ci/all", "uv run check"];
   expect([signalsOf([ran(line)], named), signalsOf([ran(line, 1)], named)]).toEqual([passed, failed]);
 });
@@ -51,6 +51,6 @@ test.each([
   ["apply_patch", {}, 0, EDITED],
   ["Read", { command: "ls" }, 0, undefined],
   [5, { command: "ls" }, 0, undefined],
-])("reads a call of the tool %j with %j and exit code %j", (tool, input, exit, step) => {
+])("the signal is read from a call of the tool %j with %j and exit code %j", (tool, input, exit, step) => {
   expect(stepOf(tool, input, exit === undefined ? undefined : { exit, output: "" })).toEqual(step);
 });

@@ -80,7 +80,7 @@ test("a project is named after origin, or else after its first remote", () => {
   }
 });
 
-test("a submodule has its own name", () => {
+test("a submodule has its own project name", () => {
   const inner = makeRepository("rope");
   const outer = makeRepository("ship");
   git(outer, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", inner, "parts/rope-part");
@@ -95,7 +95,7 @@ test("the wing in mempalace.yaml comes before all other names", () => {
   }
 });
 
-test("a plain folder has its own name, and a home folder has no name", () => {
+test("a plain folder is a project of its own name, and a home folder is no project", () => {
   mkdirSync(join(home, "notes"));
   expect(namesOf(join(home, "notes"))).toEqual(["notes"]);
   expect(namesOf(join(home, "gone"))).toEqual(["gone"]);

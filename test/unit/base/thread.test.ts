@@ -24,7 +24,7 @@ test("every call to an ended thread fails with the thread's name", async () => {
   await thread.close();
 });
 
-test("a busy thread refuses calls beyond its limit with its name", async () => {
+test("a busy thread refuses calls beyond its limit, and the error has the thread's name", async () => {
   const thread = await startThread(entry("graph-thread.mjs", ""), {});
   const waiting = Array.from({ length: 4_096 }, () => thread.call("any").catch(() => "ended"));
   const refused = { code: "STORE_UNAVAILABLE", message: "too many calls wait for the graph thread" };

@@ -36,7 +36,7 @@ test("a tool counts as reading if its annotations or the list of old MemPalace r
   );
 });
 
-test("remembers results and lost calls by key, and forgets refusals, failures and old keys", async () => {
+test("the child's table remembers results and lost calls by key, and forgets refusals, failures and old keys", async () => {
   const replays = new Replays<string>();
   const doubt = new PalaceError("ENGINE_CALL_LOST", "gone", "");
   const refusal = new PalaceError("BROKER_SHUTTING_DOWN", "no", "");
@@ -56,7 +56,7 @@ test("remembers results and lost calls by key, and forgets refusals, failures an
   expect(replays.find("key 900", { name: "a" })).toBeUndefined();
 });
 
-test("rolls back a killed writer's transaction so that a reader can open the database", async () => {
+test("the broker rolls back a killed writer's transaction so that a reader can open the database", async () => {
   const folder = mkdtempSync(join(tmpdir(), "palace-journal-"));
   const file = join(folder, "chroma.sqlite3");
   try {

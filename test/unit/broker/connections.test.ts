@@ -77,7 +77,7 @@ test("a peer and all peers together have a maximum of connections, with places r
   expect(places.admit(again, peer("a"))).toBeUndefined();
 });
 
-test("closes the connections that waited longest until the buffered bytes fit", async () => {
+test("the broker closes the connections that waited longest until the buffered bytes fit", async () => {
   const cut: string[] = [];
   const bytes = new HeldBytes(100, 1_000, () => {});
   const holder = (name: string): Holder => ({ about: { name }, cut: () => cut.push(name) });
@@ -120,7 +120,7 @@ test("a connection's waiting time starts at its last progress", async () => {
   expect(bytes.isOver).toBe(false);
 });
 
-test("starts at most 32 requests in a turn, and streams take turns", async () => {
+test("the broker starts at most 32 requests in a turn, and streams take turns", async () => {
   const starts = new Starts();
   const started: string[] = [];
   const stream = (name: string, count: number) => {

@@ -13,13 +13,13 @@ test.each([
   [63, "month", 3],
   [365 * 6, "year", 6],
   [365 * 90, "year", 62],
-])("%i days are told by %s in %i periods, and the last total has every drawer", (days, unit, periods) => {
+])("%i days are shown by %s in %i periods, and the last total has every drawer", (days, unit, periods) => {
   const growth = growthOf(daysOf(days), null);
   expect([growth.unit, growth.periods.length, growth.undated]).toEqual([unit, periods, 3]);
   expect(growth.periods.at(-1)?.total).toBe(3 + 2 * days);
 });
 
-test("the periods since a day are those from that day on, and their totals count what was filed before", () => {
+test("a report since a day begins with this day, and its totals also count the drawers filed before", () => {
   const { unit, periods } = growthOf(daysOf(400), new Date(2020, 11, 30).getTime());
   expect([unit, periods.length]).toEqual(["day", 400 - 364]);
   expect(periods[0]).toEqual({ begins: "2020-12-30", filed: 2, total: 3 + 2 * 365 });

@@ -58,7 +58,7 @@ test.skipIf(!canTellOwners())("on the owner's paths only other users' programs n
 });
 
 test.each(["evil.example", "palace.example.evil.example", "", "localhost:80:80"])(
-  "refuses the host %j of a request with a valid token",
+  "the guard refuses the host %j of a request with a valid token",
   (host) => {
     const refused = { ok: false, status: 421, why: "this broker has no such host name" };
     expect(ask({ ...bearer(), host })).toMatchObject(refused);
@@ -66,7 +66,7 @@ test.each(["evil.example", "palace.example.evil.example", "", "localhost:80:80"]
 );
 
 test.each(["https://evil.example", "http://palace.example.evil.example", "null", "file://palace.example"])(
-  "refuses a page from %s with a valid token",
+  "the guard refuses a page from %s with a valid token",
   (origin) => {
     const refused = { ok: false, status: 403, why: "pages of another origin may not call a palace" };
     expect(ask({ ...bearer(), host: "palace.example:7780", origin })).toMatchObject(refused);
@@ -80,7 +80,7 @@ test.each([
   "host.docker.internal:1",
   "192.168.1.2",
   "[::1]:7780",
-])("admits a request for %s with a valid token, also from a page of that host", (host) => {
+])("the guard admits a request for %s with a valid token, also from a page of that host", (host) => {
   expect(ask({ ...bearer(), host })).toMatchObject({ ok: true, token: { name: "box" } });
   expect(ask({ ...bearer(), host, origin: `http://${host}` })).toMatchObject({ ok: true });
 });
@@ -109,7 +109,7 @@ test("the guard forgets an address after failures of 10,000 newer addresses", ()
   expect(ask({ host })).toMatchObject({ status: 401 });
 });
 
-test("admits a proof once, and only with the right token and the connection's nonce", () => {
+test("the guard admits a proof once, and only with the right token and the connection's nonce", () => {
   const request = { headers: {}, socket: { remoteAddress: "192.0.2.1" } } as unknown as IncomingMessage;
   const id = tokenId(token) ?? "";
   const prove = (secret: string, serverNonce: string) => {
@@ -128,7 +128,7 @@ test("admits a proof once, and only with the right token and the connection's no
   expect(prove(token, nonce)).toMatchObject({ ok: false, status: 401 });
 });
 
-test("refuses a request without a readable proof", () => {
+test("the guard refuses a request without a readable proof", () => {
   const request = { headers: {}, socket: { remoteAddress: "192.0.2.1" } } as unknown as IncomingMessage;
   for (const authorization of ["Palace nonsense", undefined]) {
     guard.challenge(request);

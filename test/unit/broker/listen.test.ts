@@ -22,11 +22,11 @@ const TRIE = `Main:
         /32 host LOCAL
 `;
 
-test("finds the address of Docker's bridge without an attached container", () => {
+test("the address of Docker's bridge is found without an attached container", () => {
   expect(bridgeAddress(ROUTES, TRIE)).toBe("172.17.0.1");
 });
 
-test("without a bridge in the tables the address is undefined", () => {
+test("without a Docker bridge in the kernel's tables the address is undefined", () => {
   expect(bridgeAddress(ROUTES.replace("docker0", "br-x"), TRIE)).toBeUndefined();
   expect(bridgeAddress(ROUTES, TRIE.replace("172.17.0.1\n", "10.0.0.1\n"))).toBeUndefined();
 });

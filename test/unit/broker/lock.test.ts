@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test("a second broker gets the holder's name, and after the release gets the lock", () => {
+test("a second broker gets the name of the lock's holder, and gets the lock after its release", () => {
   const first = takeLock(file, false) as LifetimeLock;
   expect(first.isHeld()).toBe(true);
   expect(takeLock(file, true)).toEqual({ heldBy: `broker ${process.pid}` });

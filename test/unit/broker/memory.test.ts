@@ -37,7 +37,7 @@ async function pass(ms: number, part: number): Promise<void> {
   }
 }
 
-test("the broker returns memory to the system once after each heavy work", async () => {
+test("after each heavy job the broker returns free heap memory to the system once", async () => {
   await pass(MINUTE_MS, 1);
   expect(releases).toBe(0);
   await pass(10 * MINUTE_MS, 0.001);
@@ -48,7 +48,7 @@ test("the broker returns memory to the system once after each heavy work", async
   expect(releases).toBe(2);
 });
 
-test("the broker keeps its memory after an agent's usual work", async () => {
+test("the broker returns no heap memory to the system after an agent's usual work", async () => {
   for (let turn = 0; turn < 8; turn++) {
     await pass(STEP_MS, 1);
     await pass(MINUTE_MS, 0.001);
@@ -56,7 +56,7 @@ test("the broker keeps its memory after an agent's usual work", async () => {
   expect(releases).toBe(0);
 });
 
-test("after light work the broker returns memory that has grown by 96 MiB", async () => {
+test("after light work the broker returns heap memory that has grown by 96 MiB", async () => {
   await pass(MINUTE_MS, 0.001);
   residentBytes = 195 * MIB;
   await pass(MINUTE_MS, 0.001);
@@ -72,7 +72,7 @@ test("after light work the broker returns memory that has grown by 96 MiB", asyn
   expect(releases).toBe(2);
 });
 
-test("after its close the broker returns no memory", async () => {
+test("after its close the broker returns no heap memory", async () => {
   await pass(MINUTE_MS, 1);
   end();
   await pass(MINUTE_MS, 0);

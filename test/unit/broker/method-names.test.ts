@@ -20,7 +20,7 @@ test.each([
   expect(await dispatch(peer, { jsonrpc: "2.0", id: 1, method }, 10)).toEqual({ jsonrpc: "2.0", id: 1, error });
 });
 
-test("the error repeats an unknown method's name", async () => {
+test("the error for an unknown method repeats the method's name", async () => {
   const error = { code: -32601, message: "Unknown method: 5" };
   expect(await dispatch(peer, { jsonrpc: "2.0", id: 1, method: "5" }, 10)).toEqual({ jsonrpc: "2.0", id: 1, error });
   expect(await dispatch(peer, { jsonrpc: "2.0", method: 5 }, 10)).toBeUndefined();

@@ -5,7 +5,7 @@ import { type MineRequest, readRequest } from "../../../src/broker/mine/request.
 
 const request = readRequest({ source: "/x" }) as MineRequest;
 
-test("the answer has 0 for each number that the miner did not report", () => {
+test("the answer to a mine has 0 for each number that the miner did not report", () => {
   const end = { code: 0, signal: null, stdout: '{"wing":"w"}', stderr: "", ended: undefined };
   expect(finished(request, end, [])).toMatchObject({
     ...{ success: true, status: "done", wing: "w" },

@@ -27,7 +27,6 @@ const ELSEWHERE: Peer = { ...HERE, door: "gate", role: "agent" };
 const never = new AbortController().signal;
 const quiet = (): void => {};
 
-/** Returns jobs whose miner is this script. */
 function jobsOf(script: string, waitMs = 30_000, roots: string[] = []): MineJobs {
   const miner = { command: process.execPath, args: ["-e", script, "--"], env: {} };
   return new MineJobs({ miner, places: { userHome: root, roots }, waitMs, log: SILENT_LOG });
@@ -36,7 +35,7 @@ const DOCUMENT = `console.log(JSON.stringify({ wing: "w", files: 2, filed: 1, un
 const step = (done: number): string =>
   `console.error(JSON.stringify({ done: ${done}, total: 3, name: "f${done}", drawers: 2 }))`;
 
-test("wrong arguments are answered in upstream's words", () => {
+test("the mine tool answers wrong arguments in upstream's words", () => {
   const error = (values: Record<string, unknown>): unknown => (readRequest(values) as { error?: string }).error;
   expect(error({ source: "/x", mode: "all" })).toBe("invalid mode 'all'; expected one of: projects, convos, extract");
   expect(error({ source: "/x", include_ignored: [" "] })).toMatch(/^include_ignored must be an array/);
@@ -54,7 +53,7 @@ test("wrong arguments are answered in upstream's words", () => {
     );
 });
 
-test("no argument of the tool becomes an option of the miner", () => {
+test("no argument of the mine tool becomes an option of the miner", () => {
   const request = readRequest({
     source: "--db",
     wing: "--force",
@@ -121,7 +120,7 @@ test("a mine ends with its call or with the broker", async () => {
   expect(await again).toMatchObject({ success: false, error_class: "Interrupted" });
 });
 
-test("the answer has the error's text after the miner died or printed an error", async () => {
+test("if the miner died or printed an error, the answer has the text of the error", async () => {
   const one = jobsOf(`console.error("no such thing"); process.exit(3)`);
   expect(await one.mine({ source: root }, HERE, never, quiet)).toMatchObject({
     success: false,
@@ -138,7 +137,7 @@ test("the answer has the error's text after the miner died or printed an error",
   });
 });
 
-test("refuses a too long path in linear time", () => {
+test("the mine tool refuses a too long path in linear time", () => {
   const took = (times: number, peer: Peer): number => {
     const source = `${root}/${"a/a/../".repeat(times)}`;
     const request = readRequest({ source }) as MineRequest;

@@ -10,7 +10,7 @@ function request(headers: Record<string, string>): IncomingMessage {
   return Object.assign(new IncomingMessage(new Socket()), { headers: { host: HOST, ...headers } });
 }
 
-test("a link can be used once, and is valid for a minute", () => {
+test("a link to the page can be used once, and is valid for a minute", () => {
   let nowMs = 0;
   const sessions = new Sessions(() => nowMs);
   const { token, expiresAtMs } = sessions.addLink("reader");
@@ -23,7 +23,7 @@ test("a link can be used once, and is valid for a minute", () => {
   expect(sessions.exchange(late.token)).toBeUndefined();
 });
 
-test("a session has the role of its link, until all sessions are cleared", () => {
+test("a page's session has the role of its link, until all sessions are cleared", () => {
   const sessions = new Sessions();
   const { bearer = "" } = sessions.exchange(sessions.addLink("agent").token) ?? {};
   const own = request({ authorization: `Bearer ${bearer}` });
@@ -40,11 +40,11 @@ test.each([
   [403, { origin: "http://127.0.0.1:80" }],
   [401, { authorization: "Bearer x" }],
   [401, {}],
-])("a call is refused with %d for %j", (status, headers) => {
+])("the page's server refuses a call with %d for %j", (status, headers) => {
   expect(new Sessions().admit(request(headers), "/ui/rpc")).toMatchObject({ ok: false, status });
 });
 
-test("new links replace the oldest links of their role, not those of another role", () => {
+test("new links to the page replace the oldest links of their role, not those of another role", () => {
   const sessions = new Sessions();
   const { bearer = "" } = sessions.exchange(sessions.addLink("admin").token) ?? {};
   const [owners, first] = [sessions.addLink("admin"), sessions.addLink("reader")];

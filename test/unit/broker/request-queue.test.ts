@@ -100,7 +100,7 @@ test("a request starts a missing server and waits up to half a minute for it", a
   expect(() => queue.submit(call("never"), 1)).toThrow("gone");
 });
 
-test("cancels a call, or all calls of a peer that leaves, except a running write", async () => {
+test("the queue can cancel one call, or all calls of a peer that leaves, but not a running write", async () => {
   const running = submit("running", { isWrite: true });
   const [mine, other] = [submit("mine"), submit("mine", { peerId: 2 })];
   queue.cancel(1, "mine");

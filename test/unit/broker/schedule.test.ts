@@ -56,7 +56,7 @@ function start(): void {
   });
 }
 
-test("makes each backup one interval after the previous backup", async () => {
+test("the schedule makes each backup one interval after the previous backup", async () => {
   const nowMs = Date.now();
   for (const minutes of [150, 10])
     make(
@@ -71,7 +71,7 @@ test("makes each backup one interval after the previous backup", async () => {
   expect(readdirSync(dir)).toHaveLength(4);
 });
 
-test("makes the first backup in a folder at once", async () => {
+test("the schedule makes the first backup in a folder at once", async () => {
   start();
   await vi.advanceTimersByTimeAsync(MINUTE_MS);
   expect(madeAtMs).toHaveLength(1);

@@ -11,7 +11,7 @@ const pair = (clientPort: number): Connection => ({
   server: { address: "127.0.0.1", port: 27_182 },
 });
 
-test("reads the owner from the client's row of an established connection", () => {
+test("the owner of a socket is read from the client's row of an established connection", () => {
   const table =
     HEAD +
     row("0100007F:6A2E", "00000000:0000", "0A", 7) +
@@ -24,7 +24,7 @@ test("reads the owner from the client's row of an established connection", () =>
   expect(ownerIn(table, pair(50_002), true)).toBeUndefined();
 });
 
-test("reads IPv4 addresses of IPv6 sockets in both byte orders", () => {
+test("IPv4 addresses of IPv6 sockets are read in both byte orders", () => {
   const client = "0000000000000000FFFF00000100007F:C350";
   const server = "0000000000000000FFFF00000100007F:6A2E";
   expect(ownerIn(HEAD + row(client, server, "01", 1000), pair(50_000), true)).toBe(1000);

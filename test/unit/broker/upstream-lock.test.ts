@@ -27,7 +27,7 @@ function keep(palaceDir: string, onChange = (): void => {}): UpstreamLock {
   return lock;
 }
 
-it("has the file name that upstream derives from the palace's path", () => {
+it("the lock has the file name that upstream derives from the palace's path", () => {
   mkdirSync(join(home, ".mempalace"));
   // Source: palace.md, appendix of test vectors.
   expect(keep("/data/palace").status()).toEqual({
@@ -36,7 +36,7 @@ it("has the file name that upstream derives from the palace's path", () => {
   });
 });
 
-it("is the same file through a link to the palace", () => {
+it("the lock is the same file through a link to the palace", () => {
   mkdirSync(join(home, ".mempalace"));
   symlinkSync(join(home, "real"), join(home, "link"));
   const byLink = keep(join(home, "link/palace")).status().detail;
@@ -47,7 +47,7 @@ it("is the same file through a link to the palace", () => {
   expect(byLink).toMatch(/mine_palace_[0-9a-f]{16}\.lock$/);
 });
 
-it("keeps byte 0 and writes its holder from byte 1 in upstream's form", () => {
+it("the lock keeps byte 0 and writes its holder from byte 1 in upstream's form", () => {
   mkdirSync(locksDir, { recursive: true });
   const file = join(locksDir, "mine_palace_9a994364b7c26031.lock");
   writeFileSync(
@@ -59,7 +59,7 @@ it("keeps byte 0 and writes its holder from byte 1 in upstream's form", () => {
   expect(lock.formerHolder()).toMatch(/^PID 77 \(\/usr\/bin\/mempalace mine/);
 });
 
-it("makes no file in a HOME without MemPalace before a palace exists", async () => {
+it("the broker makes no lock file in a HOME without MemPalace before a palace exists", async () => {
   const palaceDir = join(home, "elsewhere/palace");
   mkdirSync(palaceDir, { recursive: true });
   const lock = keep(palaceDir);
@@ -70,7 +70,7 @@ it("makes no file in a HOME without MemPalace before a palace exists", async () 
   await expect.poll(() => lock.status().state, { timeout: 10_000 }).toBe("held");
 });
 
-it("waits for the lock of another broker and takes the lock after its release", async () => {
+it("a broker waits for the lock of another broker and takes the lock after its release", async () => {
   mkdirSync(join(home, ".mempalace"));
   const first = keep("/data/palace");
   let changes = 0;
@@ -81,7 +81,7 @@ it("waits for the lock of another broker and takes the lock after its release", 
   expect(changes).toBe(2);
 });
 
-it("takes the lock again after the lock file was removed", async () => {
+it("the broker takes the lock again after the lock file was removed", async () => {
   mkdirSync(join(home, ".mempalace"));
   const lock = keep("/data/palace");
   const file = lock.status().detail;
@@ -90,7 +90,7 @@ it("takes the lock again after the lock file was removed", async () => {
   expect(keep("/data/palace").status().state).toBe("waiting");
 });
 
-it("works without the lock if the lock folder cannot be made", () => {
+it("the broker works without the lock if the lock folder cannot be made", () => {
   writeFileSync(join(home, ".mempalace"), "a file where the folder should be");
   const lock = keep("/data/palace");
   const detail = `no MemPalace can write from here, because ${locksDir} cannot be made`;

@@ -28,7 +28,7 @@ const start = (options: Partial<WarmUpOptions> = {}): void => {
   });
 };
 
-test("it stops after a few dozen searches for words of the palace", async () => {
+test("the warm-up stops after a few dozen searches for words of the palace", async () => {
   start();
   expect(asked).toEqual([]);
   await vi.advanceTimersByTimeAsync(LONG_MS);
@@ -39,14 +39,14 @@ test("it stops after a few dozen searches for words of the palace", async () => 
   expect(asked.length).toBeLessThan(100);
 });
 
-test("it searches once for each text with words of the text's second half", async () => {
+test("the warm-up searches once for each text with words of the text's second half", async () => {
   const texts = Array.from({ length: 60 }, (_, at) => `${"heading ".repeat(30)}${`w${at} `.repeat(30)}`.trim());
   start({ texts: () => texts });
   await vi.advanceTimersByTimeAsync(LONG_MS);
   expect(asked.toSorted()).toEqual(texts.map((_, at) => `w${at} `.repeat(9).trim()).toSorted());
 });
 
-test("it waits while the broker is busy, and gives up after some minutes", async () => {
+test("the warm-up waits while the broker is busy, and gives up after some minutes", async () => {
   let isBusy = true;
   start({ isBusy: () => isBusy });
   await vi.advanceTimersByTimeAsync(10_000);
@@ -65,7 +65,7 @@ test("it waits while the broker is busy, and gives up after some minutes", async
   expect(asked).toEqual([]);
 });
 
-test("it skips an empty palace and stops after a failed search", async () => {
+test("the warm-up skips an empty palace and stops after a failed search", async () => {
   start({ texts: () => [] });
   await vi.advanceTimersByTimeAsync(LONG_MS);
   expect(asked).toEqual([]);
@@ -75,7 +75,7 @@ test("it skips an empty palace and stops after a failed search", async () => {
   expect(failures).toBe(1);
 });
 
-test("it does not search after its end", async () => {
+test("the warm-up does not search after it was ended", async () => {
   start();
   await vi.advanceTimersByTimeAsync(2_000);
   const before = asked.length;

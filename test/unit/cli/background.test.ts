@@ -4,13 +4,13 @@ import { describeErasure, describeLag, describeReranker } from "../../../src/cli
 
 const driver = { kind: "files", state: "waiting", detail: "" } as const;
 
-test("shows the lag with its age, and hides a lag of 0", () => {
+test("status shows the lag with its age, and hides a lag of 0", () => {
   expect(describeLag({ ...driver, lag: 0, lagMs: 5_000 })).toBe("");
   expect(describeLag({ ...driver, lag: 1, lagMs: 0 })).toBe(", 1 drawer behind");
   expect(describeLag({ ...driver, lag: 2, lagMs: 5_000 })).toBe(", 2 drawers behind for 5 s");
 });
 
-test("lists an unfinished forgetting among the problems", () => {
+test("status lists an unfinished forgetting among the problems", () => {
   expect(describeErasure(undefined)).toBeUndefined();
   expect(describeErasure({ pending: 0, problems: [], notes: ["n"] })).toBeUndefined();
   expect(describeErasure({ pending: 1, problems: [], notes: [] })).toBe("1 forgetting not yet out of every file");
@@ -19,7 +19,7 @@ test("lists an unfinished forgetting among the problems", () => {
   );
 });
 
-test("shows only a configured cross-encoder", () => {
+test("status shows only a configured cross-encoder", () => {
   const search = { mode: "hybrid", vectors: "local", model: "m", modelState: "ready", modelDetail: "" } as const;
   const rest = { ...search, embedded: 0, pending: 0 };
   expect(describeReranker(rest)).toBeUndefined();

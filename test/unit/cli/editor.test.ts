@@ -35,14 +35,14 @@ test("an editor that removes its file causes an error and leaves no file", async
   expect([readdirSync(folder), notices]).toEqual([[], []]);
 });
 
-test("refuses a text that is not UTF-8 and keeps the file with the text", async () => {
+test("the editor refuses a text that is not UTF-8 and keeps the file with the text", async () => {
   await expect(edit("printf 'caf\\351' | tee >/dev/null")).rejects.toMatchObject({ code: "CONFIG_USAGE" });
   const [, file = ""] = /^your text is kept in (\S+)$/.exec(notices[0] ?? "") ?? [];
   expect(existsSync(file)).toBe(true);
   expect(readFileSync(file).toString("latin1")).toBe("café");
 });
 
-test("keeps a byte order mark in text from stdin, and refuses text that is not UTF-8", async () => {
+test("an edit from stdin keeps a byte order mark, and is refused if stdin is not UTF-8", async () => {
   const given = (bytes: Buffer): Promise<string> => readUtf8(Readable.from([bytes]));
   expect(await given(Buffer.from("\uFEFFcafé"))).toBe("\uFEFFcafé");
   await expect(given(Buffer.from("café", "latin1"))).rejects.toMatchObject({

@@ -32,7 +32,7 @@ test.each([
   expect(joined).toHaveProperty("hint", expect.stringMatching(`palace import ${dirname(file)}$`));
 });
 
-test("keeps using a configured broker or a bridge to another machine", async () => {
+test("the setup keeps a configured broker, and keeps a bridge to another machine", async () => {
   const named = await joinStack(config({ MEMPALACE_BROKER: "http://far.test:7780" }), "box-broker-1", {});
   expect(named).toMatchObject({ state: "apart", why: expect.stringContaining("http://far.test:7780") });
   const far = { schema: 1, target: "you@far.test", host: "far.test", port: 22, user: "you", hostKey: "", kind: "gate" };

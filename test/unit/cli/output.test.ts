@@ -9,7 +9,7 @@ import {
   shorten,
 } from "../../../src/cli/terminal/output.ts";
 
-test("aligns columns, and numbers to the right", () => {
+test("a table aligns its columns, and numbers to the right", () => {
   expect(
     alignRows([
       ["a", 5, "x"],
@@ -18,16 +18,16 @@ test("aligns columns, and numbers to the right", () => {
   ).toEqual(["a       5  x", "long  100  y z"]);
 });
 
-test("replaces control and direction characters by visible characters", () => {
+test("output shows control and direction characters as visible characters", () => {
   expect(printable("a\u001B[2Jb\u202Ec\nd\te\u0000")).toBe("a\uFFFD[2Jb\uFFFDc d e\uFFFD");
 });
 
-test("cuts a line between characters", () => {
+test("a line is cut between characters", () => {
   expect(shorten("  one\n two  ", 20)).toBe("one two");
   expect(shorten("😀😀😀", 2)).toBe("😀…");
 });
 
-test("gives sizes, durations and counts readable units", () => {
+test("sizes, durations and counts have readable units", () => {
   expect([formatBytes(0), formatBytes(1023), formatBytes(1536), formatBytes(5 * 1024 ** 3)]).toEqual([
     "0 bytes",
     "1023 bytes",

@@ -22,7 +22,7 @@ test("the passage surrounds the matching words and fits the terminal", () => {
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(60);
 });
 
-test("marks the words that the index matches, with other endings and accents", () => {
+test("a passage marks the words that the index matches, with other endings and accents", () => {
   expect(marked(TEXT, "how do we roll back a server?")).toEqual(["roll", "servers", "back"]);
   expect(marked("(Café), cafe's and cafeteria", "cafés")).toEqual(["Café", "cafe"]);
 });
@@ -55,13 +55,13 @@ test("code and tables keep their lines and their relative indentation", () => {
   expect(shown(table, "key")).toEqual(["|---|---|", "| key | 1 |", "| door | 2 |"]);
 });
 
-test("without a matching word shows the beginning of the text", () => {
+test("without a matching word a passage shows the beginning of the text", () => {
   expect(shown(TEXT, "unrelated")[0]).toBe("# Deploying");
   expect(shown("the garage code is 4711", "open the parking door")).toEqual(["the garage code is 4711"]);
   expect(shown("", "anything")).toEqual([]);
 });
 
-test("names the heading above a passage, unless the passage shows the heading", () => {
+test("a passage names the heading above it, unless it shows the heading", () => {
   const far = `# Deploying\n\n## On Fridays\n\n${FILLER} We roll the servers back.`;
   expect(passageOf(far, "servers", SIZE).heading).toBe("On Fridays");
   expect(passageOf("## On Fridays\n\nroll the servers back", "servers", SIZE).heading).toBeUndefined();
@@ -90,7 +90,7 @@ test("a heading counts only in markdown, at the beginning of a line", () => {
   expect(passageOf(matter, "match", { ...SIZE, rows: 1 }).heading).toBeUndefined();
 });
 
-test("gives the number of the line with the most words of the question", () => {
+test("a passage has the number of the line with the most words of the question", () => {
   const document = {
     text: "# Ovens\n\nAn oven is hot.\n\n## Care\n\nThe seal of the oven door is replaced by Ada.\n",
     at: 0,
@@ -99,7 +99,7 @@ test("gives the number of the line with the most words of the question", () => {
   expect(passage.line).toBe(7);
 });
 
-test("counts line numbers in the whole document", () => {
+test("line numbers are counted in the whole document", () => {
   const document = { text: `intro\n\n${FENCED}\n`, at: 7 };
   expect(passageOf(FENCED, "match", { ...SIZE, document })).toMatchObject({ line: 10, heading: "Install" });
   const slice = FENCED.slice(20);
@@ -107,7 +107,7 @@ test("counts line numbers in the whole document", () => {
   expect(passageOf(FENCED, "match", SIZE).line).toBeUndefined();
 });
 
-test("cuts a word into lines if it is wider than the terminal", () => {
+test("a word is cut into lines if it is wider than the terminal", () => {
   const lines = shown(`\u001B[2J${"x".repeat(500)}`, "y", { columns: 40 });
   expect(lines.every((line) => line.length <= 40 && !line.includes("\u001B"))).toBe(true);
 });

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { askSearch, describeSearch } from "../../../src/cli/proof/search-here.ts";
 
-test("describes each state of the model in a sentence for people", () => {
+test("search describes each state of the model in a sentence for people", () => {
   const told = (modelState: Parameters<typeof describeSearch>[0]["modelState"], modelDetail: string): string =>
     describeSearch({ modelState, modelDetail });
   expect(told("ready", "/models/x")).toBe("Search finds memories by words and by meaning.");
@@ -13,7 +13,7 @@ test("describes each state of the model in a sentence for people", () => {
   );
 });
 
-test("gives no description without a status or with a custom engine", async () => {
+test("search gives no description without a status or with a custom engine", async () => {
   const say = (value: unknown): string[] => [process.execPath, "-p", JSON.stringify(JSON.stringify(value))];
   const search = { modelState: "ready", modelDetail: "x" };
   expect(await askSearch(say({ search, engine: { kind: "builtin" } }), process.env)).toEqual(search);

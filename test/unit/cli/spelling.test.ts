@@ -7,21 +7,21 @@ import { quoted } from "../../../src/base/shell-word.ts";
 
 const PALACE = process.cwd() === PACKAGE_ROOT ? "./scripts/palace" : join(PACKAGE_ROOT, "scripts/palace");
 
-test("replaces a command anywhere in a hint", () => {
+test("a hint gets the spelling of the user's command anywhere in its text", () => {
   expect(spelled("run `palace start`; or: palace doctor")).toBe(`run \`${PALACE} start\`; or: ${PALACE} doctor`);
   expect(spelled("MEMPALACE_OFFLINE=0 palace restart")).toBe(`MEMPALACE_OFFLINE=0 ${PALACE} restart`);
   expect(spelled("palace undo --client X")).toBe(`${PALACE} undo --client X`);
   expect(spelled("palace repair-status, then palace --help")).toBe(`${PALACE} repair-status, then ${PALACE} --help`);
 });
 
-test("does not replace a client's name that looks like a command", () => {
+test("a hint keeps a client's name that looks like a command", () => {
   for (const name of ["palace call", "palace undo", 'my "palace call" agent', "palace search \\"]) {
     const hint = `who has: ${JSON.stringify(name)}, "mcp"`;
     expect(spelled(hint, "/p")).toBe(hint);
   }
 });
 
-test("does not replace a folder's name or plain English", () => {
+test("a hint keeps a folder's name or plain English", () => {
   for (const text of [
     "ls -ld '/home/me/old palace call/x'",
     "the palace is closed",
@@ -35,7 +35,7 @@ test("a command for another machine keeps its short form", () => {
   expect(spelled("there: palace gate authorize KEY", "/p")).toBe("there: palace gate authorize KEY");
 });
 
-test("adds the named palace to a command once and not to a usage line", () => {
+test("a hint adds the named palace to a command once and not to a usage line", () => {
   expect(spelled("palace start", "/p")).toBe(`${PALACE} --palace /p start`);
   expect(spelled("palace start", "/a b")).toBe(`${PALACE} --palace '/a b' start`);
   expect(spelled("palace stop --palace /q; palace start", "/p")).toBe(
@@ -46,7 +46,7 @@ test("adds the named palace to a command once and not to a usage line", () => {
   );
 });
 
-test("the command in an agent's entry has an absolute path", () => {
+test("an agent's entry has the absolute path of the command", () => {
   expect(mcpEntry()).toBe(`${join(PACKAGE_ROOT, "scripts/palace")} shim`);
   expect(mcpEntry("/a b")).toContain("shim --palace '/a b'");
   expect(quoted("it's")).toBe(`'it'"'"'s'`);

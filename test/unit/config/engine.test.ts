@@ -5,7 +5,7 @@ import { loadConfig } from "../../../src/config/config.ts";
 const parse = (text: string, more: Record<string, string> = {}) =>
   loadConfig({ HOME: "/home/u", MEMPALACE_ENGINE: text, ...more }).engine;
 
-test("accepts builtin, a command with blanks, and a command as a JSON array", () => {
+test("the engine setting accepts builtin, a command with blanks, and a command as a JSON array", () => {
   expect(loadConfig({ HOME: "/home/u" }).engine).toBeUndefined();
   expect(parse("builtin")).toEqual({ kind: "builtin" });
   expect(parse("command: mempalace-mcp  --palace /x ")).toMatchObject({
@@ -41,10 +41,10 @@ test.each([
   "command:[1]",
   "command:[]",
   `command:["a`,
-])("refuses the engine %s", (text) => {
+])("the engine setting refuses the engine %s", (text) => {
   expect(() => parse(text)).toThrow(expect.objectContaining({ code: "CONFIG_BAD_VALUE" }) as Error);
 });
 
-test.each(["0", "-1", "soon", "1e9"])("refuses a time-out of %s", (seconds) => {
+test.each(["0", "-1", "soon", "1e9"])("the engine setting refuses a time-out of %s", (seconds) => {
   expect(() => parse("command:x", { MEMPALACE_ENGINE_TIMEOUT_SECONDS: seconds })).toThrow("not a number of seconds");
 });

@@ -24,7 +24,7 @@ function load(content: unknown, env: Env = {}): Config {
   return loadConfig({ HOME: home, ...env });
 }
 
-test("sends a secret from the environment only to an address from the environment", () => {
+test("a secret from the environment is sent only to an address from the environment", () => {
   const env = { HOME: home, MEMPALACE_JUDGE_KEY: "sk-mine", MEMPALACE_CHROMA_TOKEN: "chroma-secret" };
   const foreign = {
     "judge-url": "http://evil.example/v1",
@@ -39,7 +39,7 @@ test("sends a secret from the environment only to an address from the environmen
   expect(readHarness(harnessEnv(named)).judge).toMatchObject({ url: "http://mine/v1", key: "sk-mine" });
 });
 
-test("accepts comments, trailing commas, a byte order mark and values as text", () => {
+test("the settings file may have comments, trailing commas, a byte order mark and values as text", () => {
   const config = load(`\uFEFF// mine
   {
     "model-dir": "~/m,} //x", /* "offline": true, */
@@ -88,7 +88,7 @@ test.each([
   expect(settings.told().map((one) => one.key)).toEqual(["log-level"]);
 });
 
-test("warns of an unknown key and does not read a secret from the file", () => {
+test("the settings reader warns of an unknown key and does not read a secret from the file", () => {
   const config = load({ "of-a-newer-version": 1, token: "t0p", $schema: "x" });
   expect(config.settings.faults).toMatchObject([
     { kind: "unknown", key: "of-a-newer-version", message: expect.stringContaining(file) },
@@ -98,11 +98,14 @@ test("warns of an unknown key and does not read a secret from the file", () => {
   expect(config.token()).toBeUndefined();
 });
 
-test.each(["[]", "{", '"x"', '{"offline" true}'])("refuses a file with %s and names the file", (text) => {
-  const { settings } = load(text);
-  expect(settings.faults).toMatchObject([{ kind: "file", message: expect.stringContaining(file) }]);
-  expect(() => assertSettings(settings)).toThrow(file);
-});
+test.each(["[]", "{", '"x"', '{"offline" true}'])(
+  "the settings reader refuses a file with %s and names the file",
+  (text) => {
+    const { settings } = load(text);
+    expect(settings.faults).toMatchObject([{ kind: "file", message: expect.stringContaining(file) }]);
+    expect(() => assertSettings(settings)).toThrow(file);
+  },
+);
 
 test("an empty or missing file sets no value", () => {
   expect(load("").settings).toMatchObject({ faults: [], file: { isThere: true } });
@@ -110,7 +113,7 @@ test("an empty or missing file sets no value", () => {
   expect(loadConfig({ HOME: home }).settings).toMatchObject({ faults: [], file: { isThere: false } });
 });
 
-test("keeps the doors of the file apart from the doors of the environment", () => {
+test("the doors of the file are kept apart from the doors of the environment", () => {
   const { listen, lastingDoors } = load({ listen: "tcp://127.0.0.1:7780", "outcome-port": "off" });
   expect(listen).toBeUndefined();
   expect(lastingDoors).toEqual({ listen: { host: "127.0.0.1", port: 7780 }, outcomePort: "off" });

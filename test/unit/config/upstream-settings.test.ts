@@ -18,7 +18,7 @@ const palaceDir = (env: Record<string, string> = {}): string => loadConfig({ HOM
 const usual = (): string => join(home, ".mempalace/palace");
 
 describe("palace_path", () => {
-  test("moves the palace's folder and keeps the memory at home", () => {
+  test("palace_path moves the palace's folder and keeps the memory at home", () => {
     for (const path of [join(home, "disk/palace"), "~/disk/palace"]) {
       mkdirSync(join(home, "disk"), { recursive: true });
       settings({ palace_path: path });
@@ -37,12 +37,12 @@ describe("palace_path", () => {
     ["a number", { palace_path: 7 }],
     ["a path in a file of invalid JSON", "{"],
     ["a missing path", {}],
-  ])("ignores %s", (_, content) => {
+  ])("palace_path is ignored: %s", (_, content) => {
     settings(content);
     expect(palaceDir()).toBe(usual());
   });
 
-  test("yields to a folder from an argument or a variable", () => {
+  test("a folder from an argument or a variable wins over palace_path", () => {
     settings({ palace_path: join(home, "moved") });
     expect(palaceDir()).toBe(join(home, "moved"));
     for (const name of ["MEMPALACE_PALACE_PATH", "MEMPALACE_PALACE", "MEMPAL_PALACE_PATH"])

@@ -22,20 +22,20 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-test("mounts the shared git folder of a worktree at the path in its .git file", () => {
+test("up mounts the shared git folder of a worktree at the path in its .git file", () => {
   const common = join(root, "main/.git");
   expect(gitFolderOf(join(root, "feature"))).toEqual({ source: common, target: common });
   expect(gitVariables({ source: common, target: common })).toEqual({ DEVBOX_GIT_DIR: common, DEVBOX_GIT_TARGET: "" });
 });
 
-test("mounts the git folder of a worktree with a relative .git relative to /workspace", () => {
+test("up mounts the git folder of a worktree with a relative .git relative to /workspace", () => {
   const folder = join(root, "relative");
   git("worktree", "add", "--quiet", folder);
   writeFileSync(join(folder, ".git"), "gitdir: ../main/.git/worktrees/relative\n");
   expect(gitFolderOf(folder)).toEqual({ source: join(root, "main/.git"), target: "/main/.git" });
 });
 
-test("does not mount a folder that git did not make for this workspace", () => {
+test("up does not mount a folder that git did not make for this workspace", () => {
   const folder = join(root, "hostile");
   mkdirSync(folder);
   const own = join(root, "home/worktrees/x");
@@ -57,14 +57,14 @@ test("does not mount a folder that git did not make for this workspace", () => {
   expect(gitObstacle(folder)).toContain("so it is not mounted");
 });
 
-test("mounts no git folder for a repository, a folder without git or a broken link", () => {
+test("up mounts no extra git folder for a workspace that is a whole repository, has no .git, or has a broken link to git", () => {
   const broken = join(root, "broken");
   mkdirSync(broken);
   writeFileSync(join(broken, ".git"), "gitdir: /nowhere/.git/worktrees/x\n");
   expect([join(root, "main"), root, broken].map(gitFolderOf)).toEqual([undefined, undefined, undefined]);
 });
 
-test("notes that git does not work in the devbox for a submodule or a path with a colon", () => {
+test("up notes that git does not work in the devbox for a submodule or a path with a colon", () => {
   git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", join(root, "main"), "sub");
   expect(gitFolderOf(join(root, "main/sub"))).toBeUndefined();
   expect(gitObstacle(join(root, "main/sub"))).toContain("is a submodule");
@@ -82,7 +82,7 @@ test("a workspace without a git folder removes only the previous git folder from
   expect(writeSettings(root, { DEVBOX_GIT_DIR: "" })).toBe(false);
 });
 
-test("passes on the identity that git uses in the workspace", async () => {
+test("up passes on the identity that git uses in the workspace", async () => {
   writeFileSync(join(root, "work.inc"), "[user]\nemail = ada@work.example\n");
   const more = `[includeIf "gitdir:${root}/main/"]\npath = ${root}/work.inc\n`;
   writeFileSync(join(root, ".gitconfig"), `[user]\nname = Ada\nemail = ada@example.org\n${more}`);

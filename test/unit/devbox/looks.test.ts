@@ -41,13 +41,13 @@ test("a home counts as changed after a user's file is changed or missing", () =>
   expect(treeDiffers(before, after)).toEqual(["a", "b"]);
 });
 
-test("lists the files that a recreate would delete from a container", () => {
+test("recreate lists the files in a container that it would delete", () => {
   const changes = ["/etc", "/etc/hosts", "/usr/sbin/docker-init", "/home", "/home/developer", "/opt", "/opt/tool"];
   const given = [...changes.map((Path) => ({ Path, Kind: 0 })), { Path: "/gone", Kind: 2 }];
   expect(lostFiles(given, ["/home/developer"])).toEqual(["/opt/tool"]);
 });
 
-test("recognises an agent by its program or by the script that Node runs", () => {
+test("recreate recognises an agent by its program or by the script that Node runs", () => {
   const names = ["claude", "pi"];
   expect(programOf("/opt/agents/bin/claude --resume", names)).toBe("claude");
   expect(programOf("node /opt/agents/bin/pi", names)).toBe("pi");
@@ -61,7 +61,7 @@ test("progress shows the last build step or container in compose's output", () =
   expect(atWhat("")).toBe("working");
 });
 
-test("uses the files that a plain docker compose reads in the folder", () => {
+test("up uses the files that a plain docker compose reads in the folder", () => {
   const root = mkdtempSync(join(tmpdir(), "palace-compose-"));
   const put = (name: string, text = ""): void => writeFileSync(join(root, name), text);
   const files = (env: Record<string, string> = {}): string[] =>
@@ -87,7 +87,7 @@ test("uses the files that a plain docker compose reads in the folder", () => {
   }
 });
 
-test("refuses a missing certificate file and names the variable", () => {
+test("up refuses a missing certificate file and names the variable", () => {
   const at = (env: Record<string, string>): (() => void) => {
     return () => assertCertificates({ certificates: "/nowhere/ca.pem" }, { root: "/nowhere", env });
   };
@@ -107,18 +107,18 @@ test("an image that plain docker compose built has no revision", () => {
   expect([{ [label]: "abc" }, { [label]: "unknown" }, {}, null].map(revisionIn)).toEqual(["abc", null, null, null]);
 });
 
-test("reads the address of the Docker daemon from docker's context", () => {
+test("the address of the Docker daemon is read from docker's context", () => {
   expect(addressOptions("unix:///run/docker.sock")).toEqual({ socketPath: "/run/docker.sock" });
   expect(addressOptions("tcp://10.0.0.1:2376")).toEqual({ host: "10.0.0.1", port: "2376", protocol: "https" });
   expect(addressOptions("ssh://me@box")).toEqual({ protocol: "ssh", host: "box", port: 22, username: "me" });
 });
 
-test("does not take a registry's port for a tag", () => {
+test("a registry's port is not taken for a tag", () => {
   expect(split("localhost:5000/a/b")).toEqual({ repo: "localhost:5000/a/b", tag: "latest" });
   expect(split("a/b:1")).toEqual({ repo: "a/b", tag: "1" });
 });
 
-test("reads the state file as written, and refuses a damaged state file", () => {
+test("the state file is read as it was written, and a damaged state file is refused", () => {
   const state = mkdtempSync(join(tmpdir(), "palace-job-"));
   try {
     expect(readJob(state)).toBeUndefined();

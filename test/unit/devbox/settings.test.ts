@@ -11,7 +11,7 @@ beforeEach(() => (root = mkdtempSync(join(tmpdir(), "palace-settings-"))));
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 const text = (): string => readFileSync(join(root, ".env"), "utf8");
 
-test("replaces or adds a line and keeps every other line", () => {
+test("a setting replaces or adds a line of .env and keeps every other line", () => {
   writeFileSync(join(root, ".env"), "# mine\nexport DEVBOX_UID = 5\nA=1");
   expect(writeSettings(root, { DEVBOX_UID: "7", DEVBOX_GID: "8" })).toBe(true);
   expect(text()).toBe("# mine\nDEVBOX_UID=7\nA=1\nDEVBOX_GID=8\n");
@@ -19,7 +19,7 @@ test("replaces or adds a line and keeps every other line", () => {
   expect([hasSetting(root, "DEVBOX_GID"), hasSetting(root, "DEVBOX")]).toEqual([true, false]);
 });
 
-test("quotes a value that compose would misread", () => {
+test("a value that compose would misread is quoted", () => {
   expect(["/a/b-c", "/my work", "/it's $5"].map(quotedValue)).toEqual(["/a/b-c", "'/my work'", '"/it\'s \\$5"']);
 });
 
@@ -29,7 +29,7 @@ const choose = (wanted: Partial<Parameters<typeof chooseWorkspace>[0]>): ReturnT
     ...wanted,
   });
 
-test("uses the last workspace again and refuses a missing workspace", () => {
+test("up uses the last workspace again and refuses a missing workspace", () => {
   const last = join(root, "work");
   expect(() => choose({ last })).toThrow("is no folder here; nothing was changed");
   mkdirSync(last);
@@ -38,7 +38,7 @@ test("uses the last workspace again and refuses a missing workspace", () => {
   expect(choose({})).toEqual({ folder: join(root, "volumes"), isKept: false });
 });
 
-test("writes the chosen workspace to .env only on request", () => {
+test("up writes the chosen workspace to .env only on request", () => {
   const chosen = choose({ option: "." });
   expect(hasSetting(root, "DEVBOX_WORKSPACE")).toBe(false);
   keepWorkspace(root, { ...chosen, isKept: false }, () => {});
@@ -47,7 +47,7 @@ test("writes the chosen workspace to .env only on request", () => {
   expect(text()).toBe(`DEVBOX_WORKSPACE=${root}\n`);
 });
 
-test("refuses a workspace with a colon and suggests a link without a colon", () => {
+test("up refuses a workspace with a colon and suggests a link without a colon", () => {
   const folder = join(root, "a:b");
   mkdirSync(folder);
   for (const wanted of [{ option: "a:b" }, { variable: folder }, { last: folder }])

@@ -11,14 +11,14 @@ test("a byte order mark decides the encoding and does not count as text", () => 
     expect(decodeText(bytes)).toEqual({ text: "Brücke\n", lost: 0 });
 });
 
-test("reads bytes that are not UTF-8 as Windows-1252 if possible", () => {
+test("bytes that are not UTF-8 are read as Windows-1252 if possible", () => {
   expect(decodeText(latin("Br\xfcckenpr\xfcfung, laut \x84Plan\x93 \x80 5"))).toEqual({
     text: "Brückenprüfung, laut „Plan“ € 5",
     lost: 0,
   });
 });
 
-test("counts the lost characters of other encodings and of damaged UTF-8", () => {
+test("the reader counts the lost characters of other encodings and of damaged UTF-8", () => {
   // The bytes are GBK and Shift-JIS.
   for (const bytes of [latin("plan \xd6\xd0\xce\xc4\xce\xc4\xb5\xb5"), latin("\x83e\x83X\x83g \x8f\x9c")])
     expect(decodeText(bytes).lost).toBeGreaterThan(0);

@@ -16,7 +16,7 @@ function runOf(signal = new AbortController().signal) {
 const FILES = ["a", "b", "c", "d", "e"];
 const nameOf = (name: string): string => name;
 
-test("files a few sources at a time and names each source in the progress", async () => {
+test("the loop files a few sources at a time, and its progress names each source", async () => {
   const run = runOf();
   const releases: (() => void)[] = [];
   const file = (name: string): Promise<number> => {
@@ -37,7 +37,7 @@ test("files a few sources at a time and names each source in the progress", asyn
   expect(run.report.interrupted).toBe(false);
 });
 
-test("with a limit files sources one by one until the limit is reached", async () => {
+test("a loop with a limit files one source at a time until the limit is reached", async () => {
   const run = runOf();
   const file = async (name: string): Promise<number | undefined> => {
     run.begun.push(name);

@@ -72,7 +72,7 @@ const pastOf = (profile: Profile, id: string): number | undefined => {
   return told.found ? told.uses : undefined;
 };
 
-test("names with the same slug get different keys", () => {
+test("profiles whose names have the same slug get different keys", () => {
   expect(["work", "Work", "work!", "my-home", "My home", "öl", "!", ""].map(profileKey)).toEqual([
     "work",
     expect.stringMatching(/^work-[0-9a-f]{12}$/),
@@ -119,7 +119,7 @@ test("a profile learns no lessons from another profile", () => {
   ]);
 });
 
-test("a conversation is asked about, scored and counted only in its profile", () => {
+test("a conversation in a profile is asked about, scored and counted only in this profile", () => {
   const theirs = takeaway("work", "Unlock the work hangar");
   write("turn.begin", { conversation: "c1" }, { profile: "work", findings: { drawers: [theirs], mark: undefined } });
   write("turn.end", { conversation: "c1", user: ASKED, assistant: "It is locked." }, { profile: "work" });

@@ -30,7 +30,7 @@ test.each([
   [20, 20, 0.838875],
   [90, 100, 0.825634],
   [0, 0, 0.5],
-])("Wilson's lower bound of %d in %d is %d", (successes, uses, bound) => {
+])("Wilson's lower bound for %d successes in %d uses is %d", (successes, uses, bound) => {
   expect(wilson(successes, uses)).toBeCloseTo(bound, 6);
 });
 
@@ -101,7 +101,7 @@ function life(collection: Collection, standing: Standing, outcomes: readonly Tel
   });
 }
 
-test("a memory moves from the working collection up to the proven memories and back", () => {
+test("outcomes move a memory from the working collection up to the proven memories, and back down", () => {
   const standing = (score: number, uses: number, successes: number): Standing => ({
     ...newStanding(score),
     ...{ uses, successes, lastUsedMs: NOW_MS },
@@ -114,7 +114,7 @@ test("a memory moves from the working collection up to the proven memories and b
   expect(life("history", standing(0.2, 6, 5), ["failed"])).toEqual(["0/7 deleted"]);
 });
 
-test("the scores of a memory in several lists are added", () => {
+test("fusing several ranked lists adds the scores of a memory that is in several lists", () => {
   const scores = fuseByPlace([["a", "b", "c"], ["d", "e", "a"], ["f"]]);
   const of = (id: string): number | undefined => scores.find((one) => one.id === id)?.score;
   expect(of("f")).toBeCloseTo(0.016667, 6);
@@ -122,7 +122,7 @@ test("the scores of a memory in several lists are added", () => {
   expect(scores[0]?.id).toBe("a");
 });
 
-test("cuts books at sentences, or else in windows of fixed size", () => {
+test("a book is cut at sentences, or else in windows of fixed size", () => {
   const lengths = (text: string, cut?: { size: number; overlap: number }): number[] =>
     chunks(text, cut).map(({ length }) => length);
   const sentences = (count: number, length: number): string =>
@@ -153,6 +153,6 @@ test.each([
     "User's git-rebase workflow with Node.js 20",
     "git-rebase git-rebase_workflow git-rebase_workflow_node node user user_git-rebase user_git-rebase_workflow workflow workflow_node",
   ],
-])("the concepts of %s", (text, expected) => {
+])("the concepts found in %s are the expected ones", (text, expected) => {
   expect(concepts(text).join(" ")).toBe(expected);
 });

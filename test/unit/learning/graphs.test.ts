@@ -11,12 +11,12 @@ import type { Answered, Telling } from "../../../src/memory/port/outcome.ts";
 
 const QUESTION = "How do I configure TypeScript strict mode?";
 
-/** Returns an outcome of a memory that was shown for a question with these concepts. */
+/** Returns an outcome of a memory that was shown for a question with the given concepts. */
 function told(id: string, outcome: Telling, concepts: readonly number[], atMs = 1, collection = "history"): Answered {
   return { id, outcome, concepts, atMs, collection, context: "general" };
 }
 
-test("stores a question as numbers that are the same in every process", () => {
+test("a question is stored as numbers that are the same in every process", () => {
   expect(keptConcepts(QUESTION).slice(0, 4)).toEqual(["configure", "mode", "strict", "typescript"]);
   const question = questionOf(QUESTION);
   expect(question).toMatchObject({ context: "coding", concepts: { length: 9 } });
@@ -27,7 +27,7 @@ test("stores a question as numbers that are the same in every process", () => {
   expect(questionOf("why is it?")).toBeUndefined();
 });
 
-test("reads only the first thousand characters of a long question", () => {
+test("only the first thousand characters of a long question are read", () => {
   const long = "x".repeat(1_000_000);
   expect(questionOf(long)?.concepts).toHaveLength(1);
   expect(questionOf(long)).toEqual(questionOf(long.slice(0, 1_000)));
@@ -43,7 +43,7 @@ test("questions are similar if they share three concepts and half of each questi
   expect(likeness([], [])).toBeUndefined();
 });
 
-test("names the three memories that solved a question most reliably", () => {
+test("a question gets the three memories that solved such questions most reliably", () => {
   const asked = { concepts: [1, 2, 3, 4] };
   const again = (id: string, times: number, concepts: readonly number[], atMs = 1): Answered[] =>
     Array.from({ length: times }, () => told(id, "worked", concepts, atMs));

@@ -41,12 +41,12 @@ test("an outcome with half the weight changes score and successes by half", () =
   expect(half).toMatchObject({ score: 0.6, uses: 1, successes: 0.5 });
 });
 
-test("0.7 + 0.2 counts as the 0.9 that a promotion needs", () => {
+test("floating point does not matter: 0.7 + 0.2 reaches the 0.9 that a promotion needs", () => {
   const now = afterOutcome(standing(0.7, 4, 4), { outcome: "worked", atMs: NOW_MS, reason: null, weight: 1 });
   expect(fate("history", now, 0)).toEqual({ kind: "moves", to: "patterns" });
 });
 
-test("deletes bad memories, new memories only at a lower score, and never facts or books", () => {
+test("bad memories are deleted, new memories only at a lower score, and never facts or books", () => {
   const bad = standing(0.15, 3, 0);
   expect(fate("working", bad, 7 * DAY_MS)).toEqual({ kind: "stays" });
   expect(fate("working", bad, 7 * DAY_MS + 1)).toEqual({ kind: "goes" });
@@ -131,7 +131,7 @@ test("each reason to prefer a memory reduces its distance", () => {
   expect(entityBoost([1, 1, 1, 1])).toBe(1.1);
 });
 
-test("drops a memory far less similar than the best, unless the memory has the question's words", () => {
+test("a search drops a memory far less similar than the best, unless the memory has the question's words", () => {
   const found = (name: string, cosine: number, words = 0) => ({ name, cosine, words });
   const names = (all: ReturnType<typeof found>[]): string =>
     alike(all)
@@ -226,7 +226,7 @@ test("a filter compares values, days and bounds", () => {
   expect(unknownOperator({ uses: { $in: [3] }, kind: "x" })).toBeUndefined();
 });
 
-test("sorts memories by time or score, with unknown times last", () => {
+test("a list is sorted by time or score, with unknown times last", () => {
   const memory = (id: string, score: number, metadata: Record<string, string>) => ({ id, score, metadata });
   const all = [
     memory("a", 0.5, { created_at: "2026-01-01" }),
@@ -245,7 +245,7 @@ test("a question asks for recent events only with a whole word such as last", ()
   expect(["blast radius", "dragon", "todays"].some(asksForRecent)).toBe(false);
 });
 
-test("expands acronyms once, and everyday words only in capitals", () => {
+test("a question's acronyms are expanded once, and everyday words only in capitals", () => {
   expect(spelledOut("fix  the\nAPI.")).toBe("fix the API. application programming interface");
   expect(spelledOut("api of the application programming interface")).toBe(
     "api of the application programming interface",
@@ -254,19 +254,19 @@ test("expands acronyms once, and everyday words only in capitals", () => {
   expect(spelledOut("the US tax")).toBe("the US tax united states");
 });
 
-test("a talk is of the kind that has the most keywords in the talk", () => {
+test("a conversation is of the kind that has the most keywords in it", () => {
   expect(contextType("my build fails in a test")).toBe("coding");
   expect(contextType("tax on savings and income, error")).toBe("finance");
   expect(contextType("hello")).toBe("general");
 });
 
-test("reads weights from words, text and lists", () => {
+test("weights are read from words, text and lists", () => {
   expect(["high", "Medium", ["low"], "0.25", 3, "", null, "what"].map((value) => readWeight(value, 0.7))).toEqual([
     ...[0.9, 0.7, 0.5, 0.25, 1, 0.7, 0.7, 0.7],
   ]);
 });
 
-test("finds the fact that a text means by words or by meaning", () => {
+test("the fact that a text means is found by words or by meaning", () => {
   const near = [
     { id: "one", text: "The user likes tea", cosine: 0.7 },
     { id: "two", text: "tea", cosine: 0.5 },
@@ -294,7 +294,7 @@ test("ages, outcomes and times are written in short form", () => {
   expect(["yesterday", "note 3", "0", "2026-13-01"].map(timeOf)).toEqual([NaN, NaN, NaN, NaN]);
 });
 
-test("asks for an exchange's score once, after the user replied to a completed answer", () => {
+test("the broker asks for an exchange's score once, after the user replied to a completed answer", () => {
   const first = onPrompt(newConversation("pi/1", "pi", NOW_MS), false, NOW_MS);
   expect(first).toMatchObject({ turn: 1, isAsked: false });
   const second = onPrompt(onStop(first, "working_1", NOW_MS), true, NOW_MS);

@@ -14,12 +14,12 @@ test.each([
   ["command-failed", 0.425],
   ["reverted", 0.275],
   ["asked-again", 0.35],
-] as const)("%s changes 0.5 to %d, and counts as neither a use nor a success", (signal, score) => {
+] as const)("%s changes a score of 0.5 to %d, and counts as neither a use nor a success", (signal, score) => {
   const before = { ...newStanding(0.5), uses: 4, successes: 3 };
   expect(afterSignal(before, signal, 5)).toEqual({ ...before, score });
 });
 
-test("every signal of a host has an effect", () => {
+test("every signal that a host can send has an effect", () => {
   expect(Object.keys(SIGNALS)).toEqual([...HOST_SIGNALS, "asked-again"]);
   const others: OutcomeSource[] = ["agent", "user"];
   for (const one of others) expect(isSignal(one)).toBe(false);
@@ -46,11 +46,11 @@ test.each([
   ["go on", "go on", false],
   ["?!…", "?!…", false],
   ["", "", false],
-])("%j and %j ask the same: %s", (first, second, isSame) => {
+])("whether %j and %j are the same question: %s", (first, second, isSame) => {
   const mark = askedMark(first);
   expect(mark !== undefined && mark === askedMark(second)).toBe(isSame);
 });
 
-test("compares a long question only by its stored part", () => {
+test("a long question is compared only by its stored part", () => {
   expect(askedMark("word ".repeat(400_000))).toBe(askedMark("Word ".repeat(300_000)));
 });

@@ -120,7 +120,7 @@ test("memories also age on a laptop that is off at night", () => {
   expect(machine.age(2, later)).toBe(25 * HOUR_MS);
 });
 
-test("limits the list of clock jumps", () => {
+test("the list of clock jumps has a limit", () => {
   const machine = new Machine();
   machine.tick(0);
   const madeMs = machine.wallMs;

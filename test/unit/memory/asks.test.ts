@@ -12,7 +12,7 @@ test.each([
   ["Summarise the troubles with my disks so far.", "all", "the troubles with my disks"],
   ["How did my budget progress over time?", "all", "my budget"],
   ["List all my preferences about code.", "all", "all my preferences about code"],
-])("%s asks for everything", (query, everything, subject) => {
+])("%s asks for an overview of everything", (query, everything, subject) => {
   expect(askedFor(query)).toMatchObject({ everything, subject, isPast: true });
 });
 
@@ -21,7 +21,7 @@ test.each([
   "sort order of keys",
   "what is in the summary table",
   "every argument of fs.cp",
-])("%s asks for a drawer", (query) => {
+])("%s asks for one drawer", (query) => {
   const { everything, subject } = askedFor(query);
   expect({ everything, subject }).toEqual({ everything: undefined, subject: query });
 });
@@ -34,7 +34,7 @@ test.each([
   ["the first argument of open", undefined],
   ["what happened last week", undefined],
   ["how long does the battery last", undefined],
-])("%s wants the %s", (query, end) => {
+])("%s asks for the %s", (query, end) => {
   expect(askedFor(query).end).toBe(end);
 });
 

@@ -29,7 +29,7 @@ function reader(
   };
 }
 
-test("without closets the hits stay as they are", () => {
+test("without closets a search returns its hits unchanged", () => {
   const hits = [hit("/a"), hit("/b")];
   expect(labelClosets(reader([]), hits, ASKED)).toEqual(hits);
 });

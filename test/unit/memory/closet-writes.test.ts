@@ -119,7 +119,7 @@ test("the palace gets a closet with its vector, and gets the closet's removal on
   expect(sent()).toEqual([{ id: entry?.id, isGone: false }]);
 });
 
-test("a vector of an older text is dropped", () => {
+test("the writer drops a vector that was computed from an older text of the closet", () => {
   mine("/p/a.md", TEXT);
   const [old] = reader.closets.pendingTexts(0, 1);
   write("closet.rebuild", { sourceFiles: ["/p/a.md"] });
@@ -259,7 +259,7 @@ test("a ledger of version 3 gets the closet tables and can then mine and remove 
   expect(closets()).toEqual([]);
 });
 
-test("text on which upstream's pattern would never end is filed in bounded time", { timeout: 20_000 }, () => {
+test("a text on which upstream's pattern would never end is filed in bounded time", { timeout: 20_000 }, () => {
   mine(
     "/p/a.md",
     `Aa${"B".repeat(3_000)}1 is the beginning of it, ${"#".repeat(500)} ${'"'.repeat(500)}${" ".repeat(900)}`,

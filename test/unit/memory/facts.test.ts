@@ -41,7 +41,7 @@ describe("names in NFC and NFD", () => {
 });
 
 describe("kg_add", () => {
-  it("keeps the first spelling of a name, and makes upstream's ids", () => {
+  it("kg_add keeps the first spelling of a name, and makes upstream's ids", () => {
     graph.write("kg_add", { subject: "  Alice O'Brien Jr ", predicate: "Works At", object: "Dr. Chen" });
     expect(graph.write("kg_add", { subject: "ALICE obrien jr", predicate: "works_at", object: "DR. CHEN" })).toEqual({
       success: true,
@@ -53,7 +53,7 @@ describe("kg_add", () => {
     expect(factStats(graph.reader.graph)).toMatchObject({ entities: 2, triples: 1 });
   });
 
-  it("returns the open fact if it exists, and opens a new fact after the old fact has ended", () => {
+  it("kg_add returns the open fact if it exists, and opens a new fact after the old fact has ended", () => {
     const first = graph.write("kg_add", { ...JOB, valid_from: "2025-01-01" }) as { triple_id: string };
     expect(graph.write("kg_add", { ...JOB, valid_from: "2024-01-01", valid_to: "2024-02-01" })).toMatchObject(first);
     graph.write("kg_invalidate", { ...JOB, ended: "2025-06-01" });
@@ -67,14 +67,14 @@ describe("kg_add", () => {
     for (const id of ids) expect(id).toMatch(/^t_alice_works_at_acme_[0-9a-f]{12}$/);
   });
 
-  it("a call that repeats a key is done once and gets the same answer", () => {
+  it("a call of kg_add that repeats a key is done once and gets the same answer", () => {
     const first = graph.write("kg_add", JOB, { key: "k", atMs: 1 });
     graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
     expect(graph.write("kg_add", JOB, { key: "k", atMs: 9 })).toEqual(first);
     expect(factStats(graph.reader.graph)).toMatchObject({ triples: 1, current_facts: 0 });
   });
 
-  it("a call without a key is reported as a change and journaled", () => {
+  it("a call of kg_add without a key is reported as a change and journaled", () => {
     const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
     const call = { key: "k", isRepeatable: false, method: "kg_add", params: JOB, peer, requestId: "r", atMs: 1 };
     expect(graph.writer.commit([call]).changes).toEqual({ added: 0, written: [], removed: [], graph: 3, closets: 0 });
@@ -89,12 +89,12 @@ describe("kg_add", () => {
     [{ ...JOB, subject: "a\0b" }, "subject contains null bytes"],
     [{ ...JOB, predicate: "a/b" }, "predicate contains invalid path characters"],
     [{ ...JOB, predicate: "_a" }, "predicate contains invalid characters"],
-  ])("answers an invalid value with an error %#", (params, error) => {
+  ])("kg_add answers an invalid value with an error %#", (params, error) => {
     expect(graph.write("kg_add", params)).toEqual({ success: false, error });
     expect(graph.reader.graph.isEmpty()).toBe(true);
   });
 
-  it("fails on an interval that ends before it starts", () => {
+  it("kg_add fails on an interval that ends before it starts", () => {
     expect(graph.write("kg_add", { ...JOB, valid_from: "2025-02-01", valid_to: "2025-01-01" })).toMatchObject({
       message: "Internal tool error",
       data: {
@@ -107,7 +107,7 @@ describe("kg_add", () => {
 });
 
 describe("kg_invalidate and kg_supersede", () => {
-  it("end every open fact with this subject, predicate and object, and succeed if there is none", () => {
+  it("kg_invalidate and kg_supersede end every open fact with this subject, predicate and object, and also succeed without such a fact", () => {
     graph.write("kg_add", { ...JOB, valid_from: "2025-01-01" });
     expect(graph.write("kg_invalidate", { ...JOB, object: "Nobody", ended: "2025-06-01" })).toMatchObject({
       success: true,
@@ -121,7 +121,7 @@ describe("kg_invalidate and kg_supersede", () => {
     expect(query({ entity: "Alice" }).facts[0]).toMatchObject({ valid_to: "2025-06-07", current: false });
   });
 
-  it("change no fact if the end is before the start", () => {
+  it("kg_invalidate and kg_supersede change no fact if the end is before the start", () => {
     graph.write("kg_add", { ...JOB, valid_from: "2025-02-01" });
     const words = "is before valid_from='2025-02-01'; an inverted interval would be invisible to every KG query";
     expect(graph.write("kg_invalidate", { ...JOB, ended: "2025-01-01" })).toMatchObject({
@@ -161,7 +161,7 @@ describe("kg_invalidate and kg_supersede", () => {
 });
 
 describe("kg_query", () => {
-  it("separates past, present and future facts, unless it asks about a moment", () => {
+  it("kg_query separates past, present and future facts, unless it asks about a moment", () => {
     graph.write("kg_add", { ...JOB, object: "Past", valid_to: "2025-01-01" });
     graph.write("kg_add", { ...JOB, object: "Present" });
     graph.write("kg_add", { ...JOB, object: "Future", valid_from: "2027-01-01" });
@@ -174,7 +174,7 @@ describe("kg_query", () => {
     expect([then["historical_facts"], then["active_facts"]].map(objects)).toEqual([[], ["Past", "Present"]]);
   });
 
-  it("shows a fact whose subject is also its object in both directions, or in the requested direction", () => {
+  it("kg_query shows a fact whose subject is also its object in both directions, or in the requested direction", () => {
     graph.write("kg_add", { subject: "Narcissus", predicate: "loves", object: "Narcissus" });
     expect(query({ entity: "Narcissus" }).facts.map(({ direction }) => direction)).toEqual(["outgoing", "incoming"]);
     expect(query({ entity: "Narcissus", direction: "incoming" }).facts).toHaveLength(1);
@@ -183,7 +183,7 @@ describe("kg_query", () => {
     );
   });
 
-  it("resolves a part of a name to the only entity that has it, and lists several as candidates", () => {
+  it("kg_query resolves a part of a name to the only entity that has it, and lists several as candidates", () => {
     graph.write("kg_add", { subject: "Alice Smith", predicate: "likes", object: "tea_100%" });
     expect(query({ entity: "smith" })).toMatchObject({ entity: "Alice Smith", resolved_from: "smith", count: 1 });
     expect(query({ entity: "mit" })).not.toHaveProperty("candidates");

@@ -32,7 +32,7 @@ test.each([
   ["É", ["é"], "é"],
   ["alice", ["wing_alice", "bob"], "wing_alice"],
   ["wing_bob", ["wing_alice", "Bob"], "Bob"],
-])("the wing %j among %j is %j", (asked, wings, name) => {
+])("the wing %j is found among %j as %j", (asked, wings, name) => {
   expect(findWing(asked, wings)).toMatchObject({ name });
   expect(findWing(asked, wings).hint).toBe(
     asked === name ? undefined : `searched in wing \`${name}\`: there is no wing \`${asked}\``,
@@ -85,7 +85,7 @@ test.each([
   ["tagebücher.md", "/ü/Tagebücher.md"],
   ["TAGEBÜCHER.md", "/ü/Tagebücher.md"],
   ["PLAIN.txt", "plain.txt"],
-])("the source %j is %j", async (asked, source) => {
+])("the source %j is found as %j", async (asked, source) => {
   const found = await palace.search("ferry", { source_file: asked });
   expect(found.results.map((hit) => hit["source_path"])).toEqual([source]);
   expect(found).toMatchObject({

@@ -51,7 +51,7 @@ test.each([
   expect(headingsOf(line, true)).toEqual([{ at: 0, level, title }]);
 });
 
-test.each(["####### seven", "#none", "    # code", "#", "##   ", "a # b"])("%j is no heading", (line) => {
+test.each(["####### seven", "#none", "    # code", "#", "##   ", "a # b"])("%j is not a heading", (line) => {
   expect(headingsOf(line, true)).toEqual([]);
 });
 

@@ -16,7 +16,7 @@ test.each([
   ["deploys in May 2023", ["2023-05-08", "2023-05-20"]],
   ["Where were we in March?", ["2023-03-01"]],
   ["what changed during 2024", ["2024-01-31", "2024-02-05"]],
-])("%s means these days", (query, days) => {
+])("the words %s mean the days %j", (query, days) => {
   expect(agreeing(query)).toEqual(days);
 });
 
@@ -26,7 +26,7 @@ test.each([
   "the 45 May",
   "what happened last week",
   "error 2023 in the log",
-])("%s means no particular day", (query) => {
+])("the words %s mean no particular day", (query) => {
   expect(agreeing(query)).toEqual([]);
 });
 
@@ -42,7 +42,7 @@ test.each([
   ["before 2023-13-45", []],
   ["the week before 8 May 2023", ["2023-05-08"]],
   ["two days after 8 May 2023", ["2023-05-08"]],
-])("%s means the dates on that side", (query, days) => {
+])("the words %s mean the dates on that side", (query, days) => {
   expect(agreeing(query)).toEqual(days);
   expect(askedDates(query, undefined).some(({ agrees }) => agrees(""))).toBe(false);
 });

@@ -111,7 +111,7 @@ const HARMLESS: readonly (readonly [what: string, text: () => string])[] = [
   ],
 ];
 
-it.each(HARMLESS)("%s stay as they are", (_what, text) => {
+it.each(HARMLESS)("harmless text is not masked: %s", (_what, text) => {
   const given = text();
   expect(given.length).toBeGreaterThan(60);
   expect(redact(given, "recall")).toEqual({ text: given, kinds: [] });

@@ -20,7 +20,7 @@ const PALACE = [
 const rooms = (list: unknown): unknown[] => (list as { room: string }[]).map(({ room }) => room);
 
 describe("traverse", () => {
-  it("goes from wing to wing, nearest rooms first, then rooms with the most drawers", () => {
+  it("traverse goes from wing to wing, nearest rooms first, then rooms with the most drawers", () => {
     expect(traverse(PALACE, { start_room: "auth", max_hops: 1 })).toEqual([
       { room: "auth", wings: ["code", "team"], halls: ["hall_events", "hall_facts"], count: 6, hop: 0 },
       { room: "rituals", wings: ["home", "team"], halls: [], count: 5, hop: 1, connected_via: ["team"] },
@@ -30,12 +30,12 @@ describe("traverse", () => {
     expect(rooms(traverse(PALACE, { start_room: "crater", max_hops: 0 }))).toEqual(["crater"]);
   });
 
-  it("shows at most fifty rooms", () => {
+  it("traverse shows at most fifty rooms", () => {
     const many = Array.from({ length: 80 }, (_, index) => count("w", `room ${index}`, index));
     expect(traverse(many, { start_room: "room 0" })).toHaveLength(50);
   });
 
-  it("suggests similar rooms if the room does not exist", () => {
+  it("traverse suggests similar rooms if the room does not exist", () => {
     expect(traverse(PALACE, { start_room: "AUT" })).toEqual({ error: "Room 'AUT' not found", suggestions: ["auth"] });
     expect(traverse(PALACE, { start_room: "my-garden" })).toMatchObject({ suggestions: ["garden"] });
     expect(traverse(PALACE, { start_room: "nope" })).toMatchObject({ suggestions: [] });
@@ -43,7 +43,7 @@ describe("traverse", () => {
 });
 
 describe("find_tunnels", () => {
-  it("finds the rooms of several wings, and compares wing names as slugs", () => {
+  it("find_tunnels finds the rooms of several wings, and compares wing names as slugs", () => {
     expect(findTunnels(PALACE, {})).toEqual([
       { room: "auth", wings: ["code", "team"], halls: ["hall_events", "hall_facts"], count: 6, recent: "2025-02-02" },
       { room: "rituals", wings: ["home", "team"], halls: [], count: 5, recent: "" },

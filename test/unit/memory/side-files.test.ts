@@ -48,7 +48,7 @@ test.each([
   ["how do I add a proxy", false],
   ["when does a request time out", false],
   ["--max-old-space-size", false],
-])("%s: asks for side files: %s", (query, asks) => expect(asksForSideFiles(query)).toBe(asks));
+])("the question %s asks for side files: %s", (query, asks) => expect(asksForSideFiles(query)).toBe(asks));
 
 test("the manual comes before the changelog that repeats its words, unless the question is about changes", async () => {
   await using palace = await createSearchPalace();

@@ -15,7 +15,7 @@ test.each([
   ["The café is called Nordlicht.", "Good news! The café is called Ankerplatz now."],
   ["We use Redis for sessions.", "We use Postgres for sessions now."],
   ["Our budget is 900 euros.", "Our budget is 1,200 euros."],
-])("%s is replaced by: %s", (older, newer) => {
+])("the statement %s is replaced by: %s", (older, newer) => {
   expect(isReplaced(older, newer)).toBe(true);
 });
 
@@ -26,11 +26,11 @@ test.each([
   ["another attribute", "We deploy on Fridays.", "We eat on Tuesdays now."],
   ["another place", "We use Redis in production.", "We use Redis in staging now."],
   ["the same again", "We deploy on Fridays.", "We deploy on Fridays."],
-])("%s replaces nothing", (_, older, newer) => {
+])("the statement %s replaces nothing", (_, older, newer) => {
   expect(isReplaced(older, newer)).toBe(false);
 });
 
-test("another wing and a document replace nothing", () => {
+test("a statement of another wing or of a document replaces nothing", () => {
   const [older, newer] = ["We deploy on Fridays.", "We deploy on Tuesdays now."];
   expect(isReplaced(older, newer, {}, "other")).toBe(false);
   expect(isReplaced(older, newer, { source_file: "/docs/deploy.md" })).toBe(false);

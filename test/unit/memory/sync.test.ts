@@ -151,7 +151,7 @@ test("an impossible name does not stop sync, and a name too long for a path is n
   expect(asked.length).toBeLessThan(10);
 });
 
-test("looks up a folder once for many sources", async () => {
+test("sync looks up a folder once for many sources", async () => {
   const deep = join(folder, "gone", ...Array.from({ length: 300 }, () => "a"));
   for (let at = 0; at < 20; at++) file(join(deep, `${at}.md`));
   const { files, asked } = counting();

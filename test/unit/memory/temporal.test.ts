@@ -24,7 +24,7 @@ describe("a moment from an agent", () => {
     ["", null],
     [null, null],
     [undefined, null],
-  ])("%j is read as %j", (given, taken) => {
+  ])("an agent's time %j is read as %j", (given, taken) => {
     expect(validTemporal(given, "as_of")).toBe(taken);
   });
 
@@ -33,13 +33,13 @@ describe("a moment from an agent", () => {
     ...["2026-01-02T10:00:00", "2026-01-02T10:00:00.5Z", "2026-01-02 10:00:00Z"],
     ...["2026-01-02T24:00:00Z", "2026-01-02T10:60:00Z", "2026-02-30T10:00:00+02:00", "2026-01-02T10:00:00+24:00"],
     ...["0001-01-01T00:00:00+02:00", "9999-12-31T23:30:00-01:00", "2026-01-02T10:00:00+02:60"],
-  ])("%j is refused in upstream's words", (given) => {
+  ])("an agent's time %j is refused in upstream's words", (given) => {
     expect(() => validTemporal(given, "valid_from")).toThrow(
       `valid_from='${given.trim()}' is not a valid ISO-8601 date or UTC datetime (expected YYYY-MM-DD or YYYY-MM-DDTHH:MM:SSZ)`,
     );
   });
 
-  it("must be a string", () => {
+  it("an agent's time must be a string", () => {
     expect(() => validTemporal(2026, "ended")).toThrow("ended must be a string");
   });
 });
@@ -63,11 +63,11 @@ describe("a fact with a start and an end", () => {
     ["2025", null, "2025-01-01", true],
     ["2026", null, "2025-01-01", false],
     ["last spring", null, "2025-01-01", false],
-  ])("%j to %j: at %j it is valid: %j", (from, to, moment, holds) => {
+  ])("a fact from %j to %j: at %j it is valid: %j", (from, to, moment, holds) => {
     expect(holdsAt(fact(from, to), moment)).toBe(holds);
   });
 
-  it("and its successor: at each moment exactly one of the two is valid", () => {
+  it("a fact and its successor: at each moment exactly one of the two is valid", () => {
     const boundary = "2025-06-01T00:00:00Z";
     for (const moment of ["2025-05-31T23:59:59Z", boundary, "2025-06-01", "2025-06-01T00:00:01Z"]) {
       const holding = [fact(null, boundary), fact(boundary, null)].filter((one) => holdsAt(one, moment));
@@ -75,7 +75,7 @@ describe("a fact with a start and an end", () => {
     }
   });
 
-  it("is either past, present or future", () => {
+  it("a fact with a start and an end is either past, present or future", () => {
     expect(endsBy(fact(null, "2025-01-01"), "2025-01-02")).toBe(true);
     expect(endsBy(fact(null, null), "2025-01-02")).toBe(false);
     expect(startsAfter(fact("2025-01-03", null), "2025-01-02")).toBe(true);
@@ -89,7 +89,7 @@ describe("a fact with a start and an end", () => {
     ["2025-06-02T00:00:00Z", "2025-06-01", true],
     [null, "2025-06-01", false],
     ["2025-06-01", null, false],
-  ])("from %j to %j is inverted: %j", (from, to, inverted) => {
+  ])("a fact from %j to %j ends before it starts: %j", (from, to, inverted) => {
     expect(isInverted(from, to)).toBe(inverted);
   });
 });

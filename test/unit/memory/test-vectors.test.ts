@@ -53,7 +53,7 @@ describe("ids in a palace of 3.3.6", () => {
     }
   }
 
-  test("of a project's chunks and its first closet", () => {
+  test("a palace of 3.3.6 gets upstream's ids for a project's chunks and its first closet", () => {
     const source = { wing: "proj", room: "general", sourceFile: "/p/a.md", content: "a".repeat(2000) };
     write("source.replace", { ...source, sha256: "s", mtime: 1 });
     expect(idsIn("drawer").slice(0, 2)).toEqual([
@@ -63,7 +63,7 @@ describe("ids in a palace of 3.3.6", () => {
     expect(idsIn("closet")).toEqual(["closet_proj_general_adf7660f360456c15107d3d0_01"]);
   });
 
-  test("of a conversation's exchange", () => {
+  test("a palace of 3.3.6 gets upstream's ids for the exchanges of a conversation", () => {
     const part = {
       wing: "sessions",
       room: "technical",
@@ -76,7 +76,7 @@ describe("ids in a palace of 3.3.6", () => {
     expect(idsIn("drawer")).toEqual(["drawer_sessions_technical_db466bfa8a7ba84e8bb75a0d"]);
   });
 
-  test("of a drawer, and of a diary entry", () => {
+  test("a palace of 3.3.6 gets upstream's ids for a drawer and a diary entry", () => {
     expect(write("add_drawer", { wing: "proj", room: "notes", content: "hello world" })).toMatchObject({
       drawer_id: "drawer_proj_notes_787077a2695de31eeabcfa27",
     });
@@ -84,7 +84,7 @@ describe("ids in a palace of 3.3.6", () => {
   });
 });
 
-test("ids of links, entities and locks", () => {
+test("the ids of links, entities and locks equal upstream's", () => {
   const [a, b] = [
     { wing: "wing_a", room: "auth" },
     { wing: "wing_b", room: "users" },
@@ -96,7 +96,7 @@ test("ids of links, entities and locks", () => {
   expect(hash24("/p/a.md").slice(0, 16)).toBe("adf7660f360456c1");
 });
 
-test("chunks", () => {
+test("chunks are cut as upstream cuts them", () => {
   expect(
     chunkDocument("a".repeat(2000)).map(({ text, lineStart, lineEnd }) => [text.length, lineStart, lineEnd]),
   ).toEqual([...[800, 800, 600].map((length) => [length, 1, 1])]);
@@ -118,16 +118,20 @@ test.each([
     "alpha beta gamma ".repeat(20),
     { query: "alpha beta gamma ".repeat(20).trim().slice(-250), method: "tail_sentence", originalLength: 339 },
   ],
-])("the sanitiser: %j", (query, sanitized) => expect(sanitizeQuery(query)).toEqual(sanitized));
+])("the sanitiser treats %j as upstream's sanitiser does", (query, sanitized) =>
+  expect(sanitizeQuery(query)).toEqual(sanitized),
+);
 
 test.each([
   ["2024-11-08-notes", "", "2024-11-08"],
   ["April-6th-2011-notes", "", "2011-04-06"],
   ["x", "---\ndate: 2023-05-01\n---\ntext", "2023-05-01"],
   ["x", "Meeting 31/12/2023 notes", "2023-12-31"],
-])("the date of %s, %j", (stem, content, date) => expect(contentDate(stem, content, 0).date).toBe(date));
+])("the date of %s, %j equals upstream's", (stem, content, date) =>
+  expect(contentDate(stem, content, 0).date).toBe(date),
+);
 
-test("names", () => {
+test("names are found as upstream finds them", () => {
   for (const name of ["a", "a_b", "a b-c.d", "é", "o'neil"]) expect(validName(name, "wing")).toBe(name);
   for (const name of ["_a", "a_", "a,b"])
     expect(() => validName(name, "wing")).toThrow("wing contains invalid characters");
@@ -135,14 +139,14 @@ test("names", () => {
     expect(() => validName(name, "wing")).toThrow("wing contains invalid path characters");
 });
 
-test("halls, and times in the graph", () => {
+test("halls, and times in the graph, equal upstream's", () => {
   expect(hallOf("the python server had a bug and I feel sad")).toBe("technical");
   expect(hallOf("zzz")).toBe("general");
   expect(validTemporal("2026-01-02T10:00:00+00:00", "as_of")).toBe("2026-01-02T10:00:00Z");
   expect(() => validTemporal("2026-02-30", "as_of")).toThrow("is not a valid ISO-8601 date");
 });
 
-test("closet lines", () => {
+test("closet lines equal upstream's", () => {
   const content =
     '# Auth design\nWe built the auth service with Redis cache. Redis was fast. Alice said "use tokens for every request" and Alice agreed.';
   const drawer = (id: string): ClosetSource["drawers"][number] => ({

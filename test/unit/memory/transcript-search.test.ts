@@ -47,7 +47,7 @@ test("notes that were mined as a transcript have no exchange, so each part is sh
   for (const { explain } of results) expect(explain).not.toHaveProperty("assistant_factor");
 });
 
-test("the user's own words weigh more than the assistant's, and explain says so", async () => {
+test("the user's own words weigh more than the assistant's, and `explain` says so", async () => {
   await using palace = await createSearchPalace();
   const [asked, said] = ["> My budget grew.\nGood.", "> My budget for the harbour trip is 900 now."];
   const answer = "A budget for the harbour trip: your budget for the harbour trip holds a reserve.";
@@ -69,7 +69,7 @@ test("the user's own words weigh more than the assistant's, and explain says so"
 const HOURS = ["2025-01-02T10:00:00Z", "2025-02-02T10:00:00Z", "2025-03-02T10:00:00Z", "2025-04-02T10:00:00Z"];
 const FILLING = "Write it down, look at it once a week, and change one thing after the other.";
 
-test("a question about an order gets one part of each talk before a second part, and the answer says where the order is", async () => {
+test("a question about an order gets one part of each conversation before a second part, and the answer says where the order is", async () => {
   await using palace = await createSearchPalace();
   HOURS.forEach((hour, at) => {
     const parts = ["mast", "hull", "keel", "helm"].slice(0, at === 0 ? 4 : 1);
@@ -87,7 +87,7 @@ test("a question about an order gets one part of each talk before a second part,
   expect(await palace.search("sails")).not.toHaveProperty("spread");
 });
 
-test("a standing wish of the user ranks higher if the question asks for advice, and only then", async () => {
+test("a lasting wish of the user ranks higher if the question asks for advice, and only then", async () => {
   await using palace = await createSearchPalace();
   const wish = `> Always draw a plan with colours when I ask about wires.\n${FILLING}`;
   const parts = ["bolts", "screws", "nuts", "rubber", "belts", "hoses", "filters", "pumps"];

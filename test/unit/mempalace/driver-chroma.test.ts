@@ -108,7 +108,7 @@ test("the driver sends the token, and refuses a URL with a password or a path", 
   }
 });
 
-test("checks Cloud quotas before the first request to the Cloud", async () => {
+test("the driver checks Cloud quotas before the first request to the Cloud", async () => {
   const cloud = chromaDriver("https://api.trychroma.com");
   expect(cloud.recordsMax).toBe(CLOUD_LIMITS.recordsMax);
   const overQuota: PalaceRecord[] = [
@@ -125,7 +125,7 @@ test("checks Cloud quotas before the first request to the Cloud", async () => {
   }
 });
 
-test("splits a list into requests by count and by size", () => {
+test("the driver splits a list into requests by count and by size", () => {
   const large = record("large", {}, "x".repeat(9 * 1024 * 1024));
   const half = record("half", {}, "x".repeat(5 * 1024 * 1024));
   const sizes = sliceRequests([record("a"), large, record("b"), half, half, record("c"), record("d")], 2);

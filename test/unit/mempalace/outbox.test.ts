@@ -83,7 +83,7 @@ test("a wake-up ends the wait between two looks", async () => {
   expect(driver.read("a")).toBeDefined();
 });
 
-test("sends writes and removals in order in batches of one kind", async () => {
+test("the outbox sends writes and removals in order in batches of one kind", async () => {
   const source = new MemoryOutboxSource();
   const driver = flaky(new MemoryDriver({ recordsMax: 3 }), () => false);
   for (const id of ["a", "b", "c", "d"]) source.write(record(id));
@@ -134,7 +134,7 @@ test("a palace that was replaced before a reconnect gets every drawer again", as
   expect((await inner.ids(0, 9)).sort()).toEqual(["a", "b"]);
 });
 
-test("tries an unreachable palace again at growing intervals up to half a minute", async () => {
+test("the outbox tries an unreachable palace again at growing intervals up to half a minute", async () => {
   const source = new MemoryOutboxSource();
   const clock = new QuickClock();
   let down = true;
@@ -198,7 +198,7 @@ test("a record that the palace refuses does not block other records", async () =
   await vi.waitFor(() => expect(inner.read("good")).toBeDefined());
 });
 
-test("sends a refused record again after the record changed", async () => {
+test("the outbox sends a refused record again after the record changed", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver();
   let bad = true;
@@ -213,7 +213,7 @@ test("sends a refused record again after the record changed", async () => {
   expect(inner.read("bad")?.text).toBe("shorter");
 });
 
-test("offers a refused record to the next palace", async () => {
+test("the outbox offers a refused record to the next palace", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver();
   let [target, down] = ["strict", false];
@@ -243,7 +243,7 @@ test("the outbox stops asking a palace that refuses everything", async () => {
   expect(outbox.status()).toMatchObject({ lag: 1_000, detail: "the palace refuses every record: d0: too large" });
 });
 
-test("sends a drawer only after it has a vector", async () => {
+test("the outbox sends a drawer only after it has a vector", async () => {
   const [source, driver] = [new MemoryOutboxSource(), new MemoryDriver()];
   source.writeWithoutVector("a");
   await using outbox = start(source, driver);
@@ -254,7 +254,7 @@ test("sends a drawer only after it has a vector", async () => {
   await reaches(outbox, "synced");
 });
 
-test("sends a drawer again that changed during its sending", async () => {
+test("the outbox sends a drawer again that changed during its sending", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver();
   let changed = false;
@@ -271,7 +271,7 @@ test("sends a drawer again that changed during its sending", async () => {
   expect(inner.read("a")?.text).toBe("newer");
 });
 
-test("reads only one batch from the list at a time", async () => {
+test("the outbox reads only one batch from the list at a time", async () => {
   const source = new MemoryOutboxSource();
   for (let i = 0; i < 500; i += 1) source.write(record(`d${i}`));
   const peek = vi.spyOn(source, "peek");
@@ -281,7 +281,7 @@ test("reads only one batch from the list at a time", async () => {
   expect(Math.max(...peek.mock.calls.map(([limit]) => limit))).toBe(20);
 });
 
-test("stopping abandons a batch that hangs, closes the driver and keeps the list", async () => {
+test("stopping the outbox abandons a batch that hangs, closes the driver and keeps the list", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver();
   const hangs = Promise.withResolvers<undefined>();
@@ -297,7 +297,7 @@ test("stopping abandons a batch that hangs, closes the driver and keeps the list
   expect(source.lag().entries).toBe(1);
 });
 
-test("stopping finishes the current batch and starts no other", async () => {
+test("stopping the outbox finishes the current batch and starts no other", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver({ recordsMax: 1 });
   for (const id of ["a", "b", "c"]) source.write(record(id));
@@ -314,7 +314,7 @@ test("stopping finishes the current batch and starts no other", async () => {
   await outbox.stop();
 });
 
-test("reports each change of state once", async () => {
+test("the outbox reports each change of state once", async () => {
   const [source, seen] = [new MemoryOutboxSource(), [] as string[]];
   let down = true;
   const driver = flaky(new MemoryDriver(), ({ op }) => down && op === "open");
@@ -362,7 +362,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
   },
 );
 
-test("does not open or write a palace that another writer has locked", async () => {
+test("the outbox does not open or write a palace that another writer has locked", async () => {
   const [source, driver] = [new MemoryOutboxSource(), flaky(new MemoryDriver(), () => false)];
   source.write(record("a"));
   let holder: PalaceError | undefined = new PalaceError("PALACE_LOCKED", "held by PID 7 (mempalace mine)", "");
@@ -379,7 +379,7 @@ test("does not open or write a palace that another writer has locked", async () 
   expect(driver.calls.flatMap(({ ids }) => ids).sort()).toEqual(["a", "b"]);
 });
 
-test("sends no further batch after another writer locked the palace", async () => {
+test("the outbox sends no further batch after another writer locked the palace", async () => {
   const source = new MemoryOutboxSource();
   for (let index = 0; index < 30; index++) source.write(record(`n${index}`));
   let holder: PalaceError | undefined;

@@ -60,12 +60,12 @@ function compare(sinceSeq = 0): Comparison | undefined {
 }
 
 describe("comparing palace and ledger", () => {
-  it("finds no difference between equal drawers on many pages", () => {
+  it("the comparison finds no difference between equal drawers on many pages", () => {
     file(Array.from({ length: 450 }, (_, n) => `text ${n}`));
     expect(compare()).toMatchObject({ collections: [], recent: 0, changed: 0, missing: [], unindexed: 0 });
   });
 
-  it("counts each foreign row once and counts recent rows separately", () => {
+  it("the comparison counts each foreign row once and counts recent rows separately", () => {
     file(["ours"]);
     const ids = Array.from({ length: 450 }, (_, n) => `drawer_of_others_${String(999 - n)}`);
     palace.upsert(ids.slice(0, 400).map((id) => recordOf(id, "theirs")));
@@ -83,14 +83,14 @@ describe("comparing palace and ledger", () => {
     });
   });
 
-  it("finds our changed drawer and ignores a drawer with an unsent change", () => {
+  it("the comparison finds our changed drawer and ignores a drawer with an unsent change", () => {
     const [changed = "", onItsWay = ""] = file(["one", "two"]);
     palace.upsert([recordOf(changed, "other words"), recordOf(onItsWay, "older words")]);
     ledger.prepare("INSERT INTO outbox (id, at_ms) VALUES (?, 1)").run(onItsWay);
     expect(compare()).toMatchObject({ changed: 1, missing: [], collections: [] });
   });
 
-  it("accepts a row without wing and room for a drawer at the default place", () => {
+  it("the comparison accepts a row without wing and room for a drawer at the default place", () => {
     const { wing, room } = place({});
     const [row] = insertDrawers(ledger, [{ text: "swept", wing, room, vector: VECTOR }]);
     ledger.exec("DELETE FROM outbox");
@@ -99,7 +99,7 @@ describe("comparing palace and ledger", () => {
     expect(compare()).toMatchObject({ changed: 0, missing: [], collections: [] });
   });
 
-  it("finds our missing drawers and ignores a drawer with an unsent removal", () => {
+  it("the comparison finds our missing drawers and ignores a drawer with an unsent removal", () => {
     const [gone = "", kept = "", removed = ""] = file(["one", "two", "three"]);
     palace.remove([gone]);
     ledger.prepare("DELETE FROM drawer WHERE id = ?").run(removed);
@@ -107,14 +107,14 @@ describe("comparing palace and ledger", () => {
     expect(kept).not.toBe("");
   });
 
-  it("does not report an unsent drawer or a drawer without a vector as missing", () => {
+  it("the comparison does not report an unsent drawer or a drawer without a vector as missing", () => {
     const [unsent = ""] = file(["one"], false);
     ledger.prepare("INSERT INTO outbox (id, at_ms) VALUES (?, 1)").run(unsent);
     insertDrawers(ledger, [{ text: "without a vector" }]);
     expect(compare()).toMatchObject({ missing: [] });
   });
 
-  it("notices an index on disk with fewer vectors than its mark says", () => {
+  it("the comparison notices an index on disk with fewer vectors than its mark says", () => {
     file(["one", "two", "three"]);
     palace.flushIndex(3);
     expect(compare()).toMatchObject({ unindexed: 0 });
@@ -126,7 +126,7 @@ describe("comparing palace and ledger", () => {
 });
 
 describe("reading a palace", () => {
-  it("makes no file in its folder, even in WAL mode", () => {
+  it("reading a palace makes no file in its folder, even in WAL mode", () => {
     file(["one"]);
     palace.close();
     const before = readdirSync(palaceDir).sort();
@@ -139,7 +139,7 @@ describe("reading a palace", () => {
     expect(readdirSync(palaceDir).sort()).toEqual(before);
   });
 
-  it("accepts an unknown collection and detects a wrong collection", () => {
+  it("the reader accepts an unknown collection and detects a wrong collection", () => {
     expect(mayHold(palaceDir, palace.collectionId)).toBe(true);
     expect(mayHold(palaceDir, "another")).toBe(false);
     expect(mayHold(palaceDir, undefined)).toBe(true);
@@ -198,7 +198,7 @@ describe("the watch", () => {
     for (const one of watches.splice(0)) await one.stop();
   });
 
-  it("compares once at the start and not after the driver's own writes", async () => {
+  it("the watch compares once at the start and not after the driver's own writes", async () => {
     file(["one"]);
     begin();
     await watch.look();
@@ -210,7 +210,7 @@ describe("the watch", () => {
     expect([watch.status().state, compared]).toEqual(["clear", 1]);
   });
 
-  it("reports foreign writes once in the log and sends our missing drawers again", async () => {
+  it("the watch reports foreign writes once in the log and sends our missing drawers again", async () => {
     const [, gone = ""] = file(["one", "two"]);
     begin();
     await watch.look();
@@ -228,7 +228,7 @@ describe("the watch", () => {
     expect(lines.filter((line) => line.includes("others wrote the public palace"))).toHaveLength(1);
   });
 
-  it("finds a foreign write that becomes readable later", async () => {
+  it("the watch finds a foreign write that becomes readable later", async () => {
     file(["one"]);
     begin();
     await watch.look();
@@ -245,7 +245,7 @@ describe("the watch", () => {
     expect(compared).toBe(before);
   });
 
-  it("leaves a foreign write that is not readable yet to the next broker", async () => {
+  it("the watch leaves a foreign write that is not readable yet to the next broker", async () => {
     file(["one"]);
     begin();
     await watch.look();
@@ -258,7 +258,7 @@ describe("the watch", () => {
     expect(watch.status()).toMatchObject({ state: "found", rows: 1 });
   });
 
-  it("uses the former broker's findings until a new foreign write", async () => {
+  it("the watch uses the former broker's findings until a new foreign write", async () => {
     file(["one"]);
     palace.upsert([recordOf("theirs", "words")]);
     begin();
@@ -276,7 +276,7 @@ describe("the watch", () => {
     expect(watch.status()).toMatchObject({ rows: 2 });
   });
 
-  it("sends all drawers once more to an index that lost vectors", async () => {
+  it("the watch sends all drawers once more to an index that lost vectors", async () => {
     file(["one", "two"]);
     palace.flushIndex(1);
     begin();
@@ -290,7 +290,7 @@ describe("the watch", () => {
     expect(resent).toEqual(["all"]);
   });
 
-  it("reports with a hint why it cannot compare palace and ledger", async () => {
+  it("the watch reports with a hint why it cannot compare palace and ledger", async () => {
     const database = new Database(join(palaceDir, "chroma.sqlite3"));
     database.exec("ALTER TABLE embeddings RENAME COLUMN created_at TO made_at");
     begin({ run: () => Promise.resolve(0), stop: () => Promise.resolve() });
@@ -310,7 +310,7 @@ describe("the watch", () => {
     expect(watch.isSettled()).toBe(true);
   });
 
-  it("ends a running comparison when the watch stops", async () => {
+  it("the watch ends a running comparison when it stops", async () => {
     file(Array.from({ length: 2_000 }, (_, n) => `text ${n}`));
     begin();
     const looking = watch.look();
@@ -319,7 +319,7 @@ describe("the watch", () => {
     expect([watch.status().state, compared, lines]).toEqual(["looking", 0, []]);
   }, 60_000);
 
-  it("is off without a palace or with a palace of another driver", async () => {
+  it("the watch is off without a palace or with a palace of another driver", async () => {
     palace.close();
     rmSync(join(palaceDir, "chroma.sqlite3"));
     begin();

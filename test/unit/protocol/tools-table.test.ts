@@ -66,7 +66,7 @@ const peer = (role: Role): Peer => ({ id: 1, agent: "a", door: "tcp", role, uid:
 const codeOf = (response: RpcResponse): unknown =>
   "error" in response ? (response.error.data as { code?: unknown } | undefined)?.code : "answered";
 
-test("every tool has a kind and a keeper with functions", () => {
+test("every tool has a kind, and a part of the broker that has functions serves the tool", () => {
   expect(everyToolIsAnswered).toBe(true);
   expect(TOOLS.length).toBeGreaterThan(40);
 });

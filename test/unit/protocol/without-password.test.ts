@@ -19,7 +19,7 @@ test.each([
   ["http://h/x,http://ada:hunter2@h", "http://h/x,http://…@h"],
   ['{"a":"http://h/","b":"http://ada:hunter2@h"}', '{"a":"http://h/","b":"http://…@h"}'],
   ["[http://h/](http://ada:hunter2@h)", "[http://h/](http://…@h)"],
-])("%s is shown as %s", (text, shown) => expect(withoutPassword(text)).toBe(shown));
+])("the address %s is shown as %s", (text, shown) => expect(withoutPassword(text)).toBe(shown));
 
 test.each([
   "ssh://ada@h:22",
@@ -33,4 +33,4 @@ test.each([
   "http://[::1]:8000/a@b",
   "http://@h",
   "unix:/run/a@b.sock",
-])("%s stays unchanged", (text) => expect(withoutPassword(text)).toBe(text));
+])("the text %s stays unchanged", (text) => expect(withoutPassword(text)).toBe(text));

@@ -19,7 +19,7 @@ test("a reused process id does not protect the leftovers of its first owner", ()
   expect(isLeftover(dockerName("box").replace(`-${start}-`, "-1-"))).toBe(true);
 });
 
-test("keeps containers with other names and containers of invisible processes", () => {
+test("the cleanup keeps containers with other names and containers of invisible processes", () => {
   expect(isLeftover("devbox-palace")).toBe(false);
   expect(isLeftover("palace-run-1-2-3-box")).toBe(false);
 });

@@ -8,7 +8,7 @@ import { QUICK_PROCESS } from "../../quick.ts";
 import { SCENARIOS } from "../../topology/grid/scenarios.ts";
 import { REQUIREMENTS, TOPOLOGIES } from "../../topology/requirements.ts";
 
-test("each requirement has a scenario in the grid or names an existing test", () => {
+test("each requirement of the grid has a scenario in the grid or names an existing test", () => {
   const unproved = REQUIREMENTS.filter(({ id, shownBy }) =>
     shownBy === undefined ? SCENARIOS[id] === undefined : !existsSync(join(ROOT, shownBy)),
   );

@@ -36,7 +36,6 @@ export type Look = {
 export type RivalRow = { name: string; find: (look: Look) => Rival[] };
 
 export const SERVER = "mempalace";
-/** Matches our own server's name. */
 export const OUR_NAME = new RegExp(`^${SERVER}$`);
 /** Matches names of Roampal's servers, plugins and files. */
 export const ROAMPAL = /^@?roampal/i;

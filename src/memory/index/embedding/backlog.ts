@@ -12,7 +12,7 @@ export type BacklogOptions = {
   embedder: Embedder;
   /** Returns texts without a vector whose row is above `afterRow`, in row order. */
   pending: (afterRow: number, limit: number) => PendingText[];
-  /** Returns notes without a vector among the newest of these texts, newest first. */
+  /** Returns notes without a vector among the newest texts, newest first. */
   notes?: (limit: number) => PendingText[];
   /** Commits the vectors. */
   file: (vectors: NewVector[], model: string) => Promise<Changes>;

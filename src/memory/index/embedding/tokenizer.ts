@@ -25,7 +25,7 @@ const QUESTION_LENGTH_MAX = 1000;
 export type TokenPair = { ids: number[]; secondAt: number };
 export type TokenizePair = (question: string, text: string) => TokenPair;
 
-/** Like openTokenizer, for a model that reads two texts together. */
+/** Opens a tokenizer for a model that reads two texts together. `folder`: as for openTokenizer. */
 export function openPairTokenizer(folder: string): TokenizePair {
   const tokenizer = new Tokenizer(readJson(folder, "tokenizer.json"), readConfig(folder));
   return (question, text) => {

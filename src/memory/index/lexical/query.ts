@@ -18,7 +18,7 @@ const WORD_CHARACTER = /[\p{L}\p{N}\p{Co}]/u;
 export type ParsedQuery = {
   query: string;
   identifiers: string[];
-  /** The word as asked, or a pair of its letters. `terms`: the word's stem, each stem once, in the order of the query. */
+  /** Words as asked, or pairs of letters. `terms`: the stems of the words, each stem once, in the order of the query. */
   words: string[];
   terms: string[];
   /** All forms of the word for a MATCH, which folds and stems them itself. */

@@ -35,14 +35,16 @@ function stemBytes(word: string): string {
   return cutFinal(cutLastSuffix(result));
 }
 
-/** Step 1a. */
+/** Step 1a of Porter's algorithm: cuts plurals. */
 function cutPlural(word: string): string {
   if (!word.endsWith("s") || word.endsWith("ss")) return word;
   const two = (word.endsWith("sses") && word.length > 4) || (word.endsWith("ies") && word.length > 3);
   return word.slice(0, two ? -2 : -1);
 }
 
-/** Step 1b: cuts past tenses and participles. Then the word may need a final e, or lose one of two equal consonants. */
+/**
+ * Step 1b of Porter's algorithm: cuts past tenses and participles. Then the word may need a final e, or lose one of two equal consonants.
+ */
 function cutPast(word: string): string {
   if (word.endsWith("eed") && word.length > 3) return countMeasure(word.slice(0, -3)) > 0 ? word.slice(0, -1) : word;
   const length = word.endsWith("ed") && word.length > 2 ? 2 : word.endsWith("ing") && word.length > 3 ? 3 : 0;
@@ -53,7 +55,7 @@ function cutPast(word: string): string {
   return countMeasure(rest) === 1 && isShort(rest) ? `${rest}e` : rest;
 }
 
-/** Step 4. */
+/** Step 4 of Porter's algorithm: cuts the last suffix. */
 function cutLastSuffix(word: string): string {
   if (/[st]ion$/.test(word)) {
     const rest = word.slice(0, -3);
@@ -62,7 +64,7 @@ function cutLastSuffix(word: string): string {
   return applyRules(word, STEP_4, 1);
 }
 
-/** Step 5: cuts a silent e, or one l of two. */
+/** Step 5 of Porter's algorithm: cuts a silent e, or one l of two. */
 function cutFinal(word: string): string {
   let result = word;
   if (result.endsWith("e")) {

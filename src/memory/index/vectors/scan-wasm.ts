@@ -75,7 +75,7 @@ export function createScanMemory(dimensions: number): ScanMemory {
   return scanMemory;
 }
 
-// --- assembler ------------------------------------------------------------------------------------------------------
+// --- assembler: instructions of WebAssembly and their bytes ---------------------------------------------------------
 
 const I32 = 0x7f;
 const V128 = 0x7b;

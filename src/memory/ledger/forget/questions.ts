@@ -6,8 +6,8 @@ import { isColumns, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 
 /**
- * Deletes the questions of those exchanges, and the questions with one of the concepts. Returns the drawers that were shown for them. Also
- * reads before-images, because undo could restore the question from an image.
+ * Deletes the questions of the given exchanges, and the questions with one of the concepts. Returns the drawers that were shown for them.
+ * Also reads before-images, because undo could restore the question from an image.
  */
 export function forgetQuestions(
   database: LedgerDatabase,

@@ -14,7 +14,7 @@ const ID = /(?:working|history|patterns|memory_bank|books?)_[0-9a-f]{8}(?:_chunk
 const MOVED = /^(?:working|history|patterns|memory_bank)_(?=[0-9a-f]{8}$)/;
 /** Separator of the parts of a name. */
 const JOINT = "::";
-/** Section in which names consist only of Roampal's own words: the kind of talk, the action, the collection. */
+/** Section in which names consist only of Roampal's own words: the kind of conversation, the action, the collection. */
 const WORDLESS_SECTION = "context_action_effectiveness";
 const WORD_MIN = 3;
 

@@ -1,6 +1,6 @@
 /**
  * Reads the outcomes of memories by the questions for which the memories were shown. Reads only the newest outcomes of each concept, and of
- * each kind of talk, which limits the cost. Used by reader.ts.
+ * each kind of conversation, which limits the cost. Used by reader.ts.
  */
 import type { Answered, Telling, Told } from "../../port/outcome.ts";
 import { isNumbers, readColumn } from "../json-column.ts";

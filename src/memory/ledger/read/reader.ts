@@ -71,7 +71,7 @@ export class SqliteLedgerReader implements LedgerReader {
     this.#database.pragma("shrink_memory");
   }
 
-  /** False until the first drawer is filed. */
+  /** Returns false until the first drawer is filed. */
   everHeldDrawers(): boolean {
     return this.#database.prepare("SELECT 1 FROM sqlite_sequence WHERE name = 'drawer'").get() !== undefined;
   }
@@ -185,7 +185,7 @@ export class SqliteLedgerReader implements LedgerReader {
     return this.#database.prepare<[string, number], string>(sql).pluck().all(conversation, turn);
   }
 
-  // The other files of this folder answer the following calls.
+  // The other files of this folder answer the calls below.
   answered: LedgerReader["answered"] = (concepts, collections) => answeredAlike(this.#database, concepts, collections);
   toldOf: LedgerReader["toldOf"] = (ids) => toldOf(this.#database, ids);
   toldIn: LedgerReader["toldIn"] = (context, collection) => toldIn(this.#database, context, collection);

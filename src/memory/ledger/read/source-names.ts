@@ -8,7 +8,7 @@ import { condition } from "./drawer-filter.ts";
 
 /** Number of first letters that a misspelled name is expected to have right. */
 const START = 3;
-/** Maximum number of letters of a file's name that are searched in other names. */
+/** Maximum number of letters of a file's name that are searched for in other names. */
 const PART_MAX = 64;
 /** Maximum number of similar names that are read. Many thousands of files may begin in the same way. */
 const ALIKE_MAX = 500;

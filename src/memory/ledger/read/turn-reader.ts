@@ -16,7 +16,10 @@ const SHOWN = `FROM ${TALKS} c CROSS JOIN shown s ON s.conversation = c.id WHERE
 /** Last outcome of each drawer in each conversation. SQLite returns the row with the greatest `nth`. */
 const IN_TALK =
   "SELECT id, conversation, outcome, max(nth) AS nth FROM scored WHERE conversation IS NOT NULL GROUP BY id, conversation";
-/** Last outcome that a person gave for each drawer. It names no conversation: it counts for those whose last turn was before it. */
+/**
+ * Last outcome that a person gave for each drawer. A person's outcome names no conversation: it counts for the conversations whose last
+ * turn was before it.
+ */
 const OF_PERSON =
   "SELECT id, outcome, at_ms, max(nth) AS nth FROM scored WHERE source = 'user' AND conversation IS NULL GROUP BY id";
 

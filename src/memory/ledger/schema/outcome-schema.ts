@@ -79,7 +79,7 @@ CREATE TABLE IF NOT EXISTS scored (
 ) WITHOUT ROWID, STRICT;
 `;
 
-/** Questions for which memories were shown: the kind of talk, the collection, and numbers for the question's concepts. */
+/** Questions for which memories were shown: the kind of conversation, the collection, and numbers for the question's concepts. */
 export const QUESTION_SCHEMA = `
 -- One row an outcome whose question is known, and goes with it. "collection": where the memory was then; "concepts": a JSON array of
 -- whole numbers (learning/question/question.ts).

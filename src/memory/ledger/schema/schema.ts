@@ -147,7 +147,7 @@ CREATE VIRTUAL TABLE drawer_fts USING fts5(
   text, date_words, content='drawer', content_rowid='row', tokenize='porter unicode61'
 );
 
--- Merging segments is put off to quiet moments (LedgerWriter.maintain): done with the writes it halves their rate.
+-- Segments are merged while no client calls (LedgerWriter.maintain). Merging them with each write would halve the rate of writes.
 INSERT INTO drawer_fts (drawer_fts, rank) VALUES ('automerge', 16);
 
 CREATE TABLE place (wing TEXT NOT NULL, room TEXT NOT NULL, drawers INTEGER NOT NULL, PRIMARY KEY (wing, room))

@@ -1,7 +1,7 @@
 /**
  * Static vectors of drawers as int8 codes, made in the drawer's own transaction. `static_renewed` names the rows whose code was made after
  * the drawer's own write. A reader therefore reads the rows above the last row that it knows, and the rows in `static_renewed`. A drawer of
- * an older ledger gets its code in a quiet moment (write/maintenance.ts).
+ * an older ledger gets its code when the broker is idle (write/maintenance.ts).
  */
 export const STATIC_SCHEMA = `
 CREATE TABLE IF NOT EXISTS static_code (row INTEGER PRIMARY KEY, code BLOB NOT NULL, scale REAL NOT NULL) STRICT;

@@ -22,7 +22,7 @@ export class Reindex {
 
   /**
    * Rebuilds the words of all drawers, and verifies them against the texts before it commits. Whole sources and other forms of words follow
-   * in quiet moments.
+   * when the broker is idle.
    */
   words(): void {
     this.#group(() => {

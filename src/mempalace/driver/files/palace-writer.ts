@@ -149,7 +149,7 @@ export class PalaceWriter {
         .transaction(() => {
           if (known === undefined) createCollection(database, this.#plannedId, this.#name, this.#kind);
           const collection = known ?? this.#find(database);
-          if (collection === undefined) throw new Error("the collection that was just made is not there");
+          if (collection === undefined) throw new Error("the new collection does not exist");
           const batch = new Batch(database, collection, this.#kind.floats);
           work(batch);
           batch.finish();

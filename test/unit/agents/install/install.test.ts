@@ -278,7 +278,7 @@ test("install uses an existing opencode.jsonc instead of opencode.json", () => {
   expect(existsSync(join(home, "opencode/opencode.json"))).toBe(false);
 });
 
-test("finds an agent by its program or its folder, and reads its version from its package", () => {
+test("the installer finds an agent by its program or its folder, and reads its version from its package", () => {
   expect(findAgent("pi", parts.places)).toEqual({ program: undefined, version: undefined, hasFolder: false });
   put("lib/pi/package.json", '{"name":"@earendil-works/pi-coding-agent","version":"1.5.2"}');
   chmodSync(put("lib/pi/dist/cli.js", ""), 0o755);

@@ -48,14 +48,14 @@ const REGENERATED: readonly Said[] = [
 ];
 const ACCEPTED = "> Which database?\nTake PostgreSQL.\n\n> Agreed. Which port?\n5433\n";
 
-test("reads only the accepted branch of a regenerated answer in ChatGPT", () => {
+test("the miner reads only the accepted branch of a regenerated answer in ChatGPT", () => {
   expect(texts([chatGpt(REGENERATED, { current_node: "a2" })])).toEqual([ACCEPTED]);
   // Without a current message, the last branch counts as the newest.
   expect(texts([chatGpt(REGENERATED)])).toEqual([ACCEPTED]);
   expect(texts([chatGpt(REGENERATED, { current_node: "a_old" })])).toEqual(["> Which database?\nTake MongoDB.\n"]);
 });
 
-test("reads ChatGPT's spoken turns and code messages without parts", () => {
+test("the miner reads ChatGPT's spoken turns and code messages without parts", () => {
   const spoken = (text: string): object => ({
     content_type: "multimodal_text",
     parts: [
@@ -74,7 +74,7 @@ test("reads ChatGPT's spoken turns and code messages without parts", () => {
   ]);
 });
 
-test("reads transcripts in UTF-16 and Windows-1252", () => {
+test("the miner reads transcripts in UTF-16 and Windows-1252", () => {
   const path = join(folder, "talk.jsonl");
   const line = (type: string, content: string): string => `${JSON.stringify({ type, message: { content } })}\r\n`;
   writeFileSync(path, `\uFEFF${line("user", "Brücke?")}${line("assistant", "Ja.")}`, "utf16le");
@@ -99,7 +99,7 @@ test("the text of Claude.ai's attachments belongs to the question", () => {
 const SLACK_TEXT =
   "<@U02> the reindex in <#C1|ops> takes &lt; 4 hours &amp; blocks, see <https://example.org|the page>";
 
-test("reads a day in Slack with names and without markup, joins and leaves", () => {
+test("the miner reads a day in Slack with names and without markup, joins and leaves", () => {
   const users = [
     { id: "U01", profile: { real_name: "Jane Roe" } },
     { id: "U02", name: "max" },
@@ -128,7 +128,7 @@ test("reads a day in Slack with names and without markup, joins and leaves", () 
   expect(day({ user: "U03", text: "done" })).toMatchObject({ conversations: [{ text: "> [U03] done\n" }] });
 });
 
-test("skips an export's account files and files other JSON", () => {
+test("the miner skips an export's account files and files other JSON", () => {
   expect(read({ id: "u", email: "jane.roe@example.org" }, "user.json")).toMatch(/^no conversation/);
   expect(read([{ uuid: "u", verified_phone: null, email_address: "a@example.org" }], "mine.json")).toMatch(/^no conv/);
   expect(read({ export_files: [] }, "export_manifest.json")).toMatch(/^no conversation/);
@@ -184,7 +184,7 @@ test("the drawers of an exchange have the exchange's time, or else the conversat
   expect(dated(day).map(([, time]) => time)).toEqual(["2024-05-01T11:12:00.000Z", "2024-05-01T12:00:00.500Z"]);
 });
 
-test("files a conversation with only one message", () => {
+test("the miner files a conversation with only one message", () => {
   const alone = chatGpt([["u1", null, "user", words("Remember the spare key.")]]);
   const talk = chatGpt(REGENERATED, { current_node: "a2" });
   expect(texts([alone, talk])).toEqual(["> Remember the spare key.\n", ACCEPTED]);

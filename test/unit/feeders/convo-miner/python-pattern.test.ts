@@ -45,7 +45,7 @@ it.each(SOURCES)("%s finds the same matches after its word boundaries are writte
   }
 });
 
-it("builds a pattern once, on first use", () => {
+it("a pattern is built once, on first use", () => {
   // An invalid pattern fails where it is built.
   const broken = pythonPattern("(");
   expect(() => broken()).toThrow(SyntaxError);

@@ -63,7 +63,7 @@ test("both readers skip meta lines, summaries, slash commands, API errors and re
   ]);
 });
 
-test("files a Claude Code session with one message and skips a session without messages", () => {
+test("the miner files a Claude Code session with one message and skips a session without messages", () => {
   expect(transcript([...UNSAID, line("user", "Remember the spare key.")])).toEqual(["> Remember the spare key.\n"]);
   expect(transcript(UNSAID)).toBe("a Claude Code session without a conversation");
 });

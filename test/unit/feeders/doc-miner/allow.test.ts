@@ -49,7 +49,7 @@ test("the walk never enters version control, packages, environments, build outpu
   for (const name of names("docs src .github packages")) expect(folderRefusal(name, []), name).toBeUndefined();
 });
 
-test("recognises a virtual environment and a cache by their files", () => {
+test("the walk recognises a virtual environment and a cache by their files", () => {
   expect(folderRefusal("py311", ["bin", "pyvenv.cfg"])).toBe("a virtual environment");
   expect(folderRefusal("out", ["CACHEDIR.TAG"])).toBe("a cache");
 });

@@ -32,12 +32,12 @@ test.each([
   expect(dated("notes", text)).toBe(date);
 });
 
-test("ignores dates after the tenth line", () => {
+test("dates after the tenth line are ignored", () => {
   expect(dated("notes", `${"x\n".repeat(9)}2021-02-03`)).toBe("2021-02-03");
   expect(dated("notes", `${"x\n".repeat(10)}2021-02-03`)).toBe("2020-01-31");
 });
 
-test("counts the ten lines from the end of the front matter", () => {
+test("the ten lines are counted from the end of the front matter", () => {
   expect(dated("notes", `---\n${"k: v\n".repeat(20)}---\n2021-02-03`)).toBe("2021-02-03");
 });
 

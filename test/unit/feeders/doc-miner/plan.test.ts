@@ -29,11 +29,11 @@ function manifest(files: Manifest["files"]): Manifest {
   return { schema: 1, root: "/p", wing: "w", rules: "r", files };
 }
 
-test("skips a file whose size and time are the same as in the notes and the palace", () => {
+test("the miner skips a file whose size and time are the same as in its notes and the palace", () => {
   expect(plan()).toEqual({ read: [], unchanged: [found], gone: [] });
 });
 
-test("reads a file that MemPalace has filed only with --force", () => {
+test("the miner reads a file that MemPalace has filed only with --force", () => {
   const mined = {
     isMined: ({ sourceFile, mtime }: { sourceFile: string; mtime: number }) =>
       `${sourceFile} ${mtime}` === "a.md 100.5",
@@ -59,17 +59,17 @@ test.each([
   ["an unfinished note", { manifest: manifest({ "a.md": null }) }],
   ["other room rules", { rules: "other" }],
   ["--force", { force: true }],
-])("reads a file again because of %s", (_name, change: Partial<PlanInput>) => {
+])("the miner reads a file again because of %s", (_name, change: Partial<PlanInput>) => {
   expect(plan(change).read).toHaveLength(1);
 });
 
-test("does not read a refused file again unless the palace has the file", () => {
+test("the miner does not read a refused file again unless the palace has the file", () => {
   const refused = { ...entry, sha256: "", refused: "binary" };
   expect(isUnchanged(found, refused, undefined)).toBe(true);
   expect(isUnchanged(found, refused, record)).toBe(false);
 });
 
-test("a noted file counts as gone if it is no longer a document", () => {
+test("a file in the miner's notes counts as gone if it is no longer a document", () => {
   expect(plan({ manifest: manifest({ "a.md": entry, "old/b.md": entry, "c.md": null }) }).gone).toEqual([
     "old/b.md",
     "c.md",
@@ -87,7 +87,7 @@ test("a file in an unreadable or undecided place does not count as gone", () => 
   }
 });
 
-test("the same content in the same room counts as filed", () => {
+test("a file counts as filed if its room has a file with the same content", () => {
   expect(isFiled("aa", "general", undefined, record)).toBe(true);
   expect(isFiled("aa", "general", entry, record)).toBe(true);
   expect(isFiled("aa", "backend", entry, record)).toBe(false);
@@ -106,7 +106,7 @@ const stage: Stage = {
 };
 const at = (sourceFile: string): FilingRecord => ({ ...record, sourceFile });
 
-test("recognises a document that was filed under another home", () => {
+test("the miner recognises a document that was filed under another home", () => {
   const records = recordsByPath(stage, [
     at("/home/developer/.cache/mempalace-docs/w/docs/a.md"),
     at("/elsewhere/b.md"),
@@ -114,7 +114,7 @@ test("recognises a document that was filed under another home", () => {
   expect([...records.keys()]).toEqual(["docs/a.md"]);
 });
 
-test("prefers the document of this home to the same document of another home", () => {
+test("the miner prefers the document of this home to the same document of another home", () => {
   const own = "/home/me/.cache/mempalace-docs/w/a.md";
   for (const order of [
     [own, "/home/other/.cache/mempalace-docs/w/a.md"],

@@ -21,7 +21,7 @@ test("--wing wins over the file, and the file wins over the folder's name", asyn
   expect(await readProject(root, "other")).toMatchObject({ wing: "other", wingFrom: "--wing" });
 });
 
-test("also reads the older file name", async () => {
+test("the project reader also reads the older file name", async () => {
   configure("wing: older\n", "mempal.yaml");
   expect((await readProject(root, undefined)).wing).toBe("older");
 });
@@ -41,7 +41,7 @@ test.each([
   ["- a\n- b\n", /no settings/],
   ["rooms: everything\n", /rooms is not a list/],
   ["rooms: [{description: x}]\n", /a room has no name/],
-])("refuses %j and names the file and the fault", async (text, fault) => {
+])("the project reader refuses %j and names the file and the fault", async (text, fault) => {
   configure(text);
   const error = await readProject(root, undefined).catch((caught: unknown) => caught);
   expect(error).toMatchObject({ code: "CONFIG_BAD_VALUE", message: expect.stringMatching(fault) });

@@ -31,7 +31,7 @@ test("without a matching folder the words of the first 2000 characters decide th
   expect(room("a.md", `${"x".repeat(2000)} react`)).toBe("general");
 });
 
-test("the first 2000 characters are code points", () => {
+test("the first 2000 characters are counted as code points", () => {
   expect(room("a.md", `${"😀".repeat(1995)}react`)).toBe("web-ui");
   expect(room("a.md", `${"😀".repeat(1996)}react`)).toBe("general");
 });

@@ -22,7 +22,7 @@ const found = (avoid: string[] = []): string[] => surveyProject(root, avoid).doc
 const skips = (): Record<string, string> =>
   Object.fromEntries(surveyProject(root, []).skipped.map(({ file, reason }) => [file, reason]));
 
-test("finds documents in the order of their names, without source code and refused folders", () => {
+test("the walk finds documents in the order of their names, without source code and refused folders", () => {
   for (const path of [
     "b.md",
     "a/z.md",
@@ -37,25 +37,25 @@ test("finds documents in the order of their names, without source code and refus
   expect(found()).toEqual([".github/ci.yml", "a/z.md", "b.md", "src/README.md"]);
 });
 
-test("reads a project with the name build", () => {
+test("the walk reads a project with the name build", () => {
   put("build/a.md");
   expect(surveyProject(join(root, "build"), []).documents).toHaveLength(1);
 });
 
-test("skips a folder with the marker of a virtual environment", () => {
+test("the walk skips a folder with the marker of a virtual environment", () => {
   put("py/pyvenv.cfg");
   put("py/lib/readme.md");
   expect(found()).toEqual([]);
 });
 
-test("finds shell scripts without extension by their first line", () => {
+test("the walk finds shell scripts without extension by their first line", () => {
   put("run", "#!/usr/bin/env bash\necho\n");
   put("tool", "#!/usr/bin/env python3\n");
   put("blob", Buffer.from([0, 1, 2]));
   expect(found()).toEqual(["run"]);
 });
 
-test("skips symbolic links to files and folders", () => {
+test("the walk skips symbolic links to files and folders", () => {
   put("real/a.md");
   symlinkSync(join(root, "real"), join(root, "linked"));
   symlinkSync(join(root, "real/a.md"), join(root, "b.md"));
@@ -63,7 +63,7 @@ test("skips symbolic links to files and folders", () => {
   expect(skips()).toEqual({ "b.md": "symbolic link" });
 });
 
-test("skips a file over the size limit and gives the reason", () => {
+test("the walk skips a file over the size limit and gives the reason", () => {
   for (const [name, size] of [
     ["big.txt", SOURCE_SIZE_MAX_BYTES + 1],
     ["full.txt", SOURCE_SIZE_MAX_BYTES],
@@ -75,7 +75,7 @@ test("skips a file over the size limit and gives the reason", () => {
   expect(skips()["big.txt"]).toMatch(/larger than 40\.0 MiB/);
 });
 
-test("skips a file that looks like a secret and gives the reason", () => {
+test("the walk skips a file that looks like a secret and gives the reason", () => {
   put("secrets.yaml");
   expect(found()).toEqual([]);
   expect(skips()).toEqual({ "secrets.yaml": "looks like a secret" });
@@ -100,13 +100,13 @@ test("a chapter about passwords is a document, and a list of passwords is not", 
 const CHAPTER = `Password management is something that should generally not be reinvented unnecessarily, and this framework
 endeavors to provide a secure and flexible set of tools for managing user passwords.`;
 
-test("does not enter folders that the caller excludes", () => {
+test("the walk does not enter folders that the caller excludes", () => {
   put("a.md");
   put("cache/b.md");
   expect(found([join(root, "cache")])).toEqual(["a.md"]);
 });
 
-test("reports an unreadable folder", () => {
+test("the walk reports an unreadable folder", () => {
   put("locked/a.md");
   chmodSync(join(root, "locked"), 0);
   // Root can read every folder, unless it lacks these two capabilities.
@@ -126,11 +126,11 @@ test("reports an unreadable folder", () => {
   expect(JSON.parse(answer)).toEqual(["locked"]);
 });
 
-test("reports a missing root as unreadable", () => {
+test("the walk reports a missing root as unreadable", () => {
   expect(surveyProject(join(root, "gone"), []).unreadable).toEqual([""]);
 });
 
-test("obeys .gitignore files, and the nearest file wins", () => {
+test("the walk obeys .gitignore files, and the nearest file wins", () => {
   put(".gitignore", "*.txt\n/top.md\nprivate/\n\\#odd.md\nsub/deep/*.md\n");
   put("sub/.gitignore", "!keep.txt\n/local.md\n");
   for (const path of [
@@ -149,14 +149,14 @@ test("obeys .gitignore files, and the nearest file wins", () => {
   expect(found()).toEqual(["sub/in/local.md", "sub/keep.txt", "sub/top.md"]);
 });
 
-test("does not enter an ignored folder, even for a rule that shows a file inside", () => {
+test("the walk does not enter an ignored folder, even for a rule that re-includes a file in this folder", () => {
   put(".gitignore", "out/\n!out/keep.md\n");
   put("out/keep.md");
   put("out/.gitignore", "!*\n");
   expect(found()).toEqual([]);
 });
 
-test("reads a folder that a nearer .gitignore shows again", () => {
+test("the walk reads a folder that a nearer .gitignore re-includes", () => {
   put(".gitignore", "logs/\n*.rst\n");
   put("a/.gitignore", "!logs/\n");
   put("a/logs/x.md");
@@ -165,7 +165,7 @@ test("reads a folder that a nearer .gitignore shows again", () => {
   expect(found()).toEqual(["a/logs/x.md"]);
 });
 
-test("drops the rules that showed a folder inside that folder in linear time", () => {
+test("in a folder that rules re-included, these rules are dropped in linear time", () => {
   put("a/x.md");
   const took = (rules: number): number => {
     put(".gitignore", Array.from({ length: rules }, (_, at) => `![a${at}]\n`).join(""));
@@ -177,7 +177,7 @@ test("drops the rules that showed a folder inside that folder in linear time", (
   expect(took(2_000) / small).toBeLessThan(40);
 });
 
-test("reports a document in a folder whose .gitignore rules are too complex", () => {
+test("the walk reports a document in a folder whose .gitignore rules are too complex", () => {
   const folder = "a".repeat(200);
   put(".gitignore", `${"*a*a*a*a*b\n".repeat(20_000)}!a*\n`);
   put(`${folder}/x.md`);
@@ -191,12 +191,12 @@ test("ignore patterns are case-sensitive", () => {
   expect(found()).toEqual(["README.md"]);
 });
 
-test("reads text with line feeds only and counts unreadable bytes", () => {
+test("the reader returns text with line feeds only and counts unreadable bytes", () => {
   put("a.md", Buffer.from([0xef, 0xbb, 0xbf, 0x61, 0x0d, 0x0a, 0x62, 0x0d, 0x63, 0xff, 0x0a]));
   expect(readDocument(root, "a.md")).toMatchObject({ text: "a\nb\nc\uFFFD\n", lost: 1, size: 11 });
 });
 
-test("decodes a document in UTF-16 or Windows-1252", () => {
+test("the reader decodes a document in UTF-16 or Windows-1252", () => {
   put("utf16.md", Buffer.from("\uFEFFBrücken\r\n", "utf16le"));
   expect(readDocument(root, "utf16.md")).toMatchObject({ text: "Brücken\n" });
   put("old.txt", Buffer.from("Br\xfccken \x80 5", "latin1"));
@@ -210,7 +210,7 @@ test("other line ends do not change a document's hash", () => {
   expect(typeof unix === "object" && typeof dos === "object" && unix.sha256 === dos.sha256).toBe(true);
 });
 
-test("refuses content with NUL bytes as binary", () => {
+test("content with NUL bytes is refused as binary", () => {
   put("a.txt", Buffer.from("ab\0cd"));
   expect(readDocument(root, "a.txt")).toMatch(/binary/);
 });

@@ -47,7 +47,7 @@ test("a second project of the wing gets its own folder and keeps it", () => {
   expect(claimStage(options(project("one"))).prefix).toBe("");
 });
 
-test("a moved project keeps its place and its notes", () => {
+test("a moved project keeps its staging folder and its notes", () => {
   const before = claimStage(options(project("here/proj")));
   writeNotes(before.manifestFile, manifest(join(home, "here/proj")));
   mkdirSync(join(home, "there"));
@@ -57,13 +57,13 @@ test("a moved project keeps its place and its notes", () => {
   expect(readManifest(after)?.files).toEqual({ "a.md": null });
 });
 
-test("a project does not take over the place of a missing project with another name", () => {
+test("a project does not take over the staging folder of a missing project with another name", () => {
   claimStage(options(project("one")));
   rmSync(join(home, "one"), { recursive: true });
   expect(claimStage(options(project("two"))).prefix).not.toBe("");
 });
 
-test("a look-up of the place writes no file", () => {
+test("looking up a project's staging folder writes no file", () => {
   expect(findStage(options(project("one"))).prefix).toBe("");
   expect(existsSync(join(home, "cache"))).toBe(false);
 });
@@ -74,7 +74,7 @@ test("each palace has its own notes", () => {
   expect(readManifest(claimStage(options(root, "/b")))).toBeUndefined();
 });
 
-test("does not write unchanged notes again", () => {
+test("unchanged notes are not written again", () => {
   const root = project("one");
   const stage = claimStage(options(root));
   writeNotes(stage.manifestFile, manifest(root));
@@ -84,7 +84,7 @@ test("does not write unchanged notes again", () => {
   expect([after.ino, after.mtimeNs]).toEqual([before.ino, before.mtimeNs]);
 });
 
-test("ignores damaged notes", () => {
+test("damaged notes are ignored", () => {
   const stage = claimStage(options(project("one")));
   writeFileSync(stage.manifestFile, '{"schema":1,');
   expect(readManifest(stage)).toBeUndefined();

@@ -54,7 +54,7 @@ test("Windows paths give the same names as other paths", () => {
   expect(wingOfFolder(projectFolder("C:\\w\\my-shop\\.claude\\worktrees\\fix"))).toBe("my_shop");
 });
 
-test("does not read worktrees inside their project", () => {
+test("the miner does not read worktrees inside their project", () => {
   const paths = (folder: string): string[] => surveyProject(folder, []).documents.map(({ path }) => path);
   expect(paths(join(root, "my-shop"))).toEqual(["README.md", "docs/cart.md"]);
   expect(paths(join(root, "feature"))).toEqual(["README.md", "docs/cart.md"]);

@@ -97,7 +97,7 @@ test("a sheet becomes a table with dates, and a distant cell does not widen the 
   );
 });
 
-test("reads a book in reading order after its title and authors", async () => {
+test("a book is read in reading order after its title and authors", async () => {
   const text = await convert(
     "a.epub",
     epub("A &amp; B", [
@@ -120,7 +120,7 @@ test("reads a book in reading order after its title and authors", async () => {
   ]);
 });
 
-test("reads RTF with its code pages, Unicode and tables, without pictures", async () => {
+test("RTF is read with its code pages, Unicode and tables, without pictures", async () => {
   const rtf = [
     "{\\rtf1\\ansi\\ansicpg1252\\uc1{\\fonttbl{\\f0\\fcharset0 Arial;}{\\f1\\fcharset204 Arial Cyr;}}{\\colortbl;\\red0;}",
     "{\\*\\generator Word;}{\\info{\\title no}}\\pard Caf\\'e9 \\ldblquote quoted\\rdblquote\\par",
@@ -133,12 +133,12 @@ test("reads RTF with its code pages, Unicode and tables, without pictures", asyn
   );
 });
 
-test("reads a PDF page by page", async () => {
+test("a PDF is read page by page", async () => {
   const text = await convert("a.pdf", pdf([["The plan (a)", "goes on here."], ["Page two."]]), MAX);
   expect(text.trim()).toBe("The plan (a)\ngoes on here.\n\nPage two.");
 });
 
-test("gives a reason for a file that it cannot convert", async () => {
+test("the converter gives a reason for a file that it cannot convert", async () => {
   const bomb = zip({
     "_rels/.rels": '<Relationships><Relationship Id="a" Type="x/officeDocument" Target="d.xml"/></Relationships>',
     "d.xml": Buffer.alloc(300 * 1024 * 1024, 0x20),

@@ -30,7 +30,7 @@ const commitOf = (more: Partial<Commit>): Commit => ({
 });
 
 describe("the log", () => {
-  test("gives the same commits in chunks of any size", async () => {
+  test("the reader of git's log gives the same commits in chunks of any size", async () => {
     const message = `a\\0b %x00 \n\n${HASH}\n\ncommit ${HASH}\n`;
     const log = bytes(
       ...[...HEAD, message, "", "\na.ts", "\nb\n.ts", HASH],
@@ -46,7 +46,7 @@ describe("the log", () => {
     for (const size of [1, 2, 7]) expect(await parsed(log, size)).toEqual(whole);
   });
 
-  test("keeps a limited part of a commit with many files or an endless message", async () => {
+  test("the reader of git's log keeps a limited part of a commit with many files or an endless message", async () => {
     const names = Array.from({ length: 3 * NAMES_MAX }, (_, at) => `${at === 0 ? "\n" : ""}file-${at}`);
     const [many, long] = await parsed(
       bytes(...ENTRY, ...names, ...HEAD, "x".repeat(MESSAGE_MAX_BYTES + 1), ""),
@@ -63,13 +63,13 @@ describe("the log", () => {
     ["a log that ends in a name", Buffer.concat([bytes(...ENTRY), Buffer.from("\na.t")])],
     ["another form", bytes("commit", ...ENTRY)],
     ["an answer for people", Buffer.from("commit aaaa\n\n    first\n")],
-  ])("%s is refused", async (_name, log) => {
+  ])("the reader of git's log refuses %s", async (_name, log) => {
     await expect(parsed(log)).rejects.toMatchObject({ code: "FEEDER_SOURCE_UNREADABLE" });
   });
 });
 
 describe("a commit", () => {
-  test("is filed with message, author's name, date and files, without e-mail addresses", () => {
+  test("a commit is filed with message, author's name, date and files, without e-mail addresses", () => {
     const message =
       "fix: the door\n\nAsk ada@example.org. Clone git@example.org:a/b.git, npm i left@1.2.3\n\nCo-authored-by: Bob <bob@example.org>\n";
     const text = textOfCommit(commitOf({ message, author: "ada@example.org", files: ["a.ts", "b\nc"], fileCount: 7 }));
@@ -101,7 +101,7 @@ describe("a commit", () => {
     expect(whyLeftOut(commitOf(more))).toBe(why);
   });
 
-  test("keeps its source under another hash, but not with another wing or message", () => {
+  test("a commit keeps its source under another hash, but not with another wing or message", () => {
     const source = sourceOf(commitOf({}), "w");
     expect(sourceOf(commitOf({ hash: "b".repeat(40), parents: ["c"], files: ["x"] }), "w")).toBe(source);
     expect(sourceOf(commitOf({}), "v")).not.toBe(source);
@@ -136,7 +136,7 @@ describe("a folder", () => {
     ["tree", { root: "clone", commits: 2, isShallow: false }],
     ["empty.git", { root: "empty", commits: 0, isShallow: false }],
     ["shallow", { root: "shallow", commits: 1, isShallow: true }],
-  ])("%s is a repository", async (name, expected) => {
+  ])("a folder counts as a repository: %s", async (name, expected) => {
     const { repository } = await openRepository(join(root, name), env());
     expect(repository).toEqual({ ...expected, root: join(root, expected.root) });
   });
@@ -145,7 +145,7 @@ describe("a folder", () => {
     ["outside of a repository", "none", {}, /is in no git repository/, /palace mine git FOLDER/],
     ["that does not exist", "nowhere", {}, /does not exist/, /palace mine git FOLDER/],
     ["on a machine without git", "clone", { PATH: "/nowhere" }, /git is not installed/, /install git/],
-  ])("%s causes an error that says what to type", async (_name, folder, more, message, hint) => {
+  ])("opening a folder %s causes an error that says what to type", async (_name, folder, more, message, hint) => {
     await expect(openRepository(join(root, folder), { ...env(), ...more })).rejects.toMatchObject({
       ...{
         code: "FEEDER_SOURCE_UNREADABLE",

@@ -39,7 +39,7 @@ const textsOf = (session: Session | undefined): string[] =>
     blocks.map((block) => (block.type === "tool" ? block.name : block.text)),
   );
 
-test("reads texts, reasoning, tools and shell of an opencode 2 session, without injected text", async () => {
+test("the miner reads texts, reasoning, tools and shell of an opencode 2 session, without injected text", async () => {
   const second = openOpencode2Database(file());
   second.addSession({ id: "ses_new", title: "Second", directory: "/home/u/second" });
   second.add("ses_new", "agent-switched", { agent: "build" });
@@ -106,7 +106,7 @@ test("reads texts, reasoning, tools and shell of an opencode 2 session, without 
   ]);
 });
 
-test("reads each message of an upgraded database once, and prefers the tables in use to the old tables", async () => {
+test("the miner reads each message of an upgraded database once, and prefers the tables in use to the old tables", async () => {
   const first = createOpencodeDatabase(file());
   const at = Date.UTC(2026, 0, 1);
   for (const id of ["ses_old", "ses_taken_over", "ses_gone_on"]) {
@@ -164,7 +164,7 @@ test("a new or removed message changes the session's version", async () => {
   expect(textsOf(session)).toEqual(["kept", "instead"]);
 });
 
-test("refuses a session_v2 table of unknown form", async () => {
+test("the miner refuses a session_v2 table of unknown form", async () => {
   createOpencodeDatabase(file()).close();
   const database = new Database(file());
   database.exec("CREATE TABLE session_v2 (id text PRIMARY KEY, title text)");

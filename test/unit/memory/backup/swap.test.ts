@@ -67,12 +67,12 @@ test("a swap that fails after its list was written keeps the staged files, and t
   expect(readdirSync(paths.home).filter((name) => name.startsWith(".restore") || name === "restore.json")).toEqual([]);
 });
 
-test("removes staged files that are not in the list", () => {
+test("the next start removes staged files that are not in the list", () => {
   leaveStaged(paths.home, staged);
   expect(existsSync(staged.folder)).toBe(false);
 });
 
-test("refuses a list with missing staged files and moves no file", () => {
+test("the next start refuses a list with missing staged files and moves no file", () => {
   list(plan());
   rmSync(staged.folder, { recursive: true });
   expect(() => finishRestore(paths)).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));

@@ -48,7 +48,7 @@ test("with --force a backup replaces an older backup or an empty file, but not a
   for (const content of [tarHeader("manifest.json", 900), "age-encryption.org/v1\n-> scrypt", ""]) {
     writeFileSync(file, content);
     assertTarget({ file, replace: true }, own);
-    expect(() => assertTarget({ file, replace: false }, own)).toThrow(/is there already/);
+    expect(() => assertTarget({ file, replace: false }, own)).toThrow(/exists already/);
   }
   symlinkSync(file, join(root, "link.tar"));
   expect(() => assertTarget({ file: join(root, "link.tar"), replace: true }, own)).toThrow(/no backup of ours/);

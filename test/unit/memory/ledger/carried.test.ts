@@ -122,7 +122,7 @@ test.each([
   expect(held()).toEqual([name]);
 });
 
-test("deletes a name if one of its words occurs only in forgotten drawers, and keeps the other names", () => {
+test("forget deletes a name if one of its words occurs only in forgotten drawers, and keeps the other names", () => {
   const add = (content: string): string => String(write("add_drawer", { wing: "w", room: "r", content })["drawer_id"]);
   const secret = add("The general zanzibar launch is working, and that makes history.");
   add("A launch is a launch, as zero-day says.");

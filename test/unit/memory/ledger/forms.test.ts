@@ -1,6 +1,6 @@
 /**
  * Other forms of words have their own index, which follows every change of a drawer. Drawers of an older ledger get their rows in this
- * index in quiet moments. Searches find these drawers all the time, and a kill loses none of them.
+ * index when the broker is idle. Searches find these drawers all the time, and a kill loses none of them.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -69,7 +69,7 @@ function read<T>(sql: string): T[] {
 const reached = (): string | undefined => read<string>("SELECT value FROM meta WHERE key = 'forms'")[0];
 const rows = (): number[] => read<number>("SELECT id FROM form_fts_docsize ORDER BY id");
 
-test("an older ledger opens at once; searches find its drawers from the start, and later by every form of their words", async () => {
+test("an older ledger opens at once; searches find its drawers from the start, and later by every spelling of their words", async () => {
   makeOld();
   const ids = read<string>("SELECT id FROM drawer ORDER BY row");
   let writer = new LedgerWriter(file, applyWrite, { formsOf });
@@ -148,7 +148,7 @@ test("after a kill inside a step the whole step is done again", async () => {
   expect(read("PRAGMA integrity_check")).toEqual(["ok"]);
 });
 
-test("a changed or deleted drawer leaves no other forms of its words behind", async () => {
+test("a changed or deleted drawer leaves no other spellings of its words in the index", async () => {
   await using palace = await createSearchPalace();
   const id = palace.file("数据库迁移定在周五");
   expect(await palace.texts("迁移", { mode: "lexical" })).toHaveLength(1);
@@ -162,7 +162,7 @@ test("a changed or deleted drawer leaves no other forms of its words behind", as
   expect(await palace.texts("接口", { mode: "lexical" })).toEqual([]);
 });
 
-test("a rewritten ledger has no word of a deleted drawer in any form, and repair makes the forms again", () => {
+test("a rewritten ledger has no word of a deleted drawer in any spelling, and repair makes the spellings again", () => {
   const writer = new LedgerWriter(file, applyWrite, { formsOf });
   try {
     add(writer, ["Größenwahn", NOTE]);

@@ -62,7 +62,7 @@ function restQuietly(): void {
   for (let steps = 0; writer.maintain(NOTHING_KEPT, moment()); steps++) if (steps > 10_000) throw new Error("no end");
 }
 
-it("quiet moments return free pages to the disk, except a few for the next writes", () => {
+it("when the broker is idle the ledger returns free pages to the disk, except a few for the next writes", () => {
   fill();
   empty();
   writer.eraser.cutLog();

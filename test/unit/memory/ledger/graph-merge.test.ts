@@ -29,12 +29,12 @@ afterEach(() => {
 
 const adopt = (finding: Partial<Finding>) => merge.adopt({ rows: [], missing: [], deleted: [], ...finding });
 
-test("a row that the ledger lacks counts as taken the first time, and not again", () => {
+test("a row that the ledger lacks is adopted from the file the first time, and not again", () => {
   expect(adopt({ rows: [BOB] })).toEqual({ taken: 1, relisted: 0, removed: 0 });
   expect(adopt({ rows: [BOB] })).toEqual({ taken: 0, relisted: 0, removed: 0 });
 });
 
-test("a fact that the file has lost counts as listed again, once", () => {
+test("a fact that the file has lost is put on the list of rows to send again, once", () => {
   adopt({ rows: [BOB] });
   expect(adopt({ missing: [BOB] })).toEqual({ taken: 0, relisted: 1, removed: 0 });
   expect(adopt({ missing: [BOB] })).toEqual({ taken: 0, relisted: 0, removed: 0 });

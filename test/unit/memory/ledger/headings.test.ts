@@ -51,7 +51,7 @@ function headings(): string[] {
 
 const ALL = ["Handbook\nZanzibar ferry", "Handbook\nTrains"];
 
-test("a mined document has its headings after the background work, a changed one its new headings, a deleted one none", () => {
+test("in the background a new document gets its headings, a changed document its new headings, and a deleted document loses them", () => {
   mined(HANDBOOK);
   mined(HANDBOOK, "/p/handbook.py");
   expect(headings()).toEqual(ALL);

@@ -30,7 +30,7 @@ afterEach(() => {
 const newest = (wing: string | undefined, limit: number): string[] =>
   reader.newestDrawers(wing, limit).map(({ text }) => text);
 
-test("the newest drawers of a wing come only from this wing, with the newest last", () => {
+test("the newest drawers of a wing come only from this wing, and the newest drawer comes last", () => {
   expect(newest("here", 9)).toEqual(["1", "3"]);
 });
 

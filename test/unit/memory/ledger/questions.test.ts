@@ -63,7 +63,6 @@ function rows(sql: string): unknown[] {
   return found;
 }
 
-/** Expects the index to equal the rows. */
 function expectInStep(): void {
   const concepts = "SELECT e.value AS concept, q.at_ms, q.id, q.nth FROM question q, json_each(q.concepts) e";
   const index = "SELECT concept, at_ms, id, nth FROM question_concept";
@@ -178,7 +177,7 @@ test("forgetting an exchange deletes a question that exists only in a before-ima
   expect(rows(images)).toEqual([]);
 });
 
-test("only a concept's newest outcomes are read, with a higher limit for concepts of a kind of talk", () => {
+test("for a concept only its newest outcomes are read, with a higher limit for a kind of conversation", () => {
   const ids = Array.from({ length: 60 }, (_, at) => keep(`memory ${at}`));
   for (const id of ids) score({ [id]: "worked" }, { findings: { [id]: QUESTION } });
   const found = told((reader) => reader.answered(QUESTION.concepts));
@@ -190,7 +189,7 @@ test("only a concept's newest outcomes are read, with a higher limit for concept
   expect(told((reader) => reader.toldIn(QUESTION.context, "books"))).toEqual({ worked: 0, failed: 0, partial: 0 });
 });
 
-test("a ledger of version 12 keeps its outcomes without questions, and new scores have a question", () => {
+test("a ledger of version 12 keeps its outcomes, which have no questions, and new scores have a question", () => {
   const shown = keep("one");
   score({ [shown]: "worked" });
   const sinceMs = clock + 1;

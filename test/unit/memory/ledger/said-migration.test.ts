@@ -60,7 +60,7 @@ test.each([
   [5, ""],
   [17, "CREATE INDEX drawer_filed ON drawer (json_extract(metadata, '$.filed_at'), wing, room)"],
 ])(
-  "a ledger of version %i gets the index, keeps every drawer as it is, and lists windows of time from it",
+  "a ledger of version %i gets the index of times, keeps every drawer as it is, and lists windows of time from the index",
   (version, index) => {
     const old = new Database(file);
     old.exec(index);
@@ -121,7 +121,7 @@ test("a drawer whose time changes is found by its new time", () => {
   reader.close();
 });
 
-test("a ledger of version 19 gets the drawers of each day, and counts those of later writes", () => {
+test("a ledger of version 19 gets the drawers of each day, and counts drawers that are written later", () => {
   const old = new Database(file);
   for (const name of ["insert", "delete", "move"]) old.exec(`DROP TRIGGER growth_${name}`);
   old.exec("DROP TABLE growth");

@@ -50,7 +50,7 @@ test("of thousands of different statements only some are kept", () => {
   expect(database.prepare(SQL)).not.toBe(first);
 });
 
-test("two different statements are both kept", () => {
+test("two statements with different texts are both kept", () => {
   const first = database.prepare(SQL);
   database.prepare("SELECT b FROM t").all();
   expect(database.prepare(SQL)).toBe(first);

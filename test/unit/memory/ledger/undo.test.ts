@@ -193,7 +193,7 @@ test("undo cannot restore a forgotten text, and the text's key does not reveal i
   expect(all(`SELECT id FROM drawer WHERE text LIKE '%${secret}%'`)).toEqual([]);
 });
 
-test("forgetting finds a text that was cut at the end of a drawer in both parts", () => {
+test("forgetting finds both parts of a text that was cut at the end of a drawer", () => {
   const secret = "cut-in-the-middle";
   const document = (content: string, sourceFile: string): void =>
     void write("a", "conversation.replace", {
@@ -230,7 +230,7 @@ test("a match in one slice, or one slice's id, forgets all slices of that drawer
   expect(reader.slicesOf(other)).toHaveLength(slices);
 });
 
-test("undo restores a source's filing record, and the next run files a source again that had been new", () => {
+test("undo restores a source's filing record; after an undo the next run files a new source again", () => {
   const fileSource = (agent: string, mtime: number, sha256: string): Answer =>
     write(agent, "source.replace", {
       ...{ wing: "w", room: "r", sourceFile: "/x.md", mtime, sha256, addedBy: "t" },

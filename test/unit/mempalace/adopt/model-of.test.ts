@@ -41,7 +41,7 @@ it("the majority of the vectors decides the model", async () => {
   expect(await find(samples(24, 1), embedder(384))).toEqual({ model: "ours", width: 384, why: "" });
   expect(await find(samples(24, 11), embedder(384))).toMatchObject({ model: "ours" });
   expect(await find(samples(24, 12), embedder(384))).toMatchObject({ model: undefined });
-  expect((await find(samples(24, 24), embedder(384))).why).toMatch(/of another model/);
+  expect((await find(samples(24, 24), embedder(384))).why).toMatch(/from another model/);
 });
 
 it("the error for a wrong vector width names both widths", async () => {

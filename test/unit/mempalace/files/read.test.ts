@@ -19,13 +19,13 @@ const bytes = (...parts: (string | number[])[]): Buffer =>
   Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part, "latin1") : Buffer.from(part))));
 
 describe("a pickle", () => {
-  it("of the Rust core is read", () => {
+  it("a pickle of the Rust core is read", () => {
     const root = readPickle(pickleOf([["a", 1]])) as Map<string, unknown>;
     expect(root.get("id_to_label")).toEqual(new Map([["a", 1]]));
     expect(root.get("dimensionality")).toBeNull();
   });
 
-  it("of an older core is read", () => {
+  it("a pickle of an older core is read", () => {
     // Output of `pickle.dumps(PersistentData(…), 4)` in Python 3.11, with a shorter state.
     const module = "chromadb.segment.impl.vector.local_persistent_hnsw";
     const pickle = bytes(
@@ -39,14 +39,14 @@ describe("a pickle", () => {
     expect(root.get("dimensionality")).toBe(384);
   });
 
-  it("is refused if it calls or imports code or is malformed", () => {
+  it("a pickle is refused if it calls or imports code or is malformed", () => {
     for (const [program, why] of [
-      [bytes("cos\nsystem\n(S'true'\ntR."), /names os system/],
-      [bytes([0x80, 4, 0x8c, 2], "os", [0x8c, 6], "system", [0x93], ")", [0x81], "."), /names os system/],
+      [bytes("cos\nsystem\n(S'true'\ntR."), /names the class os system/],
+      [bytes([0x80, 4, 0x8c, 2], "os", [0x8c, 6], "system", [0x93], ")", [0x81], "."), /names the class os system/],
       [bytes("}R."), /0x52/],
       [bytes("}"), /cut off/],
       [bytes("."), /empty/],
-      [bytes("NN."), /leaves something over/],
+      [bytes("NN."), /more than one value/],
       [bytes("(."), /missing/],
     ] as const)
       expect(() => readPickle(program)).toThrow(
@@ -60,7 +60,7 @@ describe("a persisted index", () => {
   const vectors = Array.from({ length: 5 }, (_, n) => Float32Array.of(n, 1, 0.5));
   const entries = vectors.map((vector, n) => ({ id: `id${n}`, vector, deleted: n === 3 }));
 
-  it("returns the vector of each id that is not deleted", () => {
+  it("an index on disk returns the vector of each id that is not deleted", () => {
     writeSegment(folder, entries);
     const segment = openSegment(folder);
     if (segment.state !== "whole") throw new Error(JSON.stringify(segment));
@@ -71,7 +71,7 @@ describe("a persisted index", () => {
     segment.close();
   });
 
-  it("that was never flushed counts as absent, and an inconsistent index as torn", () => {
+  it("an index that was never flushed counts as absent, and an inconsistent index as torn", () => {
     expect(openSegment(join(folder, "nowhere"))).toEqual({ state: "absent" });
     const torn = (): string => {
       const segment = openSegment(folder);
@@ -97,7 +97,7 @@ describe("a persisted index", () => {
     expect(torn()).toMatch(/no vector of id3/);
   });
 
-  it("with an older id list returns the listed vectors and counts as stale", () => {
+  it("an index with an older id list returns the listed vectors and counts as stale", () => {
     writeSegment(folder, entries);
     const sound = openSegment(folder) as WholeSegment;
     expect(sound.stale).toBeUndefined();
@@ -111,7 +111,7 @@ describe("a persisted index", () => {
     segment.close();
   });
 
-  it("that Chroma cannot load counts as torn", () => {
+  it("an index that Chroma cannot load counts as torn", () => {
     const torn = (name: string, change: (bytes: Buffer) => Buffer | undefined): string => {
       writeSegment(folder, entries);
       const changed = change(readFileSync(join(folder, name)));
@@ -145,7 +145,7 @@ describe("a persisted index", () => {
 describe("a row of the queue", () => {
   const row = { seq: 1, operation: 2, id: "a", vector: null, encoding: null, metadata: null };
 
-  it("is merged into the existing record as in Chroma", () => {
+  it("a row of the queue is merged into the existing record as in Chroma", () => {
     const at = (operation: number, metadata: unknown) => {
       const record = parseQueueRow({ ...row, operation, metadata: JSON.stringify(metadata) });
       if (record === undefined) throw new Error("not read");
@@ -166,14 +166,14 @@ describe("a row of the queue", () => {
     expect(applyRecord(before, at(3, {}))).toBeUndefined();
   });
 
-  it("that Chroma did not write is ignored", () => {
+  it("a row of the queue that Chroma did not write is ignored", () => {
     for (const odd of [{ operation: 9 }, { id: 7 }, { metadata: "{" }, { metadata: "[]" }, { vector: Buffer.alloc(5) }])
       expect(parseQueueRow({ ...row, encoding: "FLOAT32", ...odd })).toBeUndefined();
     expect(parseQueueRow({ ...row, vector: Buffer.alloc(8), encoding: "INT32" })).toBeUndefined();
   });
 });
 
-it("decodes the sequence numbers of older files", () => {
+it("the sequence numbers in files of an older Chroma are decoded", () => {
   const poisoned = Buffer.concat([Buffer.from([0x11, 0x11]), Buffer.from("42")]);
   expect([seqOf(7), seqOf(Buffer.from([0, 0, 0, 0, 0, 0, 1, 2])), seqOf(poisoned), seqOf(null)]).toEqual([
     ...[7, 258, 42, undefined],

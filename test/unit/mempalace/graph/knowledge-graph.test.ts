@@ -26,7 +26,7 @@ const ends = (): unknown[] => graph.reader.graph.timeline(undefined, 100, 0).fac
 const agree = (): void => expect(graphDifferences(graph.paths)).toEqual([]);
 
 describe("a change in the ledger", () => {
-  it("is sent once with upstream's columns, and then removed from the list", () => {
+  it("a change in the ledger is sent once with upstream's columns, and then removed from the list", () => {
     graph.write("kg_add", {
       ...JOB,
       valid_from: "2025-01-01",
@@ -48,7 +48,7 @@ describe("a change in the ledger", () => {
     agree();
   });
 
-  it("is reported as not sent until it is sent", () => {
+  it("a change in the ledger is reported as not sent until it is sent", () => {
     graph.write("kg_add", JOB);
     expect(graphDifferences(graph.paths)).toEqual([
       "entity alice: not sent yet",
@@ -60,12 +60,12 @@ describe("a change in the ledger", () => {
     expect(graphDifferences(graph.paths)).toHaveLength(3);
   });
 
-  it("makes no file while the graph is empty", () => {
+  it("the driver makes no file while the graph is empty", () => {
     expect(graph.sync()).toMatchObject({ sent: 0 });
     expect(existsSync(graph.paths.graphFile)).toBe(false);
   });
 
-  it("that is sent twice is in the file once", () => {
+  it("a change that is sent twice is in the file once", () => {
     graph.write("kg_add", JOB);
     graph.side.look();
     graph.side.accept();
@@ -75,7 +75,7 @@ describe("a change in the ledger", () => {
     agree();
   });
 
-  it("stays listed after another change during the sending", () => {
+  it("a fact stays listed after another change during the sending", () => {
     graph.write("kg_add", JOB);
     graph.side.look();
     graph.side.accept();
@@ -86,7 +86,7 @@ describe("a change in the ledger", () => {
     expect(graph.rows("SELECT valid_to FROM triples")).toEqual([["2030-01-01"]]);
   });
 
-  it("does not overwrite a row that another program changed since the last look", () => {
+  it("a change in the ledger does not overwrite a row that another program changed since the last look", () => {
     graph.write("kg_add", JOB);
     graph.sync();
     graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
@@ -104,7 +104,7 @@ describe("changes of others", () => {
     graph.sync();
   });
 
-  it("are adopted, and the file stays unchanged", () => {
+  it("another program's changes are adopted, and the file stays unchanged", () => {
     graph.foreign(FOREIGN_FACT);
     graph.foreign("UPDATE triples SET valid_to = '2030-01-01' WHERE id <> 'stray'");
     graph.foreign("UPDATE entities SET type = 'person', properties = '{\"a\":1}', name = 'ALICE' WHERE id = 'alice'");
@@ -116,7 +116,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("beside our changes are kept", () => {
+  it("another program's changes beside our changes are kept", () => {
     graph.foreign(FOREIGN_FACT);
     graph.write("kg_add", { ...JOB, object: "Globex" });
     expect(graph.sync()).toMatchObject({ taken: 3, sent: 2 });
@@ -124,7 +124,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("to a fact that we ended are adopted, except the end", () => {
+  it("another program's changes to a fact that we ended are adopted, except the end", () => {
     graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
     graph.foreign("UPDATE triples SET valid_to = '2029-01-01', confidence = 0.5");
     graph.sync();
@@ -133,7 +133,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("to a fact that we have just sent win", () => {
+  it("another program's changes to a fact that we have just sent win", () => {
     graph.write("kg_add", { ...JOB, object: "Globex" });
     graph.side.look();
     graph.side.accept();
@@ -144,7 +144,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("by the restore of an older file do not reopen a fact that we ended", () => {
+  it("a restore of an older file by others does not reopen a fact that we ended", () => {
     graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
     graph.sync();
     graph.foreign("UPDATE triples SET valid_to = NULL");
@@ -155,7 +155,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("that delete rows make us send the rows again", () => {
+  it("rows that others deleted are sent again", () => {
     graph.foreign("DELETE FROM triples");
     expect(graph.sync()).toMatchObject({ relisted: 1, sent: 1 });
     agree();
@@ -164,7 +164,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("that replace our file are adopted, and the file is completed", () => {
+  it("a file that replaces ours is adopted and completed", () => {
     const other = new Database(`${graph.paths.graphFile}.other`);
     other.exec(`CREATE TABLE entities (id TEXT PRIMARY KEY, name TEXT NOT NULL, type TEXT, properties TEXT, created_at TEXT);
       CREATE TABLE triples (id TEXT PRIMARY KEY, subject TEXT NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL,
@@ -179,7 +179,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("with a fact about unknown entities are kept and sent again", () => {
+  it("another program's facts about unknown entities are kept and sent again", () => {
     graph.foreign("INSERT INTO triples (id, subject, predicate, object) VALUES ('orphan', 'x', 'p', 'y')");
     expect(graph.sync()).toMatchObject({ taken: 1 });
     graph.foreign("DELETE FROM triples WHERE id = 'orphan'");
@@ -187,7 +187,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("with rows that MemPalace could not have made are skipped", () => {
+  it("rows of the graph file that MemPalace could not have made are skipped", () => {
     graph.foreign("ALTER TABLE entities RENAME COLUMN name TO title");
     expect(graph.sync()).toMatchObject({ taken: 0 });
     graph.foreign("ALTER TABLE entities RENAME COLUMN title TO name");
@@ -195,7 +195,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("that make the file unreadable are reported, and the file stays unchanged", () => {
+  it("a file that others made unreadable is reported and stays unchanged", () => {
     for (const suffix of ["", "-wal", "-shm"]) rmSync(graph.paths.graphFile + suffix, { force: true });
     writeFileSync(graph.paths.graphFile, "not a database, by any means, but long enough to look at ".repeat(20));
     graph.write("kg_add", { ...JOB, object: "Globex" });
@@ -211,7 +211,7 @@ describe("changes of others", () => {
   });
 });
 
-it("with values of any SQLite type are adopted as text, once", () => {
+it("values of any SQLite type are adopted as text, once", () => {
   graph.write("kg_add", JOB);
   graph.sync();
   graph.foreign(`INSERT INTO entities (id, name, type) VALUES (7, 7, x'c3a9');

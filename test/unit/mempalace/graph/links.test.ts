@@ -30,7 +30,7 @@ const rewrite = (path: string, value: unknown): void => {
 };
 
 describe("create_tunnel", () => {
-  it("makes one tunnel for both directions and keeps the tunnel's strength", () => {
+  it("create_tunnel makes one tunnel for both directions and keeps the tunnel's strength", () => {
     expect(graph.write("create_tunnel", { ...ENDS, label: "L", source_drawer_id: "d1" }, { atMs: AT })).toEqual({
       id: "4d938481a26b5a8b",
       source: { wing: "wing_a", room: "auth", drawer_id: "d1" },
@@ -51,7 +51,7 @@ describe("create_tunnel", () => {
     expect(tunnels()).toHaveLength(1);
   });
 
-  it("needs rooms with a drawer, unless the palace is empty", () => {
+  it("create_tunnel needs rooms with a drawer, unless the palace is empty", () => {
     graph.write("add_drawer", { wing: "wing_a", room: "auth", content: "text" });
     expect(graph.write("create_tunnel", BACK)).toEqual({
       error: "Source room 'users' does not exist in wing 'wing_b'",
@@ -66,14 +66,14 @@ describe("create_tunnel", () => {
     expect(graph.write("create_tunnel", ENDS)).toMatchObject({ id: "4d938481a26b5a8b" });
   });
 
-  it("with a repeated key gives the same answer and changes nothing", () => {
+  it("create_tunnel with a repeated key gives the same answer and changes nothing", () => {
     const first = graph.write("create_tunnel", ENDS, { key: "k" });
     expect(graph.write("create_tunnel", ENDS, { key: "k" })).toEqual(first);
     expect(tunnels()[0]).not.toHaveProperty("updated_at");
   });
 });
 
-it("finds tunnels by either spelling of a wing, and follows them from both ends", () => {
+it("find_tunnels and follow_tunnels accept either spelling of a wing, and either end of a tunnel", () => {
   const { drawer_id } = graph.write("add_drawer", { wing: "My-Wing", room: "r", content: "é".repeat(400) }) as Json;
   graph.write("add_drawer", { wing: "other", room: "s", content: "text" });
   const ends = { source_wing: "other", source_room: "s", target_wing: "My-Wing", target_room: "r" };
@@ -112,7 +112,7 @@ it("finds tunnels by either spelling of a wing, and follows them from both ends"
 });
 
 describe("tunnels.json", () => {
-  it("is written in Python's format and is readable only by the user", () => {
+  it("tunnels.json is written in Python's format and is readable only by the user", () => {
     graph.write("create_tunnel", { ...ENDS, label: "Zoë 😀" }, { atMs: AT });
     expect(graph.sync()).toMatchObject({ sent: 1 });
     const text = readFileSync(graph.paths.tunnelsFile, "utf8");
@@ -135,7 +135,7 @@ describe("tunnels.json", () => {
     agree();
   });
 
-  it("is not overwritten after a foreign change or during a foreign lock", () => {
+  it("tunnels.json is not overwritten after a foreign change or during a foreign lock", () => {
     graph.write("create_tunnel", ENDS);
     expect(graphDifferences(graph.paths)).toEqual(["tunnel 4d938481a26b5a8b: not sent yet"]);
     graph.sync();
@@ -157,7 +157,7 @@ describe("tunnels.json", () => {
     expect(file()).toMatchObject([{ id: "theirs" }, { label: "ours" }]);
   });
 
-  it("gives us the new, changed and deleted tunnels of other programs", () => {
+  it("tunnels.json gives us the new, changed and deleted tunnels of other programs", () => {
     graph.write("create_tunnel", ENDS);
     graph.write("create_tunnel", { ...ENDS, target_room: "gone" });
     graph.sync();
@@ -175,7 +175,7 @@ describe("tunnels.json", () => {
     agree();
   });
 
-  it("keeps our new tunnel and loses our deleted tunnel", () => {
+  it("tunnels.json keeps our new tunnel and loses our deleted tunnel", () => {
     graph.write("create_tunnel", ENDS);
     graph.sync();
     graph.write("create_tunnel", { ...ENDS, target_room: "more" });
@@ -186,7 +186,7 @@ describe("tunnels.json", () => {
     agree();
   });
 
-  it("keeps a tunnel that another program changed after our deletion", () => {
+  it("tunnels.json keeps a tunnel that another program changed after our deletion", () => {
     graph.write("create_tunnel", ENDS);
     graph.sync();
     graph.write("delete_tunnel", { tunnel_id: "4d938481a26b5a8b" });
@@ -196,7 +196,7 @@ describe("tunnels.json", () => {
     agree();
   });
 
-  it("is written again after its deletion, and is reported if unreadable", () => {
+  it("tunnels.json is written again after its deletion, and is reported if unreadable", () => {
     graph.write("create_tunnel", ENDS);
     graph.sync();
     rmSync(graph.paths.tunnelsFile);
@@ -219,7 +219,7 @@ describe("hallways.json", () => {
     ...{ id: `hallway_${wing}_${name}`, wing, entity_a: "A", entity_b: name, co_occurrence_count: count, rooms: ["r"] },
   });
 
-  it("is adopted in both formats and listed by strength", () => {
+  it("hallways.json is adopted in both formats and listed by strength", () => {
     const all = [hallway("w", "x", 2), hallway("w", "y", 5), hallway("v", "z", 3)];
     rewrite(graph.paths.hallwaysFile, { schema_version: 1, hallways: all });
     graph.sync();
@@ -235,7 +235,7 @@ describe("hallways.json", () => {
     expect(existsSync(graph.paths.tunnelsFile)).toBe(false);
   });
 
-  it("without a list stays unchanged and is reported", () => {
+  it("hallways.json without a list stays unchanged and is reported", () => {
     rewrite(graph.paths.hallwaysFile, { schema_version: 1, hallways: [hallway("w", "x", 2)] });
     graph.sync();
     for (const value of [null, {}, 7]) {
@@ -245,7 +245,7 @@ describe("hallways.json", () => {
     expect(listHallways(graph.reader.graph, {})).toMatchObject({ total: 1 });
   });
 
-  it("loses a hallway that we delete", () => {
+  it("hallways.json loses a hallway that we delete", () => {
     rewrite(graph.paths.hallwaysFile, { schema_version: 1, hallways: [hallway("w", "é", 2), hallway("w", "y", 5)] });
     graph.sync();
     expect(graph.write("delete_hallway", { hallway_id: "hallway_w_y" }, { key: "k" })).toEqual({ deleted: true });

@@ -48,7 +48,7 @@ test("SQLite syncs each commit of the log before the answer", () => {
   file.close();
 });
 
-test("migrates a log without topics and origins", () => {
+test("opening the log migrates a log without topics and origins", () => {
   const old = new Database(join(palaceDir, "logstream.sqlite3"));
   old.exec(`CREATE TABLE events (id TEXT PRIMARY KEY, type TEXT NOT NULL, stream TEXT NOT NULL, room TEXT NOT NULL,
       from_agent TEXT NOT NULL, to_agent TEXT, correlation_id TEXT, branch TEXT, base_commit TEXT, status TEXT,
@@ -64,7 +64,7 @@ test("migrates a log without topics and origins", () => {
   file.close();
 });
 
-test("a refused call does not affect the other calls of its group", () => {
+test("a refused call does not affect the other calls that are written in its group", () => {
   const { file, rows, writer } = openLog();
   const patch = { content: "x\n", from_agent: "a", stream: "s", body: "n\0l" };
   const group = [
@@ -84,7 +84,7 @@ test("a refused call does not affect the other calls of its group", () => {
   file.close();
 });
 
-test("returns an event's artifacts in the given order", () => {
+test("a read returns an event's artifacts in the given order", () => {
   const { file, rows, writer } = openLog();
   const put = (key: string): WriteCall => write(key, "artifact_put", { kind: "note", content: key, created_by: "a" });
   const ids = (values(writer.commit([put("a1"), put("a2")])) as { artifact: { id: string } }[]).map(
@@ -107,7 +107,7 @@ const bodiesIn = (file: string): unknown[] => {
   }
 };
 
-test("refuses a commit after the write-ahead log was deleted, and saves the log's content", () => {
+test("the log refuses a commit after its write-ahead log was deleted, and saves the content", () => {
   const { file, writer } = openLog();
   writer.commit([append("k1", { body: "b1" })]);
   rmSync(`${file.file}-wal`);
@@ -121,7 +121,7 @@ test("refuses a commit after the write-ahead log was deleted, and saves the log'
   file.close();
 });
 
-test("saves a commit in the file before its answer if the write-ahead log was deleted meanwhile", () => {
+test("the log saves a commit in the file before its answer if the write-ahead log was deleted meanwhile", () => {
   const { file, writer } = openLog();
   const [answer] = values(
     file.guard(() => {
@@ -148,7 +148,7 @@ test("closing saves a deleted write-ahead log while another process has the file
   other.close();
 });
 
-test("opens a replaced log file again", () => {
+test("a replaced log file is opened again", () => {
   const { file, writer } = openLog();
   writer.commit([append("k1", { body: "b1" })]);
   for (const suffix of ["", "-wal", "-shm"]) renameSync(file.file + suffix, `${file.file}.away${suffix}`);
@@ -199,7 +199,7 @@ test("a copy of the log keeps its name", () => {
   }
 });
 
-test("lists peers without their tokens", () => {
+test("the coordination log lists its peers without their tokens", () => {
   writeFileSync(
     join(palaceDir, "peers.json"),
     '{"peers": [{"name": "n", "url": "https://n", "token": "secret"}, {"url": "https://m"}]}',

@@ -25,7 +25,7 @@ function open(reach: Partial<Reach>, answers: string[]): Link {
   });
 }
 
-test.each(["open", "ensure"] as const)("a bug in `%s` reaches the caller unchanged", async (where) => {
+test.each(["open", "ensure"] as const)("a bug in the function `%s` reaches the caller unchanged", async (where) => {
   const bug = new TypeError("undefined is not a function");
   const link = open({ [where]: () => Promise.reject(bug) }, []);
   await expect(link.connect()).rejects.toBe(bug);

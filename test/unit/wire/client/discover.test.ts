@@ -34,19 +34,19 @@ test.each([
   ["a port with a fraction", { kind: "tcp", host: "h", port: 1.5 }],
   ["another kind", { kind: "pipe", path: "/run/p" }],
   ["nothing", null],
-])("drops a door with %s and keeps the other doors", (_what, door) => {
+])("the client drops a door with %s and keeps the other doors", (_what, door) => {
   expect(read({ doors: [door, UNIX, TCP] })?.doors).toEqual([UNIX, TCP]);
 });
 
-test("keeps at most four doors", () => {
+test("the client keeps at most four doors", () => {
   expect(read({ doors: Array.from({ length: 9 }, () => TCP) })?.doors).toHaveLength(4);
 });
 
-test.each([{ schema: 2 }, { instanceId: 7 }, { doors: UNIX }])("refuses a file with %j", (more) => {
+test.each([{ schema: 2 }, { instanceId: 7 }, { doors: UNIX }])("the client refuses a broker.json with %j", (more) => {
   expect(read(more)).toBeUndefined();
 });
 
-test("refuses a folder, invalid JSON and a file of more than 16 KiB", () => {
+test("the client refuses a folder, invalid JSON and a broker.json of more than 16 KiB", () => {
   expect(readBrokerFile(home)).toBeUndefined();
   writeFileSync(file, "{");
   expect(readBrokerFile(file)).toBeUndefined();
@@ -54,7 +54,7 @@ test("refuses a folder, invalid JSON and a file of more than 16 KiB", () => {
   expect(read({ more: "x".repeat(16_384) })).toBeUndefined();
 });
 
-test("ignores a copied file while the broker's original file exists", () => {
+test("the client ignores a copied broker.json while the broker's original file exists", () => {
   read({});
   const copy = join(home, "copy/broker.json");
   mkdirSync(join(home, "copy"));

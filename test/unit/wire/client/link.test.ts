@@ -92,7 +92,7 @@ const failed = (code: string, more: object = {}): object => ({
   error: { code: -32000, message: "x", data: { code, hint: "", retryable: true, ...more } },
 });
 
-test("passes on an answer once if it arrives twice", async () => {
+test("the link passes on an answer once if it arrives twice", async () => {
   await serve(({ id }, socket) => void socket.write(reply(id, { result: 1 }) + reply(id, { result: 2 })));
   const { link, answers } = open();
   link.send(1, request(1));
@@ -105,7 +105,7 @@ test("passes on an answer once if it arrives twice", async () => {
   expect(link.pendingCount).toBe(0);
 });
 
-test("sends a request to a busy broker again after the time that the broker names", async () => {
+test("the link sends a request to a busy broker again after the time that the broker names", async () => {
   let asked = 0;
   const waits: number[] = [];
   const after: Clock["after"] = (ms, call) => {
@@ -159,7 +159,7 @@ test("an unanswered call goes to the next broker at the same endpoint", async ()
   expect(answers.map(({ id }) => id).toSorted()).toEqual([1, 2]);
 });
 
-test("without any broker before, a call fails at once", async () => {
+test("if no broker was ever reached, a call without a broker fails at once", async () => {
   const { link, answers } = open();
   link.send(1, request(1));
   // The error comes before the 10 s for which the client waits if there was a broker before.
@@ -204,7 +204,7 @@ function leapingClock(): Clock & { until: (isTrue: () => boolean) => Promise<voi
   };
 }
 
-test("waits once for a broker that starts and stops again, and then spools writes at once", async () => {
+test("the link waits once for a broker that starts and stops again, and then spools writes at once", async () => {
   const clock = leapingClock();
   let starts = 0;
   // Another process has the palace and cannot be reached from here.
@@ -266,7 +266,7 @@ test.each([
   await expect.poll(() => answers.find(({ id }) => id === 3)?.result).toBe("small");
 });
 
-test.each([1, 2, 3, 4, 5])("passes on whole lines from chunks of %i bytes", (size) => {
+test.each([1, 2, 3, 4, 5])("the link passes on whole lines, although they arrive in chunks of %i bytes", (size) => {
   const splitter = new FrameSplitter();
   const bytes = Buffer.from("abcd\n\nefgh\nij");
   const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>

@@ -58,7 +58,7 @@ test("an agent waits for an answer from a starting broker or a working bridge", 
   expect(fateOfSilent("lost", false, false)).toBe("answer offline");
 });
 
-test("only an outage is answered offline", () => {
+test("a request is answered without a broker only after an outage", () => {
   const fate = (code: ConstructorParameters<typeof PalaceError>[0], spools = true): string =>
     fateOfUnreachable(new PalaceError(code, "x", ""), spools);
   for (const code of ["TRANSPORT_REFUSED", "STORE_READ_ONLY", "BROKER_STOPPED", "PALACE_FOREIGN_MOUNT"] as const)

@@ -64,7 +64,7 @@ test("spooled writes are private and are delivered in order", async () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("deletes an old incomplete file of a killed process", () => {
+test("the spool deletes an old incomplete file of a killed process", () => {
   spool.append(write(1));
   for (const [name, ageS] of [
     ["old.json.1.tmp", 120],
@@ -224,7 +224,7 @@ test.each([
   expect(spool.refused()).toMatchObject([{ why: expect.stringMatching(why) as string }]);
 });
 
-test("never sends a file that is too old or is not a spooled write", async () => {
+test("the spool never sends a file that is too old or is not a spooled write", async () => {
   mkdirSync(spool.folder, { recursive: true });
   const stop = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "broker.stop", params: {} });
   const put = (name: string, value: unknown): void => writeFileSync(join(spool.folder, name), JSON.stringify(value));
@@ -245,11 +245,11 @@ test("never sends a file that is too old or is not a spooled write", async () =>
   expect(spool.refused().map(({ name, why }) => [name, why])).toEqual([
     ["a.json", "it is no spooled write"],
     ["b.json", "it is no spooled write"],
-    ["c.json", "it holds no write"],
-    ["d.json", "it holds no write"],
-    ["e.json", "it is too old to be sent once only"],
+    ["c.json", "it contains no write"],
+    ["d.json", "it contains no write"],
+    ["e.json", "it is too old: the broker could not recognise a repeated write"],
     ["f.json", "it is no spooled write"],
-    ["g.json", "it holds no write"],
+    ["g.json", "it contains no write"],
   ]);
 });
 
@@ -266,7 +266,7 @@ test("a delivered write keeps its metadata and gets its time of writing", async 
   expect(sent).toEqual([{ ...note, [WRITTEN_META]: entry?.atMs }]);
 });
 
-test("does not put aside a write that another process delivers meanwhile", async () => {
+test("a delivery does not put aside a write that another process delivers meanwhile", async () => {
   mkdirSync(spool.folder, { recursive: true });
   const [first, second] = ["a.json", "b.json"].map((name) => join(spool.folder, name));
   // Our read of the first file waits until the other process has removed the second file.
@@ -288,7 +288,7 @@ function fill(count: number, suffix = ".json"): void {
 const FULL: unknown = expect.objectContaining({ code: "TRANSPORT_SPOOL_FULL" });
 const turn: Partial<SpooledWrite> = { tool: "turn.end", line: '{"jsonrpc":"2.0","id":1,"method":"turn.end"}' };
 
-test("refuses the write after 10,000 writes", () => {
+test("the spool refuses more writes after 10,000 writes", () => {
   fill(9_998);
   fill(1, ".turn");
   spool.append(write(1));
@@ -308,7 +308,7 @@ test("ended turns take at most half of the spool", () => {
   spool.append(write(3, { line: large }));
 });
 
-test("refuses a write that would exceed the spool's size", () => {
+test("the spool refuses a write that would exceed its size", () => {
   const large = "x".repeat(15 * 1024 * 1024);
   for (let index = 0; index < 4; index++) spool.append(write(index, { line: large }));
   expect(() => spool.append(write(4, { line: large }))).toThrow(FULL);
@@ -333,7 +333,7 @@ test("a delivery ends after one try if it cannot put aside a write", async () =>
   expect(asked).toBe(1);
 });
 
-test("keeps the newest 10,000 refused writes and reports that it deleted older writes", () => {
+test("the spool keeps the newest 10,000 refused writes and reports that it deleted older writes", () => {
   spool.append(write(1));
   const aside = join(spool.folder, "refused");
   mkdirSync(aside);
@@ -357,7 +357,7 @@ test("keeps the newest 10,000 refused writes and reports that it deleted older w
   expect(spool.droppedAtMs).toBeGreaterThanOrEqual(nowMs);
 });
 
-test("limits the size of refused writes and leaves room for a full spool", () => {
+test("the spool limits the size of refused writes and leaves room for a full spool", () => {
   spool.append(write(1));
   const aside = join(spool.folder, "refused");
   mkdirSync(aside);

@@ -39,7 +39,7 @@ async function serveLines(...lines: string[]): Promise<Awaited<ReturnType<typeof
   return openStream(loadConfig({ HOME: folder, MEMPALACE_BROKER: `unix:${path}` }), "test");
 }
 
-test("accepts a broker with an overlapping version range", async () => {
+test("the client accepts a broker with an overlapping version range", async () => {
   for (const range of [`${PROTOCOL.min}-${PROTOCOL.max + 5}`, `0-${PROTOCOL.min}`, `${PROTOCOL.max}-99`]) {
     const stream = await serve(`palace-protocol: ${range}`);
     expect(stream, range).toBeDefined();
@@ -49,7 +49,7 @@ test("accepts a broker with an overlapping version range", async () => {
   }
 });
 
-test("accepts a broker with a missing or unreadable header", async () => {
+test("the client accepts a broker with a missing or unreadable header", async () => {
   for (const header of ["palace-instance: x", "palace-protocol: what", "palace-protocol: -3"]) {
     const stream = await serve(header);
     expect(stream, header).toBeDefined();
@@ -73,7 +73,7 @@ test.each([
   [403, "BROKER_DENIED", /\(403\)/],
   [421, "BROKER_DENIED", /\(421\)/],
   [429, "BROKER_BUSY", /too often/],
-])("reports a broker that answers %i as %s", async (status, code, message) => {
+])("the client reports a broker that answers %i as %s", async (status, code, message) => {
   const refused = serveLines(`HTTP/1.1 ${status} Refused`);
   await expect(refused).rejects.toMatchObject({ code, message: expect.stringMatching(message) as string });
 });
@@ -83,7 +83,7 @@ test("an endpoint's port is at most 65,535", () => {
   expect(() => parseEndpoint("http://h:65536")).toThrow(/is not an endpoint/);
 });
 
-test("cuts the hint from the end of a message", () => {
+test("a message that is too long loses the end of its hint", () => {
   const said = (message: string) =>
     toPalaceError({ code: -32_000, message, data: { code: "BROKER_DENIED", hint: "do this" } });
   expect(said("no; do this")).toMatchObject({ message: "no", hint: "do this" });

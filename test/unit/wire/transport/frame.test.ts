@@ -4,7 +4,7 @@ import { FrameSplitter, idOfUnread, isDeeper } from "../../../../src/wire/transp
 
 const idOf = (line: string): unknown => idOfUnread(Buffer.from(line), Buffer.from(line));
 
-test("finds a request's id at the beginning or end, and not inside the parameters", () => {
+test("the reader finds a request's id at the beginning or end, and not inside the parameters", () => {
   const call = '"method":"tools/call","params":{"id":8,"text":"\\"id\\":9}"';
   expect(idOf(`{"jsonrpc":"2.0","id":7,${call}}}`)).toBe(7);
   expect(idOf(`{ "id" : "seven", "jsonrpc": "2.0", ${call}}}`)).toBe("seven");
@@ -18,7 +18,7 @@ test("finds a request's id at the beginning or end, and not inside the parameter
   expect(idOf('{"jsonrpc":"2.0","id":7,"result":{}}')).toBeNull();
 });
 
-test("returns the head and tail of a too long line and reads the next line", () => {
+test("the reader returns the head and tail of a too long line and reads the next line", () => {
   const splitter = new FrameSplitter(8, 1_000_000);
   const line = `${"h".repeat(1024)}${"x".repeat(9_000)}${"t".repeat(256)}`;
   const chunks = `${line}\nnext\n`.match(/[^]{1,100}/g) ?? [];
@@ -29,7 +29,7 @@ test("returns the head and tail of a too long line and reads the next line", () 
   ]);
 });
 
-test("reads a line of the maximum length and no longer line", () => {
+test("the reader accepts a line of the maximum length and no longer line", () => {
   const splitter = new FrameSplitter(8);
   expect(splitter.push(Buffer.from("12345678\n"))).toEqual([{ bytes: Buffer.from("12345678") }]);
   expect(splitter.push(Buffer.from("123456789\n"))).toMatchObject([{ oversize: true }]);
@@ -43,7 +43,7 @@ test("a line without an end is returned when it reaches the second limit", () =>
   expect(splitter.push(Buffer.from("\n{}\n"))).toEqual([{ bytes: Buffer.from("{}") }]);
 });
 
-test("counts brackets only outside strings", () => {
+test("the reader counts brackets only outside strings", () => {
   const nested = (depth: number): string => `${"[".repeat(depth)}${"]".repeat(depth)}`;
   expect([isDeeper(nested(8), 8), isDeeper(nested(9), 8)]).toEqual([false, true]);
   expect(isDeeper(JSON.stringify({ text: `\\"]}${nested(20)}\\` }), 8)).toBe(false);

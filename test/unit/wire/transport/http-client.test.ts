@@ -35,7 +35,7 @@ const inPieces = (text: string, size: number): string[] => text.match(new RegExp
 const SWITCHING = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: mcp\r\nPalace-Version:  7 \r\n\r\n";
 
 test.each([1, 7, 1_000])(
-  "reads the headers of an upgrade in pieces of %i bytes and keeps the bytes after the headers",
+  "the client reads the headers of an upgrade in pieces of %i bytes and keeps the bytes after the headers",
   async (size) => {
     const socket = await dialled(inPieces(`${SWITCHING}{"id":1}\n`, size));
     const { status, headers, rest } = await upgrade(socket, { Agent: "ada\nlovelace" });
@@ -50,7 +50,7 @@ test.each([1, 7, 1_000])(
   },
 );
 
-test("reads a body up to its length and closes the connection", async () => {
+test("the client reads a body up to its length and closes the connection", async () => {
   const text = `HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n{"ok":"é"}more`;
   const socket = await dialled(inPieces(text, 9));
   expect(await get(socket, "/health")).toMatchObject({ status: 200, body: '{"ok":"é"}' });
@@ -58,7 +58,7 @@ test("reads a body up to its length and closes the connection", async () => {
 });
 
 test.each(["", "Content-Length: 1e3\r\n", "Content-Length: -5\r\n", "Content-Length: 1048577\r\n"])(
-  "refuses a body of unknown or huge length (%j)",
+  "the client refuses a body of unknown or huge length (%j)",
   async (header) => {
     const socket = await dialled([`HTTP/1.1 200 OK\r\n${header}\r\nx`]);
     await expect(get(socket, "/health")).rejects.toMatchObject({ code: "TRANSPORT_REFUSED" });

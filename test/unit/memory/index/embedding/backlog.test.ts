@@ -74,7 +74,7 @@ it("notes are embedded before a long list of mined texts, newest page first, inc
   expect(rows.indexOf(300)).toBeLessThan(rows.indexOf(200));
 });
 
-it("embeds texts and notes that fit one page in the order of writing", async () => {
+it("the backlog embeds texts and notes that fit one page in the order of writing", async () => {
   const order: number[] = [];
   let waiting: PendingText[] = Array.from({ length: 9 }, (_, at) => ({ row: at + 1, textVersion: 1, text: `${at}` }));
   const backlog = new Backlog({

@@ -120,7 +120,7 @@ test("with a server without ranges the file is downloaded again from its start",
   expect(readFileSync(target("onnx/model.onnx")).equals(readFileSync(join(source, "onnx/model.onnx")))).toBe(true);
 });
 
-test("does not keep a file with a wrong checksum", async () => {
+test("the download does not keep a file with a wrong checksum", async () => {
   const model = join(source, "onnx/model.onnx");
   const bytes = readFileSync(model);
   bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;
@@ -129,7 +129,7 @@ test("does not keep a file with a wrong checksum", async () => {
   expect(readdirSync(dirname(target("onnx/model.onnx")))).toEqual([]);
 });
 
-test("refuses a file that is longer than expected", async () => {
+test("the download refuses a file that is longer than expected", async () => {
   writeFileSync(join(source, "config.json"), "x".repeat(1_000_000));
   await expect(download()).rejects.toThrow(/more than/);
 });

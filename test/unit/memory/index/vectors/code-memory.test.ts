@@ -87,6 +87,6 @@ test("quantizing changes each value by at most half a step, and a dot product of
   }
 });
 
-test("a vector of zeros can be encoded", () => {
+test("a vector of zeros can be stored as a static code", () => {
   expect(quantize(new Float32Array(DIMENSIONS))).toEqual({ code: new Int8Array(DIMENSIONS), scale: 1 });
 });
