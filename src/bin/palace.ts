@@ -10,40 +10,43 @@ import { findSynonym, type Synonym, SYNONYMS } from "../cli/commands/synonyms.ts
 import { OLD_NAMES, WORDS } from "../cli/commands/table.ts";
 import { nearestWord } from "../base/nearest.ts";
 import { spelled } from "../cli/terminal/spelling.ts";
-import { hasFlag, reportError, runVerb, type Verb } from "../cli/define-verb.ts";
+import { hasFlag, runVerb, type Verb } from "../cli/define-verb.ts";
 
-const { common, name, rest } = splitArguments(process.argv.slice(2));
-if (common.at(-1) === "--palace") {
-  const error = new PalaceError("CONFIG_USAGE", "--palace takes a folder", "palace --palace DIR status");
-  process.exitCode = reportError("palace", error, common);
-} else if (name === "help") await help(rest);
-else if (name === "version") process.stdout.write(`palace-devbox ${VERSION}\n`);
-else if (name !== "") await run(name, [...common, ...rest]);
-else if (common.includes("--version") || common.includes("-v")) process.stdout.write(`palace-devbox ${VERSION}\n`);
-else await help([]);
+await runVerb("palace", { usage: "", execute: main }, process.argv.slice(2), process.env);
 
-async function run(verb: string, argv: readonly string[]): Promise<void> {
+async function main(argv: readonly string[]): Promise<number> {
+  const { common, name, rest } = splitArguments(argv);
+  if (common.at(-1) === "--palace")
+    throw new PalaceError("CONFIG_USAGE", "--palace takes a folder", "palace --palace DIR status");
+  if (name === "help") return help(rest);
+  if (name !== "version" && (name !== "" || !hasFlag(common, "--version", "-v")))
+    return name === "" ? help([]) : run(name, [...common, ...rest]);
+  const text = `palace-devbox ${VERSION}`;
+  process.stdout.write(`${hasFlag(argv, "--json") ? JSON.stringify({ version: VERSION }) : text}\n`);
+  return 0;
+}
+
+async function run(verb: string, argv: readonly string[]): Promise<number> {
   const load = loaderOf(verb);
   if (load === undefined) {
     const synonym = findSynonym(verb);
     const [meant, ...words] = synonym?.runs ?? [];
-    if (meant !== undefined) {
-      tell(`${verb} runs \`${spelled(`palace ${[meant, ...words].join(" ")}`)}\``, argv);
-      await run(meant, [...words, ...argv]);
-    } else process.exitCode = reportError("palace", unknownVerb(verb, synonym, argv), argv);
-    return;
+    if (meant === undefined) throw unknownVerb(verb, synonym, argv);
+    tell(`${verb} runs \`${spelled(`palace ${[meant, ...words].join(" ")}`)}\``, argv);
+    return run(meant, [...words, ...argv]);
   }
   tellNewName(verb, argv);
   const sub = findSub(verb, argv);
-  if (sub !== undefined) await runVerb("palace", (await sub.load()).verb, argv.toSpliced(sub.at, 1), process.env);
-  else await runVerb("palace", withFurtherHelp(verb, (await load()).verb), argv, process.env);
+  if (sub !== undefined) return (await sub.load()).verb.execute(argv.toSpliced(sub.at, 1), process.env);
+  return withFurtherHelp(verb, (await load()).verb).execute(argv, process.env);
 }
 
 /** Prints help: `palace help VERB [SUB]` is `palace VERB [SUB] --help`. */
-async function help(words: readonly string[]): Promise<void> {
+async function help(words: readonly string[]): Promise<number> {
   const [verb, ...more] = words.filter((word) => !word.startsWith("-"));
-  if (verb !== undefined) await run(verb, [...more.slice(0, 1), "--help"]);
-  else process.stdout.write(`${overview()}\n`);
+  if (verb !== undefined) return run(verb, [...more.slice(0, 1), "--help"]);
+  process.stdout.write(`${overview()}\n`);
+  return 0;
 }
 
 function withFurtherHelp(verb: string, parts: Verb): Verb {
