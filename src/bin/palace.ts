@@ -7,7 +7,7 @@ import { PalaceError } from "../base/errors.ts";
 import { furtherHelp, overview } from "../cli/commands/help.ts";
 import { findSub, loaderOf } from "../cli/commands/load.ts";
 import { findSynonym, type Synonym, SYNONYMS } from "../cli/commands/synonyms.ts";
-import { OLD_NAMES, WORDS } from "../cli/commands/table.ts";
+import { findCommand, OLD_NAMES, WORDS } from "../cli/commands/table.ts";
 import { nearestWord } from "../base/nearest.ts";
 import { spelled } from "../cli/terminal/spelling.ts";
 import { hasFlag, runVerb, type Verb } from "../cli/define-verb.ts";
@@ -74,12 +74,31 @@ function tell(line: string, argv: readonly string[]): void {
 
 /** Returns the error with a suggestion, which repeats the typed words if the verb takes some. */
 function unknownVerb(verb: string, synonym: Synonym | undefined, argv: readonly string[]): PalaceError {
-  const near = synonym === undefined ? nearestWord(verb, [...WORDS, ...Object.keys(SYNONYMS)]) : undefined;
-  const meant = (synonym ?? findSynonym(near ?? ""))?.means ?? (near === undefined ? undefined : newName(near));
+  const meant = synonym?.means ?? nearestCall(verb);
   const typed = argv.filter((word, at) => !word.startsWith("-") && argv[at - 1] !== "--palace").map(quoted);
   const call = typed.length === 0 ? meant : meant?.replace(/ [A-Z]+( [A-Z]+)?$/, ` ${typed.join(" ")}`);
-  const hint = call === undefined ? "run `palace help`" : `did you mean \`${call}\`?`;
+  const does = harmOf(meant ?? "");
+  const hint =
+    call === undefined ? "run `palace help`" : `did you mean \`${call}\`${does === undefined ? "" : ` (${does})`}?`;
   return new PalaceError("CONFIG_USAGE", `there is no verb ${verb}`, hint);
+}
+
+/** Finds the call for a mistyped verb. A call that deletes is found only if one letter is wrong and no other call is as near. */
+function nearestCall(verb: string): string | undefined {
+  const means = (word: string): string => findSynonym(word)?.means ?? newName(word);
+  const words = [...WORDS, ...Object.keys(SYNONYMS)];
+  const harmless = words.filter((word) => harmOf(means(word)) === undefined);
+  const harmful = words.filter((word) => word.length > 3 && !harmless.includes(word));
+  const near = nearestWord(verb, harmless, 1) ?? nearestWord(verb, harmful, 1) ?? nearestWord(verb, harmless);
+  return near === undefined ? undefined : means(near);
+}
+
+/** Returns what a call does that deletes or replaces memories, and undefined for any other call. */
+function harmOf(call: string): string | undefined {
+  if (!/^palace (?:rm|forget|history undo|backup restore|install remove|repair migrate)\b/.test(call)) return undefined;
+  const [, verb = "", sub = ""] = call.split(" ");
+  const command = findCommand(verb);
+  return command?.subs?.[sub] ?? command?.does;
 }
 
 function newName(verb: string): string {
