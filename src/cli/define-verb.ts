@@ -240,10 +240,10 @@ export function readChoice<T extends string, U>(
   throw new PalaceError("CONFIG_USAGE", `--${name} takes ${words.join(", ")}, not ${value}`, hint);
 }
 
-/** Reads a whole-number option of at least `min`. Errors: CONFIG_USAGE. */
-export function readCount(value: string | undefined, name: string, fallback: number, min = 0): number {
+/** Reads a whole-number option from `min` to `max`. Errors: CONFIG_USAGE. */
+export function readCount(value: string | undefined, name: string, fallback: number, min = 0, max = Infinity): number {
   if (value === undefined) return fallback;
-  if (/^\d{1,9}$/.test(value) && Number(value) >= min) return Number(value);
-  const what = min === 0 ? "a number" : `a number from ${min} on`;
+  if (/^\d{1,9}$/.test(value) && Number(value) >= min && Number(value) <= max) return Number(value);
+  const what = max < Infinity ? `a number from ${min} to ${max}` : min === 0 ? "a number" : `a number from ${min} on`;
   throw new PalaceError("CONFIG_USAGE", `--${name} takes ${what}, not ${value}`, `write --${name} ${fallback}`);
 }
