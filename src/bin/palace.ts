@@ -18,9 +18,12 @@ async function main(argv: readonly string[]): Promise<number> {
   const { common, name, rest } = splitArguments(argv);
   if (common.at(-1) === "--palace")
     throw new PalaceError("CONFIG_USAGE", "--palace takes a folder", "palace --palace DIR status");
-  if (name === "help") return help(rest);
-  if (name !== "version" && (name !== "" || !hasFlag(common, "--version", "-v")))
-    return name === "" ? help([]) : run(name, [...common, ...rest]);
+  const flags = common.filter((word) => word.startsWith("-"));
+  if (name === "" && flags.includes("--palace") && !hasFlag(flags, "--help", "-h", "--version", "-v"))
+    throw new PalaceError("CONFIG_USAGE", "the verb is missing", "palace --palace DIR VERB; the verbs: palace help");
+  if (name === "help") return help([...rest, ...flags]);
+  if (name !== "version" && (name !== "" || !hasFlag(flags, "--version", "-v")))
+    return name === "" ? help(flags) : run(name, [...common, ...rest]);
   const text = `palace-devbox ${VERSION}`;
   process.stdout.write(`${hasFlag(argv, "--json") ? JSON.stringify({ version: VERSION }) : text}\n`);
   return 0;
@@ -44,8 +47,9 @@ async function run(verb: string, argv: readonly string[]): Promise<number> {
 /** Prints help: `palace help VERB [SUB]` is `palace VERB [SUB] --help`. */
 async function help(words: readonly string[]): Promise<number> {
   const [verb, ...more] = words.filter((word) => !word.startsWith("-"));
-  if (verb !== undefined) return run(verb, [...more.slice(0, 1), "--help"]);
-  process.stdout.write(`${overview()}\n`);
+  const isJson = hasFlag(words, "--json");
+  if (verb !== undefined) return run(verb, [...more.slice(0, 1), "--help", ...(isJson ? ["--json"] : [])]);
+  process.stdout.write(`${isJson ? JSON.stringify({ help: overview() }) : overview()}\n`);
   return 0;
 }
 
@@ -55,7 +59,8 @@ function withFurtherHelp(verb: string, parts: Verb): Verb {
     execute: async (argv, env) => {
       const code = await parts.execute(argv, env);
       const isOfSub = argv.some((word) => Object.hasOwn(parts.subs ?? {}, word));
-      if (code === 0 && hasFlag(argv, "--help", "-h") && !isOfSub) process.stdout.write(furtherHelp(verb));
+      if (code === 0 && hasFlag(argv, "--help", "-h") && !hasFlag(argv, "--json") && !isOfSub)
+        process.stdout.write(furtherHelp(verb));
       return code;
     },
   };

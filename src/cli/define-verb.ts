@@ -96,8 +96,8 @@ export function defineVerb<const T extends ParseArgsOptionsConfig = {}>(parts: V
       const out = new Output({ json: common.json === true, palace: common.palace });
       if (common.help === true) {
         const place = typeof parts.place === "function" ? "writing" : (parts.place ?? "there");
-        out.text(`${parts.usage}\n\nEverywhere: --palace DIR${PLACES[place]}, --json, --help`);
-        return 0;
+        const help = `${parts.usage}\n\nEverywhere: --palace DIR${PLACES[place]}, --json, --help`;
+        return out.answer({ help }, help);
       }
       if (common.version === true) return out.answer({ version: VERSION }, `palace-devbox ${VERSION}`);
       const [min, max] = parts.args ?? [0, 0];
@@ -213,7 +213,7 @@ function parse<T extends ParseArgsOptionsConfig>(
   } catch (error) {
     if (!(error instanceof Error && String((error as NodeJS.ErrnoException).code).startsWith("ERR_PARSE_ARGS")))
       throw error;
-    const problem = (error.message.split(". ")[0] ?? "").replace(/\.$/, "");
+    const problem = (error.message.split(/\.\s/)[0] ?? "").replace(/\.$/, "");
     const [, flag] = /^Unknown option '--([^'=]+)/.exec(problem) ?? [];
     const near = flag === undefined ? undefined : nearestWord(flag, Object.keys(known));
     throw usageError(parts.usage, near === undefined ? problem : `${problem}; did you mean --${near}?`);

@@ -54,6 +54,8 @@ test("a synonym runs a verb that reads or adds, and only suggests any other verb
     expect((await palace.run("palace", [word, id])).stderr).not.toMatch(/palace (rm|forget|backup|history)/);
   expect((await palace.run("palace", ["forgt"])).stderr).toContain("forget` (erase memories for good");
   expect((await palace.run("palace", ["show", id])).code).toBe(0);
+  for (const words of [["help"], ["help", "search"], ["search", "--help"], ["events"], ["--version"]])
+    expect(JSON.parse((await palace.run("palace", [...words, "--json"])).stdout)).not.toEqual({});
   const also = /^Also: (.*)\.$/m.exec((await palace.run("palace", ["help"])).stdout)?.[1];
   expect(also?.split(", ").toSorted()).toEqual(["logs", "model", "restart", "stats", "ui"]);
   expect((await palace.run("palace", ["version"])).stdout).toMatch(/^palace-devbox \d/);
