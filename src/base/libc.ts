@@ -1,6 +1,6 @@
 /**
  * Calls the C library for services that Node lacks: a lock that ends with its process, the peer of a UNIX socket, and the return of freed
- * memory to the system. koffi (FFI) takes about 100 ms to load, so only the broker imports this file. Source: engine.md 9 (our lock
+ * memory to the system. koffi (FFI) takes about 100 ms to load, so a command loads this file only if it needs it. Source: engine.md 9 (our lock
  * conflicts with Python's flock, but not with fcntl locks).
  */
 import { createRequire } from "node:module";
@@ -59,6 +59,20 @@ export function peerCredentials(socket: Socket): PeerCredentials | undefined {
   const ucred = Buffer.alloc(12);
   if (getsockopt?.(fd, 1, 17, ucred, [ucred.length]) !== 0) return undefined;
   return { pid: ucred.readInt32LE(0), uid: ucred.readUInt32LE(4) };
+}
+
+let poll: Function | undefined;
+
+/** Returns false if the other end of the pipe, socket or terminal is closed. */
+export function hasReader(fd: number): boolean {
+  poll ??= libc()
+    .koffi.load(isMac ? "libSystem.dylib" : "libc.so.6")
+    .func("int poll(_Inout_ void *, ulong, int)");
+  // struct pollfd { int fd; short events; short revents; }; the kernel reports POLLERR and POLLHUP without being asked.
+  const polled = Buffer.alloc(8);
+  polled.writeInt32LE(fd);
+  (poll as Function)(polled, 1, 0);
+  return polled.readInt16LE(6) === 0;
 }
 
 let trim: Function | undefined;

@@ -2,17 +2,17 @@
 
 const DISTANCE_MAX = 2;
 
-/** Returns the most similar candidate, if it is similar enough. */
-export function nearestWord(word: string, candidates: readonly string[]): string | undefined {
-  return nearWords(word, candidates)[0];
+/** Returns the most similar candidate, if at most `max` letters differ. */
+export function nearestWord(word: string, candidates: readonly string[], max = DISTANCE_MAX): string | undefined {
+  return nearWords(word, candidates, max)[0];
 }
 
-/** Returns the candidates that are similar enough, the most similar first. */
-export function nearWords(word: string, candidates: readonly string[]): string[] {
+/** Returns the candidates of which at most `max` letters differ, the most similar first. */
+export function nearWords(word: string, candidates: readonly string[], max = DISTANCE_MAX): string[] {
   const typed = word.slice(0, 64);
   return candidates
     .map((candidate) => ({ candidate, distance: distanceOf(word, typed, candidate) }))
-    .filter(({ candidate, distance }) => distance <= Math.min(DISTANCE_MAX, candidate.length - 1))
+    .filter(({ candidate, distance }) => distance <= Math.min(max, candidate.length - 1))
     .sort((a, b) => a.distance - b.distance)
     .map(({ candidate }) => candidate);
 }

@@ -8,7 +8,7 @@ import "../base/node-version.ts";
 import { VERSION } from "../base/version.ts";
 import { PalaceError } from "../base/errors.ts";
 import { ABSENT } from "../cli/upstream/absent.ts";
-import { reportError, type Verb } from "../cli/define-verb.ts";
+import { endIfUnwritable, reportError, type Verb } from "../cli/define-verb.ts";
 
 /** Version that unchanged skills and scripts may expect. */
 const UPSTREAM = "3.11.0";
@@ -39,8 +39,7 @@ const VERBS: Record<string, readonly [does: string, load: () => Promise<Verb>]> 
   mcp: ["Show how to register the MCP server", async () => (await import("../cli/upstream/mcp.ts")).verb],
 };
 
-// `mempalace search x | head` closes our stdout early; that is not a failure.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 70));
+endIfUnwritable("mempalace", EXIT_FAILED);
 try {
   const argv = withoutBackend(process.argv.slice(2));
   let at = 0;

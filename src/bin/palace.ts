@@ -7,43 +7,50 @@ import { PalaceError } from "../base/errors.ts";
 import { furtherHelp, overview } from "../cli/commands/help.ts";
 import { findSub, loaderOf } from "../cli/commands/load.ts";
 import { findSynonym, type Synonym, SYNONYMS } from "../cli/commands/synonyms.ts";
-import { OLD_NAMES, WORDS } from "../cli/commands/table.ts";
+import { findCommand, OLD_NAMES, WORDS } from "../cli/commands/table.ts";
 import { nearestWord } from "../base/nearest.ts";
 import { spelled } from "../cli/terminal/spelling.ts";
-import { hasFlag, reportError, runVerb, type Verb } from "../cli/define-verb.ts";
+import { hasFlag, runVerb, type Verb } from "../cli/define-verb.ts";
 
-const { common, name, rest } = splitArguments(process.argv.slice(2));
-if (common.at(-1) === "--palace") {
-  const error = new PalaceError("CONFIG_USAGE", "--palace takes a folder", "palace --palace DIR status");
-  process.exitCode = reportError("palace", error, common);
-} else if (name === "help") await help(rest);
-else if (name === "version") process.stdout.write(`palace-devbox ${VERSION}\n`);
-else if (name !== "") await run(name, [...common, ...rest]);
-else if (common.includes("--version") || common.includes("-v")) process.stdout.write(`palace-devbox ${VERSION}\n`);
-else await help([]);
+await runVerb("palace", { usage: "", execute: main }, process.argv.slice(2), process.env);
 
-async function run(verb: string, argv: readonly string[]): Promise<void> {
+async function main(argv: readonly string[]): Promise<number> {
+  const { common, name, rest } = splitArguments(argv);
+  if (common.at(-1) === "--palace")
+    throw new PalaceError("CONFIG_USAGE", "--palace takes a folder", "palace --palace DIR status");
+  const flags = common.filter((word) => word.startsWith("-"));
+  if (name === "" && flags.includes("--palace") && !hasFlag(flags, "--help", "-h", "--version", "-v"))
+    throw new PalaceError("CONFIG_USAGE", "the verb is missing", "palace --palace DIR VERB; the verbs: palace help");
+  if (name === "help") return help([...rest, ...flags]);
+  if (name !== "version" && (name !== "" || !hasFlag(flags, "--version", "-v")))
+    return name === "" ? help(flags) : run(name, [...common, ...rest]);
+  const text = `palace-devbox ${VERSION}`;
+  process.stdout.write(`${hasFlag(argv, "--json") ? JSON.stringify({ version: VERSION }) : text}\n`);
+  return 0;
+}
+
+async function run(verb: string, argv: readonly string[]): Promise<number> {
   const load = loaderOf(verb);
   if (load === undefined) {
     const synonym = findSynonym(verb);
     const [meant, ...words] = synonym?.runs ?? [];
-    if (meant !== undefined) {
-      tell(`${verb} runs \`${spelled(`palace ${[meant, ...words].join(" ")}`)}\``, argv);
-      await run(meant, [...words, ...argv]);
-    } else process.exitCode = reportError("palace", unknownVerb(verb, synonym, argv), argv);
-    return;
+    if (meant === undefined) throw unknownVerb(verb, synonym, argv);
+    tell(`${verb} runs \`${spelled(`palace ${[meant, ...words].join(" ")}`)}\``, argv);
+    return run(meant, [...words, ...argv]);
   }
   tellNewName(verb, argv);
   const sub = findSub(verb, argv);
-  if (sub !== undefined) await runVerb("palace", (await sub.load()).verb, argv.toSpliced(sub.at, 1), process.env);
-  else await runVerb("palace", withFurtherHelp(verb, (await load()).verb), argv, process.env);
+  if (sub !== undefined) return (await sub.load()).verb.execute(argv.toSpliced(sub.at, 1), process.env);
+  return withFurtherHelp(verb, (await load()).verb).execute(argv, process.env);
 }
 
 /** Prints help: `palace help VERB [SUB]` is `palace VERB [SUB] --help`. */
-async function help(words: readonly string[]): Promise<void> {
+async function help(words: readonly string[]): Promise<number> {
   const [verb, ...more] = words.filter((word) => !word.startsWith("-"));
-  if (verb !== undefined) await run(verb, [...more.slice(0, 1), "--help"]);
-  else process.stdout.write(`${overview()}\n`);
+  const isJson = hasFlag(words, "--json");
+  if (verb !== undefined) return run(verb, [...more.slice(0, 1), "--help", ...(isJson ? ["--json"] : [])]);
+  process.stdout.write(`${isJson ? JSON.stringify({ help: overview() }) : overview()}\n`);
+  return 0;
 }
 
 function withFurtherHelp(verb: string, parts: Verb): Verb {
@@ -52,7 +59,8 @@ function withFurtherHelp(verb: string, parts: Verb): Verb {
     execute: async (argv, env) => {
       const code = await parts.execute(argv, env);
       const isOfSub = argv.some((word) => Object.hasOwn(parts.subs ?? {}, word));
-      if (code === 0 && hasFlag(argv, "--help", "-h") && !isOfSub) process.stdout.write(furtherHelp(verb));
+      if (code === 0 && hasFlag(argv, "--help", "-h") && !hasFlag(argv, "--json") && !isOfSub)
+        process.stdout.write(furtherHelp(verb));
       return code;
     },
   };
@@ -71,12 +79,31 @@ function tell(line: string, argv: readonly string[]): void {
 
 /** Returns the error with a suggestion, which repeats the typed words if the verb takes some. */
 function unknownVerb(verb: string, synonym: Synonym | undefined, argv: readonly string[]): PalaceError {
-  const near = synonym === undefined ? nearestWord(verb, [...WORDS, ...Object.keys(SYNONYMS)]) : undefined;
-  const meant = (synonym ?? findSynonym(near ?? ""))?.means ?? (near === undefined ? undefined : newName(near));
+  const meant = synonym?.means ?? nearestCall(verb);
   const typed = argv.filter((word, at) => !word.startsWith("-") && argv[at - 1] !== "--palace").map(quoted);
   const call = typed.length === 0 ? meant : meant?.replace(/ [A-Z]+( [A-Z]+)?$/, ` ${typed.join(" ")}`);
-  const hint = call === undefined ? "run `palace help`" : `did you mean \`${call}\`?`;
+  const does = harmOf(meant ?? "");
+  const hint =
+    call === undefined ? "run `palace help`" : `did you mean \`${call}\`${does === undefined ? "" : ` (${does})`}?`;
   return new PalaceError("CONFIG_USAGE", `there is no verb ${verb}`, hint);
+}
+
+/** Finds the call for a mistyped verb. A call that deletes is found only if one letter is wrong and no other call is as near. */
+function nearestCall(verb: string): string | undefined {
+  const means = (word: string): string => findSynonym(word)?.means ?? newName(word);
+  const words = [...WORDS, ...Object.keys(SYNONYMS)];
+  const harmless = words.filter((word) => harmOf(means(word)) === undefined);
+  const harmful = words.filter((word) => word.length > 3 && !harmless.includes(word));
+  const near = nearestWord(verb, harmless, 1) ?? nearestWord(verb, harmful, 1) ?? nearestWord(verb, harmless);
+  return near === undefined ? undefined : means(near);
+}
+
+/** Returns what a call does that deletes or replaces memories, and undefined for any other call. */
+function harmOf(call: string): string | undefined {
+  if (!/^palace (?:rm|forget|history undo|backup restore|install remove|repair migrate)\b/.test(call)) return undefined;
+  const [, verb = "", sub = ""] = call.split(" ");
+  const command = findCommand(verb);
+  return command?.subs?.[sub] ?? command?.does;
 }
 
 function newName(verb: string): string {

@@ -7,18 +7,20 @@ import "../base/node-version.ts";
 import { VERSION } from "../base/version.ts";
 import { PalaceError } from "../base/errors.ts";
 import { ABSENT, asDeveloper, type Entry, VERBS } from "../cli/upstream/roampal.ts";
-import { reportError, runVerb } from "../cli/define-verb.ts";
+import { runVerb } from "../cli/define-verb.ts";
 
 const [name = "", ...given] = process.argv.slice(2);
 const { args: rest, env } = asDeveloper(name, given, process.env);
 const entry: Entry | undefined = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
-if (entry !== undefined) await runVerb("roampal", await entry.load(), [...entry.before, ...rest], env);
-else if (name === "--version") process.stdout.write(`roampal (palace-devbox ${VERSION})\n`);
-else if (["", "help", "--help", "-h"].includes(name)) printHelp();
-else {
+const before = entry?.before ?? [];
+await runVerb("roampal", (await entry?.load()) ?? { usage: "", execute: withoutVerb }, [...before, ...rest], env);
+
+async function withoutVerb(): Promise<number> {
   const instead = Object.hasOwn(ABSENT, name) ? ABSENT[name] : undefined;
-  const error = new PalaceError("CONFIG_USAGE", `there is no verb ${name}`, instead ?? "roampal help");
-  process.exitCode = reportError("roampal", error, rest);
+  if (name === "--version") process.stdout.write(`roampal (palace-devbox ${VERSION})\n`);
+  else if (["", "help", "--help", "-h"].includes(name)) printHelp();
+  else throw new PalaceError("CONFIG_USAGE", `there is no verb ${name}`, instead ?? "roampal help");
+  return 0;
 }
 
 function printHelp(): void {

@@ -11,7 +11,7 @@ import type { Env } from "../config/env.ts";
 import { leave } from "../base/exit-process.ts";
 import { unwritable } from "../base/state-files.ts";
 import { VERSION } from "../base/version.ts";
-import { PalaceError } from "../base/errors.ts";
+import { EXIT_CODES, PalaceError } from "../base/errors.ts";
 import { nearestWord } from "../base/nearest.ts";
 import { Output } from "./terminal/output.ts";
 import { assertPlace, namedPalace, type Place } from "./terminal/place.ts";
@@ -96,13 +96,10 @@ export function defineVerb<const T extends ParseArgsOptionsConfig = {}>(parts: V
       const out = new Output({ json: common.json === true, palace: common.palace });
       if (common.help === true) {
         const place = typeof parts.place === "function" ? "writing" : (parts.place ?? "there");
-        out.text(`${parts.usage}\n\nEverywhere: --palace DIR${PLACES[place]}, --json, --help`);
-        return 0;
+        const help = `${parts.usage}\n\nEverywhere: --palace DIR${PLACES[place]}, --json, --help`;
+        return out.answer({ help }, help);
       }
-      if (common.version === true) {
-        out.text(`palace-devbox ${VERSION}`);
-        return 0;
-      }
+      if (common.version === true) return out.answer({ version: VERSION }, `palace-devbox ${VERSION}`);
       const [min, max] = parts.args ?? [0, 0];
       if (positionals.length < min) throw usageError(parts.usage, "an argument is missing");
       if (positionals.length > max) throw usageError(parts.usage, `unexpected argument: ${positionals[max] ?? ""}`);
@@ -151,13 +148,25 @@ function warnOfSettings({ settings }: Config, out: Output): void {
 
 /** Runs a command and ends the process with its exit code. */
 export async function runVerb(name: string, verb: Verb, argv: readonly string[], env: Env): Promise<never> {
-  // `palace search x | head` closes our stdout early, which is not a failure.
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 70));
+  endIfUnwritable(name);
   try {
     return await leave(await verb.execute(argv, env));
   } catch (error) {
     return leave(reportError(name, error, argv));
   }
+}
+
+/**
+ * Ends the process if stdout fails. `palace search x | head` closes our stdout early, which is not a failure; a full disk is one. Without
+ * a listener, a failing stderr would end the process with a stack trace.
+ */
+export function endIfUnwritable(name: string, code = EXIT_CODES.STORE): void {
+  process.stderr.on("error", () => {});
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") process.exit(0);
+    process.stderr.write(`${name}: the output cannot be written: ${error.message}\n`);
+    process.exit(code);
+  });
 }
 
 /** Prints an error as one sentence and one hint, or as JSON, and returns the exit code. */
@@ -204,7 +213,7 @@ function parse<T extends ParseArgsOptionsConfig>(
   } catch (error) {
     if (!(error instanceof Error && String((error as NodeJS.ErrnoException).code).startsWith("ERR_PARSE_ARGS")))
       throw error;
-    const problem = (error.message.split(". ")[0] ?? "").replace(/\.$/, "");
+    const problem = (error.message.split(/\.\s/)[0] ?? "").replace(/\.$/, "");
     const [, flag] = /^Unknown option '--([^'=]+)/.exec(problem) ?? [];
     const near = flag === undefined ? undefined : nearestWord(flag, Object.keys(known));
     throw usageError(parts.usage, near === undefined ? problem : `${problem}; did you mean --${near}?`);
@@ -231,10 +240,10 @@ export function readChoice<T extends string, U>(
   throw new PalaceError("CONFIG_USAGE", `--${name} takes ${words.join(", ")}, not ${value}`, hint);
 }
 
-/** Reads a whole-number option of at least `min`. Errors: CONFIG_USAGE. */
-export function readCount(value: string | undefined, name: string, fallback: number, min = 0): number {
+/** Reads a whole-number option from `min` to `max`. Errors: CONFIG_USAGE. */
+export function readCount(value: string | undefined, name: string, fallback: number, min = 0, max = Infinity): number {
   if (value === undefined) return fallback;
-  if (/^\d{1,9}$/.test(value) && Number(value) >= min) return Number(value);
-  const what = min === 0 ? "a number" : `a number from ${min} on`;
+  if (/^\d{1,9}$/.test(value) && Number(value) >= min && Number(value) <= max) return Number(value);
+  const what = max < Infinity ? `a number from ${min} to ${max}` : min === 0 ? "a number" : `a number from ${min} on`;
   throw new PalaceError("CONFIG_USAGE", `--${name} takes ${what}, not ${value}`, `write --${name} ${fallback}`);
 }

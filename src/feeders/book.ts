@@ -32,14 +32,29 @@ function plain(path: string): string {
     return new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
   } catch (error) {
     if (error instanceof PalaceError) throw error;
-    throw unread(path, error instanceof TypeError ? "is no text in UTF-8" : (error as Error).message);
+    throw unread(
+      path,
+      error instanceof TypeError
+        ? "is no text in UTF-8"
+        : (FAULTS[codeOf(error)] ?? `cannot be read (${codeOf(error)})`),
+    );
   }
 }
+
+/** Faults of a path, by the system's code. */
+const FAULTS: Readonly<Record<string, string>> = {
+  ENOENT: "this file does not exist",
+  ENOTDIR: "this file does not exist",
+  EISDIR: "this is a folder, and a book is one file",
+  EACCES: "this user may not read it",
+};
+
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? String(error);
 
 function unread(path: string, why: string): PalaceError {
   return new PalaceError(
     "CONFIG_USAGE",
     `${path}: ${why}`,
-    "a book is a text file, or .pdf .docx .pptx .xlsx .rtf .epub",
+    "name a file: palace outcome ingest FILE; a book is a text file, or .pdf .docx .pptx .xlsx .rtf .epub",
   );
 }

@@ -4,6 +4,9 @@ const AGENT_MAX = 64;
 /** Agent name of a person who types `palace outcome`. */
 export const PERSON = "palace outcome";
 
+/** Wing of the memory with which `palace up` proves that it works. The statistics leave out its search. */
+export const PROOF_WING = "scratch_up";
+
 /** Returns the name in a form for logs: printable and short. */
 export function agentName(given: unknown): string {
   const name =

@@ -4,6 +4,7 @@ import { checkArguments } from "../../protocol/tools/arguments.ts";
 import { runReadTool } from "../tools/reads.ts";
 import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/is-record.ts";
+import { PROOF_WING } from "../../protocol/agent-name.ts";
 import { REPLAYED_META } from "../../protocol/headers.ts";
 import { ERROR_TEXT_MAX } from "../../protocol/rpc-error.ts";
 import { RPC } from "../../protocol/spec.ts";
@@ -41,7 +42,7 @@ export async function callTool(dependencies: MethodsDependencies, call: Call): P
   if (!checked.ok) throw new RpcFailure(checked.error);
 
   const { value, replayed } = await carryOut(tool, checked.values, call, dependencies);
-  if (tool.name === "search") dependencies.metrics.usage.countSearch(value);
+  if (tool.name === "search" && checked.values["wing"] !== PROOF_WING) dependencies.metrics.usage.countSearch(value);
   const masked = tool.isMasked ? await redactAnswer(value, dependencies.redact) : value;
   const result = toolResult(tool, bounded(masked), call.isModern);
   return replayed ? { ...result, _meta: { [REPLAYED_META]: true } } : result;

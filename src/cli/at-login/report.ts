@@ -1,4 +1,5 @@
 /** Says what `palace start --at-login` and `palace stop --at-login` did or would do. */
+import { EXIT_CODES } from "../../base/errors.ts";
 import type { Output } from "../terminal/output.ts";
 import { type AtLogin, type Done, shown } from "./service.ts";
 
@@ -34,6 +35,11 @@ export function reportAtLogin(plan: AtLogin, { failed }: Done, out: Output): Rec
   }
   noticeSecrets(plan, out);
   return { ...documentOf(plan), done: failed === undefined, ...(failed && { why: failed.why, type: failed.type }) };
+}
+
+/** Returns the exit code: 0, or 5 if the service manager did not take or drop the file. */
+export function exitAtLogin(done: Done | undefined): number {
+  return done?.failed === undefined ? 0 : EXIT_CODES.BROKER;
 }
 
 function documentOf({ unit, action }: AtLogin): Record<string, unknown> {

@@ -116,7 +116,7 @@ function serviceOf(config: Config): { command?: AtLogin["commands"]; stale?: str
 export function noticeStale(stale: string | undefined, out: Output): void {
   if (stale === undefined) return;
   out.notice(`${stale} has other settings or another program, so the broker was started without it`);
-  out.notice("  to renew it: palace start --at-login");
+  out.notice(out.spelled("  to renew it: palace start --at-login"));
 }
 
 /** Reads the present file; undefined if there is none. Errors: CONFIG_USAGE if the file is not ours. */

@@ -1,7 +1,7 @@
 /** Makes the text of `palace help`. Imported by palace.ts. */
 import { alignRows } from "../terminal/output.ts";
 import { spelled } from "../terminal/spelling.ts";
-import { type Command, COMMANDS, findCommand, GROUPS } from "./table.ts";
+import { ALSO, type Command, COMMANDS, findCommand, GROUPS } from "./table.ts";
 
 export function overview(): string {
   const commands: [string, Command][] = Object.entries(COMMANDS);
@@ -22,6 +22,7 @@ export function overview(): string {
     ...groups.flat(),
     spelled("palace help VERB says more about one of them, with an example."),
     "Everywhere: --palace DIR, --json, --help. palace --version prints the version.",
+    `Also: ${Object.keys(ALSO).join(", ")}.`,
     `For programs, not for people: ${programs.join(", ")}.`,
   ].join("\n");
 }

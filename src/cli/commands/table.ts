@@ -157,7 +157,6 @@ export const COMMANDS = {
     example: "palace status",
     subs: {
       logs: "the log of the broker",
-      model: "get: add the model MiniLM to the search",
       jobs: "long work of the broker: list, cancel",
       stats: "what the memory did for your agents, in numbers",
       spool: "writes that wait for a broker: list, show, replay",
@@ -251,7 +250,7 @@ export const OLD_NAMES = {
 
 export type OldName = keyof typeof OLD_NAMES;
 
-/** Words that work like a verb but are not in the list of verbs. */
+/** Words that work like a verb; the overview of the help only names them. */
 export const ALSO = {
   logs: "the log of the broker",
   model: "get: add the model MiniLM to the search",

@@ -1,6 +1,7 @@
 /** Builds a verb with several actions, `palace VERB ACTION …`; each action is a verb, too. Imported by this folder. */
 import { PalaceError } from "../../base/errors.ts";
-import type { Verb } from "../define-verb.ts";
+import { Output } from "../terminal/output.ts";
+import { hasFlag, type Verb } from "../define-verb.ts";
 
 /** Builds the verb. Without an action it lists the actions, as MemPalace's commands do. */
 export function verbOfActions(usage: string, actions: Readonly<Record<string, Verb>>): Verb {
@@ -12,10 +13,7 @@ export function verbOfActions(usage: string, actions: Readonly<Record<string, Ve
     execute: async (argv, env) => {
       const at = argv.findIndex((one, index) => !one.startsWith("-") && argv[index - 1] !== "--palace");
       const name = argv[at];
-      if (name === undefined) {
-        process.stdout.write(`${usage}\n`);
-        return 0;
-      }
+      if (name === undefined) return new Output({ json: hasFlag(argv, "--json") }).answer({ help: usage }, usage);
       const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
       if (action !== undefined) return action.execute(argv.toSpliced(at, 1), env);
       throw new PalaceError("CONFIG_USAGE", `invalid choice: '${name}'`, `one of: ${Object.keys(actions).join(", ")}`);

@@ -1,6 +1,5 @@
 /** Code shared by the coordination log's commands: defines a command of one tool, prints events like MemPalace 3.11, reads files. */
 import { readFileSync } from "node:fs";
-import { buffer } from "node:stream/consumers";
 import type { ParseArgsOptionsConfig } from "node:util";
 import { Refused } from "../../agents/coordination/refused.ts";
 import type { Config } from "../../config/config.ts";
@@ -11,6 +10,7 @@ import type { EventText } from "../../protocol/event.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
 import { type ToolName, TOOL_PREFIX } from "../../protocol/tools/table.ts";
 import { shorten, type Output } from "../terminal/output.ts";
+import { readUtf8 } from "../terminal/utf8.ts";
 import { callOrSpool } from "../tool-call.ts";
 import { type Call, defineVerb, type Verb, type VerbParts } from "../define-verb.ts";
 
@@ -98,9 +98,10 @@ export function printEvents(events: readonly Shown[], out: Output): void {
 export async function readText(inline: string | undefined, file: string | undefined): Promise<string | undefined> {
   if (inline !== undefined && file !== undefined) throw new Refused("pass inline text or a file, not both");
   if (file === undefined) return inline;
+  if (file === "-") return readUtf8(process.stdin);
   let bytes: Buffer;
   try {
-    bytes = file === "-" ? await buffer(process.stdin) : readFileSync(file);
+    bytes = readFileSync(file);
   } catch (error) {
     throw new Refused(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`);
   }

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Refused } from "../../agents/coordination/refused.ts";
 import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";
+import { endWithReader } from "../feeding/feeding.ts";
 import type { Output } from "../terminal/output.ts";
 import { defineVerb, options } from "../define-verb.ts";
 import { callLog, EXIT_TIMED_OUT, orRefusal, printEvents, type Shown, wholeNumber } from "./log-call.ts";
@@ -163,6 +164,7 @@ function keepFirst({ stateFile, cursor, agent }: Watch): void {
 
 async function follow(watched: Watch): Promise<number> {
   const { out, idleMs, pollMs, limit } = watched;
+  await endWithReader();
   let hasMatched = false;
   for (let idleSince = performance.now(); ;) {
     const leftMs = idleMs === 0 ? Number.POSITIVE_INFINITY : idleMs - (performance.now() - idleSince);

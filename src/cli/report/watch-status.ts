@@ -1,6 +1,6 @@
 /** Shows a report every second until Ctrl-C: in place on a terminal, else only the changed rows. Used by `palace status --watch`. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { withInterrupt } from "../feeding/feeding.ts";
+import { endWithReader, withInterrupt } from "../feeding/feeding.ts";
 import { alignRows, type Output } from "../terminal/output.ts";
 
 /** One state of the watched report. `same`: equal for two states that differ only in times. */
@@ -14,6 +14,7 @@ const CLEAR_BELOW = "\u001B[J";
 
 /** Calls `look` every second. Returns exit code 0 after Ctrl-C, and passes the errors of `look` on. */
 export async function watch(out: Output, look: () => Promise<Look>): Promise<number> {
+  await endWithReader();
   return withInterrupt(
     async (signal) => {
       let last: readonly string[] | undefined;

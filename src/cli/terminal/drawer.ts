@@ -41,15 +41,26 @@ export async function findDrawer(client: Client, id: string): Promise<ShownDrawe
   const answer = await client.call("drawer.show", { id });
   if (answer.found) return answer.drawer as ShownDrawer & JsonObject;
   const { matches } = answer;
+  if (matches.length === 0) assertLongEnough(id);
   throw matches.length > 1
     ? new PalaceError("PROTOCOL_BAD_PARAMS", `${id} begins several ids`, `give one of them: ${matches.join(" ")}`)
     : new PalaceError("PROTOCOL_BAD_PARAMS", `no drawer ${id}`, "look for its id: palace search WORDS, or palace ls");
 }
 
-/** Completes a part of an id; returns the part unchanged if no drawer fits. Errors: PROTOCOL_BAD_PARAMS if several drawers fit. */
+/** Refuses a part of a short id that the broker does not look for. Errors: CONFIG_USAGE. */
+function assertLongEnough(id: string): void {
+  if (!/^[0-9a-f]{1,5}$/.test(id)) return;
+  const hint = "give the whole short id: palace ls WING/ROOM";
+  throw new PalaceError("CONFIG_USAGE", `${id} is too short: give at least 6 digits of a short id`, hint);
+}
+
+/** Completes a part of an id; returns an id that no drawer has unchanged. Errors: PROTOCOL_BAD_PARAMS if several drawers fit, CONFIG_USAGE. */
 export async function wholeId(client: Client, id: string): Promise<string> {
   const answer = await client.call("drawer.show", { id });
-  if (!answer.found && answer.matches.length === 0) return id;
+  if (!answer.found && answer.matches.length === 0) {
+    assertLongEnough(id);
+    return id;
+  }
   return answer.found ? String(answer.drawer["drawer_id"]) : (await findDrawer(client, id)).drawer_id;
 }
 

@@ -23,6 +23,24 @@ export function namedPalace(argv: readonly string[]): string | undefined {
   return options.findLast((one) => one.startsWith("--palace="))?.slice("--palace=".length);
 }
 
+/** Words that people type for a subcommand, and rarely as the name of a file. */
+const COMMAND_WORDS =
+  "list ls show status verify check test restore create make new run now get delete remove rm prune clean help info import export";
+
+/**
+ * Refuses a bare word where a verb writes a file or folder, if the word looks like a subcommand: `palace backup list`. Allows a folder
+ * that exists. Errors: CONFIG_USAGE.
+ */
+export function assertNoCommand(verb: string, given: string): void {
+  const isWord = COMMAND_WORDS.split(" ").includes(given) || nearestWord(given, ["verify", "restore"], 1) !== undefined;
+  if (!isWord || exists(given)) return;
+  throw new PalaceError(
+    "CONFIG_USAGE",
+    `${verb} has no command ${given}`,
+    `${verb} --help lists what it has; to write to that name: ${verb} ./${given}`,
+  );
+}
+
 /**
  * Returns true if a palace exists or may exist: behind another broker, in an unreadable folder, or vanished (a case with its own error).
  */

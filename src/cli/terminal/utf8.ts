@@ -1,7 +1,7 @@
 /** Decodes a text from a person. Imported by the editor and by the verbs that read stdin. */
 import type { Readable } from "node:stream";
-import { buffer } from "node:stream/consumers";
 import { PalaceError } from "../../base/errors.ts";
+import { REQUEST_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 
 /** Decodes UTF-8; refuses other encodings, because decoding would lose their letters. Errors: CONFIG_USAGE. */
 export function decodeUtf8(bytes: Uint8Array): string {
@@ -17,7 +17,19 @@ export function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** Reads the stream to its end. Errors: CONFIG_USAGE if it is not UTF-8. */
+/** Reads the stream to its end. Errors: CONFIG_USAGE if it is not UTF-8, or larger than a call may be. */
 export async function readUtf8(stream: Readable): Promise<string> {
-  return decodeUtf8(await buffer(stream));
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of stream as AsyncIterable<Buffer>) {
+    pieces.push(piece);
+    size += piece.length;
+    if (size > REQUEST_SIZE_MAX_BYTES)
+      throw new PalaceError(
+        "CONFIG_USAGE",
+        `the text has more than ${Math.floor(REQUEST_SIZE_MAX_BYTES / 1e6)} MB, the limit for one call; nothing was changed`,
+        "file a long text from its file: palace mine PATH",
+      );
+  }
+  return decodeUtf8(Buffer.concat(pieces));
 }

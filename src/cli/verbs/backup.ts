@@ -11,6 +11,7 @@ import { reportCancelled } from "../report/job.ts";
 import { backUp, type BackupResult } from "../report/take-backup.ts";
 import { formatBytes, type Output, plural } from "../terminal/output.ts";
 import { readPassphrase } from "../terminal/passphrase.ts";
+import { assertNoCommand } from "../terminal/place.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
 export const verb = defineVerb({
@@ -29,6 +30,7 @@ Ctrl-C leaves nothing. FILE is a tar archive; palace backup verify FILE checks i
   forOwner: true,
   run: async ({ values, args, config, out }) => {
     const isPipe = args[0] === "-";
+    assertNoCommand("palace backup", args[0] ?? "");
     if (isPipe && (out.isJson || process.stdout.isTTY))
       throw new PalaceError(
         "CONFIG_USAGE",

@@ -64,6 +64,7 @@ export const verb = defineVerb({
     if (action === "key" && host === undefined) return key(call);
     if (action === "remove" && host === undefined) return remove(call);
     if (action === "run" && host === undefined) return run(config);
+    if (action === "setup") throw new PalaceError("CONFIG_USAGE", "the host is missing", "palace bridge setup HOST");
     throw new PalaceError("CONFIG_USAGE", `palace bridge ${args.join(" ")} is not a command`, "palace bridge --help");
   },
 });

@@ -1,9 +1,9 @@
 /** `palace call TOOL [JSON|-]` calls one MCP tool from the command line. */
-import { text as readText } from "node:stream/consumers";
 import { newKey } from "../../base/ids.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
 import { findTool, TOOL_PREFIX } from "../../protocol/tools/table.ts";
 import { callOrSpool, isRefusal, readArguments } from "../tool-call.ts";
+import { readUtf8 } from "../terminal/utf8.ts";
 import { defineVerb } from "../define-verb.ts";
 
 /** Exit code if the tool refused. If the call could not be made, the error decides the exit code. */
@@ -20,7 +20,7 @@ Exit code 1 if the tool reports failure (success false, or an error); its answer
   // A call of a tool that writes may begin a palace.
   place: ({ args: [tool = ""] }) => (findTool(fullName(tool))?.kind === "write" ? "anew" : "there"),
   run: async ({ args: [tool = "", given], config, out }) => {
-    const args = readArguments(given === "-" ? await readText(process.stdin) : (given ?? "{}"));
+    const args = readArguments(given === "-" ? await readUtf8(process.stdin) : (given ?? "{}"));
     const call = { config, agent: config.agentName ?? "palace call", name: fullName(tool), args, key: newKey() };
     const value = await callOrSpool(call);
     if (!out.isJson && findTool(call.name)?.surface === "outcome") out.text(String((value as JsonObject)["text"]));

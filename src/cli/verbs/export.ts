@@ -4,6 +4,7 @@ import { dirname, resolve } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
 import { answerJob } from "../report/job.ts";
 import { type Output, plural } from "../terminal/output.ts";
+import { assertNoCommand } from "../terminal/place.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
 export const verb = defineVerb({
@@ -19,6 +20,7 @@ verified by count and hash; Ctrl-C leaves nothing behind. DIR is a folder on the
   options: options("chroma= without-chroma partial"),
   args: [1, 1],
   run: ({ values, args, config, out }) => {
+    assertNoCommand("palace export", args[0] ?? "");
     const dir = resolve(args[0] ?? "");
     const without = values["without-chroma"] === true;
     if (without && values.chroma !== undefined)

@@ -1,7 +1,6 @@
 /** `palace forget` erases drawers for good, and lists the files that still contain their text. */
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname } from "node:path";
-import { text as readText } from "node:stream/consumers";
 import { readList } from "../../memory/backup/known-backups.ts";
 import type { Client } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
@@ -15,6 +14,7 @@ import { wholeIdToErase } from "../terminal/drawer.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { readPassphrase } from "../terminal/passphrase.ts";
 import { type Output, plural, shorten } from "../terminal/output.ts";
+import { readUtf8 } from "../terminal/utf8.ts";
 import { defineVerb, options, usageError } from "../define-verb.ts";
 
 const USAGE = `palace forget DRAWER_ID... | --source FILE | --match TEXT|- [--dry-run] [--yes] [--rewrite-backups]
@@ -170,7 +170,7 @@ async function readSelector(ids: string[], source?: string, match?: string): Pro
     throw usageError(USAGE, "give drawer ids, --source or --match, one of them");
   if (source !== undefined) return { source };
   if (match === undefined) return { ids };
-  return { match: match === "-" ? (await readText(process.stdin)).replace(/\n$/, "") : match };
+  return { match: match === "-" ? (await readUtf8(process.stdin)).replace(/\n$/, "") : match };
 }
 
 /** Lets Ctrl-C end the command while the broker continues to erase. Returns a function that removes this handler. */

@@ -6,6 +6,7 @@ import { parseRecord } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { brokerBox } from "../docker/owner.ts";
 import { isServedByStack } from "../docker/served-by-stack.ts";
+import { endWithReader } from "../feeding/feeding.ts";
 import { type Output, printable } from "../terminal/output.ts";
 import { hasPalace, palaceNotFound } from "../terminal/place.ts";
 import { defineVerb, options, readCount } from "../define-verb.ts";
@@ -45,6 +46,7 @@ Shows the last ${LINES_DEFAULT} lines of the broker's log. --json prints its lin
 
 /** Follows the file until the process ends. A file that shrank or was replaced is read from its start. */
 async function follow(path: string, from: number, out: Output): Promise<never> {
+  await endWithReader();
   const decoder = new StringDecoder("utf8");
   let position = from;
   let rest = "";

@@ -27,7 +27,7 @@ wing, or the drawers of one room, the newest first. \`palace show ID\` prints on
   options: options("recent limit= page="),
   args: [0, 1],
   run: async ({ values, args: [given = ""], config, connect, out }) => {
-    const limit = Math.min(readCount(values.limit, "limit", LIMIT, 1), LIMIT_MAX);
+    const limit = readCount(values.limit, "limit", LIMIT, 1, LIMIT_MAX);
     const page = readCount(values.page, "page", 1, 1);
     const client = await connect(config.agentName ?? "palace ls");
     const wings = await wingsOf(client);

@@ -10,6 +10,7 @@ import type { MemoryTold } from "../../protocol/outcome.ts";
 import type { JsonObject, OutcomeDoorReport } from "../../protocol/spec.ts";
 import { undoCommand } from "../terminal/drawer.ts";
 import { type Output, plural, shorten } from "../terminal/output.ts";
+import { assertNoCommand } from "../terminal/place.ts";
 import { type Call, defineVerb, options, usageError } from "../define-verb.ts";
 
 const USAGE = `palace outcome stats
@@ -153,6 +154,8 @@ async function turns({ client, first: conversation, out }: Asked): Promise<numbe
   const asked = conversation === "" ? {} : { conversation };
   const page = await client.call("turn.list", { ...asked, limit: TURNS_MAX });
   if (out.isJson) out.document(page);
+  else if (page.turns.length === 0)
+    out.text(`No turn has shown a memory yet${conversation === "" ? "" : ` in ${conversation}`}.`);
   else
     for (const { conversation: of, turn, at, memories } of page.turns) {
       out.text(`${at} ${of}, turn ${turn}`);
@@ -212,12 +215,15 @@ async function list({ client, first: collection, values, out }: Asked): Promise<
   const collections = collection === "" ? LISTED : [collection];
   const { memories } = await client.call("outcome.search", { collections, sort_by: by, limit: LISTED_MAX });
   const total = collections.reduce((sum, name) => sum + (held[name] ?? 0), 0);
+  const none = `No memories in ${collections.join(", ")}.`;
   out.answer(
     { memories, total },
-    memories.map(({ id, score: reached, uses, age, content }) => [
-      ...[id, Number(reached).toFixed(2), plural(Number(uses), "use"), String(age)],
-      shorten(content, TEXT_COLUMNS),
-    ]),
+    memories.length === 0
+      ? none
+      : memories.map(({ id, score: reached, uses, age, content }) => [
+          ...[id, Number(reached).toFixed(2), plural(Number(uses), "use"), String(age)],
+          shorten(content, TEXT_COLUMNS),
+        ]),
   );
   if (total > memories.length) out.notice(`${memories.length} of ${total}; palace outcome list COLLECTION shows one`);
   return 0;
@@ -290,7 +296,9 @@ async function books({ client, out }: Asked): Promise<number> {
   const held = await client.call("book.list", {});
   return out.answer(
     held,
-    held.books.map(({ title, source, at, chunks }) => [title, `${chunks} chunks`, at, source]),
+    held.books.length === 0
+      ? out.spelled("No books; `palace outcome ingest FILE` files one.")
+      : held.books.map(({ title, source, at, chunks }) => [title, `${chunks} chunks`, at, source]),
   );
 }
 
@@ -319,6 +327,7 @@ async function importFolder({ client, config, first: dir, values, out }: Asked):
 async function exportFolder({ client, config, first: dir, values, out }: Asked): Promise<number> {
   const { exportRoampal } = await import("../../learning/roampal/export-folder.ts");
   const { describeExport, teller } = await import("../feeding/roampal.ts");
+  assertNoCommand("palace outcome export", dir);
   armFault(config.fault);
   const exported = await exportRoampal(client, resolve(dir), {
     profile: await profileFor(config, values.profile),

@@ -1,5 +1,4 @@
 /** `palace status spool` lists and delivers the writes that wait on this machine for a broker. */
-import { text as readText } from "node:stream/consumers";
 import { connectClient } from "../../wire/client/client.ts";
 import { parseMessage } from "../../wire/client/send-spooled.ts";
 import { type RefusedEntry, Spool, type SpooledWrite } from "../../wire/client/spool.ts";
@@ -9,6 +8,7 @@ import { EXIT_CODES, PalaceError } from "../../base/errors.ts";
 import { IDEMPOTENCY_META } from "../../protocol/headers.ts";
 import { readArguments } from "../tool-call.ts";
 import { formatDuration, type Output, shorten } from "../terminal/output.ts";
+import { readUtf8 } from "../terminal/utf8.ts";
 import { defineVerb } from "../define-verb.ts";
 
 const USAGE = `palace status spool [list]
@@ -35,7 +35,7 @@ export const verb = defineVerb({
     else if (what === "list") list(spool, out);
     else {
       if (name !== undefined) {
-        const text = given === "-" ? await readText(process.stdin) : given;
+        const text = given === "-" ? await readUtf8(process.stdin) : given;
         sendAgain(spool, name, text === undefined ? undefined : readArguments(text));
       }
       return replay(spool, out, async () =>

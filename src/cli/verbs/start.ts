@@ -9,7 +9,7 @@ import { clearFailed, readFailed, vanishedPalace } from "../../base/state-files.
 import { PalaceError } from "../../base/errors.ts";
 import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { askDocker, brokerBox, isBoxRunning, untilServed } from "../docker/owner.ts";
-import { reportAtLogin, showPlan } from "../at-login/report.ts";
+import { exitAtLogin, reportAtLogin, showPlan } from "../at-login/report.ts";
 import { ensureByService, planStart, noticeStale } from "../at-login/service.ts";
 import { defineVerb, options, usageError } from "../define-verb.ts";
 
@@ -23,7 +23,8 @@ Starts the broker if none is running, and lets agents start it again by themselv
 
   --new       begin an empty palace after the old one vanished; an existing palace is never emptied
   --at-login  start the broker now and at every login, by a systemd user unit or a launchd agent. It then does not end when
-              it is idle. To start it without a login: loginctl enable-linger. \`palace stop --at-login\` undoes it
+              it is idle. To start it without a login: loginctl enable-linger. \`palace stop --at-login\` undoes it.
+              Exit code 5: the service manager did not take the file
   --dry-run   show what --at-login would write and run, and do nothing`;
 
 export const verb = defineVerb({
@@ -60,7 +61,7 @@ export const verb = defineVerb({
     const { instanceId, version } = health;
     if (out.isJson) out.document({ started, endpoint, instanceId, version, ...(atLogin && { atLogin }) });
     else out.text(`${started ? "The broker is running" : "The broker was running already"}: ${endpoint}`);
-    return 0;
+    return exitAtLogin(done);
   },
 });
 

@@ -1,7 +1,7 @@
 /** `palace stop` drains the broker, waits until it has ended, and keeps it stopped. */
 import { stopBroker } from "../../wire/client/stop.ts";
 import { brokerBox, stopBox } from "../docker/owner.ts";
-import { reportAtLogin, showPlan } from "../at-login/report.ts";
+import { exitAtLogin, reportAtLogin, showPlan } from "../at-login/report.ts";
 import { apply, planStop } from "../at-login/service.ts";
 import { defineVerb, options, usageError } from "../define-verb.ts";
 
@@ -27,11 +27,13 @@ export const verb = defineVerb({
     const { stopped, staysOff } = await (box === undefined ? stopBroker(config) : stopBox(box));
     const until = staysOff ? out.spelled(" It stays off until `palace start`.") : "";
     // `stopBroker` sets the stop mark first, so that no agent starts another broker in between.
-    const atLogin = plan && reportAtLogin(plan, apply(plan, config.env), out);
+    const done = plan && apply(plan, config.env);
+    const atLogin = plan && done && reportAtLogin(plan, done, out);
     if (values["at-login"] === true && plan === undefined) out.notice("The broker did not start at login.");
     const { endpoint } = config;
     const none =
       endpoint === undefined ? "No broker was running." : `No broker answers at ${endpoint} (MEMPALACE_BROKER).`;
-    return out.answer({ stopped, ...(atLogin && { atLogin }) }, `${stopped ? "The broker has ended." : none}${until}`);
+    out.answer({ stopped, ...(atLogin && { atLogin }) }, `${stopped ? "The broker has ended." : none}${until}`);
+    return exitAtLogin(done);
   },
 });

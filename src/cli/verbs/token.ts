@@ -8,6 +8,7 @@ import type { Output } from "../terminal/output.ts";
 import { defineVerb, options, readChoice, readCount, usageError } from "../define-verb.ts";
 
 const DAY_MS = 86_400_000;
+const DAYS_MAX = 36_500;
 
 const USAGE = `palace bridge token add NAME [--role agent|reader|admin] [--days N]
 palace bridge token list
@@ -53,7 +54,7 @@ export const verb = defineVerb({
 
 function add(file: string, name: string, values: { role?: string; days?: string }, out: Output): void {
   const role = readChoice(values.role, "role", ROLES, "agent");
-  const days = values.days === undefined ? undefined : readCount(values.days, "days", 1);
+  const days = values.days === undefined ? undefined : readCount(values.days, "days", 1, 1, DAYS_MAX);
   const { record, token } = addToken(file, {
     name,
     role,

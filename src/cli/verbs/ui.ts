@@ -18,7 +18,7 @@ Opens a page in your browser that shows what the memory holds and did, and lets 
 offline, at 127.0.0.1 of its own machine. The link works once, within a minute, and has your role: the owner of the memory may do
 everything. Over a bridge, and where the broker runs in a container, the command passes the page on until you press Ctrl-C.
 
-  --role ROLE   give the page less: reader (sees) or agent (adds as well)
+  --role ROLE   give the page less: reader (sees) or agent (adds as well); admin is the role of the owner
   --no-open     only print the link`,
   options: options("role= no-open"),
   forOwner: true,

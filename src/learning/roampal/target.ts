@@ -39,7 +39,7 @@ export class RoampalDraft {
       mkdirSync(join(this.#draft, CHROMA_FOLDER), { mode: 0o700 });
     } catch (error) {
       if (error instanceof PalaceError) throw error;
-      throw unusable(dir, `cannot be made: ${(error as Error).message}`);
+      throw unusable(dir, `cannot be made here (${(error as NodeJS.ErrnoException).code ?? String(error)})`);
     }
     const chroma = join(this.#draft, CHROMA_FOLDER);
     this.#writers = new Map(

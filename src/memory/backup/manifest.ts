@@ -78,7 +78,7 @@ export function damaged(why: string, cause?: unknown): PalaceError {
   return new PalaceError(
     "STORE_CORRUPT",
     `the backup cannot be used: ${why}`,
-    "take another one: palace backup verify FILE",
+    "use another backup; to check one: palace backup verify FILE",
     {
       cause,
     },

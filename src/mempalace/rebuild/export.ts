@@ -10,6 +10,7 @@ import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { faultPoint } from "../../base/fault-point.ts";
 import { makeFolder, syncPath } from "../../base/folders.ts";
 import { SILENT_LOG } from "../../base/log.ts";
+import { isDiskFull } from "../../base/state-files.ts";
 import type { PalaceDriver, PalaceRecord } from "../../memory/port/public-palace.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { createChromaDriver } from "../driver/chroma.ts";
@@ -65,11 +66,18 @@ export type ExportReport = {
 /** Exports the palace; a failed export leaves no file. Errors: CONFIG_USAGE, STORE_*, BROKER_CANCELLED. */
 export async function exportPalace(input: ExportInput, steps: Steps): Promise<ExportReport> {
   const dir = resolve(input.dir);
-  assertUsable({ ...input, dir });
   const draft = `${dir}.export-${input.tag}`;
-  // Removes the draft of a killed export. This is safe, because only one export runs at a time.
-  rmSync(draft, { recursive: true, force: true });
-  makeDraft(draft);
+  try {
+    assertUsable({ ...input, dir });
+    // Removes the draft of a killed export. This is safe, because only one export runs at a time.
+    rmSync(draft, { recursive: true, force: true });
+    makeDraft(draft);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw error instanceof PalaceError || isDiskFull(error)
+      ? error
+      : unusable(dir, `cannot be made here (${String(code)})`);
+  }
   const snapshot = new Snapshot(input.ledgerFile, input.lastRow);
   try {
     assertExportable(snapshot, input.partial);
@@ -248,9 +256,12 @@ async function fill(
   }
 }
 
+function unusable(dir: string, why: string): PalaceError {
+  return new PalaceError("CONFIG_USAGE", `${dir} ${why}`, "name a folder that does not exist yet: palace export DIR");
+}
+
 function assertUsable({ dir, home, palaceDir }: ExportInput): void {
-  const refuse = (why: string): PalaceError =>
-    new PalaceError("CONFIG_USAGE", `${dir} ${why}`, "name a folder that does not exist yet: palace export DIR");
+  const refuse = (why: string): PalaceError => unusable(dir, why);
   if (dir.includes("\0")) throw refuse("is no path");
   for (const own of [home, palaceDir]) {
     const within = relative(realOf(own), realOf(dir));

@@ -6,9 +6,9 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Env } from "../../config/env.ts";
 import { PalaceError } from "../../base/errors.ts";
+import { PROOF_WING } from "../../protocol/agent-name.ts";
 import { openStdioMcp, type StdioMcp } from "./stdio-mcp.ts";
 
-const SCRATCH_WING = "scratch_up";
 const CALL_TIMEOUT_MS = 60_000;
 const LOOKS_MAX = 50;
 const LOOK_WAIT_MS = 100;
@@ -33,7 +33,7 @@ export async function provePalace({ writer, readers, env, signal }: ProofOptions
   await using source = await open(writer);
   const word = `proof${randomBytes(6).toString("hex")}`;
   const filed = await source.call("mempalace_add_drawer", {
-    wing: SCRATCH_WING,
+    wing: PROOF_WING,
     room: "proof",
     content: `Written to prove that this palace is shared: ${word}`,
   });
@@ -41,7 +41,7 @@ export async function provePalace({ writer, readers, env, signal }: ProofOptions
   try {
     for (const argv of readers) {
       await using reader = await open(argv);
-      if (!(await canFind(reader, word, SCRATCH_WING)))
+      if (!(await canFind(reader, word, PROOF_WING)))
         throw new PalaceError(
           "STORE_UNAVAILABLE",
           `a drawer that one shim wrote was not found through another shim (${argv.join(" ")})`,

@@ -172,3 +172,25 @@ test("a repair of an empty palace keeps no empty copy and reports no difference"
   expect(stdout).toContain("difference\tnone");
   expect(stdout).not.toContain("put aside");
 });
+
+test("output that cannot be written ends a command with exit code 7 and one line, and a reader that is gone ends it quietly", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const typed = async (line: string): Promise<[number | null, string]> => {
+    const command = `palace() { "${process.execPath}" "${palace.executable("palace")}" "$@"; }; ${line}`;
+    const child = spawn("bash", ["-c", command], { env: palace.env, stdio: ["ignore", "ignore", "pipe"] });
+    let stderr = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+    const [code] = (await once(child, "close")) as [number | null];
+    return [code, stderr];
+  };
+  if (existsSync("/dev/full"))
+    for (const verb of ["status", "help", "--version", "nonsense --json", "ls --json"])
+      expect([verb, ...(await typed(`palace ${verb} > /dev/full`))]).toEqual([
+        ...[verb, 7],
+        expect.stringMatching(/^palace: the output cannot be written: ENOSPC.*\n$/),
+      ]);
+  expect(await typed("palace nonsense 2> /dev/full")).toEqual([2, ""]);
+  for (const line of ["help | true", "status --watch | head -n 1", "logs -f | true", "events watch --follow | true"])
+    expect([line, ...(await typed(`set -o pipefail; palace ${line}`))]).toEqual([line, 0, ""]);
+});

@@ -61,6 +61,12 @@ async function use(palace: TestPalace): Promise<void> {
   client.close();
 }
 
+test("the proof of `palace up` does not count as a search", async () => {
+  await using palace = createTestPalace();
+  await json(palace, "up");
+  expect((await json<StatsReport>(palace, "stats")).usage).toMatchObject({ searchesGood: 0, searchesNone: 0 });
+});
+
 test("stats, /metrics and status show the same numbers, and the counters survive the end of the broker", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();

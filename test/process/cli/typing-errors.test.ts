@@ -1,4 +1,6 @@
 /** The error for a mistyped option or wing suggests the most similar one. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
@@ -66,4 +68,59 @@ test("reads accept a different spelling of a wing, room or source, and writes do
     ...{ total: 0, hint: "wing `my project` could be `My-Project`, `my_project`" },
   });
   client.close();
+});
+
+test("a command refuses a wrong word, number or path with one sentence, and changes nothing", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  await palace.run("palace", ["add", "the key is behind the door"]);
+  const file = join(palace.home, "file");
+  writeFileSync(file, "");
+  const refused: [string[], string][] = [
+    [["backup", "list"], "palace backup has no command list"],
+    [["backup", "verfy"], "palace backup has no command verfy"],
+    [["export", "status"], "palace export has no command status"],
+    [["outcome", "export", "list"], "palace outcome export has no command list"],
+    [["bridge", "setup"], "the host is missing"],
+    [["--palace", "status"], "the verb is missing"],
+    [["history", "--limit", "-1"], "Option '--limit' argument is ambiguous"],
+    [["status", "model"], "unexpected argument: model"],
+    [["token", "add", "laptop", "--days", "0"], "--days takes a number from 1 to 36500, not 0"],
+    [["token", "add", "laptop", "--days", "999999999"], "--days takes a number from 1 to 36500, not 999999999"],
+    [["ls", "--limit", "101"], "--limit takes a number from 1 to 100, not 101"],
+    [["show", "5"], "5 is too short: give at least 6 digits of a short id"],
+    [["forget", "577f", "--yes"], "577f is too short: give at least 6 digits of a short id"],
+    [["outcome", "ingest", `${file}s`], `${file}s: this file does not exist`],
+    [["outcome", "ingest", palace.home], `${palace.home}: this is a folder, and a book is one file`],
+    [["export", join(file, "x")], `${file}/x cannot be made here (ENOTDIR)`],
+    [["outcome", "export", join(file, "x")], `${file}/x cannot be made here (ENOTDIR)`],
+  ];
+  for (const [words, sentence] of refused) {
+    const { code, stdout } = await palace.run("palace", [...words, "--json"], { cwd: palace.home });
+    const { error } = JSON.parse(stdout) as { error: { code: string; message: string; hint: string } };
+    expect([words, code, error]).toEqual([words, 2, { ...error, code: "CONFIG_USAGE", message: sentence }]);
+    expect(error.hint).not.toBe("");
+  }
+  expect((await palace.run("palace", ["token", "list", "--json"])).stdout).toBe('{"tokens":[]}\n');
+});
+
+test("a text on stdin that is larger than a call may be is refused before it ends", async () => {
+  await using palace = createTestPalace();
+  const input = "x".repeat(17_000_000);
+  for (const words of [["add"], ["call", "add_drawer", "-"], ["forget", "--match", "-"]]) {
+    const { code, stderr } = await palace.run("palace", words, { input, isOpen: true });
+    expect([words, code, stderr]).toEqual([words, 2, expect.stringMatching(/^palace: the text has more than 16 MB/)]);
+  }
+});
+
+test("a list of outcomes, turns or books says so if it is empty", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const lists = { turns: /^No turn has shown/, list: /^No memories in working/, books: /^No books; / };
+  for (const [list, said] of Object.entries(lists))
+    expect(await palace.run("palace", ["outcome", list])).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(said),
+      stderr: "",
+    });
 });

@@ -39,7 +39,7 @@ test("a synonym runs a verb that reads or adds, and only suggests any other verb
   const [{ drawer_id: id }] = (JSON.parse(listed.stdout) as { drawers: [{ drawer_id: string }] }).drawers;
   expect((await palace.run("palace", ["get", id])).stdout).toBe("the key is behind the door\n");
   const suggested: [string[], string][] = [
-    [["delete", id], `palace rm ${id}`],
+    [["delete", id], `palace rm ${id}\` \\(delete memories; can be undone\\)`],
     [["--palace", palace.home, "unlink", id, "the other"], `rm ${id} 'the other'`],
     [["delte", id], `palace rm ${id}`],
     [["setup"], "palace up"],
@@ -48,9 +48,16 @@ test("a synonym runs a verb that reads or adds, and only suggests any other verb
   for (const [words, meant] of suggested) {
     const { code, stdout, stderr } = await palace.run("palace", words);
     expect([code, stdout], words.join(" ")).toEqual([2, ""]);
-    expect(stderr).toMatch(new RegExp(`^palace: there is no verb .*\\n {2}did you mean \`.*${meant}\`\\?\\n$`));
+    expect(stderr).toMatch(new RegExp(`^palace: there is no verb .*\\n {2}did you mean \`.*${meant}.*\\?\\n$`));
   }
+  for (const word of ["r", "rn", "mr", "tm", "format", "reset"])
+    expect((await palace.run("palace", [word, id])).stderr).not.toMatch(/palace (rm|forget|backup|history)/);
+  expect((await palace.run("palace", ["forgt"])).stderr).toContain("forget` (erase memories for good");
   expect((await palace.run("palace", ["show", id])).code).toBe(0);
+  for (const words of [["help"], ["help", "search"], ["search", "--help"], ["events"], ["--version"]])
+    expect(JSON.parse((await palace.run("palace", [...words, "--json"])).stdout)).not.toEqual({});
+  const also = /^Also: (.*)\.$/m.exec((await palace.run("palace", ["help"])).stdout)?.[1];
+  expect(also?.split(", ").toSorted()).toEqual(["logs", "model", "restart", "stats", "ui"]);
   expect((await palace.run("palace", ["version"])).stdout).toMatch(/^palace-devbox \d/);
 });
 

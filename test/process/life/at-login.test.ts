@@ -111,12 +111,14 @@ test("if the user manager does not answer, the unit file exists, the broker runs
   writeFileSync(join(palace.home, "unreachable"), "");
   const { code, stderr } = await palace.run("palace", ["start", "--at-login"]);
   expect([code, stderr]).toEqual([
-    0,
+    5,
     expect.stringMatching(
       /but systemd did not answer: Failed to connect to bus\n.*type: systemctl --user daemon-reload && .*restart palace-broker\n/,
     ),
   ]);
   expect([existsSync(palace.unit), await isServed(palace)]).toEqual([true, true]);
+  const stopped = await palace.run("palace", ["stop", "--at-login", "--json"]);
+  expect([stopped.code, JSON.parse(stopped.stdout)]).toMatchObject([5, { stopped: true, atLogin: { done: false } }]);
 });
 
 test("a unit file that is not ours is refused and stays unchanged, and no broker starts", async () => {
