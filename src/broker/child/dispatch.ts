@@ -10,6 +10,7 @@ import { PalaceError } from "../../base/errors.ts";
 import { ENVELOPE_KEYS, readEnvelope } from "../../protocol/modern.ts";
 import { IDEMPOTENCY_META, REPLAYED_META, WRITTEN_META } from "../../protocol/headers.ts";
 import { type RequestId, RPC } from "../../protocol/spec.ts";
+import { isRefusedResult } from "../../protocol/tools/result.ts";
 import { MCP_VERSIONS } from "../../protocol/version.ts";
 import { failure, keyOf, report, requestId, RpcFailure, toRpcError } from "../dispatch/answers.ts";
 import { assertAllowed, isOwnMethod, roleFor } from "../dispatch/permissions.ts";
@@ -104,7 +105,8 @@ export class ChildDispatch {
       const result = await (envelope === undefined
         ? this.#answer(peer, method, request)
         : this.#answerModern(peer, method, request));
-      report(this.#options, handled, undefined);
+      const isRefused = this.#options.tools.isWrite(method, params) && isRefusedResult(result);
+      report(this.#options, { ...handled, isRefused }, undefined);
       return { jsonrpc: "2.0", id, result };
     } catch (error) {
       report(this.#options, handled, error);

@@ -53,18 +53,19 @@ export function writtenAtMs(params: Record<string, unknown>, nowMs: number): num
   return isPossible ? Number(given) : nowMs;
 }
 
-export type Handled = { peer: Peer; requestId: string; label: string; startedAt: number };
+/** `isRefused`: set if the answer says that the tool refused a write. */
+export type Handled = { peer: Peer; requestId: string; label: string; startedAt: number; isRefused?: boolean };
 
 /** Reports a call to metrics and log. `label` must be from a small set, because each label becomes a line of the metrics. */
 export function report(
   { metrics, log }: { metrics: Metrics; log: Log },
-  { peer, requestId: id, label, startedAt }: Handled,
+  { peer, requestId: id, label, startedAt, isRefused = false }: Handled,
   error: unknown,
 ): void {
   const tookMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
-  metrics.count(label, tookMs, error === undefined);
+  metrics.count(label, tookMs, error === undefined && !isRefused);
   const fields = { requestId: id, method: label, tookMs, ...peerFields(peer) };
-  if (error === undefined) log.debug("request", fields);
+  if (error === undefined) log.debug(isRefused ? "request refused" : "request", fields);
   else if (error instanceof RpcFailure) log.info("request refused", { ...fields, why: error.message });
   else
     log.warn("request failed", {

@@ -6,6 +6,7 @@ import type { WriteMethod } from "../tools/writes.ts";
 import { needsFindings, prepareWrite } from "../tools/reads.ts";
 import { faultPoint } from "../../base/fault-point.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
+import { isRefusal } from "../../protocol/tools/result.ts";
 import type { ToolsWith } from "../../protocol/tools/table.ts";
 import { peerFields } from "../peer.ts";
 import { filesFor } from "../file-access.ts";
@@ -55,6 +56,7 @@ export async function submit(
   if (FACT_WRITES.has(method) && outcome.ok && !replayed && queue.depth === 0) await palace.reads.graph.sent();
   faultPoint("acknowledge.before-reply");
   if (!outcome.ok) throw new RpcFailure(outcome.error);
-  if (write.atMs !== arrivedAtMs && !replayed) dependencies.metrics.usage.add("writesLate");
+  if (write.atMs !== arrivedAtMs && !replayed && !isRefusal(outcome.value))
+    dependencies.metrics.usage.add("writesLate");
   return { value: outcome.value, replayed };
 }

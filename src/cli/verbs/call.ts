@@ -3,7 +3,8 @@ import { text as readText } from "node:stream/consumers";
 import { newKey } from "../../base/ids.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
 import { findTool, TOOL_PREFIX } from "../../protocol/tools/table.ts";
-import { callOrSpool, isRefusal, readArguments } from "../tool-call.ts";
+import { isRefusal } from "../../protocol/tools/result.ts";
+import { callOrSpool, readArguments } from "../tool-call.ts";
 import { defineVerb } from "../define-verb.ts";
 
 /** Exit code if the tool refused. If the call could not be made, the error decides the exit code. */
