@@ -4,6 +4,9 @@ const AGENT_MAX = 64;
 /** Agent name of a person who types `palace outcome`. */
 export const PERSON = "palace outcome";
 
+/** Name of a client that gives none. */
+export const NAMELESS = "unknown";
+
 /** Returns the name in a form for logs: printable and short. */
 export function agentName(given: unknown): string {
   const name =
@@ -13,5 +16,5 @@ export function agentName(given: unknown): string {
           .trim()
           .slice(0, AGENT_MAX)
       : "";
-  return name === "" ? "unknown" : name;
+  return name === "" ? NAMELESS : name;
 }

@@ -3,8 +3,9 @@ import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/is-record.ts";
 import type { Log } from "../../base/log.ts";
 import { PalaceError } from "../../base/errors.ts";
+import { agentName, NAMELESS } from "../../protocol/agent-name.ts";
 import { SPOOL_AGE_MAX_MS } from "../../protocol/limits.ts";
-import { IDEMPOTENCY_META, WRITTEN_META } from "../../protocol/headers.ts";
+import { AUTHOR_META, IDEMPOTENCY_META, WRITTEN_META } from "../../protocol/headers.ts";
 import { ERROR_TEXT_MAX, rpcErrorOf } from "../../protocol/rpc-error.ts";
 import type { RequestId, RpcError, RpcResponse } from "../../protocol/spec.ts";
 import { type Peer, peerFields } from "../peer.ts";
@@ -44,6 +45,16 @@ export function keyOf(params: Record<string, unknown>): string | undefined {
     `the idempotency key must be a string of 1 to ${KEY_MAX} characters`,
     "make a new key for each call",
   );
+}
+
+/**
+ * Returns the agent that made the call: the peer, or the agent that spooled the write. Any client may give itself any name, so it may also
+ * name another author. A token's name stays in front, and the role is always the peer's own.
+ */
+export function authorOf({ agent, token }: Peer, params: Record<string, unknown>): string {
+  const given = isRecord(params["_meta"]) ? agentName(params["_meta"][AUTHOR_META]) : NAMELESS;
+  if (given === NAMELESS) return agent;
+  return token === undefined ? given : `${token}:${given}`;
 }
 
 /** Returns the time of the call: now, or when its client spooled it. Ignores a time that cannot come from a spool. */

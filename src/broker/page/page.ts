@@ -81,7 +81,7 @@ export class Page {
       const { name, role } = admission.token;
       const route = this.#routes.get(path);
       if (route === undefined) return sendJson(response, 404, { error: "there is no such page" });
-      await route(request, response, { ...peer, role, agent: `${name}:${peer.agent}`, door: "ui" });
+      await route(request, response, { ...peer, role, agent: `${name}:${peer.agent}`, token: name, door: "ui" });
     };
     return [`${PAGE_PATHS}*`, serve];
   }

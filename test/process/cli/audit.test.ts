@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { connectClient } from "../../../src/wire/client/client.ts";
 import { loadConfig } from "../../../src/config/config.ts";
-import { IDEMPOTENCY_META, WRITTEN_META } from "../../../src/protocol/headers.ts";
+import { AUTHOR_META, IDEMPOTENCY_META, WRITTEN_META } from "../../../src/protocol/headers.ts";
 import type { StatsReport, StatusReport } from "../../../src/protocol/spec.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
@@ -141,4 +141,24 @@ test("history shows a spooled write's arrival and its client's time", async () =
   const [entry] = (await audit(palace)).entries;
   expect(entry).toMatchObject({ claimed_ms: madeAtMs, method: "add_drawer" });
   expect(entry?.at_ms).toBeGreaterThanOrEqual(startedAtMs);
+  // `palace start` delivered the write; the agent, whose client's name is `palace`, wrote it.
+  expect(entry?.agent).toBe("palace");
+});
+
+test("a token's client can name another author only behind the token's name", async () => {
+  const port = await freePort();
+  await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
+  await palace.startBroker();
+  const added = await palace.run("palace", ["token", "add", "box", "--role", "agent", "--json"]);
+  const { token } = JSON.parse(added.stdout) as { token: string };
+  const env = { HOME: `${palace.home}/else`, MEMPALACE_BROKER: `http://127.0.0.1:${port}`, MEMPALACE_TOKEN: token };
+  await using far = await palace.shim(env);
+  const late = { [WRITTEN_META]: Date.now() - 60_000 };
+  for (const author of ["owner", "palace outcome", "\u0000", 7, undefined]) {
+    const _meta = { ...late, [AUTHOR_META]: author };
+    const note = { wing: "w", room: "r", content: `by ${typeof author} ${JSON.stringify(author)}` };
+    await far.request("tools/call", { name: "mempalace_add_drawer", arguments: note, _meta });
+  }
+  const names = (await audit(palace)).entries.map(({ agent }) => agent);
+  expect(names.toReversed()).toEqual(["box:owner", "box:palace outcome", ...Array<string>(3).fill("box:palace")]);
 });
