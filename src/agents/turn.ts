@@ -38,9 +38,7 @@ export type Beside = Readonly<{ scoring: string; plainScoring: string; context: 
 /** Fetches the texts for a prompt. Errors: the client's errors. */
 export function askBeside(client: Client, turn: Turn, { prompt, isScoped, ...more }: Asking): Promise<Beside> {
   const project = projectOf(turn);
-  // An older broker knows only `isFresh`.
-  const isFresh = more.isFresh === true || more.isCompacted;
-  const params = { conversation: idOf(turn), prompt, ...more, isFresh, ...(isScoped && project !== "" && { project }) };
+  const params = { conversation: idOf(turn), prompt, ...more, ...(isScoped && project !== "" && { project }) };
   return client.call("turn.begin", params);
 }
 

@@ -11,6 +11,8 @@ export type Peer = {
   id: number;
   /** Name that the client gave itself; it proves nothing. */
   agent: string;
+  /** Name of the peer's token, which is in front of every name that the client gives. Unset on a socket without tokens. */
+  token?: string;
   door: DoorName;
   role: Role;
   /** User id from the kernel, or -1 if the kernel gave none. */

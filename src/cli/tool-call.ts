@@ -4,6 +4,7 @@ import type { CommandCall } from "../wire/client/command-offline.ts";
 import { PalaceError } from "../base/errors.ts";
 import { newKey } from "../base/ids.ts";
 import type { Json, JsonObject } from "../protocol/spec.ts";
+import { isRefusal } from "../protocol/tools/result.ts";
 import { findTool, TOOL_PREFIX } from "../protocol/tools/table.ts";
 import { nearestWord } from "../base/nearest.ts";
 
@@ -54,11 +55,6 @@ async function callTool(client: Client, { name, args, key }: CommandCall): Promi
     const hint = near === undefined ? "run `palace call tools`" : `did you mean \`palace call ${near}\`?`;
     throw new PalaceError(error.code, error.message, hint, { cause: error });
   }
-}
-
-export function isRefusal(value: Json): boolean {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  return value["success"] === false || typeof value["error"] === "string" || value["isError"] === true;
 }
 
 /** Returns the JSON object in `text`. Errors: CONFIG_USAGE. */

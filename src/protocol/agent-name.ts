@@ -7,6 +7,9 @@ export const PERSON = "palace outcome";
 /** Wing of the memory with which `palace up` proves that it works. The statistics leave out its search. */
 export const PROOF_WING = "scratch_up";
 
+/** Name of a client that gives none. */
+export const NAMELESS = "unknown";
+
 /** Returns the name in a form for logs: printable and short. */
 export function agentName(given: unknown): string {
   const name =
@@ -16,5 +19,5 @@ export function agentName(given: unknown): string {
           .trim()
           .slice(0, AGENT_MAX)
       : "";
-  return name === "" ? "unknown" : name;
+  return name === "" ? NAMELESS : name;
 }

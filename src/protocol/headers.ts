@@ -5,6 +5,8 @@ export const IDEMPOTENCY_META = "palace/idempotencyKey";
 export const CLIENT_INFO_META = "io.modelcontextprotocol/clientInfo";
 /** Key for the time of a spooled write, ms since 1970. The write gets this time, not the time of its delivery. */
 export const WRITTEN_META = "palace/writtenAtMs";
+/** Key for the name of the agent that spooled a write. The journal has this name, not the name of the client that delivers the write. */
+export const AUTHOR_META = "palace/author";
 /** Key in a result's `_meta`; true if the broker returns an earlier result. */
 export const REPLAYED_META = "palace/replayed";
 /** HTTP header with an idempotency key. */

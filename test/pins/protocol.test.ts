@@ -9,6 +9,7 @@ import {
   REFUSED_HEADER,
   IDEMPOTENCY_META,
   WRITTEN_META,
+  AUTHOR_META,
   PROJECT_HEADER,
   REPLAYED_META,
   TOOL_PROFILES,
@@ -283,8 +284,8 @@ test("the constants of MCP 2026-07-28 are pinned: version, resource addresses an
 });
 
 test("headers, meta keys, server name and protocol versions are pinned", () => {
-  const metas = [IDEMPOTENCY_META, REPLAYED_META, WRITTEN_META];
-  expect(metas).toEqual(["palace/idempotencyKey", "palace/replayed", "palace/writtenAtMs"]);
+  const metas = [IDEMPOTENCY_META, REPLAYED_META, WRITTEN_META, AUTHOR_META];
+  expect(metas).toEqual(["palace/idempotencyKey", "palace/replayed", "palace/writtenAtMs", "palace/author"]);
   expect([IDEMPOTENCY_HEADER, AGENT_HEADER, TOOLS_HEADER, PROJECT_HEADER, REFUSED_HEADER]).toEqual([
     "idempotency-key",
     "palace-agent",

@@ -8,8 +8,9 @@ import { isRecord } from "../../base/is-record.ts";
 import type { Log } from "../../base/log.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { ENVELOPE_KEYS, readEnvelope } from "../../protocol/modern.ts";
-import { IDEMPOTENCY_META, REPLAYED_META, WRITTEN_META } from "../../protocol/headers.ts";
+import { AUTHOR_META, IDEMPOTENCY_META, REPLAYED_META, WRITTEN_META } from "../../protocol/headers.ts";
 import { type RequestId, RPC } from "../../protocol/spec.ts";
+import { isRefusedResult } from "../../protocol/tools/result.ts";
 import { MCP_VERSIONS } from "../../protocol/version.ts";
 import { failure, keyOf, report, requestId, RpcFailure, toRpcError } from "../dispatch/answers.ts";
 import { assertAllowed, isOwnMethod, roleFor } from "../dispatch/permissions.ts";
@@ -104,7 +105,8 @@ export class ChildDispatch {
       const result = await (envelope === undefined
         ? this.#answer(peer, method, request)
         : this.#answerModern(peer, method, request));
-      report(this.#options, handled, undefined);
+      const isRefused = this.#options.tools.isWrite(method, params) && isRefusedResult(result);
+      report(this.#options, { ...handled, isRefused }, undefined);
       return { jsonrpc: "2.0", id, result };
     } catch (error) {
       report(this.#options, handled, error);
@@ -208,7 +210,13 @@ function negotiate(asked: unknown, spoken: string): string {
 /** Removes fields that are only for the broker. The client gets progress under its own token. */
 function forChild(params: Record<string, unknown>, notify: Notify | undefined): Pick<Call, "params" | "onProgress"> {
   if (!isRecord(params["_meta"])) return { params, onProgress: undefined };
-  const { [IDEMPOTENCY_META]: _key, [WRITTEN_META]: _atMs, progressToken, ...more } = params["_meta"];
+  const {
+    [IDEMPOTENCY_META]: _key,
+    [WRITTEN_META]: _atMs,
+    [AUTHOR_META]: _author,
+    progressToken,
+    ...more
+  } = params["_meta"];
   const meta = Object.fromEntries(Object.entries(more).filter(([key]) => !ENVELOPE_KEYS.includes(key)));
   const { _meta, ...rest } = params;
   const isAsked = notify !== undefined && requestId(progressToken) !== null;

@@ -7,6 +7,7 @@ import { ENGINE_DEPTH_MAX, ENGINE_DEPTH_PEER_MAX, QUEUE_SIZE_MAX_BYTES } from ".
 import type { RequestId } from "../../protocol/spec.ts";
 import { shuttingDown } from "../engine.ts";
 import { FairQueue } from "../palace/fair-queue.ts";
+import { isRefusedResult } from "../../protocol/tools/result.ts";
 import type { RequestOptions, Session } from "./session.ts";
 import type { Supervisor } from "./supervisor.ts";
 
@@ -47,6 +48,7 @@ export class RequestQueue {
   #draining = false;
   #idle: PromiseWithResolvers<void> | undefined;
   answeredWrites = 0;
+  #refused = 0;
 
   constructor(supervisor: Supervisor, timeoutMs: number) {
     this.#supervisor = supervisor;
@@ -58,7 +60,7 @@ export class RequestQueue {
   }
 
   get refused(): number {
-    return this.#waiting.refused;
+    return this.#waiting.refused + this.#refused;
   }
 
   /**
@@ -127,7 +129,8 @@ export class RequestQueue {
       const options = { timeoutMs: this.#timeoutMs, ...(onProgress !== undefined && { onProgress }) };
       const result = await session.request(call.method, call.params, options);
       this.#supervisor.answered();
-      if (call.isWrite) this.answeredWrites += 1;
+      if (call.isWrite && isRefusedResult(result)) this.#refused += 1;
+      else if (call.isWrite) this.answeredWrites += 1;
       resolve(result);
     } catch (error) {
       if (!(error instanceof PalaceError)) this.#supervisor.answered();

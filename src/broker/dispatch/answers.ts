@@ -3,8 +3,9 @@ import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/is-record.ts";
 import type { Log } from "../../base/log.ts";
 import { PalaceError } from "../../base/errors.ts";
+import { agentName, NAMELESS } from "../../protocol/agent-name.ts";
 import { SPOOL_AGE_MAX_MS } from "../../protocol/limits.ts";
-import { IDEMPOTENCY_META, WRITTEN_META } from "../../protocol/headers.ts";
+import { AUTHOR_META, IDEMPOTENCY_META, WRITTEN_META } from "../../protocol/headers.ts";
 import { ERROR_TEXT_MAX, rpcErrorOf } from "../../protocol/rpc-error.ts";
 import type { RequestId, RpcError, RpcResponse } from "../../protocol/spec.ts";
 import { type Peer, peerFields } from "../peer.ts";
@@ -46,6 +47,16 @@ export function keyOf(params: Record<string, unknown>): string | undefined {
   );
 }
 
+/**
+ * Returns the agent that made the call: the peer, or the agent that spooled the write. Any client may give itself any name, so it may also
+ * name another author. A token's name stays in front, and the role is always the peer's own.
+ */
+export function authorOf({ agent, token }: Peer, params: Record<string, unknown>): string {
+  const given = isRecord(params["_meta"]) ? agentName(params["_meta"][AUTHOR_META]) : NAMELESS;
+  if (given === NAMELESS) return agent;
+  return token === undefined ? given : `${token}:${given}`;
+}
+
 /** Returns the time of the call: now, or when its client spooled it. Ignores a time that cannot come from a spool. */
 export function writtenAtMs(params: Record<string, unknown>, nowMs: number): number {
   const given = isRecord(params["_meta"]) ? params["_meta"][WRITTEN_META] : undefined;
@@ -53,18 +64,19 @@ export function writtenAtMs(params: Record<string, unknown>, nowMs: number): num
   return isPossible ? Number(given) : nowMs;
 }
 
-export type Handled = { peer: Peer; requestId: string; label: string; startedAt: number };
+/** `isRefused`: set if the answer says that the tool refused a write. */
+export type Handled = { peer: Peer; requestId: string; label: string; startedAt: number; isRefused?: boolean };
 
 /** Reports a call to metrics and log. `label` must be from a small set, because each label becomes a line of the metrics. */
 export function report(
   { metrics, log }: { metrics: Metrics; log: Log },
-  { peer, requestId: id, label, startedAt }: Handled,
+  { peer, requestId: id, label, startedAt, isRefused = false }: Handled,
   error: unknown,
 ): void {
   const tookMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
-  metrics.count(label, tookMs, error === undefined);
+  metrics.count(label, tookMs, error === undefined && !isRefused);
   const fields = { requestId: id, method: label, tookMs, ...peerFields(peer) };
-  if (error === undefined) log.debug("request", fields);
+  if (error === undefined) log.debug(isRefused ? "request refused" : "request", fields);
   else if (error instanceof RpcFailure) log.info("request refused", { ...fields, why: error.message });
   else
     log.warn("request failed", {

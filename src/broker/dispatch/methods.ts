@@ -14,6 +14,7 @@ import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { LISTS_TTL_MS, modernResult, readEnvelope } from "../../protocol/modern.ts";
 import { type RequestId, RPC, type RpcError } from "../../protocol/spec.ts";
 import { toolsOf } from "../../protocol/tools/profile.ts";
+import { isRefusedResult } from "../../protocol/tools/result.ts";
 import { findTool, type Tool } from "../../protocol/tools/table.ts";
 import { negotiateMcpVersion, SERVER_NAME } from "../../protocol/version.ts";
 import type { Dispatch } from "../engine.ts";
@@ -83,7 +84,7 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
           Promise.allSettled([call.earlierWrites, answering]).then(() => undefined),
         );
       const result = await unlessAborted(answering, controller.signal, isWriting);
-      report(dependencies, handled, undefined);
+      report(dependencies, { ...handled, isRefused: isWriting && isRefusedResult(result) }, undefined);
       return { jsonrpc: "2.0", id, result: isModern ? modernResult(method, result, MODERN) : result };
     } catch (thrown) {
       const error = dependencies.typedError(thrown);

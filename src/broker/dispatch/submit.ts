@@ -6,10 +6,11 @@ import type { WriteMethod } from "../tools/writes.ts";
 import { needsFindings, prepareWrite } from "../tools/reads.ts";
 import { faultPoint } from "../../base/fault-point.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
+import { isRefusal } from "../../protocol/tools/result.ts";
 import type { ToolsWith } from "../../protocol/tools/table.ts";
 import { peerFields } from "../peer.ts";
 import { filesFor } from "../file-access.ts";
-import { keyOf, RpcFailure, writtenAtMs } from "./answers.ts";
+import { authorOf, keyOf, RpcFailure, writtenAtMs } from "./answers.ts";
 import { type Call, type MethodsDependencies, palaceAfterWrites } from "./call.ts";
 
 export async function submit(
@@ -22,15 +23,16 @@ export async function submit(
 ): Promise<{ value: unknown; replayed: boolean }> {
   const { peer, params: outer, requestId, sizeBytes, signal } = call;
   const given = keyOf(outer);
+  const agent = authorOf(peer, outer);
   const palace = await (needsFindings(method) ? palaceAfterWrites(dependencies, call) : dependencies.ready());
   let findings = beside;
   if (needsFindings(method)) {
     const files = filesFor(peer, palace.reads.files, dependencies.openedRoots);
-    const own = palace.reads.searches.of(peer.agent);
+    const own = palace.reads.searches.of(agent);
     // If the preparation fails, the write runs without it: a duplicate note is better than a lost one.
     findings = await prepareWrite({ ...palace.reads, files, own }, method, params).catch(() => undefined);
   }
-  const { agent, door, uid, pid } = peer;
+  const { door, uid, pid } = peer;
   const arrivedAtMs = Date.now();
   const write: WriteCall = {
     key: given ?? randomUUID(),
@@ -44,7 +46,7 @@ export async function submit(
     ...(findings !== undefined && { findings }),
   };
   if (write.atMs !== arrivedAtMs) {
-    const fields = { requestId, method, claimedAtMs: write.atMs, ...peerFields(peer) };
+    const fields = { requestId, method, claimedAtMs: write.atMs, author: agent, ...peerFields(peer) };
     dependencies.log.info("write dated by its client", fields);
   }
   faultPoint("admit.before-queue");
@@ -55,6 +57,7 @@ export async function submit(
   if (FACT_WRITES.has(method) && outcome.ok && !replayed && queue.depth === 0) await palace.reads.graph.sent();
   faultPoint("acknowledge.before-reply");
   if (!outcome.ok) throw new RpcFailure(outcome.error);
-  if (write.atMs !== arrivedAtMs && !replayed) dependencies.metrics.usage.add("writesLate");
+  if (write.atMs !== arrivedAtMs && !replayed && !isRefusal(outcome.value))
+    dependencies.metrics.usage.add("writesLate");
   return { value: outcome.value, replayed };
 }

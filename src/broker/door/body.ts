@@ -12,23 +12,25 @@ export const REFUSED_MAX_MS = 2_000;
 export type RefusedBody = { status: 400 | 413; error: PalaceError };
 
 /**
- * Reads the body. `message` is undefined for an empty body; the result is undefined if the peer disconnected midway. After a 413 a part of
+ * Reads the body, at most `maxBytes`. `message` is undefined for an empty body; the result is undefined if the peer disconnected midway. After a 413 a part of
  * the body may be unread, so the answer must close the connection.
  */
 export async function readBody(
   request: IncomingMessage,
   hint: string,
-  { peer, unfinished }: { peer: Peer; unfinished: HeldBytes },
+  { peer, unfinished, maxBytes = FRAME_SIZE_MAX_BYTES }: { peer: Peer; unfinished: HeldBytes; maxBytes?: number },
 ): Promise<{ message: unknown } | RefusedBody | undefined> {
   const parts: Buffer[] = [];
-  let size = 0;
+  // The announced length of a body that is too long ends the loop at its first part.
+  const announced = Number(request.headers["content-length"] ?? 0);
+  let size = announced > maxBytes ? announced : 0;
   const holder: Holder = { about: peerFields(peer), cut: () => request.destroy() };
   try {
     // Leaving the loop must not close the connection, because the refusal still uses it.
     for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       parts.push(part);
       size += part.length;
-      if (size > FRAME_SIZE_MAX_BYTES) break;
+      if (size > maxBytes) break;
       unfinished.set(holder, size, true);
     }
   } catch {
@@ -36,11 +38,11 @@ export async function readBody(
   } finally {
     unfinished.set(holder, 0, true);
   }
-  if (size > FRAME_SIZE_MAX_BYTES) {
+  if (size > maxBytes) {
     // Frees the parts that were read, because reading the rest may take a while.
     parts.length = 0;
     await skipBody(request);
-    const why = `a message may have ${FRAME_SIZE_MAX_BYTES} bytes`;
+    const why = `a message may have ${maxBytes} bytes`;
     return { status: 413, error: new PalaceError("TRANSPORT_FRAME_TOO_LARGE", why, "send less at once") };
   }
   const decoded = decodeFrame(Buffer.concat(parts));

@@ -224,6 +224,7 @@ export class OpenDoor {
     const peer: Peer = {
       id,
       agent: `${name}:${claimed}`,
+      token: name,
       door: at.name ?? at.kind,
       role,
       uid: -1,

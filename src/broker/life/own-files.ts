@@ -35,7 +35,8 @@ export function ownFiles({ paths, usedAtMs, dispatch }: Parts): OwnFiles {
     },
     async sendAgain(peer, name) {
       assertOwner(peer, "palace status spool replay");
-      return sendAgain(new Spool(paths.spoolDir), name, (message) => dispatch(peer, message, 0));
+      const { token: _page, ...owner } = peer;
+      return sendAgain(new Spool(paths.spoolDir), name, (message, agent) => dispatch({ ...owner, agent }, message, 0));
     },
   };
 }

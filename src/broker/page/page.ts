@@ -34,6 +34,8 @@ const NEWS_MS = 1_000;
 const STILL_HERE_TICKS = 15;
 /** Maximum bytes of unread news of one reader. Beyond it the reader is disconnected. */
 const UNREAD_NEWS_MAX = 256 * 1024;
+/** Maximum length of a sign-in, which anybody on this machine may send. It contains only a link's token. */
+const SIGN_IN_MAX_BYTES = 4_096;
 const HINT = "load the page again";
 const RANK: Readonly<Record<Role, number>> = { reader: 0, agent: 1, admin: 2 };
 
@@ -81,7 +83,7 @@ export class Page {
       const { name, role } = admission.token;
       const route = this.#routes.get(path);
       if (route === undefined) return sendJson(response, 404, { error: "there is no such page" });
-      await route(request, response, { ...peer, role, agent: `${name}:${peer.agent}`, door: "ui" });
+      await route(request, response, { ...peer, role, agent: `${name}:${peer.agent}`, token: name, door: "ui" });
     };
     return [`${PAGE_PATHS}*`, serve];
   }
@@ -122,7 +124,7 @@ export class Page {
 
   async #signIn(request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void> {
     response.setHeader("connection", "close");
-    const message = await this.#read(request, response, peer);
+    const message = await this.#read(request, response, peer, SIGN_IN_MAX_BYTES);
     if (message === undefined) return;
     const token = isRecord(message) ? message["token"] : undefined;
     const session = typeof token === "string" ? this.#sessions.exchange(token) : undefined;
@@ -139,12 +141,16 @@ export class Page {
   }
 
   /** Returns the message; undefined if the request was refused. */
-  async #read(request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<unknown> {
+  async #read(request: IncomingMessage, response: ServerResponse, peer: Peer, maxBytes?: number): Promise<unknown> {
     this.#use();
     // A form on another site cannot send this content type.
     if (request.method !== "POST" || request.headers["content-type"] !== "application/json")
       return void response.writeHead(415, { ...SAFE_HEADERS, "content-length": 0, connection: "close" }).end();
-    const body = await readBody(request, HINT, { peer, unfinished: this.#options.held.unfinished });
+    const body = await readBody(request, HINT, {
+      peer,
+      unfinished: this.#options.held.unfinished,
+      ...(maxBytes !== undefined && { maxBytes }),
+    });
     if (body === undefined) return undefined;
     if ("message" in body && body.message !== undefined) return body.message;
     const error =

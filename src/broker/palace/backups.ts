@@ -46,6 +46,7 @@ export function beginBackup(
       if (file === null) setTimeout(() => removeStaged(home), STAGED_KEPT_MS).unref();
       return { ...report, unsettled: unsettled ?? null };
     },
+    { mayLeave: true },
   );
 }
 
@@ -84,6 +85,7 @@ export function beginVerify(config: Config, { file }: VerifyRequest): JobWork {
   return onThread(
     () => startBackupThread(config),
     (thread) => thread.call("verify", input),
+    { mayLeave: true },
   );
 }
 

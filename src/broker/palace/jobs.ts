@@ -24,26 +24,46 @@ type JobMethods = { progress(): Progress; cancel(): void };
 /** Names the step that is shown until the thread reports one. Errors: BROKER_CANCELLED. */
 export type Say = (step: string) => void;
 
-/** Makes a job that runs on its own thread. `start` starts the thread. */
+/** Time that a cancelled thread gets to end, ms. */
+const LEAVE_MS = 2_000;
+/** Maximum number of threads that are left behind. Each may hold one of the process's few threads for files. */
+const LEFT_MAX = 2;
+let leftThreads = 0;
+
+/**
+ * Makes a job that runs on its own thread. `start` starts the thread. `mayLeave`: set for work on a file that may block, such as a file on a
+ * stuck mount. Nothing can end a blocked thread, so the cancelled job ends without it. The thread ends when its file answers, and runs no
+ * further step. Errors of `run`: BROKER_BUSY while too many such threads are left.
+ */
 export function onThread<T extends Pick<Thread<JobMethods>, "call" | "close">>(
   start: () => Promise<T>,
   work: (thread: T, say: Say) => Promise<object>,
+  { mayLeave = false } = {},
 ): JobWork {
   let thread: T | undefined;
   let { step } = STARTING;
   let isCancelled = false;
+  const left = Promise.withResolvers<never>();
+  // A job that has ended no longer waits for this promise.
+  left.promise.catch(() => {});
   const say: Say = (now) => {
     step = now;
-    if (isCancelled) throw new PalaceError("BROKER_CANCELLED", "it was cancelled; nothing was changed", "");
+    if (isCancelled) throw cancelled();
   };
   return {
     async run() {
+      if (mayLeave && leftThreads >= LEFT_MAX)
+        throw new PalaceError(
+          "BROKER_BUSY",
+          "cancelled jobs still wait for files that do not answer",
+          "palace restart",
+        );
       thread = await start();
       try {
-        if (isCancelled) await thread.call("cancel");
-        return (await work(thread, say)) as JsonObject;
+        if (isCancelled) void thread.call("cancel").catch(() => {});
+        return (await Promise.race([work(thread, say), left.promise])) as JsonObject;
       } finally {
-        await thread.close();
+        await (mayLeave ? leave(thread) : thread.close());
         thread = undefined;
       }
     },
@@ -54,8 +74,20 @@ export function onThread<T extends Pick<Thread<JobMethods>, "call" | "close">>(
     cancel() {
       isCancelled = true;
       void thread?.call("cancel").catch(() => {});
+      if (mayLeave) setTimeout(() => left.reject(cancelled()), LEAVE_MS).unref();
     },
   };
+}
+
+/** Ends a thread, but does not wait long for one that is blocked. */
+async function leave(thread: Pick<Thread<JobMethods>, "close">): Promise<void> {
+  leftThreads += 1;
+  const closed = thread.close().finally(() => (leftThreads -= 1));
+  await within(closed, LEAVE_MS);
+}
+
+function cancelled(): PalaceError {
+  return new PalaceError("BROKER_CANCELLED", "it was cancelled; nothing was changed", "");
 }
 
 type Job = { report: JobReport; work: JobWork; params: string; ended: Promise<void> };

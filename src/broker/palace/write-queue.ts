@@ -10,6 +10,7 @@ import {
   QUEUE_DEPTH_PEER_MAX,
   QUEUE_SIZE_MAX_BYTES,
 } from "../../protocol/limits.ts";
+import { isRefusal } from "../../protocol/tools/result.ts";
 import { FairQueue } from "./fair-queue.ts";
 
 /** Maximum bytes of text in one group. It limits how long an interactive write waits for the group before it. */
@@ -40,7 +41,9 @@ export class WriteQueue {
     what: "writes",
   });
   #committing: Promise<void> | undefined;
+  /** Number of writes that were done. A repeated write counts once, and a refused one counts as refused. */
   acknowledged = 0;
+  #refused = 0;
 
   constructor(options: WriteQueueOptions) {
     this.#options = options;
@@ -51,7 +54,7 @@ export class WriteQueue {
   }
 
   get refused(): number {
-    return this.#waiting.refused;
+    return this.#waiting.refused + this.#refused;
   }
 
   get depthMax(): number {
@@ -89,7 +92,8 @@ export class WriteQueue {
       group.forEach(({ resolve }, index) => {
         const outcome = outcomes[index];
         if (outcome === undefined) return;
-        if (outcome.outcome.ok) this.acknowledged += 1;
+        if (isRefused(outcome)) this.#refused += 1;
+        else if (!outcome.replayed) this.acknowledged += 1;
         resolve(outcome);
       });
     }
@@ -113,4 +117,9 @@ export class WriteQueue {
     }
     return group;
   }
+}
+
+/** Returns true if the write failed or its tool refused it. A repeated write that gets its refusal again does not count. */
+function isRefused({ outcome, replayed }: WriteOutcome): boolean {
+  return !outcome.ok || (!replayed && isRefusal(outcome.value));
 }

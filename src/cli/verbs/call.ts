@@ -2,7 +2,8 @@
 import { newKey } from "../../base/ids.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
 import { findTool, TOOL_PREFIX } from "../../protocol/tools/table.ts";
-import { callOrSpool, isRefusal, readArguments } from "../tool-call.ts";
+import { isRefusal } from "../../protocol/tools/result.ts";
+import { callOrSpool, readArguments } from "../tool-call.ts";
 import { readUtf8 } from "../terminal/utf8.ts";
 import { defineVerb } from "../define-verb.ts";
 

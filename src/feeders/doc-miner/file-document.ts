@@ -11,7 +11,7 @@ import { contentDate, DATED_BY } from "./content-date.ts";
 import { isFiled } from "./plan.ts";
 import { placeDocument, stemOf } from "./room.ts";
 import type { FeedOptions, Run } from "./run.ts";
-import { isOfOlderBroker, sendText } from "./send-parts.ts";
+import { sendText } from "./send-parts.ts";
 import { type Document, type Found, readDocument, type Unread } from "./survey.ts";
 import { type Entry, stageDocument, stagedPath, unstageDocument } from "./staging-area.ts";
 
@@ -93,7 +93,7 @@ async function sendDocument(
     run.report.skipped.push({ file: path, reason });
     return undefined;
   } catch (error) {
-    return countRefused(run.report, path, error, isRefusal(error) || isOfOlderBroker(error));
+    return countRefused(run.report, path, error, isRefusal(error));
   }
 }
 

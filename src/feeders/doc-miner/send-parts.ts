@@ -3,12 +3,11 @@
  * run that is killed between the parts has changed nothing; the next run sends the document again.
  */
 import { randomUUID } from "node:crypto";
-import { PalaceError } from "../../base/errors.ts";
-import type { SourceContent, SourcePart } from "../../protocol/filing.ts";
+import type { SourceContent } from "../../protocol/filing.ts";
 import { SOURCE_CALL_MAX_BYTES, SOURCE_PART_MAX } from "../../protocol/limits.ts";
 import { type Caller, send } from "../send.ts";
 
-/** Returns the text's fields for `source.replace`. Errors: those of `send`; PROTOCOL_UNKNOWN_METHOD from a broker that accepts no parts. */
+/** Returns the text's fields for `source.replace`. Errors: those of `send`. */
 export async function sendText(
   caller: Caller,
   signal: AbortSignal,
@@ -19,26 +18,10 @@ export async function sendText(
   const sending = randomUUID();
   for (let from = 0; from < text.length;) {
     const content = text.slice(from, endOfPart(text, from));
-    await sendPart(caller, signal, { sourceFile, sending, from, content });
+    await send(caller, signal, "source.part", { sourceFile, sending, from, content });
     from += content.length;
   }
   return { parts: { sending, length: text.length } };
-}
-
-/** Returns true for the error of an older broker, which accepts no documents in parts. */
-export function isOfOlderBroker(error: unknown): error is PalaceError {
-  return error instanceof PalaceError && error.code === "PROTOCOL_UNKNOWN_METHOD";
-}
-
-async function sendPart(caller: Caller, signal: AbortSignal, part: SourcePart): Promise<void> {
-  try {
-    await send(caller, signal, "source.part", part);
-  } catch (error) {
-    if (!isOfOlderBroker(error)) throw error;
-    const mebibytes = SOURCE_CALL_MAX_BYTES / 1024 / 1024;
-    const message = `it is of an older version and takes no text of more than ${mebibytes} MiB; run \`palace restart\``;
-    throw new PalaceError("PROTOCOL_UNKNOWN_METHOD", message, "palace restart", { cause: error });
-  }
 }
 
 /** Returns the end of a part. Never splits a surrogate pair, so each part is valid text. */

@@ -1,5 +1,4 @@
 /** Shared code of the commands that copy memories from one place to another. Each call contains one part. */
-import { PalaceError } from "../../base/errors.ts";
 import { CARRIED_MAX_BYTES, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
 
 /** Starts a progress report. `what`: the name of the counted things, in the plural. */
@@ -27,10 +26,4 @@ export function* parts<Item>(
     bytes += size;
   }
   if (part.length > 0) yield part;
-}
-
-/** Returns undefined for the error of an older broker without graphs. Throws any other error again. */
-export function olderBroker(error: unknown): undefined {
-  if (error instanceof PalaceError && error.code === "PROTOCOL_UNKNOWN_METHOD") return undefined;
-  throw error;
 }

@@ -3,7 +3,7 @@ import { faultPoint } from "../../base/fault-point.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { CarriedPage, GraphPage } from "../../protocol/outcome.ts";
 import type { Client } from "../../wire/client/client.ts";
-import { olderBroker, type Tell } from "./carrying.ts";
+import type { Tell } from "./carrying.ts";
 import { RoampalDraft } from "./target.ts";
 
 const TRIES = 5;
@@ -51,9 +51,7 @@ async function writeAll(
       next = page.next;
     }
     for (let next: GraphPage["next"] = profile === undefined ? "" : null; next !== null;) {
-      const page: GraphPage | undefined = await client.call("outcome.exportGraph", { after: next }).catch(olderBroker);
-      // A broker of an older version exports no graphs.
-      if (page === undefined) break;
+      const page: GraphPage = await client.call("outcome.exportGraph", { after: next });
       draft.writeGraphs(page.entries);
       faultPoint("outcome-export.after-page");
       written.entries += page.entries.length;

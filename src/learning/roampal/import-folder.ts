@@ -7,12 +7,11 @@ import { faultPoint } from "../../base/fault-point.ts";
 import { CARRIED_ENTRIES_MAX, CARRIED_LEVELS_MAX, CARRIED_MAX, CARRIED_MAX_BYTES } from "../../protocol/limits.ts";
 import type { CarriedEntry, ImportReport } from "../../protocol/outcome.ts";
 import type { Client } from "../../wire/client/client.ts";
-import { olderBroker, parts, type Tell } from "./carrying.ts";
+import { parts, type Tell } from "./carrying.ts";
 import { type Found, RoampalFolder } from "./source.ts";
 
 const TOO_LARGE = `it has more than ${CARRIED_MAX_BYTES / 1024 ** 2} MiB`;
 const TOO_DEEP = `it has more than ${CARRIED_LEVELS_MAX} levels`;
-const OLDER_BROKER = "the broker is older than this command (palace restart)";
 const OTHER_PROFILE = "the palace keeps the graphs of `default` only";
 
 /** Result for the graphs. `refused`: entries that were not imported. `unread`: files that were not imported. */
@@ -86,12 +85,7 @@ async function importGraphs(
     let done = 0;
     try {
       for (const part of parts(entries, CARRIED_ENTRIES_MAX, ({ at }) => refuse(at, TOO_LARGE))) {
-        const report = await client.call("outcome.importGraph", { entries: part, isDry }).catch(olderBroker);
-        if (report === undefined) {
-          all.unread.push({ file, why: OLDER_BROKER });
-          break;
-        }
-        const { added, updated } = report;
+        const { added, updated } = await client.call("outcome.importGraph", { entries: part, isDry });
         faultPoint("import.after-part");
         all.added += added;
         all.updated += updated;

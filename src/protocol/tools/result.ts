@@ -1,4 +1,9 @@
-/** Converts a tool's value to MCP's result: MemPalace answers in JSON, memory that learns from outcomes in sentences. Pure. */
+/**
+ * Converts a tool's value to MCP's result, and recognises refusals. MemPalace answers in JSON, memory that learns from outcomes in
+ * sentences. Pure.
+ */
+import { isRecord } from "../../base/is-record.ts";
+import { parseRecord } from "../../base/parse-json.ts";
 import type { Tool } from "./table.ts";
 
 export type ToolResult = { content: { type: "text"; text: string }[]; structuredContent?: unknown; isError?: true };
@@ -15,4 +20,23 @@ export function toolResult({ surface }: Pick<Tool, "surface">, value: unknown, i
   }
   const content = [{ type: "text" as const, text: JSON.stringify(value, null, 2) }];
   return { content, ...(isModern && { structuredContent: value }) };
+}
+
+/** Returns true if the value of a tool or method says that it refused the call. A call that did one of its parts is not refused. */
+export function isRefusal(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { success, error, isError, deleted, added, errors, diary } = value;
+  if (success === false || typeof error === "string" || isError === true) return true;
+  // `delete_drawers` counts its errors.
+  if (deleted === 0 && typeof errors === "number") return errors > 0;
+  const isNothingAdded = Array.isArray(added) && added.length === 0 && (diary === undefined || isRefusal(diary));
+  return isNothingAdded && (isRefusal(diary) || (Array.isArray(errors) && errors.length > 0));
+}
+
+/** Like isRefusal, for an answer as it is sent: MCP's result of a tool, or the value of a method of our own. */
+export function isRefusedResult(result: unknown): boolean {
+  const [part]: unknown[] = isRecord(result) && Array.isArray(result["content"]) ? result["content"] : [];
+  return (
+    isRefusal(result) || (isRecord(part) && typeof part["text"] === "string" && isRefusal(parseRecord(part["text"])))
+  );
 }

@@ -155,5 +155,6 @@ export function toPalaceError({ code, message, data }: RpcError): PalaceError {
   const detail = (data as { message?: unknown } | undefined)?.message;
   const text = typeof detail === "string" ? `${message}: ${detail}` : message;
   const known: ErrorCode = code === RPC.METHOD_NOT_FOUND ? "PROTOCOL_UNKNOWN_METHOD" : "PROTOCOL_BAD_PARAMS";
-  return new PalaceError(known, text, "run `palace call tools` for names and parameters");
+  const other = known === "PROTOCOL_UNKNOWN_METHOD" ? "; a broker of another version: `palace restart`" : "";
+  return new PalaceError(known, text, `run \`palace call tools\` for names and parameters${other}`);
 }

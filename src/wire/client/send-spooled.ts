@@ -2,7 +2,7 @@
 import { parseRecord } from "../../base/parse-json.ts";
 import { isRecord } from "../../base/is-record.ts";
 import type { WireErrorData } from "../../base/errors.ts";
-import { WRITTEN_META } from "../../protocol/headers.ts";
+import { AUTHOR_META, WRITTEN_META } from "../../protocol/headers.ts";
 import { RPC, type RpcRequest, type RpcResponse } from "../../protocol/spec.ts";
 import { findTool, type Tool } from "../../protocol/tools/table.ts";
 import type { Spool, SpoolEntry } from "./spool.ts";
@@ -33,20 +33,20 @@ export function isForLater({ spool }: Tool, values: Record<string, unknown>): bo
 }
 
 /**
- * Sends the spooled writes one by one, in order. `ask` returns the broker's answer, or undefined if the connection ended. A write is
+ * Sends the spooled writes one by one, in order. `ask` sends the message that `agent` wrote, and returns the broker's answer, or undefined if the connection ended. A write is
  * removed when it is acknowledged, and set aside when the broker refuses it for good. After a temporary refusal the delivery stops, so that
  * the writes stay in order. After `REFUSALS_MAX` such refusals of one write it skips that write and sends the others.
  */
 export async function deliver(
   spool: Spool,
-  ask: (message: RpcRequest) => Promise<RpcResponse | undefined>,
+  ask: (message: RpcRequest, agent: string) => Promise<RpcResponse | undefined>,
 ): Promise<Delivery> {
   const seen = new Set<string>();
   /** Writes of each tool that the broker refused for now in this delivery. */
   const left = new Map<string, string[]>();
   const next = (): SpoolEntry[] => spool.entries().filter(({ name }) => !seen.has(name));
   for (let entries = next(); entries.length > 0; entries = next()) {
-    for (const { name, tool, line, atMs } of entries) {
+    for (const { name, tool, line, atMs, agent } of entries) {
       seen.add(name);
       const alike = left.get(tool) ?? [];
       if (alike.length >= LEFT_MAX) {
@@ -57,7 +57,7 @@ export async function deliver(
         if (!spool.refuse(name, "it contains no write")) return "stuck";
         continue;
       }
-      const response = await ask(dated(parseMessage(line), atMs));
+      const response = await ask(signed(parseMessage(line), { atMs, agent }), agent);
       if (response === undefined) return "interrupted";
       const refusal = refusalOf(response, line);
       // An older broker or another engine does not know turns, and a reader may not write. The write waits for another broker or token.
@@ -83,9 +83,10 @@ export async function deliver(
   return waiting.every((name) => spool.unsendable.has(name)) ? "waiting" : "stuck";
 }
 
-function dated({ params, ...message }: Message, atMs: number): Message {
+/** Adds the time of writing and the agent that wrote. */
+function signed({ params, ...message }: Message, { atMs, agent }: Pick<SpoolEntry, "atMs" | "agent">): Message {
   const meta = isRecord(params?.["_meta"]) ? params["_meta"] : {};
-  return { ...message, params: { ...params, _meta: { ...meta, [WRITTEN_META]: atMs } } };
+  return { ...message, params: { ...params, _meta: { ...meta, [WRITTEN_META]: atMs, [AUTHOR_META]: agent } } };
 }
 
 /**

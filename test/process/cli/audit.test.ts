@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { connectClient } from "../../../src/wire/client/client.ts";
 import { loadConfig } from "../../../src/config/config.ts";
+import { AUTHOR_META, IDEMPOTENCY_META, WRITTEN_META } from "../../../src/protocol/headers.ts";
+import type { StatsReport, StatusReport } from "../../../src/protocol/spec.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
@@ -63,6 +65,38 @@ test("history lists writes newest first and filters them by agent, tool and time
   expect((await palace.run("palace", ["audit", "--limit", "none"])).code).toBe(2);
 });
 
+test("a write that its tool refused is in no history and no count of writes, and a repeated call gets its refusal again", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const shim = await palace.shim();
+  const ask = async (tool: string, args: object, key: string): Promise<Record<string, unknown>> => {
+    const _meta = { [IDEMPOTENCY_META]: key, [WRITTEN_META]: Date.now() - 60_000 };
+    const result = await shim.request("tools/call", { name: `mempalace_${tool}`, arguments: args, _meta });
+    const [content] = (result as { content: { text: string }[] }).content;
+    return JSON.parse(content?.text ?? "") as Record<string, unknown>;
+  };
+  const note = { wing: "w", room: "r", content: "kept" };
+  const { drawer_id: id } = await ask("add_drawer", note, "k-0");
+  const refused = { success: false, error: "Drawer not found: nowhere" };
+  for (const _time of [1, 2]) expect(await ask("delete_drawer", { drawer_id: "nowhere" }, "k-1")).toEqual(refused);
+  expect(await ask("delete_drawers", { drawer_ids: ["a", "b"] }, "k-2")).toMatchObject({ deleted: 0, errors: 2 });
+  expect(await ask("checkpoint", { items: [{ wing: "w" }] }, "k-3")).toMatchObject({ added: [] });
+  expect(await ask("delete_drawers", { drawer_ids: ["a", id] }, "k-4")).toMatchObject({ deleted: 1, errors: 1 });
+  await shim.close();
+
+  const { entries } = await audit(palace);
+  expect(entries.map(({ method }) => method)).toEqual(["delete_drawers", "add_drawer"]);
+  const status = JSON.parse((await palace.run("palace", ["status", "--json"])).stdout) as StatusReport;
+  expect(status.queue).toMatchObject({ acknowledged: 2, refused: 3 });
+  const stats = JSON.parse((await palace.run("palace", ["stats", "--json"])).stdout) as StatsReport;
+  expect(stats.usage.writesLate).toBe(2);
+  const failed = Object.fromEntries(stats.methods.map(({ method, calls, failed: count }) => [method, [calls, count]]));
+  expect(failed).toMatchObject({ mempalace_delete_drawer: [2, 2], mempalace_delete_drawers: [2, 1] });
+  const agent = entries[0]?.agent ?? "";
+  const undone = await palace.run("palace", ["undo", "--client", agent, "--since", "1h", "--dry-run", "--json"]);
+  expect(JSON.parse(undone.stdout)).toMatchObject({ writes: 2 });
+});
+
 test("history reads many pages, masks secrets and needs an admin", async () => {
   const port = await freePort();
   await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
@@ -107,4 +141,24 @@ test("history shows a spooled write's arrival and its client's time", async () =
   const [entry] = (await audit(palace)).entries;
   expect(entry).toMatchObject({ claimed_ms: madeAtMs, method: "add_drawer" });
   expect(entry?.at_ms).toBeGreaterThanOrEqual(startedAtMs);
+  // `palace start` delivered the write; the agent, whose client's name is `palace`, wrote it.
+  expect(entry?.agent).toBe("palace");
+});
+
+test("a token's client can name another author only behind the token's name", async () => {
+  const port = await freePort();
+  await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
+  await palace.startBroker();
+  const added = await palace.run("palace", ["token", "add", "box", "--role", "agent", "--json"]);
+  const { token } = JSON.parse(added.stdout) as { token: string };
+  const env = { HOME: `${palace.home}/else`, MEMPALACE_BROKER: `http://127.0.0.1:${port}`, MEMPALACE_TOKEN: token };
+  await using far = await palace.shim(env);
+  const late = { [WRITTEN_META]: Date.now() - 60_000 };
+  for (const author of ["owner", "palace outcome", "\u0000", 7, undefined]) {
+    const _meta = { ...late, [AUTHOR_META]: author };
+    const note = { wing: "w", room: "r", content: `by ${typeof author} ${JSON.stringify(author)}` };
+    await far.request("tools/call", { name: "mempalace_add_drawer", arguments: note, _meta });
+  }
+  const names = (await audit(palace)).entries.map(({ agent }) => agent);
+  expect(names.toReversed()).toEqual(["box:owner", "box:palace outcome", ...Array<string>(3).fill("box:palace")]);
 });

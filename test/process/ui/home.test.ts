@@ -178,6 +178,29 @@ test("an admin's token opens a page with the role agent, which writes no files o
   expect(shown.stderr).toContain("ssh -N -L");
 });
 
+test("the page refuses a sign-in that is longer than a sign-in needs", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const client = await palace.client();
+  const { url } = await client.call("ui.link", {});
+  client.close();
+  const { origin, hash } = new URL(url);
+  const token = hash.slice(1);
+  const signIn = async (body: string | ReadableStream): Promise<[number, unknown]> => {
+    const headers = { "content-type": "application/json" };
+    const response = await fetch(`${origin}/ui/session`, { method: "POST", headers, body, duplex: "half" } as never);
+    return [response.status, await response.json()];
+  };
+  for (const length of [4_097, 8 * 1024 * 1024]) {
+    const body = JSON.stringify({ token, more: "x".repeat(length) });
+    const refused = [413, { error: "a message may have 4096 bytes" }];
+    expect(await signIn(body)).toEqual(refused);
+    // A body without an announced length is cut at the limit, too.
+    expect(await signIn(ReadableStream.from([Buffer.from(body)]))).toEqual(refused);
+  }
+  expect(await signIn(JSON.stringify({ token }))).toMatchObject([200, { role: "admin" }]);
+});
+
 test("the page's files have at most 250 kB, zipped", () => {
   const files = globSync("dist/ui/**/*.{html,js,css,svg}", { cwd: ROOT });
   expect(files.length).toBeGreaterThan(2);

@@ -10,9 +10,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import type { Client } from "../../../src/wire/client/client.ts";
 import { readBrokerFile } from "../../../src/wire/client/discover.ts";
-import { sendText } from "../../../src/feeders/doc-miner/send-parts.ts";
 import { SOURCE_CALL_MAX_BYTES, SOURCE_PART_MAX } from "../../../src/protocol/limits.ts";
 import { ourRows, type Row, upstreamRows } from "../../helpers/mined-rows.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
@@ -241,21 +239,3 @@ test("miners that send the same file at the same time leave it whole and once", 
   expect(content(palace)).toEqual(expected);
   expect(partsOf(palace)).toBe(0);
 }, 120_000);
-
-test("a miner reports that a broker without `source.part` is too old", async () => {
-  await using palace = createTestPalace();
-  const client = await palace.client();
-  // Acts as an older broker: a real broker answers a method that it does not have.
-  const older: Pick<Client, "call"> = {
-    call: (method, ...rest) =>
-      client.call(method === "source.part" ? ("source.unheard" as typeof method) : method, ...rest),
-  };
-  const text = "x".repeat(SOURCE_CALL_MAX_BYTES + 1);
-  await expect(sendText(older, new AbortController().signal, "/f", text)).rejects.toMatchObject({
-    ...{
-      code: "PROTOCOL_UNKNOWN_METHOD",
-      message: expect.stringMatching(/older version.*5 MiB.*palace restart/) as string,
-    },
-  });
-  client.close();
-});

@@ -1,8 +1,15 @@
 /** Tests of long jobs that do not answer. The list of jobs and the broker's end wait for them only for a limited time. */
-import { expect, test } from "vitest";
-import { Jobs } from "../../../src/broker/palace/jobs.ts";
+import { execFileSync } from "node:child_process";
+import { closeSync, constants, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test, vi } from "vitest";
+import { startThread } from "../../../src/base/thread.ts";
+import { Jobs, type JobWork, onThread } from "../../../src/broker/palace/jobs.ts";
 import { readJobRequest } from "../../../src/broker/palace/maintenance.ts";
 import { SILENT_LOG } from "../../../src/base/log.ts";
+import type { StuckMethods } from "../../helpers/stuck-thread.ts";
 
 test("a job without an answer does not block the list of jobs or the broker's end", async () => {
   const jobs = new Jobs(SILENT_LOG);
@@ -28,6 +35,52 @@ test("an ending broker waits for a job that ends in time", async () => {
   }));
   await jobs.close();
   expect(await jobs.list()).toMatchObject([{ state: "done" }]);
+});
+
+/** Writes into a pipe that a thread waits for. */
+function release(pipe = ""): void {
+  const fd = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
+  writeSync(fd, "bytes");
+  closeSync(fd);
+}
+
+test("a cancelled job whose thread is stuck in a file ends, and few such threads are left behind", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "stuck-"));
+  const pipes = ["a", "b", "c"].map((name) => join(folder, name));
+  execFileSync("mkfifo", pipes);
+  const jobs = new Jobs(SILENT_LOG);
+  let begun = -1;
+  const reading = (at: number): JobWork =>
+    onThread(
+      () => startThread<StuckMethods>(new URL("../../helpers/stuck-thread.ts", import.meta.url), null),
+      async (thread) => {
+        await thread.call("progress");
+        begun = at;
+        return thread.call("read", pipes[at] ?? "");
+      },
+      { mayLeave: true },
+    );
+  for (let left = 0; left < 2; left++) {
+    const { id } = jobs.start("verify", { left }, () => reading(left));
+    await expect.poll(() => begun).toBe(left);
+    jobs.cancel(id);
+    expect(await jobs.ended(id)).toMatchObject({ state: "cancelled", error: { code: "BROKER_CANCELLED" } });
+  }
+  const { id: refused } = jobs.start("verify", {}, () => reading(2));
+  expect(await jobs.ended(refused)).toMatchObject({ state: "failed", error: { code: "BROKER_BUSY" } });
+  // The threads go on, and end.
+  for (const pipe of pipes.slice(0, 2)) release(pipe);
+  let again = "";
+  await expect
+    .poll(async () => {
+      const { id } = jobs.start("verify", {}, () => reading(2));
+      again = id;
+      return Promise.race([jobs.ended(id).then(({ state }) => state), sleep(200, "running")]);
+    })
+    .toBe("running");
+  await vi.waitFor(() => release(pipes[2]));
+  expect(await jobs.ended(again)).toMatchObject({ state: "done", result: { text: "bytes" } });
+  rmSync(folder, { recursive: true });
 });
 
 test.each([5, false, { path: "/chroma" }])("an export refuses chroma = %j, which is not a path", (chroma) => {

@@ -57,6 +57,18 @@ test("one request runs at a time, and peers take turns", async () => {
   expect(queue.answeredWrites).toBe(1);
 });
 
+test("a write that the server's tool refused counts as refused", async () => {
+  const refused = { content: [{ type: "text", text: '{"success":false,"error":"Drawer not found"}' }] };
+  const done = { content: [{ type: "text", text: '{"success":true}' }] };
+  for (const result of [refused, { content: [], isError: true }, done]) {
+    const answer = submit("w", { isWrite: true });
+    await pass();
+    begun.at(-1)?.resolve(result);
+    await answer;
+  }
+  expect([queue.answeredWrites, queue.refused]).toEqual([1, 2]);
+});
+
 test("after the server died the queue repeats a read once and fails a write", async () => {
   const [read, next] = [submit("read"), submit("next")];
   begun[0]?.reject(lost);

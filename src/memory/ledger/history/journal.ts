@@ -6,6 +6,7 @@ import { hash } from "node:crypto";
 import { isMoment, type Moment } from "../../../base/uptime.ts";
 import { faultPoint } from "../../../base/fault-point.ts";
 import { parseJson } from "../../../base/parse-json.ts";
+import { isRefusal } from "../../../protocol/tools/result.ts";
 import type { WriteCall } from "../../port/ledger.ts";
 import { readAnyColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
@@ -21,6 +22,19 @@ export type Retention = { journalRetentionMs: number; undoMs: number; imagesByte
 
 /** Maximum number of rows deleted in one step. A step takes some milliseconds, and other writes run in between. */
 const PRUNED_PER_STEP = 2_000;
+
+/** Text in every answer of a refused write. */
+const REFUSING = /"(?:success":false|error|isError)/;
+
+/**
+ * Gives the connection the SQL function `is_refusal(result)`. The journal also has refused writes, because a repeated one must get the same
+ * answer, but they changed nothing. So history and undo do not count them.
+ */
+export function defineIsRefusal(database: LedgerDatabase): void {
+  database.function("is_refusal", { deterministic: true }, (result) =>
+    typeof result === "string" && REFUSING.test(result) && isRefusal(parseJson(result)) ? 1 : 0,
+  );
+}
 
 export class Journal {
   readonly #statements;

@@ -10,6 +10,7 @@ import { isColumns, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { digest, drawerDigest, isMetadata } from "../record.ts";
 import type { ImageKind } from "../tables/before-images.ts";
+import { defineIsRefusal } from "./journal.ts";
 import type { LedgerTables } from "../tables/tables.ts";
 
 type ImageRow = { seq: number; kind: ImageKind; id: string; before: string | null; after: string | null };
@@ -44,6 +45,7 @@ export class SqliteUndo implements UndoTx {
 
   constructor(database: LedgerDatabase, tx: LedgerTables) {
     this.#database = database;
+    defineIsRefusal(database);
     this.#tx = tx;
   }
 
@@ -69,29 +71,32 @@ export class SqliteUndo implements UndoTx {
   ): { items: { item: UndoItem; history: History }[]; counts: Omit<UndoPlan, "items"> } {
     const { writes, windowMs } = this.#database
       .prepare<[string, number, number], { writes: number; windowMs: number | null }>(
-        "SELECT count(*) AS writes, max(at_ms) AS windowMs FROM journal WHERE agent = ? AND at_ms >= ? AND at_ms <= ?",
+        "SELECT count(*) AS writes, max(at_ms) AS windowMs FROM journal WHERE agent = ? AND at_ms >= ? AND at_ms <= ? AND NOT is_refusal(result)",
       )
       .get(agent, sinceMs, untilMs) ?? { writes: 0, windowMs: null };
     const newestMs = this.#database
-      .prepare<[string], number>("SELECT at_ms FROM journal WHERE agent = ? ORDER BY seq DESC LIMIT 1")
+      .prepare<[string], number>(
+        "SELECT at_ms FROM journal WHERE agent = ? AND NOT is_refusal(result) ORDER BY seq DESC LIMIT 1",
+      )
       .pluck();
     const tooOld = this.#database
       .prepare<[string, number, number], number>(
         `SELECT count(*) FROM journal WHERE agent = ? AND at_ms >= ? AND at_ms <= ?
-           AND seq < CAST(coalesce((SELECT value FROM meta WHERE key = 'undo_from_seq'), 0) AS INTEGER)`,
+           AND NOT is_refusal(result) AND seq < CAST(coalesce((SELECT value FROM meta WHERE key = 'undo_from_seq'), 0) AS INTEGER)`,
       )
       .pluck()
       .get(agent, sinceMs, untilMs);
     const agents = this.#database
       .prepare<[number, number], string>(
-        "SELECT agent FROM journal WHERE at_ms >= ? AND at_ms <= ? GROUP BY agent ORDER BY count(*) DESC LIMIT 20",
+        "SELECT agent FROM journal WHERE at_ms >= ? AND at_ms <= ? AND NOT is_refusal(result) GROUP BY agent ORDER BY count(*) DESC LIMIT 20",
       )
       .pluck()
       .all(sinceMs, untilMs);
     const dated = this.#database
       .prepare<[string, number, number], { dated: number; earliestMs: number | null }>(
         `SELECT count(*) AS dated, min(claimed_ms) AS earliestMs FROM journal_claim
-           JOIN journal ON journal.seq = journal_claim.journal WHERE agent = ? AND at_ms >= ? AND at_ms <= ?`,
+           JOIN journal ON journal.seq = journal_claim.journal
+           WHERE agent = ? AND at_ms >= ? AND at_ms <= ? AND NOT is_refusal(result)`,
       )
       .get(agent, sinceMs, untilMs) ?? { dated: 0, earliestMs: null };
     // Facts are restored before the entities that they name, and drawers before their outcomes.

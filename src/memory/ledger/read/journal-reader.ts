@@ -2,6 +2,7 @@
 import { isRecord } from "../../../base/is-record.ts";
 import type { AuditEntry, AuditPage, AuditRequest } from "../../../protocol/hygiene.ts";
 import { readColumn } from "../json-column.ts";
+import { defineIsRefusal } from "../history/journal.ts";
 import type { LedgerDatabase } from "../open.ts";
 
 /** Maximum number of rows, of any agent, that one page examines. That takes a few milliseconds. */
@@ -18,6 +19,7 @@ export class SqliteJournalReader {
 
   constructor(database: LedgerDatabase) {
     this.#database = database;
+    defineIsRefusal(database);
   }
 
   page(request: AuditRequest): AuditPage {
@@ -29,7 +31,7 @@ export class SqliteJournalReader {
       .prepare<unknown[], Row>(
         `SELECT seq, at_ms, claimed_ms, agent, door, uid, pid, method, request_id, arguments FROM journal
            LEFT JOIN journal_claim ON journal_claim.journal = journal.seq
-         WHERE seq >= ? AND seq < ? AND at_ms >= ? ${agent === undefined ? "" : "AND agent = ?"} ${tool === undefined ? "" : "AND method = ?"}
+         WHERE seq >= ? AND seq < ? AND at_ms >= ? AND NOT is_refusal(result) ${agent === undefined ? "" : "AND agent = ?"} ${tool === undefined ? "" : "AND method = ?"}
          ORDER BY seq DESC LIMIT ?`,
       )
       .all(...[floor, top, sinceMs, agent, tool, limit].filter((value) => value !== undefined));
@@ -55,7 +57,7 @@ export class SqliteJournalReader {
     let looked = 0;
     const rows = this.#database.prepare<[number, number, number], Imported>(
       `SELECT row, source, seq, at_ms, claimed_ms, agent, door, uid, pid, method, request_id, arguments FROM imported_journal
-         WHERE (at_ms, row) < (?, ?) AND at_ms >= ? ORDER BY at_ms DESC, row DESC`,
+         WHERE (at_ms, row) < (?, ?) AND at_ms >= ? AND NOT is_refusal(result) ORDER BY at_ms DESC, row DESC`,
     );
     for (const { row, source, ...entry } of rows.iterate(topMs, before ?? Number.MAX_SAFE_INTEGER, sinceMs)) {
       const isAsked = [undefined, entry.agent].includes(agent) && [undefined, entry.method].includes(tool);

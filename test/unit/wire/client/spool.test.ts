@@ -17,7 +17,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { deliver } from "../../../../src/wire/client/send-spooled.ts";
 import { Spool, type SpooledWrite } from "../../../../src/wire/client/spool.ts";
 import { SPOOL_AGE_MAX_MS } from "../../../../src/protocol/limits.ts";
-import { IDEMPOTENCY_META, WRITTEN_META } from "../../../../src/protocol/headers.ts";
+import { AUTHOR_META, IDEMPOTENCY_META, WRITTEN_META } from "../../../../src/protocol/headers.ts";
 import { RPC, type RpcRequest, type RpcResponse } from "../../../../src/protocol/spec.ts";
 
 let folder: string;
@@ -253,7 +253,7 @@ test("the spool never sends a file that is too old or is not a spooled write", a
   ]);
 });
 
-test("a delivered write keeps its metadata and gets its time of writing", async () => {
+test("a delivered write keeps its metadata and gets its time of writing and its author", async () => {
   const note = { [IDEMPOTENCY_META]: "key-1", "agent/own": 7 };
   const line = { ...JSON.parse(write(1).line), method: "turn.end", params: { _meta: note } } as object;
   spool.append(write(1, { tool: "turn.end", line: JSON.stringify(line), atMs: Date.now() - 5_000 }));
@@ -263,7 +263,7 @@ test("a delivered write keeps its metadata and gets its time of writing", async 
     sent.push((message.params as { _meta: unknown })._meta);
     return filed(message);
   });
-  expect(sent).toEqual([{ ...note, [WRITTEN_META]: entry?.atMs }]);
+  expect(sent).toEqual([{ ...note, [WRITTEN_META]: entry?.atMs, [AUTHOR_META]: entry?.agent }]);
 });
 
 test("a delivery does not put aside a write that another process delivers meanwhile", async () => {
