@@ -130,10 +130,9 @@ export class LexicalSearch {
 
   #named(parsed: Question, filter: DrawerFilter): number[] {
     const { weights, telling } = this.#weightsOf(parsed);
-    const files = this.#names.filesOf(parsed.identifiers);
     const allowed = Object.keys(filter).length === 0 ? undefined : this.#sets.of(filter).allowed;
     return this.#names.rows(
-      { stems: parsed.stems, files },
+      { stems: parsed.stems, files: this.#names.filesOf(parsed.identifiers) },
       telling,
       sum(weights),
       (row) => allowed === undefined || allowed[row] === 1,
