@@ -26,6 +26,12 @@ export type LexicalParts = {
   isAside?: true;
 };
 
+/** Parts of a drawer that was deleted meanwhile. */
+export const NO_PARTS: LexicalParts = {
+  ...{ drawer: 0, pairs: 0, source: 0, coverage: 0, identifiers: 0, names: 0, file: 0 },
+  meaning: Number.NaN,
+};
+
 /** A row with its score and the parts of it. */
 export type LexicalCandidate = Scored & { parts: LexicalParts };
 

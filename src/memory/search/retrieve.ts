@@ -7,7 +7,7 @@ import type { Clock } from "../../base/clock.ts";
 import { within } from "../../base/time-limit.ts";
 import { traced } from "../../base/trace.ts";
 import type { DrawerFilter } from "../port/drawer.ts";
-import type { Embedder, LexicalIndex, LexicalParts, VectorIndex } from "../port/search.ts";
+import { type Embedder, type LexicalIndex, NO_PARTS, type VectorIndex } from "../port/search.ts";
 import type { Candidate } from "./fusion.ts";
 
 export type Indexes = { lexical: LexicalIndex; vectors: VectorIndex; embedder: Embedder | undefined; clock?: Clock };
@@ -37,10 +37,6 @@ export type Retrieved = {
 const LIKELY_FACTOR = 1.25;
 /** Maximum time to wait for vectors, ms, enough for a busy machine. A search by words takes milliseconds. */
 const VECTOR_DEADLINE_MS = 2_000;
-const NO_WORDS: LexicalParts = {
-  ...{ drawer: 0, pairs: 0, source: 0, coverage: 0, identifiers: 0, names: 0, file: 0 },
-  meaning: Number.NaN,
-};
 
 export async function retrieve(
   { lexical, vectors, embedder, clock }: Indexes,
@@ -77,7 +73,7 @@ export async function retrieve(
   const readWords = async (rows: readonly number[]): Promise<void> => {
     const missing = rows.filter((row) => !words.has(row));
     const parts = missing.length === 0 ? [] : await lexical.score(query, missing);
-    missing.forEach((row, at) => words.set(row, parts[at] ?? NO_WORDS));
+    missing.forEach((row, at) => words.set(row, parts[at] ?? NO_PARTS));
   };
   const [cosines] = await Promise.all([
     around && orNothing(readCosines(vectors, around.vector, [...new Set([...known, ...close])])),
@@ -89,7 +85,7 @@ export async function retrieve(
   return {
     candidates: rows.map((row) => ({
       row,
-      words: words.get(row) ?? NO_WORDS,
+      words: words.get(row) ?? NO_PARTS,
       cosine: cosines?.get(row) ?? Number.NaN,
     })),
     vector: cosines && around?.vector,

@@ -4,14 +4,13 @@
  */
 import { lazyThread, threadFile } from "../../../base/thread.ts";
 import type { LexicalIndex } from "../../port/search.ts";
-import type { LexicalMethods, LexicalThreadData } from "./lexical-thread.ts";
+import type { LexicalMethods } from "./lexical-thread.ts";
 
 export type LocalLexicalIndex = LexicalIndex & { close(): Promise<void> };
 
 /** Opens the index. Its thread starts with the first question. Errors of a question: STORE_CORRUPT, PALACE_GONE, STORE_UNAVAILABLE. */
 export function openLexicalIndex({ ledgerFile }: { ledgerFile: string }): LocalLexicalIndex {
-  const data: LexicalThreadData = { ledgerFile };
-  const thread = lazyThread<LexicalMethods>(threadFile(import.meta.url, "lexical-thread"), data);
+  const thread = lazyThread<LexicalMethods>(threadFile(import.meta.url, "lexical-thread"), ledgerFile);
   return {
     candidates: (query, filter, limit) => thread.call("candidates", query, filter, limit),
     retrieve: (query, filter, limit, isLexical) => thread.call("retrieve", query, filter, limit, isLexical),

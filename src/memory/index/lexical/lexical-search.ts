@@ -2,13 +2,14 @@
  * The lexical half of a search, over one read connection to the ledger. FTS5 selects the candidates; this file computes their full score
  * from the words of the query. Runs on the thread of lexical-thread.ts.
  */
+import { setImmediate } from "node:timers/promises";
 import type Database from "better-sqlite3";
 import { STATIC_DIMENSIONS, staticTable, unit } from "../static/static-table.ts";
-import { StaticCodes } from "../static/static-codes.ts";
+import { openStaticScan, type StaticScan } from "../static/static-codes.ts";
 import { isWindow } from "../../ledger/read/drawer-filter.ts";
 import { RowSets } from "../../ledger/read/row-sets.ts";
 import type { DrawerFilter } from "../../port/drawer.ts";
-import { type LexicalCandidate, type LexicalParts, NEAR_PART, type Scored } from "../../port/search.ts";
+import { type LexicalCandidate, type LexicalParts, NEAR_PART, NO_PARTS, type Scored } from "../../port/search.ts";
 import { inverseFrequency, scoreTerm } from "./bm25.ts";
 import { isLoneLetter } from "./cut.ts";
 import { documentLength, FtsTable, prepareRanking } from "./fts-table.ts";
@@ -36,16 +37,6 @@ const READ_COST = 200;
 const RARE_MAX = 10;
 const RARE_SHARE = 0.01;
 const PART_ROWS_MAX = 20_000;
-const NOTHING: LexicalParts = {
-  drawer: 0,
-  pairs: 0,
-  source: 0,
-  coverage: 0,
-  identifiers: 0,
-  names: 0,
-  file: 0,
-  meaning: Number.NaN,
-};
 
 type DrawerText = { row: number; source: number | null; sizes: Buffer } & CountedDrawer & Named;
 
@@ -62,7 +53,7 @@ export class LexicalSearch {
   readonly #rankForms: ReturnType<typeof prepareRanking>;
   readonly #readTexts;
   readonly #rankSources;
-  readonly #static: StaticCodes;
+  readonly #static: StaticScan;
   readonly #names: NameIndex;
 
   constructor(ledger: Database.Database) {
@@ -72,7 +63,7 @@ export class LexicalSearch {
     this.#sets = new RowSets(ledger);
     this.#rank = prepareRanking(ledger, "drawer_fts");
     this.#rankForms = prepareRanking(ledger, "form_fts");
-    this.#static = new StaticCodes(ledger);
+    this.#static = openStaticScan(ledger, this.#sets);
     this.#names = new NameIndex(ledger);
     this.#readTexts = ledger.prepare(
       `SELECT drawer.row, drawer.text, drawer.date_words || coalesce(char(10) || heading.text, '') AS otherWords,
@@ -94,32 +85,37 @@ export class LexicalSearch {
   }
 
   /** Returns the best `limit` rows by BM25 that pass the filter, best first, with every score except `meaning`. */
-  candidates(query: string, filter: DrawerFilter, limit: number): LexicalCandidate[] {
+  async candidates(query: string, filter: DrawerFilter, limit: number): Promise<LexicalCandidate[]> {
     const parsed = this.#parse(query);
     const found = this.#findRows(parsed, filter, limit);
-    const parts = this.#scoreRows(
-      parsed,
-      found.map(({ row }) => row),
-      undefined,
-    );
-    return found.map((one, at) => ({ ...one, parts: parts[at] ?? NOTHING }));
+    const rows = found.map(({ row }) => row);
+    const parts = await this.#scoreRows(parsed, rows);
+    return found.map((one, at) => ({ ...one, parts: parts[at] ?? NO_PARTS }));
   }
 
   /**
    * Returns, in no order and with all scores: the `limit` best rows by BM25, drawers whose names the question contains and, unless
    * `isLexical`, the `limit / NEAR_PART` nearest rows by static vector.
    */
-  retrieve(query: string, filter: DrawerFilter, limit: number, isLexical: boolean): Omit<LexicalCandidate, "score">[] {
+  async retrieve(
+    query: string,
+    filter: DrawerFilter,
+    limit: number,
+    isLexical: boolean,
+  ): Promise<Omit<LexicalCandidate, "score">[]> {
     const parsed = this.#parse(query);
     const vector = isLexical ? undefined : this.#vectorOf(parsed);
-    const isNarrow = filter.sourceFile !== undefined || isWindow(filter);
-    const allowed = isNarrow ? this.#sets.of(filter).allowed : undefined;
-    const near =
-      vector === undefined ? [] : this.#static.nearest(vector, filter, Math.ceil(limit / NEAR_PART), allowed);
-    const found = this.#findRows(parsed, filter, limit).map(({ row }) => row);
-    const rows = [...new Set([...found, ...this.#named(parsed, filter), ...near])];
-    const parts = this.#scoreRows(parsed, rows, vector);
-    return rows.map((row, at) => ({ row, parts: parts[at] ?? NOTHING }));
+    const [near = [], found] = await Promise.all([
+      vector && this.#static.call("nearest", vector, filter, Math.ceil(limit / NEAR_PART)),
+      // Waits until the other thread has the vector, so that both work at the same time.
+      setImmediate().then(() => {
+        const ranked = this.#findRows(parsed, filter, limit).map(({ row }) => row);
+        return ranked.concat(this.#named(parsed, filter));
+      }),
+    ]);
+    const rows = [...new Set(found.concat(near))];
+    const parts = await this.#scoreRows(parsed, rows, vector);
+    return rows.map((row, at) => ({ row, parts: parts[at] ?? NO_PARTS }));
   }
 
   /** Returns the cosine of each text's static vector with the question's; 0 for a text without a token. */
@@ -134,10 +130,9 @@ export class LexicalSearch {
 
   #named(parsed: Question, filter: DrawerFilter): number[] {
     const { weights, telling } = this.#weightsOf(parsed);
-    const files = this.#names.filesOf(parsed.identifiers);
     const allowed = Object.keys(filter).length === 0 ? undefined : this.#sets.of(filter).allowed;
     return this.#names.rows(
-      { stems: parsed.stems, files },
+      { stems: parsed.stems, files: this.#names.filesOf(parsed.identifiers) },
       telling,
       sum(weights),
       (row) => allowed === undefined || allowed[row] === 1,
@@ -275,35 +270,30 @@ export class LexicalSearch {
   }
 
   /** Returns the parts of each row's full lexical score, in the given order. */
-  score(query: string, rows: readonly number[]): LexicalParts[] {
+  async score(query: string, rows: readonly number[]): Promise<LexicalParts[]> {
     const parsed = this.#parse(query);
     return this.#scoreRows(parsed, rows, this.#vectorOf(parsed));
   }
 
   /** Scores rows. `vector`: the question's static vector; without it `meaning` is not computed. */
-  #scoreRows(parsed: Question, rows: readonly number[], vector: Float32Array | undefined): LexicalParts[] {
+  async #scoreRows(parsed: Question, rows: readonly number[], vector?: Float32Array): Promise<LexicalParts[]> {
     if (rows.length === 0) return [];
+    const meanings = vector === undefined ? [] : await this.#static.call("cosines", vector, rows);
+    const meaningOf = new Map(rows.map((row, at) => [row, meanings[at] ?? 0]));
     const texts = this.#readTexts.all(JSON.stringify(rows)) as DrawerText[];
     const own = this.#scoreDrawers(parsed, texts);
     const files = this.#names.filesOf(parsed.identifiers);
     const whole = this.#scoreSources(parsed, texts);
-    const meanings =
-      vector === undefined
-        ? []
-        : this.#static.cosines(
-            vector,
-            texts.map(({ row }) => row),
-          );
     const sources = new Set(asksForSideFiles(parsed.query) ? [] : texts.map(({ sourceFile }) => sourceFile));
     const aside = new Set([...sources].filter((name) => !files.has(name) && isSideFile(name)));
     const scores = new Map(
-      texts.map(({ row, source, text, sourceFile }, at): [number, LexicalParts] => [
+      texts.map(({ row, source, text, sourceFile }): [number, LexicalParts] => [
         row,
         {
-          ...NOTHING,
+          ...NO_PARTS,
           ...own.get(row),
           source: whole.get(source ?? 0) ?? 0,
-          meaning: meanings[at] ?? 0,
+          meaning: meaningOf.get(row) ?? 0,
           // Up to 1 if the question names the drawer's file.
           file: files.get(sourceFile) ?? 0,
           identifiers: shareHeld(
@@ -314,7 +304,7 @@ export class LexicalSearch {
         },
       ]),
     );
-    return rows.map((row) => scores.get(row) ?? NOTHING);
+    return rows.map((row) => scores.get(row) ?? NO_PARTS);
   }
 
   #scoreDrawers(

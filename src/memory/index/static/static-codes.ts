@@ -1,11 +1,13 @@
 /**
  * Keeps the static vectors of all drawers as int8 codes in memory. Before each question it reads new commits: new drawers by their row, and
  * changed codes from the table `static_renewed`. It removes a deleted drawer's code when a search finds it. Used by the lexical search, on
- * its thread.
+ * its thread or on static-thread.ts.
  */
 import type Database from "better-sqlite3";
 import { quantize } from "../../../base/quantize.ts";
-import type { PlaceFilter } from "../../port/drawer.ts";
+import { lazyThread, type Thread, threadFile } from "../../../base/thread.ts";
+import { RowSets } from "../../ledger/read/row-sets.ts";
+import type { DrawerFilter } from "../../port/drawer.ts";
 import { CodeMemory } from "../vectors/code-memory.ts";
 import { loadCodes } from "../vectors/load-codes.ts";
 import { STATIC_DIMENSIONS } from "./static-table.ts";
@@ -16,11 +18,25 @@ type Place = { wing: string; room: string };
 
 /** Maximum number of codes read at once. */
 const PAGE = 4_096;
+/** Row from which the codes have a thread of their own. For fewer drawers it would save some milliseconds, for about 40 MiB. */
+const THREAD_FROM = 200_000;
+
+export type StaticMethods = Pick<StaticCodes, "nearest" | "cosines">;
+export type StaticScan = Pick<Thread<StaticMethods>, "call">;
+
+/** Opens the codes on this thread, or on a thread of their own in a large ledger. `sets`: the caller's sets of the ledger's rows. */
+export function openStaticScan(ledger: Database.Database, sets: RowSets): StaticScan {
+  const last = ledger.prepare<[], number>("SELECT coalesce(max(row), 0) FROM drawer").pluck().get() ?? 0;
+  if (last >= THREAD_FROM) return lazyThread<StaticMethods>(threadFile(import.meta.url, "static-thread"), ledger.name);
+  const codes = new StaticCodes(ledger, sets);
+  return { call: async (method, ...args) => Reflect.apply(codes[method], codes, args) as never };
+}
 
 /** Concurrency: belongs to one thread. */
 export class StaticCodes {
   readonly #codes = new CodeMemory(STATIC_DIMENSIONS);
   readonly #ledger: Database.Database;
+  readonly #sets: RowSets;
   readonly #newer;
   readonly #renewed;
   readonly #placeOf;
@@ -29,8 +45,9 @@ export class StaticCodes {
   #row: number | undefined;
   #renewedTo: number;
 
-  constructor(ledger: Database.Database) {
+  constructor(ledger: Database.Database, sets = new RowSets(ledger)) {
     this.#ledger = ledger;
+    this.#sets = sets;
     this.#newer = ledger.prepare<[number], CodeRow>(
       `SELECT row, code, scale FROM static_code WHERE row > ? ORDER BY row LIMIT ${PAGE}`,
     );
@@ -44,12 +61,10 @@ export class StaticCodes {
       .pluck();
   }
 
-  /**
-   * Returns the `limit` nearest rows to a unit vector that pass the filter, best first. `allowed` has a 1 for each row that may be
-   * returned.
-   */
-  nearest(vector: Float32Array, filter: PlaceFilter, limit: number, allowed?: Uint8Array): number[] {
+  /** Returns the `limit` nearest rows to a unit vector that pass the filter, best first. */
+  nearest(vector: Float32Array, filter: DrawerFilter, limit: number): number[] {
     this.#refresh();
+    const allowed = this.#sets.beyondPlaces(filter);
     const query = quantize(vector);
     for (;;) {
       const rows = this.#codes.scan(query, filter, limit, allowed).map(({ row }) => row);

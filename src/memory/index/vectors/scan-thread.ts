@@ -4,7 +4,6 @@
  */
 import { workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
-import { isWindow } from "../../ledger/read/drawer-filter.ts";
 import { RowSets } from "../../ledger/read/row-sets.ts";
 import { quantize } from "../../../base/quantize.ts";
 import { serveThread } from "../../../base/thread.ts";
@@ -15,7 +14,6 @@ import { CodeMemory } from "./code-memory.ts";
 import { loadCodes } from "./load-codes.ts";
 import { DIMENSIONS } from "./scan-wasm.ts";
 
-export type ScanThreadData = { ledgerFile: string };
 export type ScanMethods = {
   around(vector: Float32Array, filter: DrawerFilter, limit: number): number[];
   nearest(vector: Float32Array, filter: DrawerFilter, limit: number): Scored[];
@@ -30,8 +28,7 @@ const FIRST_PASS_MIN = 400;
 type CodeRow = { row: number; wing: string; room: string; code: Buffer | null; scale: number };
 
 await serveThread<ScanMethods>(() => {
-  const { ledgerFile } = workerData as ScanThreadData;
-  const ledger = new Database(ledgerFile, { readonly: true, fileMustExist: true });
+  const ledger = new Database(workerData as string, { readonly: true, fileMustExist: true });
   const codes = new CodeMemory(DIMENSIONS);
   loadCodes(ledger, "vector_code", codes);
   const sets = new RowSets(ledger);
@@ -52,10 +49,8 @@ await serveThread<ScanMethods>(() => {
 
   function around(vector: Float32Array, filter: DrawerFilter, limit: number): number[] {
     const query = quantize(vector);
-    // Places are in memory; rows of a source or a time window are looked up in the ledger's indexes.
-    const isNarrow = filter.sourceFile !== undefined || isWindow(filter);
-    const allowed = isNarrow ? sets.of(filter).allowed : undefined;
-    const near = codes.scan(query, filter, Math.max(FIRST_PASS_MIN, limit * FIRST_PASS_FACTOR), allowed);
+    const keep = Math.max(FIRST_PASS_MIN, limit * FIRST_PASS_FACTOR);
+    const near = codes.scan(query, filter, keep, sets.beyondPlaces(filter));
     // A row cannot be a result if its score is lower than the last wanted row's by more than both error bounds.
     const scoreMin = (near[limit - 1]?.score ?? Number.NEGATIVE_INFINITY) - 2 * codes.errorMax(query);
     return near.filter((one) => one.score >= scoreMin).map(({ row }) => row);

@@ -6,7 +6,7 @@ import { lazyThread, type Thread, threadFile } from "../../../base/thread.ts";
 import type { Changes } from "../../port/ledger.ts";
 import type { VectorIndex } from "../../port/search.ts";
 import { PalaceError } from "../../../base/errors.ts";
-import type { ScanMethods, ScanThreadData } from "./scan-thread.ts";
+import type { ScanMethods } from "./scan-thread.ts";
 import { DIMENSIONS } from "./scan-wasm.ts";
 
 export type LocalVectorIndex = VectorIndex & { close(): Promise<void> };
@@ -16,8 +16,7 @@ export type LocalVectorIndex = VectorIndex & { close(): Promise<void> };
  * query: STORE_CORRUPT, PALACE_GONE, STORE_UNAVAILABLE; STORE_MODEL_MISMATCH for a vector of another length.
  */
 export function openVectorIndex({ ledgerFile }: { ledgerFile: string }): LocalVectorIndex {
-  const data: ScanThreadData = { ledgerFile };
-  const thread = lazyThread<ScanMethods>(threadFile(import.meta.url, "scan-thread"), data);
+  const thread = lazyThread<ScanMethods>(threadFile(import.meta.url, "scan-thread"), ledgerFile);
   let waiting: { changes: Pick<Changes, "written" | "removed">; sent: Promise<void> } | undefined;
   // Commits that arrive while the thread loads millions of vectors are merged into one change, because the thread accepts only some
   // thousand calls.

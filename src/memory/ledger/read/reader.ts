@@ -343,7 +343,7 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 
   embeddingCounts(): { embedded: number; pending: number } {
-    const pending = this.#database.prepare<[], number>("SELECT count(*) FROM pending_embedding").pluck().get() ?? 0;
+    const pending = this.#database.prepare<[], number>(DRAWERS.pending).pluck().get() ?? 0;
     return { embedded: this.drawerCount() - pending, pending };
   }
 

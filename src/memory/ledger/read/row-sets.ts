@@ -6,7 +6,7 @@
 import type { DrawerFilter } from "../../port/drawer.ts";
 import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
-import { condition, windowIndex } from "./drawer-filter.ts";
+import { condition, isWindow, windowIndex } from "./drawer-filter.ts";
 
 /** `rows`: the rows in order; `allowed[row]` is 1 for each of them. A row beyond the end of `allowed` does not pass. */
 export type RowSet = { rows: number[]; allowed: Uint8Array };
@@ -23,6 +23,11 @@ export class RowSets {
   constructor(ledger: LedgerDatabase) {
     this.#ledger = ledger;
     this.#version = ledger.prepare("PRAGMA data_version").pluck();
+  }
+
+  /** Returns the allowed rows of a source or time window; undefined for a filter by place, because the codes have their places. */
+  beyondPlaces(filter: DrawerFilter): Uint8Array | undefined {
+    return filter.sourceFile !== undefined || isWindow(filter) ? this.of(filter).allowed : undefined;
   }
 
   of(filter: DrawerFilter): RowSet {

@@ -145,3 +145,31 @@ test("a ledger of version 17 keeps its vectors, and a later change of a vector i
     writer.close();
   }
 });
+
+test("a large ledger, whose static vectors have their own thread, finds the same drawers with the same scores", async () => {
+  // A drawer's row decides, so a ledger whose first row is high counts as large.
+  const found = async (rowsBefore: number): Promise<unknown[]> => {
+    const ledgerFile = join(folder, `${rowsBefore}.sqlite3`);
+    const writer = new LedgerWriter(ledgerFile, applyWrite, { staticCode: staticTable().codeOf, formsOf });
+    const ledger = new Database(ledgerFile);
+    ledger.prepare("INSERT INTO sqlite_sequence VALUES ('drawer', ?)").run(rowsBefore);
+    add(writer, [KEY, ...OTHERS]);
+    const index = openLexicalIndex({ ledgerFile });
+    const answers: unknown[] = [];
+    const ask = async (filter: object): Promise<void> => {
+      const candidates = await index.retrieve(ASKED, filter, 20, false);
+      answers.push(candidates.map(({ row, parts }) => ({ row: row - rowsBefore, parts })));
+    };
+    await ask({});
+    ledger.prepare("DELETE FROM drawer WHERE row = ?").run(rowsBefore + 2);
+    add(writer, ["A second opener for the entrance hangs under the flowerpot."]);
+    for (const filter of [{}, { wing: "w" }, { wing: "none" }, { since: "2020-01-01" }]) await ask(filter);
+    await index.close();
+    ledger.close();
+    writer.close();
+    return answers;
+  };
+  const small = await found(0);
+  expect(small.map((rows) => (rows as unknown[]).length)).toEqual([4, 4, 4, 0, 4]);
+  expect(await found(300_000)).toEqual(small);
+});
