@@ -223,7 +223,8 @@ async function waits({ palace, browser, client, loopFile }: Asking): Promise<Row
     for (let at = 0; !isOver(); at++)
       for (const [name, call] of Object.entries(calls)) {
         const startedAt = performance.now();
-        await call(at);
+        // A call without an answer counts with the time that the client waited.
+        await call(at).catch(() => {});
         (times[name] ??= []).push(performance.now() - startedAt);
         await delay(ASK_MS);
       }
