@@ -19,7 +19,7 @@ export async function readBody(
   request: IncomingMessage,
   hint: string,
   { peer, unfinished }: { peer: Peer; unfinished: HeldBytes },
-): Promise<{ message: unknown } | RefusedBody | undefined> {
+): Promise<{ message: unknown; sizeBytes: number } | RefusedBody | undefined> {
   const parts: Buffer[] = [];
   let size = 0;
   const holder: Holder = { about: peerFields(peer), cut: () => request.destroy() };
@@ -44,8 +44,8 @@ export async function readBody(
     return { status: 413, error: new PalaceError("TRANSPORT_FRAME_TOO_LARGE", why, "send less at once") };
   }
   const decoded = decodeFrame(Buffer.concat(parts));
-  if (decoded.ok) return { message: decoded.message };
-  if (decoded.why === "") return { message: undefined };
+  if (decoded.ok) return { message: decoded.message, sizeBytes: size };
+  if (decoded.why === "") return { message: undefined, sizeBytes: size };
   return { status: 400, error: new PalaceError("PROTOCOL_BAD_FRAME", decoded.why, hint) };
 }
 

@@ -122,7 +122,7 @@ export class Page {
 
   async #signIn(request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void> {
     response.setHeader("connection", "close");
-    const message = await this.#read(request, response, peer);
+    const message = (await this.#read(request, response, peer))?.message;
     if (message === undefined) return;
     const token = isRecord(message) ? message["token"] : undefined;
     const session = typeof token === "string" ? this.#sessions.exchange(token) : undefined;
@@ -131,22 +131,24 @@ export class Page {
   }
 
   async #call(request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void> {
-    const message = await this.#read(request, response, peer);
-    if (message === undefined) return;
-    // Counts the bytes of the message, because a chunked request has no `content-length`.
-    const sizeBytes = Buffer.byteLength(JSON.stringify(message));
-    sendJson(response, 200, (await this.#options.dispatch(peer, message, sizeBytes)) ?? {});
+    const read = await this.#read(request, response, peer);
+    if (read === undefined) return;
+    sendJson(response, 200, (await this.#options.dispatch(peer, read.message, read.sizeBytes)) ?? {});
   }
 
   /** Returns the message; undefined if the request was refused. */
-  async #read(request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<unknown> {
+  async #read(
+    request: IncomingMessage,
+    response: ServerResponse,
+    peer: Peer,
+  ): Promise<{ message: unknown; sizeBytes: number } | undefined> {
     this.#use();
     // A form on another site cannot send this content type.
     if (request.method !== "POST" || request.headers["content-type"] !== "application/json")
       return void response.writeHead(415, { ...SAFE_HEADERS, "content-length": 0, connection: "close" }).end();
     const body = await readBody(request, HINT, { peer, unfinished: this.#options.held.unfinished });
     if (body === undefined) return undefined;
-    if ("message" in body && body.message !== undefined) return body.message;
+    if ("message" in body && body.message !== undefined) return body;
     const error =
       "error" in body ? body.error : new PalaceError("PROTOCOL_BAD_FRAME", "the request has no message", HINT);
     response.setHeader("connection", "close");
