@@ -40,6 +40,7 @@ const PAGES = 10;
 const VIEWS = ["#/", PLACE, "#/turns", "#/history", "#/care", "#/facts", "#/diary", "#/search?q=time", "#/", PLACE];
 const WAIT_MAX_MS = 100;
 const ASK_MS = 20;
+const BACKUP_MAX_MS = 600_000;
 
 const FRAME_MS = 1000 / 60;
 
@@ -240,6 +241,7 @@ async function waits({ palace, browser, client, loopFile }: Asking): Promise<Row
     for (let at = 0; at < PAGES; at++) pages.push(await openAt(browser, palace, VIEWS[at] ?? "#/"));
     await delay(REST_MS);
     const file = join(palace.home, `page-${round}.tar`);
+    rmSync(file, { force: true });
     const sinceMs = Date.now();
     let isOver = false;
     const exporting = exportFrom(pages, file).finally(() => (isOver = true));
@@ -276,7 +278,7 @@ async function exportFrom(pages: readonly SeenPage[], file: string): Promise<voi
   const care = pages[VIEWS.indexOf("#/care")] as SeenPage;
   await care.locator("input[placeholder='/folder/palace.tar']").fill(file);
   await care.getByRole("button", { name: "Back up", exact: true }).click();
-  const isDone = care.locator("[data-job=done]").first().waitFor();
+  const isDone = care.locator("[data-job=done], [data-job=failed]").first().waitFor({ timeout: BACKUP_MAX_MS });
   let isOver = false;
   const using = (async () => {
     for (let at = 0; !isOver; at++) {
@@ -294,6 +296,7 @@ async function exportFrom(pages: readonly SeenPage[], file: string): Promise<voi
   await isDone;
   isOver = true;
   await using;
+  if (!existsSync(file)) throw new Error("the page made no backup");
 }
 
 // --- frames of a long list ---
