@@ -4,7 +4,7 @@
  * processor time do not depend on other work of the machine. PAGE_HOME: a folder that keeps the filled memory for the next run.
  */
 import type { ChildProcess } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
@@ -57,7 +57,12 @@ export async function bench(): Promise<Row[]> {
   });
   const client = await palace.client();
   await allQuiet(client);
-  const browser = await openBrowser();
+  // Browsers are usually on a core of their own. Here they get the time that the broker leaves.
+  const polite = join(palace.home, "chromium");
+  const browser = await openBrowser((chromium) => {
+    writeFileSync(polite, `#!/bin/sh\nexec nice -n 19 ${chromium} "$@"\n`, { mode: 0o755 });
+    return polite;
+  });
   const parts: Record<string, () => Promise<Row[]>> = {
     cost: () => cost({ palace, broker, browser, client }),
     waits: () => waits({ palace, browser, client, loopFile }),
@@ -245,6 +250,8 @@ async function waits({ palace, browser, client, loopFile }: Asking): Promise<Row
     const sinceMs = Date.now();
     let isOver = false;
     const exporting = exportFrom(pages, file).finally(() => (isOver = true));
+    // A failed backup ends the measurement, and then the bench.
+    exporting.catch(() => {});
     const times = await measured(() => isOver);
     await exporting;
     blocked.push(longestGap(loopFile, sinceMs));
