@@ -115,7 +115,10 @@ type ListProps<T> = {
   inputs: readonly unknown[];
 };
 
-/** A list of any length. It has only the visible rows, and loads only the pages with these rows. */
+/**
+ * A list of any length. It has only the visible rows, and loads only the pages with these rows. It asks for one page at a time, so a quick
+ * scroll skips the pages that it has already passed.
+ */
 export function LongList<T>({ label, rowHeight, load, row, inputs }: ListProps<T>) {
   const [pages, setPages] = useState(new Map<number, T[]>());
   const [total, setTotal] = useState<number>();
@@ -123,6 +126,8 @@ export function LongList<T>({ label, rowHeight, load, row, inputs }: ListProps<T
   const [from, setFrom] = useState(0);
   const box = useRef<HTMLDivElement>(null);
   const wanted = useRef(new Set<number>());
+  const isAsking = useRef(false);
+  const [answers, setAnswers] = useState(0);
   const height = box.current?.clientHeight ?? 600;
   const first = Math.max(from - ROWS_AROUND, 0);
   const last = Math.min(first + Math.ceil(height / rowHeight) + 2 * ROWS_AROUND, total ?? 1);
@@ -131,17 +136,26 @@ export function LongList<T>({ label, rowHeight, load, row, inputs }: ListProps<T
     wanted.current.clear();
   }, inputs);
   useEffect(() => {
-    for (const page of new Set([Math.floor(first / PAGE), Math.floor(Math.max(last - 1, 0) / PAGE)])) {
-      if (wanted.current.has(page)) continue;
-      wanted.current.add(page);
-      load(page * PAGE, PAGE).then(({ rows, total: all }) => {
-        setTotal(all);
-        setError(undefined);
-        setPages((known) => new Map([...[...known].slice(1 - PAGES_KEPT), [page, rows]]));
-        for (const old of wanted.current) if (wanted.current.size > PAGES_KEPT) wanted.current.delete(old);
-      }, setError);
-    }
-  }, [first, last, ...inputs]);
+    if (isAsking.current) return;
+    const visible = [Math.floor(first / PAGE), Math.floor(Math.max(last - 1, 0) / PAGE)];
+    const page = visible.find((one) => !wanted.current.has(one));
+    if (page === undefined) return;
+    wanted.current.add(page);
+    isAsking.current = true;
+    const show = ({ rows, total: all }: { rows: T[]; total: number }): void => {
+      setTotal(all);
+      setError(undefined);
+      setPages((known) => new Map([...[...known].slice(1 - PAGES_KEPT), [page, rows]]));
+      for (const old of wanted.current) if (wanted.current.size > PAGES_KEPT) wanted.current.delete(old);
+    };
+    const next = (): void => {
+      isAsking.current = false;
+      setAnswers((count) => count + 1);
+    };
+    void load(page * PAGE, PAGE)
+      .then(show, setError)
+      .then(next);
+  }, [first, last, answers, ...inputs]);
 
   const shown = Array.from({ length: Math.max(last - first, 0) }, (_, at) => first + at);
   const top = (at: number) => ({ top: `${at * rowHeight}px`, height: `${rowHeight}px` });

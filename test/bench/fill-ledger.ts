@@ -45,13 +45,16 @@ export type Filling = {
   chunks?: number;
   /** Size of the drawers. */
   cut?: Cut;
+  /** Number of wings. */
+  wings?: number;
 };
 
 /**
  * Files the documents in order, then their vectors, and then does all work that waits until the broker is idle. Returns the number of
  * drawers.
  */
-export function fillLedger({ ledgerFile, model, text, from, to, chunks = CHUNKS, cut = USUAL_CUT }: Filling): number {
+export function fillLedger(filling: Filling): number {
+  const { ledgerFile, model, text, from, to, chunks = CHUNKS, cut = USUAL_CUT, wings = WINGS } = filling;
   // The broker's writer thread passes the same functions, so each drawer gets its static vector and its forms.
   const writer = new LedgerWriter(ledgerFile, applyWrite, { staticCode: (one) => staticTable().codeOf(one), formsOf });
   const reader = new SqliteLedgerReader(ledgerFile);
@@ -59,7 +62,7 @@ export function fillLedger({ ledgerFile, model, text, from, to, chunks = CHUNKS,
     for (let start = from; start < to; start += DOCUMENTS_PER_GROUP) {
       const count = Math.min(DOCUMENTS_PER_GROUP, to - start);
       const calls = Array.from({ length: count }, (_, at) =>
-        documentCall(start + at, text(chunks * (cut.size - cut.overlap)), cut),
+        documentCall(start + at, text(chunks * (cut.size - cut.overlap)), cut, wings),
       );
       for (const { outcome } of writer.commit(calls).outcomes)
         if (!outcome.ok) throw new Error(`not filed: ${outcome.error.message}`);
@@ -95,10 +98,10 @@ export function sourceOf(document: number): string {
 }
 
 /** Returns the write that files a document. */
-export function documentCall(document: number, content: string, cut: Cut): WriteCall {
+export function documentCall(document: number, content: string, cut: Cut, wings = WINGS): WriteCall {
   const params = {
-    wing: `wing${document % WINGS}`,
-    room: `room${Math.floor(document / WINGS) % ROOMS}`,
+    wing: `wing${document % wings}`,
+    room: `room${Math.floor(document / wings) % ROOMS}`,
     sourceFile: sourceOf(document),
     mtime: document,
     sha256: createHash("sha256").update(content).digest("hex"),

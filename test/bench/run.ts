@@ -22,6 +22,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ bench: () => Promise<R
   "graph-lag": () => import("./graph-lag.ts"),
   doors: () => import("./doors.ts"),
   "first-prompt": () => import("./first-prompt.ts"),
+  page: () => import("./page.ts"),
 };
 
 requireBuild();

@@ -179,12 +179,10 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     return redactAnswer({ ...texts, ...fields }, redact);
   },
   "turn.end": write("turn.end"),
-  "turn.list": read(({ reads }, { params }, { redact }) => {
+  "turn.list": read(async ({ reads }, { params }, { redact }) => {
     optionalString(params, "conversation");
-    return redactAnswer(
-      shownTurns(readerIn(reads, params), params, (text) => mask(text, redact).text),
-      redact,
-    );
+    const clean = (text: string): string => mask(text, redact).text;
+    return redactAnswer(await shownTurns(readerIn(reads, params), params, clean), redact);
   }),
   "turn.scored": read(({ reads }, { params }) => scoredIn(readerIn(reads, params), stringOf(params, "conversation"))),
   "turn.owed": read(({ reads }, { params }, { redact }) => {

@@ -4,16 +4,16 @@ import { localDay } from "../../base/clock.ts";
 import type { Growth, StatsReport } from "../../protocol/spec.ts";
 import type { Metrics } from "./metrics.ts";
 
-export function statsOf(
+export async function statsOf(
   metrics: Metrics,
   reader: Pick<LedgerReader, "toldSince" | "growth">,
   startedAtMs: number,
   askedMs: number | null,
-): StatsReport {
+): Promise<StatsReport> {
   // The counters count whole days, so the outcomes are also counted from the start of a day.
   const sinceMs = askedMs === null ? null : new Date(askedMs).setHours(0, 0, 0, 0);
   const usage = metrics.usage.sums(sinceMs ?? 0);
-  const { worked, partial, failed } = reader.toldSince(sinceMs ?? 0);
+  const { worked, partial, failed } = await reader.toldSince(sinceMs ?? 0);
   return {
     sinceMs,
     usage,

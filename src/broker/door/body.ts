@@ -12,14 +12,14 @@ export const REFUSED_MAX_MS = 2_000;
 export type RefusedBody = { status: 400 | 413; error: PalaceError };
 
 /**
- * Reads the body, at most `maxBytes`. `message` is undefined for an empty body; the result is undefined if the peer disconnected midway. After a 413 a part of
- * the body may be unread, so the answer must close the connection.
+ * Reads the body, at most `maxBytes`. `message` is undefined for an empty body; the result is undefined if the peer disconnected midway.
+ * After a 413 a part of the body may be unread, so the answer must close the connection.
  */
 export async function readBody(
   request: IncomingMessage,
   hint: string,
   { peer, unfinished, maxBytes = FRAME_SIZE_MAX_BYTES }: { peer: Peer; unfinished: HeldBytes; maxBytes?: number },
-): Promise<{ message: unknown } | RefusedBody | undefined> {
+): Promise<{ message: unknown; sizeBytes: number } | RefusedBody | undefined> {
   const parts: Buffer[] = [];
   // The announced length of a body that is too long ends the loop at its first part.
   const announced = Number(request.headers["content-length"] ?? 0);
@@ -46,8 +46,8 @@ export async function readBody(
     return { status: 413, error: new PalaceError("TRANSPORT_FRAME_TOO_LARGE", why, "send less at once") };
   }
   const decoded = decodeFrame(Buffer.concat(parts));
-  if (decoded.ok) return { message: decoded.message };
-  if (decoded.why === "") return { message: undefined };
+  if (decoded.ok) return { message: decoded.message, sizeBytes: size };
+  if (decoded.why === "") return { message: undefined, sizeBytes: size };
   return { status: 400, error: new PalaceError("PROTOCOL_BAD_FRAME", decoded.why, hint) };
 }
 

@@ -60,7 +60,9 @@ export function createMcpHttp(
     if (!METHODS.includes(method))
       return void response.writeHead(405, { allow: METHODS.join(", "), "content-length": 0 }).end();
     const body =
-      method === "POST" ? await readBody(request, ONE_MESSAGE, { peer, unfinished }) : { message: undefined };
+      method === "POST"
+        ? await readBody(request, ONE_MESSAGE, { peer, unfinished })
+        : { message: undefined, sizeBytes: 0 };
     if (body === undefined) return;
     if ("error" in body) return refuse(response, body);
     // The door has checked the host name. The SDK only builds an unused URL from the name, and fails on some names.
@@ -70,7 +72,8 @@ export function createMcpHttp(
       ({ era }) => {
         const { capabilities, ...known } = identity?.() ?? OUR_IDENTITY;
         const described = { ...known, capabilities: era === "modern" ? capabilities : OLDER_CAPABILITIES };
-        return createServer(dispatch, peer, described, typeof header === "string" ? header : undefined);
+        const key = typeof header === "string" ? header : undefined;
+        return createServer(dispatch, peer, described, { sizeBytes: body.sizeBytes, key });
       },
       {
         maxRequestBodySize: FRAME_SIZE_MAX_BYTES,
@@ -94,7 +97,9 @@ function refuse(response: ServerResponse, { status, error }: RefusedBody): void 
   sendJson(response, status, { jsonrpc: "2.0", id: null, error: wire }, { connection: "close" });
 }
 
-function createServer(dispatch: Dispatch, peer: Peer, identity: Identity, key: string | undefined): Server {
+type Sent = { sizeBytes: number; key: string | undefined };
+
+function createServer(dispatch: Dispatch, peer: Peer, identity: Identity, { sizeBytes, key }: Sent): Server {
   const { serverInfo, instructions, capabilities } = identity;
   const server = new Server(serverInfo, {
     capabilities,
@@ -102,7 +107,7 @@ function createServer(dispatch: Dispatch, peer: Peer, identity: Identity, key: s
     cacheHints: { "server/discover": { ttlMs: LISTS_TTL_MS, cacheScope: "private" } },
   });
   const forward = async (method: string, params: Record<string, unknown>): Promise<Record<string, unknown>> => {
-    const answer = await dispatch(peer, { jsonrpc: "2.0", id: 0, method, params }, JSON.stringify(params).length);
+    const answer = await dispatch(peer, { jsonrpc: "2.0", id: 0, method, params }, sizeBytes);
     if (answer === undefined || "error" in answer)
       throw new WireError(answer?.error ?? { code: -32603, message: "no answer" });
     return answer.result as Record<string, unknown>;

@@ -124,7 +124,7 @@ export class Page {
 
   async #signIn(request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void> {
     response.setHeader("connection", "close");
-    const message = await this.#read(request, response, peer, SIGN_IN_MAX_BYTES);
+    const message = (await this.#read(request, response, peer, SIGN_IN_MAX_BYTES))?.message;
     if (message === undefined) return;
     const token = isRecord(message) ? message["token"] : undefined;
     const session = typeof token === "string" ? this.#sessions.exchange(token) : undefined;
@@ -133,15 +133,18 @@ export class Page {
   }
 
   async #call(request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void> {
-    const message = await this.#read(request, response, peer);
-    if (message === undefined) return;
-    // Counts the bytes of the message, because a chunked request has no `content-length`.
-    const sizeBytes = Buffer.byteLength(JSON.stringify(message));
-    sendJson(response, 200, (await this.#options.dispatch(peer, message, sizeBytes)) ?? {});
+    const read = await this.#read(request, response, peer);
+    if (read === undefined) return;
+    sendJson(response, 200, (await this.#options.dispatch(peer, read.message, read.sizeBytes)) ?? {});
   }
 
   /** Returns the message; undefined if the request was refused. */
-  async #read(request: IncomingMessage, response: ServerResponse, peer: Peer, maxBytes?: number): Promise<unknown> {
+  async #read(
+    request: IncomingMessage,
+    response: ServerResponse,
+    peer: Peer,
+    maxBytes?: number,
+  ): Promise<{ message: unknown; sizeBytes: number } | undefined> {
     this.#use();
     // A form on another site cannot send this content type.
     if (request.method !== "POST" || request.headers["content-type"] !== "application/json")
@@ -152,7 +155,7 @@ export class Page {
       ...(maxBytes !== undefined && { maxBytes }),
     });
     if (body === undefined) return undefined;
-    if ("message" in body && body.message !== undefined) return body.message;
+    if ("message" in body && body.message !== undefined) return body;
     const error =
       "error" in body ? body.error : new PalaceError("PROTOCOL_BAD_FRAME", "the request has no message", HINT);
     response.setHeader("connection", "close");

@@ -66,13 +66,13 @@ function questionsOf(id: string, scored: readonly Scored[]): MemoryTold["questio
   return { asked: asked.size, solved: solved.length, answers: [...answers.values()] };
 }
 
-export function memoryStats(reader: MemoryReader): MemoryStats {
+export async function memoryStats(reader: MemoryReader): Promise<MemoryStats> {
   const rooms = new Map(
     reader.places().flatMap(({ wing, room, drawers }) => (wing === MEMORY_WING ? [[room, drawers]] : [])),
   );
   const collections = Object.fromEntries(COLLECTIONS.map((room) => [room, rooms.get(room) ?? 0]));
   return {
     ...{ collections, archived: rooms.get(ARCHIVE_ROOM) ?? 0, conversations: reader.conversations().length },
-    helped: reader.helpedByWeek(""),
+    helped: await reader.helpedByWeek(""),
   };
 }

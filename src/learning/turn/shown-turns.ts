@@ -1,4 +1,5 @@
 /** Lists turns for people: the memories that an agent saw, and the outcome of each. Only reads. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { preview } from "../../memory/drawer/logical.ts";
 import type { MemoryReader } from "../../memory/port/memory.ts";
 import type { ShownTurn } from "../../memory/port/outcome.ts";
@@ -7,18 +8,25 @@ import type { ShownMemory, TurnPage } from "../../protocol/outcome.ts";
 import { findShown, isoTime, records, toMemory } from "../memory/as-drawer.ts";
 
 const LIMIT_DEFAULT = 20;
+/** Number of turns that are read before other calls run. */
+const TURNS_AT_ONCE = 10;
 
-/** Returns a page of turns, the newest conversation first. `clean` masks the secrets of a whole text. */
-export function shownTurns(
+/** Returns a page of turns, the newest conversation first. Other calls run between. `clean` masks the secrets of a whole text. */
+export async function shownTurns(
   reader: MemoryReader,
   { conversation, limit: most, offset: asked }: Record<string, unknown>,
   clean: (text: string) => string,
-): TurnPage {
+): Promise<TurnPage> {
   const limit = clampLimit(most, LIMIT_DEFAULT);
   const offset = typeof asked === "number" && Number.isSafeInteger(asked) && asked > 0 ? asked : 0;
   const filter = { prefix: "", ...(typeof conversation === "string" && { conversation }) };
   const { turns, total } = reader.turns(filter, limit, offset);
-  return { turns: turns.map((turn) => toldTurn(reader, turn, clean)), total, offset, limit };
+  const shown: TurnPage["turns"] = [];
+  for (const [at, turn] of turns.entries()) {
+    if (at % TURNS_AT_ONCE === TURNS_AT_ONCE - 1) await nextTurn();
+    shown.push(toldTurn(reader, turn, clean));
+  }
+  return { turns: shown, total, offset, limit };
 }
 
 function toldTurn(

@@ -139,7 +139,7 @@ export interface LedgerReader {
   /** Returns by drawer the number of outcomes with a known question. */
   toldOf(ids: readonly string[]): Map<string, Told>;
   /** Counts the stored outcomes that were given since that time. */
-  toldSince(atMs: number): Told;
+  toldSince(atMs: number): Promise<Told>;
   /** Counts drawers by the day on which they were filed, oldest first. The day '' counts drawers with an unknown day. */
   growth(): { day: string; drawers: number }[];
   /** Counts the newest outcomes of a collection's memories that were shown in conversations of that kind. */
@@ -158,7 +158,7 @@ export interface LedgerReader {
   /** Returns turns in which drawers were shown, the newest conversation first. */
   turns(filter: TurnFilter, limit: number, offset: number): { turns: ShownTurn[]; total: number };
   /** Counts showings and their last outcomes by week and agent, the oldest week first. */
-  helpedByWeek(prefix: string): HelpedWeek[];
+  helpedByWeek(prefix: string): Promise<HelpedWeek[]>;
   diaryEntries(agent: string, wing: string | undefined): Drawer[];
   /** Returns the filed sources of a wing; undefined means all wings. */
   sources(wing: string | undefined): SourceRow[];

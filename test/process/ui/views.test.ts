@@ -126,6 +126,38 @@ test("a wing shows its tunnels and hallways when somebody opens them", async () 
   expect(page.complaints).toEqual([]);
 });
 
+test("a quick scroll through a long list asks for one page at a time, and then shows where it ended", async () => {
+  await using palace = await started();
+  const client = await palace.client();
+  const add = (at: number) =>
+    client.callTool("mempalace_add_drawer", { wing: "long", room: "list", content: `note ${at}` });
+  for (let from = 0; from < 3_000; from += 500)
+    await Promise.all(Array.from({ length: 500 }, (_, at) => add(from + at)));
+  client.close();
+  const page = await openPage(browser, palace);
+  let [asked, underWay, most] = [0, 0, 0];
+  // A slow broker: the answers arrive after the scroll.
+  await page.route("**/ui/rpc", async (route) => {
+    const isList = (route.request().postData() ?? "").includes('"drawer.list"');
+    if (isList) [asked, underWay, most] = [asked + 1, underWay + 1, Math.max(most, underWay + 1)];
+    await new Promise((resolve) => setTimeout(resolve, isList ? 300 : 0));
+    if (isList) underWay -= 1;
+    await route.continue();
+  });
+  await visit(page, "#/place?wing=long&room=list");
+  const list = page.getByRole("list", { name: "Drawers" });
+  await expect.poll(() => list.getByRole("link").count()).toBeGreaterThan(5);
+  asked = 0;
+  for (let at = 1; at <= 30; at++)
+    await page.locator(".long").evaluate((box, to) => void Object.assign(box, { scrollTop: to }), at * 6_400);
+  const last = list.getByRole("listitem").last();
+  await expect.poll(() => last.getAttribute("aria-posinset")).toBe("3000");
+  await expect.poll(() => last.getByRole("link").count()).toBe(1);
+  expect(most).toBe(1);
+  expect(asked).toBeLessThan(15);
+  expect(page.complaints).toEqual([]);
+});
+
 test("the diary has entries of all agents", async () => {
   await using palace = await started();
   const client = await palace.client();

@@ -119,7 +119,7 @@ test("a profile learns no lessons from another profile", () => {
   ]);
 });
 
-test("a conversation in a profile is asked about, scored and counted only in this profile", () => {
+test("a conversation in a profile is asked about, scored and counted only in this profile", async () => {
   const theirs = takeaway("work", "Unlock the work hangar");
   write("turn.begin", { conversation: "c1" }, { profile: "work", findings: { drawers: [theirs], mark: undefined } });
   write("turn.end", { conversation: "c1", user: ASKED, assistant: "It is locked." }, { profile: "work" });
@@ -136,8 +136,9 @@ test("a conversation in a profile is asked about, scored and counted only in thi
   });
   expect(pastOf("work", theirs)).toBe(0);
   write("turn.begin", { conversation: "work\u001fc1" });
-  const kept = (profile: Profile): number => memoryStats(readerOf(reader, profile)).conversations;
-  expect([kept(undefined), kept("work"), kept("home")]).toEqual([1, 1, 0]);
+  const kept = async (profile: Profile): Promise<number> =>
+    (await memoryStats(readerOf(reader, profile))).conversations;
+  expect(await Promise.all([kept(undefined), kept("work"), kept("home")])).toEqual([1, 1, 0]);
   expect(readerOf(reader, undefined).shownIn("work\u001fc1")).toEqual(new Set());
   expect(readerOf(reader, "work").conversation("c1")).toMatchObject({
     id: "c1",

@@ -4,7 +4,7 @@
  */
 import { statSync } from "node:fs";
 import type { Drawer, DrawerFilter, IdRecipe, PlaceFilter } from "../../port/drawer.ts";
-import type { Conversation, Scored, Standing, Telling, Told } from "../../port/outcome.ts";
+import type { Conversation, Scored, Standing } from "../../port/outcome.ts";
 import type { LedgerReader, PendingText } from "../../port/ledger.ts";
 import type { SourceGroup, SourceRow } from "../../port/source.ts";
 import { MINED_KEYS } from "../../../protocol/filing.ts";
@@ -29,7 +29,7 @@ import { minedSources } from "./mined-sources.ts";
 import { sourcesLike } from "./source-names.ts";
 import { idsByPart, newestPage, wholePlaces } from "./newest-pages.ts";
 import { OutboxReader } from "./outbox-reader.ts";
-import { helpedByWeek, turnPage } from "./turn-reader.ts";
+import { helpedByWeek, toldSince, turnPage } from "./turn-reader.ts";
 
 /** Upstream reads at most this many diary rows before it sorts them (Source: palace.md 2.10). */
 const DIARY_ROWS_MAX = 10_000;
@@ -127,17 +127,6 @@ export class SqliteLedgerReader implements LedgerReader {
     return this.#database.prepare<[string], ScoredRecord>(SCORED_OF).all(id).map(toScored);
   }
 
-  toldSince(atMs: number): Told {
-    const sql = "SELECT outcome, count(*) AS told FROM scored WHERE at_ms >= ? GROUP BY outcome";
-    const rows = this.#database.prepare<[number], { outcome: Telling; told: number }>(sql).all(atMs);
-    return {
-      worked: 0,
-      partial: 0,
-      failed: 0,
-      ...Object.fromEntries(rows.map(({ outcome, told }) => [outcome, told])),
-    };
-  }
-
   growth(): { day: string; drawers: number }[] {
     const sql = "SELECT day, drawers FROM growth ORDER BY day";
     return this.#database.prepare<[], { day: string; drawers: number }>(sql).all();
@@ -199,6 +188,7 @@ export class SqliteLedgerReader implements LedgerReader {
   sourcesLike: LedgerReader["sourcesLike"] = (path, place, limit) => sourcesLike(this.#database, path, place, limit);
   minedSources: LedgerReader["minedSources"] = (query) => minedSources(this.#database, query);
   turns: LedgerReader["turns"] = (filter, limit, offset) => turnPage(this.#database, filter, limit, offset);
+  toldSince: LedgerReader["toldSince"] = (atMs) => toldSince(this.#database, atMs);
   helpedByWeek: LedgerReader["helpedByWeek"] = (prefix) => helpedByWeek(this.#database, prefix);
 
   shownIn(conversation: string): Set<string> {

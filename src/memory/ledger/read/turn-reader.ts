@@ -1,5 +1,6 @@
-/** Reads the turns in which conversations showed drawers, and counts their outcomes by week. Used by reader.ts. */
-import type { HelpedWeek, ShownTurn, TurnFilter } from "../../port/outcome.ts";
+/** Reads the turns in which conversations showed drawers, and counts outcomes. Used by reader.ts. */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { HelpedWeek, ShownTurn, Telling, Told, TurnFilter } from "../../port/outcome.ts";
 import { isTexts, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { ANEW } from "../schema/outcome-schema.ts";
@@ -12,18 +13,19 @@ const CONVERSATIONS_MAX = 500;
 const OF_PROFILE = `iif($prefix = '', instr(id, ${MARK}) <= 1, substr(id, 1, length($prefix)) = $prefix)`;
 const TALKS = `(SELECT id, agent, at_ms FROM conversation
   WHERE ${OF_PROFILE} AND ($conversation IS NULL OR id = $conversation) ORDER BY at_ms DESC LIMIT ${CONVERSATIONS_MAX})`;
-const SHOWN = `FROM ${TALKS} c CROSS JOIN shown s ON s.conversation = c.id WHERE s.id <> '${ANEW}'`;
-/** Last outcome of each drawer in each conversation. SQLite returns the row with the greatest `nth`. */
-const IN_TALK =
-  "SELECT id, conversation, outcome, max(nth) AS nth FROM scored WHERE conversation IS NOT NULL GROUP BY id, conversation";
+const SHOWN = `FROM shown WHERE conversation = ? AND id <> '${ANEW}'`;
 /**
- * Last outcome that a person gave for each drawer. A person's outcome names no conversation: it counts for the conversations whose last
- * turn was before it.
+ * Last outcome of each drawer that a conversation showed. An outcome that a person gave names no conversation: it counts for those whose
+ * last turn was before it.
  */
-const OF_PERSON =
-  "SELECT id, outcome, at_ms, max(nth) AS nth FROM scored WHERE source = 'user' AND conversation IS NULL GROUP BY id";
+const LAST_OUTCOMES = `SELECT (SELECT outcome FROM scored WHERE scored.id = shown.id
+    AND (scored.conversation = shown.conversation OR (scored.conversation IS NULL AND source = 'user' AND at_ms >= ?))
+    ORDER BY nth DESC LIMIT 1) ${SHOWN}`;
+/** Number of conversations, and of outcomes, that are read before other calls run. Each takes about 3 ms. */
+const TALKS_AT_ONCE = 20;
+const OUTCOMES_AT_ONCE = 5_000;
 
-type Row = Omit<ShownTurn, "ids"> & { ids: string };
+type Talk = Pick<ShownTurn, "conversation" | "agent" | "atMs"> & { turns: number };
 
 /** Returns a page of turns, the newest conversation first, and the number of all turns. */
 export function turnPage(
@@ -32,36 +34,65 @@ export function turnPage(
   limit: number,
   offset: number,
 ): { turns: ShownTurn[]; total: number } {
-  const conversation = asked ?? null;
-  const rows = database
-    .prepare<object, Row>(
-      `SELECT s.conversation, c.agent, s.turn, c.at_ms AS atMs, json_group_array(s.id ORDER BY s.id) AS ids ${SHOWN}
-         GROUP BY s.conversation, s.turn ORDER BY c.at_ms DESC, s.conversation, s.turn DESC LIMIT $limit OFFSET $offset`,
+  const talks = database
+    .prepare<object, Talk>(
+      `SELECT id AS conversation, agent, at_ms AS atMs,
+           (SELECT count(DISTINCT turn) FROM shown WHERE conversation = talk.id AND id <> '${ANEW}') AS turns
+         FROM ${TALKS} talk ORDER BY at_ms DESC, id`,
     )
-    .all({ prefix, conversation, limit, offset });
-  const total = database
-    .prepare<object, number>(`SELECT count(*) FROM (SELECT DISTINCT s.conversation, s.turn ${SHOWN})`)
-    .pluck()
-    .get({ prefix, conversation });
-  return {
-    turns: rows.map(({ ids, ...turn }) => ({ ...turn, ids: readColumn("shown.id", ids, isTexts) })),
-    total: total ?? 0,
-  };
+    .all({ prefix, conversation: asked ?? null });
+  const turnsOf = database.prepare<[string], { turn: number; ids: string }>(
+    `SELECT turn, json_group_array(id ORDER BY id) AS ids ${SHOWN} GROUP BY turn ORDER BY turn DESC`,
+  );
+  const page: ShownTurn[] = [];
+  let total = 0;
+  for (const { turns, ...talk } of talks) {
+    const [from, to] = [Math.max(offset - total, 0), Math.min(offset + limit - total, turns)];
+    if (from < to)
+      for (const { turn, ids } of turnsOf.all(talk.conversation).slice(from, to))
+        page.push({ ...talk, turn, ids: readColumn("shown.id", ids, isTexts) });
+    total += turns;
+  }
+  return { turns: page, total };
 }
 
-/** Counts showings and their last outcomes by the week of the conversation's last turn, the oldest week first. */
-export function helpedByWeek(database: LedgerDatabase, prefix: string): HelpedWeek[] {
-  return database
-    .prepare<object, HelpedWeek>(
-      `WITH told AS MATERIALIZED (${IN_TALK}), said AS MATERIALIZED (${OF_PERSON})
-         SELECT week, agent, count(*) AS shown, sum(last IS 'worked') AS worked, sum(last IS 'partial') AS partial,
-           sum(last IS 'failed') AS failed
-         FROM (SELECT date(one.at_ms / 1000, 'unixepoch', '-6 days', 'weekday 1') AS week, agent,
-             iif(said.nth > ifnull(told.nth, -1), said.outcome, told.outcome) AS last
-           FROM (SELECT s.id AS id, s.conversation AS conversation, c.agent AS agent, c.at_ms AS at_ms ${SHOWN}) one
-           LEFT JOIN told ON told.id = one.id AND told.conversation = one.conversation
-           LEFT JOIN said ON said.id = one.id AND said.at_ms >= one.at_ms)
-         GROUP BY week, agent ORDER BY week, agent`,
+/** Counts showings and their last outcomes by the week of the conversation's last turn, the oldest week first. Other calls run between. */
+export async function helpedByWeek(database: LedgerDatabase, prefix: string): Promise<HelpedWeek[]> {
+  const talks = database
+    .prepare<object, { id: string; agent: string; atMs: number; week: string }>(
+      `SELECT id, agent, at_ms AS atMs, date(at_ms / 1000, 'unixepoch', '-6 days', 'weekday 1') AS week FROM ${TALKS}`,
     )
     .all({ prefix, conversation: null });
+  const outcomes = database.prepare<[number, string], Telling | null>(LAST_OUTCOMES).pluck();
+  const weeks = new Map<string, HelpedWeek>();
+  for (const [at, { id, agent, atMs, week }] of talks.entries()) {
+    if (at % TALKS_AT_ONCE === TALKS_AT_ONCE - 1) await nextTurn();
+    const name = JSON.stringify([week, agent]);
+    const sum = weeks.get(name) ?? { week, agent, shown: 0, worked: 0, partial: 0, failed: 0 };
+    for (const outcome of outcomes.all(atMs, id)) {
+      sum.shown += 1;
+      if (outcome !== null) sum[outcome] += 1;
+    }
+    if (sum.shown > 0) weeks.set(name, sum);
+  }
+  return [...weeks].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum);
+}
+
+/** Counts the stored outcomes that were given since that time. Other calls run between. */
+export async function toldSince(database: LedgerDatabase, atMs: number): Promise<Told> {
+  const told = { worked: 0, partial: 0, failed: 0 };
+  const upTo = database
+    .prepare<[string], string | null>(
+      `SELECT max(id) FROM (SELECT id FROM scored WHERE id > ? ORDER BY id LIMIT ${OUTCOMES_AT_ONCE})`,
+    )
+    .pluck();
+  const counts = database.prepare<[string, string, number], { outcome: Telling; told: number }>(
+    "SELECT outcome, count(*) AS told FROM scored WHERE id > ? AND id <= ? AND at_ms >= ? GROUP BY outcome",
+  );
+  for (let after = "", last = upTo.get(after); typeof last === "string"; last = upTo.get(after)) {
+    for (const { outcome, told: count } of counts.all(after, last, atMs)) told[outcome] += count;
+    after = last;
+    await nextTurn();
+  }
+  return told;
 }
