@@ -47,6 +47,8 @@ export type Filling = {
   cut?: Cut;
   /** Number of wings. */
   wings?: number;
+  /** Makes the vector of a drawer; random directions by default. */
+  vectorOf?: () => Float32Array;
 };
 
 /**
@@ -55,6 +57,8 @@ export type Filling = {
  */
 export function fillLedger(filling: Filling): number {
   const { ledgerFile, model, text, from, to, chunks = CHUNKS, cut = USUAL_CUT, wings = WINGS } = filling;
+  const random = seededRandom(from + 1);
+  const { vectorOf = () => unitVector(random) } = filling;
   // The broker's writer thread passes the same functions, so each drawer gets its static vector and its forms.
   const writer = new LedgerWriter(ledgerFile, applyWrite, { staticCode: (one) => staticTable().codeOf(one), formsOf });
   const reader = new SqliteLedgerReader(ledgerFile);
@@ -67,7 +71,7 @@ export function fillLedger(filling: Filling): number {
       for (const { outcome } of writer.commit(calls).outcomes)
         if (!outcome.ok) throw new Error(`not filed: ${outcome.error.message}`);
     }
-    if (model !== undefined) fillVectors(writer, reader, model, seededRandom(from + 1));
+    if (model !== undefined) fillVectors(writer, reader, model, vectorOf);
     while (writer.maintain(NOTHING_PRUNED, moment()));
     return reader.drawerCount();
   } finally {
@@ -81,12 +85,12 @@ export function fillVectors(
   writer: LedgerWriter,
   reader: SqliteLedgerReader,
   model: string,
-  random: () => number,
+  vectorOf: () => Float32Array,
 ): void {
   for (let last = 0; ;) {
     const pending = reader.pendingTexts(last, VECTORS_PER_GROUP);
     if (pending.length === 0) return;
-    const vectors = pending.map(({ row, textVersion }) => ({ row, textVersion, vector: unitVector(random) }));
+    const vectors = pending.map(({ row, textVersion }) => ({ row, textVersion, vector: vectorOf() }));
     writer.storeVectors(vectors, model);
     last = pending.at(-1)?.row ?? last;
   }
@@ -115,8 +119,21 @@ export function documentCall(document: number, content: string, cut: Cut, wings 
 }
 
 /** Makes a vector without a model. Random directions are far from each other. */
-function unitVector(random: () => number): Float32Array {
-  const vector = Float32Array.from({ length: DIMENSIONS }, () => random() + random() - 1);
-  const length = Math.hypot(...vector);
+export function unitVector(random: () => number): Float32Array {
+  return normalized(Float32Array.from({ length: DIMENSIONS }, () => random() + random() - 1));
+}
+
+/** Mixes three of the given vectors, so that drawers have near and far neighbours as real texts do. */
+export function mixedVector(centres: readonly Float32Array[], random: () => number): Float32Array {
+  const weighed = [1, 0.7, 0.4].map((weight) => ({ weight, centre: centres[Math.floor(random() * centres.length)] }));
+  const at = (axis: number): number =>
+    weighed.reduce((sum, { weight, centre }) => sum + weight * (centre?.[axis] ?? 0), 0);
+  return normalized(Float32Array.from({ length: DIMENSIONS }, (_, axis) => at(axis)));
+}
+
+function normalized(vector: Float32Array): Float32Array {
+  let squares = 0;
+  for (const value of vector) squares += value * value;
+  const length = Math.sqrt(squares);
   return vector.map((value) => value / length);
 }

@@ -12,7 +12,7 @@ import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import type { CarriedMemory } from "../../src/protocol/outcome.ts";
 import { CARRIED_MAX } from "../../src/protocol/limits.ts";
 import { Corpus } from "./corpus.ts";
-import { fillVectors } from "./fill-ledger.ts";
+import { fillVectors, unitVector } from "./fill-ledger.ts";
 import { atMost, median, ms, requireBuild, type Row } from "./measure.ts";
 import { allEmbedded } from "./settled.ts";
 
@@ -66,7 +66,8 @@ function fill(ledgerFile: string, model: string, corpus: Corpus): void {
       for (const { outcome } of writer.commit([call]).outcomes)
         if (!outcome.ok) throw new Error(`not filed: ${outcome.error.message}`);
     }
-    fillVectors(writer, reader, model, seededRandom(1));
+    const random = seededRandom(1);
+    fillVectors(writer, reader, model, () => unitVector(random));
   } finally {
     reader.close();
     writer.close();

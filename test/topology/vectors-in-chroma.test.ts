@@ -45,7 +45,7 @@ describe.skipIf(missing !== undefined)("with MEMPALACE_VECTORS=chroma and Chroma
     await chroma[Symbol.asyncDispose]();
   });
 
-  it("a search finds Chroma's nearest drawers, and searches by words while Chroma is stopped", async () => {
+  it("a search finds Chroma's nearest drawers, and searches by words while Chroma is stopped or hangs", async () => {
     await using palace = createTestPalace();
     const database = await chroma.createDatabase();
     const env = {
@@ -87,7 +87,20 @@ describe.skipIf(missing !== undefined)("with MEMPALACE_VECTORS=chroma and Chroma
     expect(alone.results.filter((hit) => hit["drawer_id"] === id)).toEqual([]);
     expect((await ask(shim, { query: TEXT })).results[0]).toMatchObject({ drawer_id: id });
     await chroma.start();
-    await expect.poll(async () => (await ask(shim, {})).results[0]?.["drawer_id"], { timeout: SYNC_MAX_MS }).toBe(id);
+    const found = async (): Promise<unknown> => (await ask(shim, {})).results[0]?.["drawer_id"];
+    await expect.poll(found, { timeout: SYNC_MAX_MS }).toBe(id);
+
+    await chroma.pause();
+    expect(String((await ask(shim, {}))["vector_disabled_reason"])).toMatch(/did not answer/);
+    expect(await shim.call("mempalace_check_duplicate", { content: QUESTION })).toMatchObject({
+      is_duplicate: false,
+      vector_disabled_reason: expect.stringMatching(/did not answer/) as string,
+    });
+    const items = [{ wing: "near", room: "door", content: "filed while the server hangs" }];
+    expect((await shim.call("mempalace_checkpoint", { items }))["added"]).toHaveLength(1);
+    await chroma.resume();
+    await expect.poll(found, { timeout: SYNC_MAX_MS }).toBe(id);
+    await synced(palace);
   });
 });
 

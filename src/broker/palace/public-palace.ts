@@ -118,7 +118,10 @@ export class PublicPalace {
         peek: (limit) => reader.outbox.entries(limit),
         done: (entries) => writer.call("outboxDone", [...entries]),
         lag: () => reader.outbox.lag(),
-        retarget: (target) => writer.call("retarget", target),
+        // Agents' writes run between the parts.
+        retarget: async (target) => {
+          while (await writer.call("retarget", target));
+        },
       },
     });
   }
@@ -188,7 +191,9 @@ export class PublicPalace {
       lockedBy: () => (this.driver?.collectionId === undefined ? this.adopting() : this.lockedBy()),
       file: (pending, id) => writer.call("storeClosetVectors", pending, id),
       done: (entries) => writer.call("closetsDone", entries),
-      retarget: (target) => writer.call("retargetClosets", target),
+      retarget: async (target) => {
+        while (await writer.call("retargetClosets", target));
+      },
       log,
     });
   }

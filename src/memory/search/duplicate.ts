@@ -2,6 +2,7 @@
  * Similarity by meaning: for check_duplicate, and for the comparison before a checkpoint. Runs on the broker's main thread, where the
  * vectors are (palace.md 2.10).
  */
+import { PalaceError } from "../../base/errors.ts";
 import { CHECKPOINT_ITEMS_MAX } from "../../protocol/limits.ts";
 import { isItem, type Likeness, MATCHES_MAX } from "../drawer/checkpoint.ts";
 import { preview } from "../drawer/logical.ts";
@@ -24,19 +25,27 @@ export async function checkDuplicate(context: Likening, values: Record<string, u
   if (typeof values["content"] !== "string") return { error: "Duplicate check failed" };
   const content = wellFormed(values["content"]);
   const embedder = context.embedder();
-  if (embedder === undefined)
-    return {
-      is_duplicate: false,
-      matches: [],
-      vector_disabled: true,
-      vector_disabled_reason: context.embedderDetail(),
-      hint: "Without vectors only search can tell: look for a distinctive phrase of the text",
-    };
+  if (embedder === undefined) return withoutVectors(context.embedderDetail());
   await context.settled(SETTLE_MAX_MS);
-  const [vector] = await embedder.embed([content]);
-  const near = vector === undefined ? [] : await nearestDrawers(context, vector);
-  const matches = near.filter(({ similarity }) => similarity >= thresholdOf(values["threshold"]));
-  return { is_duplicate: matches.length > 0, matches };
+  try {
+    const [vector] = await embedder.embed([content]);
+    const near = vector === undefined ? [] : await nearestDrawers(context, vector);
+    const matches = near.filter(({ similarity }) => similarity >= thresholdOf(values["threshold"]));
+    return { is_duplicate: matches.length > 0, matches };
+  } catch (error) {
+    if (error instanceof PalaceError && error.code === "STORE_UNAVAILABLE") return withoutVectors(error.message);
+    throw error;
+  }
+}
+
+function withoutVectors(reason: string): Record<string, unknown> {
+  return {
+    is_duplicate: false,
+    matches: [],
+    vector_disabled: true,
+    vector_disabled_reason: reason,
+    hint: "Without vectors only search can tell: look for a distinctive phrase of the text",
+  };
 }
 
 /** Returns similar drawers by the item's index, for items that have such drawers. Empty without a model. */

@@ -135,8 +135,10 @@ class ChromaDriver implements PalaceDriver {
         include: ["distances"],
         ...(where === undefined ? {} : { where }),
       });
-      const distances = found.distances[0] ?? [];
-      return (found.ids[0] ?? []).map((id, i) => ({ id, cosine: 1 - (distances[i] ?? 2) }));
+      const [ids, distances = []] = [found.ids[0], found.distances[0]];
+      // The client makes an empty answer of any other page that a server may send.
+      if (ids === undefined) throw new Error("its answer to a query has no list of ids");
+      return ids.map((id, i) => ({ id, cosine: 1 - (distances[i] ?? 2) }));
     });
   }
 

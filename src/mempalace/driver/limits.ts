@@ -5,7 +5,7 @@
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
 import { PalaceError } from "../../base/errors.ts";
 
-/** Number of records in one write to a local server; 1,000 records cost the same per record but take longer (engine.md 2). */
+/** Number of records in one write to a local server. A search waits for the running write; 1,000 records take too long (engine.md 2). */
 export const LOCAL_RECORDS_MAX = 100;
 
 /** Quotas of Chroma Cloud. Source: docs.trychroma.com/cloud/quotas-limits, 2026-11; most can be raised. */

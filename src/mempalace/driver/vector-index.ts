@@ -2,6 +2,9 @@
  * Implements VectorIndex through the palace driver (MEMPALACE_VECTORS=chroma): with several machines, the Chroma server searches its
  * vectors. Rows and cosines of single drawers come from the ledger, which has every vector anyway.
  */
+import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { within } from "../../base/time-limit.ts";
 import type { Drawer, DrawerFilter } from "../../memory/port/drawer.ts";
 import type { PalaceDriver } from "../../memory/port/public-palace.ts";
 import type { Scored, VectorIndex } from "../../memory/port/search.ts";
@@ -13,17 +16,33 @@ export type DriverVectorIndexOptions = {
     /** Returns the stored vector of each row; undefined if a row has no vector yet. */
     vectorsByRow(rows: readonly number[]): (Float32Array | undefined)[];
   };
+  clock?: Clock;
 };
+
+/** Time that a search waits for the palace, ms. Shorter than the search's own limit, so that the answer names the palace as the reason. */
+const ANSWER_MAX_MS = 1_800;
+/** Time after a late answer in which searches do not ask the palace, ms. Otherwise each search would wait for a palace that hangs. */
+const PAUSE_MS = 10_000;
 
 /** Number of nearest rows to fetch from a palace that cannot filter by source or time; we then filter them here. */
 const WIDENED = 5_000;
 
-export function driverVectorIndex({ driver, reader }: DriverVectorIndexOptions): VectorIndex {
+export function driverVectorIndex({ driver, reader, clock = SYSTEM_CLOCK }: DriverVectorIndexOptions): VectorIndex {
+  let pausedUntilMs = -Infinity;
+  const inTime: PalaceDriver["query"] = async (...question) => {
+    if (clock.now() >= pausedUntilMs) {
+      const hits = await within(driver.query(...question), ANSWER_MAX_MS, clock);
+      if (hits !== undefined) return hits;
+      pausedUntilMs = clock.now() + PAUSE_MS;
+    }
+    const why = `the Chroma server did not answer a search within ${ANSWER_MAX_MS / 1000} s`;
+    throw new PalaceError("STORE_UNAVAILABLE", why, "palace status");
+  };
   const nearest = async (vector: Float32Array, filter: DrawerFilter, limit: number): Promise<Scored[]> => {
     const { wing, wings, room, sourceFile, since, before } = filter;
     const isNarrow = wings !== undefined || sourceFile !== undefined || since !== undefined || before !== undefined;
     const place = { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
-    const hits = await driver.query(vector, place, isNarrow ? Math.max(limit, WIDENED) : limit);
+    const hits = await inTime(vector, place, isNarrow ? Math.max(limit, WIDENED) : limit);
     // The palace may lag behind the ledger, so drawers that were deleted or moved here are skipped.
     const found = hits.flatMap(({ id, cosine }) => {
       const drawer = reader.findDrawer(id);

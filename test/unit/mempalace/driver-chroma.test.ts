@@ -41,7 +41,8 @@ test("another kind of server is unavailable and does not count as a palace", asy
   await using odd = await serve((_, response) => response.writeHead(200).end('{"id":"1","max_batch_size":9}'));
   const driver = chromaDriver(odd.url);
   await driver.open();
-  for (const call of [() => driver.upsert([record("a")]), () => driver.ids(0, 1)])
+  const query = (): Promise<unknown> => driver.query(new Float32Array([1, 0]), {}, 1);
+  for (const call of [() => driver.upsert([record("a")]), () => driver.ids(0, 1), query])
     await expect(call()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
 });
 

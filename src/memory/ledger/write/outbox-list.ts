@@ -5,11 +5,16 @@
 import type { LedgerDatabase } from "../open.ts";
 import type { OutboxKind } from "../outbox-kinds.ts";
 
+/** Number of rows that `retarget` lists in one transaction. Other writes wait for one transaction, a few milliseconds. */
+const LISTED_MAX = 2_000;
+
 export class OutboxList {
   readonly #group: (work: () => void) => void;
   readonly #onDone: (id: string) => void;
   readonly #target: string;
   readonly #statements;
+  /** Target whose rows are being listed, and the last row listed so far. Lost with the process, which then begins again. */
+  #listing: { target: string; row: number } | undefined;
 
   /** `group` runs its work as one transaction and calls `onDone` in it. */
   constructor(
@@ -25,6 +30,12 @@ export class OutboxList {
     this.#statements = {
       done: database.prepare(`DELETE FROM ${table} WHERE id = ? AND seq = ?`),
       listAll: database.prepare(`${list} ORDER BY c.row`),
+      listPart: database.prepare(`${list} AND c.row > ? AND c.row <= ? ORDER BY c.row`),
+      endOfPart: database
+        .prepare<[number, number], number | null>(
+          `SELECT max(row) FROM (SELECT c.row FROM ${sendable} AND c.row > ? ORDER BY c.row LIMIT ?)`,
+        )
+        .pluck(),
       listOne: database.prepare(`${list} AND c.id = ?`),
       has: database.prepare<[string], number>(`SELECT 1 FROM ${table} WHERE id = ?`).pluck(),
       unlist: database.prepare(`DELETE FROM ${table} WHERE id = ?`),
@@ -48,15 +59,19 @@ export class OutboxList {
     });
   }
 
-  /** Lists every row again if the palace is not the same as before. */
-  retarget(target: string): void {
-    const { getMeta, putMeta, listAll } = this.#statements;
+  /** Lists the next rows again if the palace is not the same as before. Returns true if there are more rows: call it again. */
+  retarget(target: string): boolean {
+    const { getMeta, putMeta, listPart, endOfPart } = this.#statements;
     const before = getMeta.get(this.#target);
-    if (before === target) return;
+    if (before === target) return false;
+    const after = this.#listing?.target === target ? this.#listing.row : 0;
+    const end = isKnownFolder(before, target) ? null : (endOfPart.get(after, LISTED_MAX) ?? null);
     this.#group(() => {
-      if (!isKnownFolder(before, target)) listAll.run();
-      putMeta.run(this.#target, target);
+      if (end === null) putMeta.run(this.#target, target);
+      else listPart.run(after, end);
     });
+    this.#listing = end === null ? undefined : { target, row: end };
+    return end !== null;
   }
 
   /** Lists again the rows that the palace has lost. Rows without a vector are listed once they have a vector. */

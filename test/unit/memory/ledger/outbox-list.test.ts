@@ -21,6 +21,25 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+function countOf(table: string): number {
+  const ledger = new Database(file, { readonly: true });
+  const count = ledger.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
+  ledger.close();
+  return count;
+}
+
+function retarget(target: string): void {
+  while (writer.outbox.retarget(target));
+}
+
+let keys = 0;
+function write(method: string, params: Record<string, unknown>): void {
+  const peer = { agent: "a", door: "unix", uid: 0, pid: 1 };
+  const call = { key: `k${++keys}`, isRepeatable: true, method, params, peer, requestId: "r", atMs: 1 };
+  const [done] = writer.commit([call]).outcomes;
+  expect(done?.outcome).toMatchObject({ ok: true });
+}
+
 function waiting(): { id: string; seq: number }[] {
   const ledger = new Database(file, { readonly: true });
   const rows = ledger.prepare<[], { id: string; seq: number }>("SELECT id, seq FROM outbox").all();
@@ -30,11 +49,9 @@ function waiting(): { id: string; seq: number }[] {
 
 /** Files a drawer with its vector, and sends it to the palace `target`. */
 function sendTo(target: string): void {
-  const peer = { agent: "a", door: "unix", uid: 0, pid: 1 };
-  const params = { wing: "w", room: "r", content: "text" };
-  writer.commit([{ key: "k", isRepeatable: true, method: "add_drawer", params, peer, requestId: "r", atMs: 1 }]);
+  write("add_drawer", { wing: "w", room: "r", content: "text" });
   writer.storeVectors([{ row: 1, textVersion: 1, vector: new Float32Array([1, 0]) }], "model");
-  writer.outbox.retarget(target);
+  retarget(target);
   expect(waiting()).toHaveLength(1);
   writer.outbox.done(waiting());
   expect(waiting()).toEqual([]);
@@ -49,6 +66,40 @@ test.each([
   ["a server whose collection was made again", "http://h/t/d/c#1", "http://h/t/d/c#2", 1],
 ])("%s gets a drawer again only if the drawer may be missing there", (_what, before, after, times) => {
   sendTo(before);
-  writer.outbox.retarget(after);
+  retarget(after);
   expect(waiting()).toHaveLength(times);
+});
+
+test("a large palace is listed in parts, between which other writes run, and a killed broker begins again", () => {
+  const drawers = 2_500;
+  const text = Array.from({ length: drawers }, (_, at) => `text ${at}`).join("\n");
+  const cut = { size: 10, overlap: 0, sizeMin: 1 };
+  write("source.replace", {
+    wing: "w",
+    room: "r",
+    sourceFile: "/s",
+    mtime: 1,
+    sha256: "0",
+    content: text,
+    addedBy: "a",
+    cut,
+  });
+  const rows = countOf("drawer");
+  expect(rows).toBeGreaterThan(2_000);
+  const vector = new Float32Array([1, 0]);
+  writer.storeVectors(
+    Array.from({ length: rows }, (_, at) => ({ row: at + 1, textVersion: 1, vector })),
+    "model",
+  );
+  writer.outbox.done(waiting());
+
+  expect(writer.outbox.retarget("http://h/t/d/c#1")).toBe(true);
+  expect(waiting()).toHaveLength(2_000);
+  write("add_drawer", { wing: "w", room: "r", content: "between two parts" });
+  writer.close();
+  writer = new LedgerWriter(file, applyWrite);
+  writer.storeVectors([{ row: rows + 1, textVersion: 1, vector }], "model");
+  retarget("http://h/t/d/c#1");
+  expect(waiting()).toHaveLength(rows + 1);
+  expect(writer.outbox.retarget("http://h/t/d/c#1")).toBe(false);
 });

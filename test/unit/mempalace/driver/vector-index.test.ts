@@ -3,6 +3,7 @@
  * changes that the palace does not have yet.
  */
 import { expect, test } from "vitest";
+import type { Clock } from "../../../../src/base/clock.ts";
 import type { Drawer } from "../../../../src/memory/port/drawer.ts";
 import { driverVectorIndex } from "../../../../src/mempalace/driver/vector-index.ts";
 import { MIXED_FILTERS, mixedDrawers, passes } from "../../../helpers/ledger-fixture.ts";
@@ -31,4 +32,54 @@ test("a search with a filter returns the matching drawers, nearest first", async
       JSON.stringify(filter),
     ).toEqual(expected.slice(0, 10).map(({ row }) => row));
   }
+});
+
+/** Clock that a test moves. */
+class HandClock implements Clock {
+  #atMs = 0;
+  #due: { atMs: number; call: () => void }[] = [];
+
+  now(): number {
+    return this.#atMs;
+  }
+
+  after(ms: number, call: () => void): { clear: () => void } {
+    const timer = { atMs: this.#atMs + ms, call };
+    this.#due.push(timer);
+    return { clear: () => void (this.#due = this.#due.filter((one) => one !== timer)) };
+  }
+
+  pass(ms: number): void {
+    this.#atMs += ms;
+    for (const { atMs, call } of this.#due) if (atMs <= this.#atMs) call();
+  }
+}
+
+test("one search waits for a palace that does not answer, and the next ones fail at once until a pause is over", async () => {
+  let asked = 0;
+  const driver = new MemoryDriver();
+  await driver.open();
+  let answer: () => Promise<{ id: string; cosine: number }[]> = () => new Promise(() => {});
+  driver.query = () => {
+    asked += 1;
+    return answer();
+  };
+  const clock = new HandClock();
+  const reader = { findDrawer: () => undefined, vectorsByRow: () => [] };
+  const { around } = driverVectorIndex({ driver, reader, clock });
+  const vector = Float32Array.from([1, 0]);
+  const first = around(vector, {}, 10);
+  clock.pass(2_000);
+  await expect(first).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  for (let search = 0; search < 3; search++)
+    await expect(around(vector, {}, 10)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  expect(asked).toBe(1);
+  clock.pass(9_000);
+  await expect(around(vector, {}, 10)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  expect(asked).toBe(1);
+
+  answer = () => Promise.resolve([]);
+  clock.pass(1_000);
+  expect(await around(vector, {}, 10)).toEqual([]);
+  expect(asked).toBe(2);
 });
