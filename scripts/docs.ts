@@ -45,7 +45,7 @@ const VARIABLE_GROUPS = {
   traces: "OpenTelemetry",
 } as const satisfies Partial<Record<(typeof VARIABLES)[keyof typeof VARIABLES]["group"], string>>;
 
-/** Returns the content of each page by its path from the root. */
+/** Returns the content of the generated pages, without the commands' pages, by their paths from the root. */
 export function pages(): Record<string, string> {
   return {
     "docs/reference/settings.md": settingsPage(),

@@ -115,8 +115,8 @@ export function withoutMissed(
 }
 
 /**
- * Keeps the matches that both lists have. Our list may have one or two more matches, if they are more similar than MemPalace's matches in
- * that position.
+ * Keeps the matches that both lists have. Our list may have one or two more matches, if each is at least as similar to
+ * the query as the matches that only MemPalace has.
  */
 export function withoutMissedMatches(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
   const [a, b] = [matchesOf(theirs)[0], matchesOf(ours)[0]];

@@ -64,7 +64,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   mempalace: room([...FOUNDATION, "memory/port", "memory/ledger", "memory/index", "mempalace/aaak"], {
     closedNode: ["node:net"],
   }),
-  // The miner uses text as MemPalace's Python sees it, and cuts transcripts into drawers before it sends them.
+  // The feeders cut text with the same rules as MemPalace's Python, and cut transcripts into drawers before they send them.
   feeders: room([...FOUNDATION, "wire/client"], {
     // `init` takes the same words for names as the memory does.
     mayImportFiles: [

@@ -36,7 +36,7 @@ const HISTORY = "~/.zsh_history";
 /** Work in progress in the stack. `end` waits until it has ended, and asserts what must then be true. */
 type UnderWay = { end: () => Promise<void> };
 
-describe.skipIf(reason)("a stack", () => {
+describe.skipIf(reason)("the compose stack", () => {
   let stack: DockerStack;
   let workspace: string;
   const acknowledged = new Set<string>();
@@ -145,7 +145,7 @@ describe.skipIf(reason)("a stack", () => {
     },
   };
 
-  /** Lists all files of the home, without caches. */
+  /** Lists the files of the home, without caches, state and files that change by themselves. */
   const filesOfHome = async (): Promise<string[]> =>
     (await good("cd ~ && find . -type f -not -path './.cache/*' -not -path './.npm/*' -not -path './.local/state/*'"))
       .split("\n")

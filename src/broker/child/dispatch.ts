@@ -189,7 +189,7 @@ function insteadOf(method: string): string | undefined {
 
 type Request = { id: RequestId | null; params: Record<string, unknown>; sizeBytes: number; notify: Notify | undefined };
 
-/** Answers the handshake with the child's introduction, including unknown fields. */
+/** Answers the handshake with the child's capabilities, server info and instructions, also with fields that we do not know. */
 function introduce(child: Introduction, asked: unknown): object {
   const { capabilities, serverInfo, instructions } = child;
   return {

@@ -1,6 +1,6 @@
 /**
  * Carries a write from the queue to the writer thread, and its result to the parts that wait for it. The rules of a write are in the
- * engine, its transaction is in the ledger.
+ * wings' tools, its transaction is in the ledger.
  */
 import { existsSync } from "node:fs";
 import type { Log } from "../../base/log.ts";

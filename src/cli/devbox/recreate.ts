@@ -41,7 +41,7 @@ function report({ counts, snapshot, changed }: Recreated, { out }: DevboxCall): 
   const held = [plural(counts.drawers, "drawer"), plural(counts.facts, "fact"), `${counts.diary} in diaries`].join(
     ", ",
   );
-  out.text(`The devbox is new: ${held}, as before, and the home's files too.`);
+  out.text(`The devbox is recreated. The memory has as much as before (${held}), and the home has its files.`);
   if (changed.length > 0)
     out.text(`Changed in the home since the recreate was ended: ${changed.slice(0, 5).join(", ")}`);
   out.text(`A copy of memory and home, and the old images (tag before-recreate), are kept: ${snapshot}`);

@@ -85,7 +85,7 @@ function whatRuns(root: string): { what: string; madeAtMs?: number } {
   if (builtAtMs === undefined) return { what: "this clone's sources (not built)" };
   const inputs = ["package-lock.json", "tsconfig.json", "tsconfig.build.json"].map((name) => join(root, name));
   if (newest([...inputs, ...within(join(root, "src"))]) > builtAtMs)
-    return { what: "this clone's sources (its build is older: ./scripts/up)" };
+    return { what: "this clone's sources, which are newer than its build (to build: ./scripts/up)" };
   // The folder's date is the start of the build; the files in it have the date of the end.
   const madeAtMs = statSync(join(root, "dist/bin/palace.js"), { throwIfNoEntry: false })?.mtimeMs ?? builtAtMs;
   return { what: "this clone's build", madeAtMs };

@@ -135,7 +135,7 @@ export function checkUid({ paths, endpoint, model }: Config, folder = workspace(
     return [
       warn(
         "uid",
-        `this is uid ${uid}, and the broker's socket belongs to uid ${socket.uid}: it takes its own uid alone`,
+        `you run as uid ${uid}, but the broker's socket belongs to uid ${socket.uid}, and the broker accepts only its own uid`,
         `run as uid ${socket.uid}, or stop that broker and let uid ${uid} have the palace`,
       ),
     ];

@@ -1,6 +1,6 @@
 /**
  * Runs a mining command for any kind of source, and provides the shared options, progress, Ctrl-C, the report and the exit code. Imported
- * by the files of verbs/ and documents.ts.
+ * by the files of verbs/.
  */
 import type { parseArgs } from "node:util";
 import type { Config } from "../../config/config.ts";

@@ -39,7 +39,7 @@ everything. Over a bridge, and where the broker runs in a container, the command
     else if (!out.isJson && values["no-open"] !== true && !(await openBrowser(url)))
       out.notice(`no browser could be started here; open the link in one of this machine, or ${tunnel}`);
     if (relay === undefined) return 0;
-    out.notice("the page is passed on to the broker; Ctrl-C ends it");
+    out.notice("this command forwards the page to the broker; keep it running, Ctrl-C ends it");
     // The relay keeps the process alive.
     return new Promise<never>(() => {});
   },

@@ -24,7 +24,7 @@ import { wilson } from "../scoring/wilson.ts";
 
 /** Maximum number of the prompt's characters for a search. More characters of a long message find nothing better. */
 const QUERY_MAX = 2_000;
-/** Maximum number of characters of each side's text for a third party. */
+/** Maximum number of characters that the judge model gets of each: the user's message, the answer and the reply. */
 const SAID_CHARACTERS = 2_000;
 /** Maximum number of memories for which a turn asks scores. */
 const SCORED_MAX = 12;

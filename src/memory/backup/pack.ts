@@ -5,11 +5,13 @@ import { type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { unwritable } from "../../base/state-files.ts";
 import { faultPoint } from "../../base/fault-point.ts";
-import { syncFile, syncPath } from "../../base/folders.ts";
+import { syncData, syncFile, syncPath } from "../../base/folders.ts";
 import { formatManifest, MANIFEST, type ManifestBody, SEAL } from "./manifest.ts";
 import { END_BYTES, padding, tarHeader } from "./tar.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
+/** Bytes after which the file is synced while it is written. At the end of a large file, one sync would hold up the syncs of writes. */
+const SYNCED_EACH_BYTES = 8 * 1024 * 1024;
 
 /** Yields the archive's bytes. Calls `onBytes` for each piece of a file; if `onBytes` throws, the archive ends. */
 export async function* packArchive(
@@ -48,11 +50,15 @@ export async function writeWhole(file: string, pieces: AsyncIterable<Uint8Array>
   const part = join(dirname(file), `.${basename(file)}.${randomBytes(4).toString("hex")}.part`);
   let handle: FileHandle | undefined;
   let size = 0;
+  let synced = 0;
   try {
     handle = await open(part, "wx", 0o600);
     for await (const piece of pieces) {
       await handle.writeFile(piece);
       size += piece.length;
+      if (size - synced < SYNCED_EACH_BYTES) continue;
+      syncData(handle.fd);
+      synced = size;
     }
     faultPoint("backup.before-sync");
     syncFile(handle.fd);

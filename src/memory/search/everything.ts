@@ -1,6 +1,6 @@
 /**
  * Ranks the answer to a question about everything that was said ("in which order did I bring up …", "summarise …"). It ranks exchanges of
- * transcripts as wholes, and the user's words count most. Each part of a conversation gets one hit before it gets a second one. Other
+ * transcripts as wholes, and the user's words count most. A hit near a chosen hit of the same conversation loses some of its score. Other
  * drawers keep their scores. Used by search.ts. Source: docs/lab/search-recipe.md, questions about everything.
  */
 import type { LedgerReader, TalkSlice } from "../port/ledger.ts";

@@ -21,7 +21,7 @@ async function json(palace: TestPalace, args: string[]): Promise<Record<string, 
 }
 
 it.skipIf(missing !== undefined)(
-  "both command lines print the same log with the same exit codes",
+  "our `mempalace` and MemPalace 3.11 print the same log and end with the same exit codes",
   { timeout: 300_000 },
   async () => {
     await using palace = createTestPalace();

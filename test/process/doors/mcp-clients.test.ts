@@ -75,7 +75,7 @@ async function relay(palace: TestPalace): Promise<{ url: URL } & AsyncDisposable
 const HTTP = { v1: HttpV1, v2: HttpV2 };
 const STDIO = { v1: StdioV1, v2: StdioV2 };
 const MODERN = "2026-07-28";
-/** Columns: client, its SDK, the era that it asks for, and the revision that they agree on. */
+/** Clients. `revision`: MCP's revision on which client and server agree; undefined is not checked. */
 const CLIENTS = {
   "SDK v1": { sdk: "v1", make: () => new ClientV1(info) as unknown as ClientV2, revision: undefined },
   "SDK v2": { sdk: "v2", make: () => new ClientV2(info), revision: "2025-11-25" },

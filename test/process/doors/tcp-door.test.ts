@@ -64,7 +64,7 @@ function post(palace: Behind, headers: Record<string, string>, path = "/mcp"): P
   });
 }
 
-test("an agent's token reads and writes, also through the shim, and the journal names it", async () => {
+test("a client with an agent's token reads and writes, also through the shim, and the journal names the token", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "box");
   const client = await elsewhere(palace, token);

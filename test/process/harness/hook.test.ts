@@ -132,7 +132,7 @@ describe("hooks at the beginning of a session", () => {
     expect(await claude(palace, begins)).toMatch(/Known of this project[\s\S]*says Ann[\s\S]*elsewhere[\s\S]*says Bob/);
   });
 
-  test("a long prompt brings the drawer that its last sentence asks for, and small talk and other subjects bring none", async () => {
+  test("a long prompt brings the drawer that a question near its end asks for; small talk and other subjects bring no drawer", async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_RECALL: "on" } });
     await palace.startBroker();
     const client = await palace.client();

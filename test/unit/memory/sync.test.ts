@@ -51,7 +51,7 @@ const file = (source: string, wing = "w"): unknown =>
 const sync = async (params: Record<string, unknown>): Promise<Record<string, unknown>> =>
   write("sync", params, await reportSync(reader, sourceFiles, params));
 
-test("a report counts kept, ignored, missing, unseen, foreign and sourceless drawers", async () => {
+test("the report of sync counts drawers whose source is kept, ignored, missing, unreadable or elsewhere, and drawers without a source", async () => {
   for (const name of ["kept.md", "x.log", "sub/ignored.md", "sub/important.log", "gone.md", "away/only.md"])
     file(join(project, name));
   for (const source of ["", "notes.txt", "/nowhere/at/all.md"]) file(source);

@@ -149,7 +149,7 @@ describe("reading a palace", () => {
   });
 });
 
-describe("the watch", () => {
+describe("the watch for other writers", () => {
   /** Chroma as the driver sees it, on top of the file. */
   class FileDriver extends MemoryDriver {
     override readonly collectionId = palace.collectionId as never;
@@ -225,7 +225,7 @@ describe("the watch", () => {
     await driver.upsert([recordOf(gone, "two")]);
     await lookLater();
     expect(watch.status()).toMatchObject({ state: "found", rows: 1, resent: 1 });
-    expect(lines.filter((line) => line.includes("others wrote the public palace"))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes("another program wrote the public palace"))).toHaveLength(1);
   });
 
   it("the watch finds a foreign write that becomes readable later", async () => {

@@ -144,7 +144,7 @@ export function projectFolders({ cwd, names }: Look): string[] {
   return [...new Set([cwd, ...(root === undefined ? [] : [root])])];
 }
 
-/** Finds files of that name in extension folders. */
+/** Returns the files in `folders` whose name matches. */
 export function filesNamed(look: Look, folders: readonly string[], name: RegExp): string[] {
   return folders.flatMap((folder) =>
     look

@@ -1,6 +1,6 @@
 /**
  * The only writer of the ledger: it commits a group of writes as one fsynced transaction. Lives on the writer thread; the thread's entry
- * (broker/palace/writer-thread.ts) gives it the engine's `apply` and feeds it.
+ * (broker/palace/writer-thread.ts) gives it `apply` and the calls.
  *
  * One group goes through these steps, with the fault points of the kill test between them:
  *   begin → for each write { look up its key → apply → journal } → commit → sync the log → answer
@@ -36,13 +36,13 @@ import { OutboxList } from "./outbox-list.ts";
 import { Reindex } from "./reindex.ts";
 import { WriteAheadLog } from "./write-ahead-log.ts";
 
-/** Applies one write for the engine: returns the value to answer and whether anything changed. */
+/** Applies one write: returns the value to answer and whether anything changed. */
 export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
 
 /** Interval at which the writer deletes old keys and before-images, ms. */
 const PRUNE_EVERY_MS = 3_600_000;
 /**
- * Maximum time by which one pruning may advance the counted clock, ms. It limits the first pruning and a pruning after the machine was off:
+ * Maximum time by which one pruning may move `prunedAtMs` forward, ms. It limits the first pruning and a pruning after the machine was off:
  * a clock that is set years ahead must not expire every key at once.
  */
 const PRUNE_STEP_MAX_MS = 86_400_000;

@@ -29,7 +29,7 @@ const commitOf = (more: Partial<Commit>): Commit => ({
   ...{ message: "first\n", isTooLong: false, files: [], fileCount: 0, ...more },
 });
 
-describe("the log", () => {
+describe("git's log", () => {
   test("the reader of git's log gives the same commits in chunks of any size", async () => {
     const message = `a\\0b %x00 \n\n${HASH}\n\ncommit ${HASH}\n`;
     const log = bytes(
