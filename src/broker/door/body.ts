@@ -21,9 +21,7 @@ export async function readBody(
   { peer, unfinished, maxBytes = FRAME_SIZE_MAX_BYTES }: { peer: Peer; unfinished: HeldBytes; maxBytes?: number },
 ): Promise<{ message: unknown; sizeBytes: number } | RefusedBody | undefined> {
   const parts: Buffer[] = [];
-  // The announced length of a body that is too long ends the loop at its first part.
-  const announced = Number(request.headers["content-length"] ?? 0);
-  let size = announced > maxBytes ? announced : 0;
+  let size = 0;
   const holder: Holder = { about: peerFields(peer), cut: () => request.destroy() };
   try {
     // Leaving the loop must not close the connection, because the refusal still uses it.

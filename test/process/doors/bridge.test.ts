@@ -260,7 +260,7 @@ describe.skipIf(process.getuid?.() !== 0)("root, who adds a key to another user'
     ]);
     // Mode that our umask would not give.
     chmodSync(file, 0o666);
-    expect((await authorize("revoke")).stdout).toContain("gone");
+    expect((await authorize("revoke")).stdout).toContain("removed");
     const { uid, gid, mode } = statSync(file);
     expect([uid, gid, mode & 0o777]).toEqual([1000, 1001, 0o666]);
   });

@@ -130,7 +130,7 @@ test.each(["/proc/x", "/proc/x/y", "FILE/sub", "FILE/sub/sub"])("an export to %s
   writeFileSync(file, "");
   const dir = path.replace("FILE", file);
   const { code, stderr } = await palace.run("palace", ["outcome", "export", dir]);
-  expect([code, stderr]).toEqual([2, expect.stringContaining(`${dir} cannot be made: `)]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(`${dir} cannot be made here (`)]);
   expect(stderr).not.toContain("    at ");
 });
 

@@ -97,7 +97,7 @@ test("a list shows the newest or the best first, of all collections or of one", 
   expect(idsOf(await run("list"))).toEqual([third, second, first, ""]);
   expect(idsOf(await run("list", "working", "--sort", "score"))).toEqual([first, second, third, ""]);
   expect((await run("list")).stdout).toContain("\t0.70\t1 use\t");
-  expect((await run("list", "history")).stdout).toBe("");
+  expect((await run("list", "history")).stdout).toBe("No memories in history.\n");
   expect(JSON.parse((await run("list", "--json")).stdout)).toMatchObject({
     total: 3,
     memories: [{ id: third }, {}, {}],

@@ -274,7 +274,7 @@ describe.skipIf((await mempalaceMissing(OLD)) !== undefined)(`a foreign MemPalac
     expect(check).toMatchObject({
       state: "warn",
       detail: expect.stringMatching(/its index has lost the vectors of \d+ rows/) as string,
-      hint: expect.stringMatching(/restart Chroma, then `.*palace restart`/) as string,
+      hint: expect.stringMatching(/restart Chroma, then type .*palace restart/) as string,
     });
 
     await chroma.restart();
