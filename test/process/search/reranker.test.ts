@@ -67,7 +67,7 @@ test("a cross-encoder orders the hits, and a missing or broken cross-encoder lea
   expect(failed.slice(1)).toEqual(off.slice(1));
   expect(states).toMatchObject([{ state: "off" }, { state: "ready", detail: good }, { state: "failed" }]);
   expect(told[0]).toMatch(/cross-encoder\s+off: no cross-encoder in /);
-  expect(told[1]).toMatch(/cross-encoder\s+the first hits are put in its order: /);
+  expect(told[1]).toMatch(/cross-encoder\s+it orders the first hits: /);
   expect(told[2]).toMatch(/cross-encoder\s+failed: /);
-  expect(rows).toEqual(["", `the first hits are put in its order: ${good}`, expect.stringMatching(/^failed: /)]);
+  expect(rows).toEqual(["", `it orders the first hits: ${good}`, expect.stringMatching(/^failed: /)]);
 });

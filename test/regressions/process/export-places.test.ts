@@ -64,6 +64,6 @@ test.skipIf(!existsSync("/proc/self"))(
       encoding: "utf8",
       timeout: 30_000,
     });
-    expect({ stdout, signal }).toEqual({ stdout: "ENOENT\n", signal: null });
+    expect({ stdout, signal }).toEqual({ stdout: "CONFIG_USAGE\n", signal: null });
   },
 );
