@@ -285,7 +285,11 @@ async function exportFrom(pages: readonly SeenPage[], file: string): Promise<voi
   const care = pages[VIEWS.indexOf("#/care")] as SeenPage;
   await care.locator("input[placeholder='/folder/palace.tar']").fill(file);
   await care.getByRole("button", { name: "Back up", exact: true }).click();
-  const isDone = care.locator("[data-job=done], [data-job=failed]").first().waitFor({ timeout: BACKUP_MAX_MS });
+  // The page still lists the jobs of earlier rounds. The file appears when it is whole.
+  const untilMs = performance.now() + BACKUP_MAX_MS;
+  const isDone = (async () => {
+    while (!existsSync(file) && performance.now() < untilMs) await delay(50);
+  })();
   let isOver = false;
   const using = (async () => {
     for (let at = 0; !isOver; at++) {
