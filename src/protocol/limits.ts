@@ -147,6 +147,8 @@ if (DRAWER_SIZE_MAX > CONVERSATION_PART_SIZE_MAX) throw new Error("a part must h
 if (FRAME_SIZE_MAX_BYTES > UNFINISHED_MAX_BYTES) throw new Error("one unfinished request must fit");
 if (FRAME_SIZE_MAX_BYTES > QUEUE_SIZE_MAX_BYTES) throw new Error("the queue must hold at least one frame");
 if (PEER_CONNECTIONS_MAX + PEERS_KEPT > PEERS_MAX) throw new Error("a peer's limit must fit the limit of all peers");
-if (QUEUE_DEPTH_PEER_MAX > QUEUE_DEPTH_MAX) throw new Error("QUEUE_DEPTH_PEER_MAX must not be larger than QUEUE_DEPTH_MAX");
+if (QUEUE_DEPTH_PEER_MAX > QUEUE_DEPTH_MAX)
+  throw new Error("QUEUE_DEPTH_PEER_MAX must not be larger than QUEUE_DEPTH_MAX");
 if (MINE_WAIT_MS >= REQUEST_TIMEOUT_MS) throw new Error("a long mine must be answered before its request is given up");
-if (ENGINE_DEPTH_PEER_MAX > ENGINE_DEPTH_MAX) throw new Error("ENGINE_DEPTH_PEER_MAX must not be larger than ENGINE_DEPTH_MAX");
+if (ENGINE_DEPTH_PEER_MAX > ENGINE_DEPTH_MAX)
+  throw new Error("ENGINE_DEPTH_PEER_MAX must not be larger than ENGINE_DEPTH_MAX");

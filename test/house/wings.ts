@@ -3,12 +3,12 @@
 /** Maximum number of lines of TypeScript in each wing. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
   base: 2_496,
-  protocol: 2_987,
+  protocol: 2_989,
   config: 1_611,
   wire: 4_265,
   memory: 20_249,
   agents: 5_285,
-  mempalace: 8_945,
+  mempalace: 8_951,
   feeders: 9_144,
   devbox: 2_578,
   learning: 5_167,
