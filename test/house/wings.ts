@@ -8,7 +8,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   wire: 4_265,
   memory: 20_249,
   agents: 5_285,
-  mempalace: 8_951,
+  mempalace: 8_945,
   feeders: 9_144,
   devbox: 2_578,
   learning: 5_167,
