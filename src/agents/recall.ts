@@ -1,6 +1,7 @@
 /** Recalls and fences the three drawers that match a prompt best, for `palace hook` if MEMPALACE_RECALL is on. */
 import type { Client } from "../wire/client/client.ts";
-import { asksNothing, searchedPart } from "../protocol/searched-part.ts";
+import { searchedPart } from "../protocol/searched-part.ts";
+import { asksNothing } from "../protocol/small-talk.ts";
 import { isRecord } from "../base/is-record.ts";
 import { fence } from "./fence.ts";
 

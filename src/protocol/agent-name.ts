@@ -4,9 +4,6 @@ const AGENT_MAX = 64;
 /** Agent name of a person who types `palace outcome`. */
 export const PERSON = "palace outcome";
 
-/** Wing of the memory with which `palace up` proves that it works. The statistics leave out its search. */
-export const PROOF_WING = "scratch_up";
-
 /** Name of a client that gives none. */
 export const NAMELESS = "unknown";
 

@@ -100,6 +100,9 @@ export type AdoptionReport = {
   inexact?: number;
 };
 
+/** Wing of the memory with which `palace up` proves that it works. The statistics leave out its search. */
+export const PROOF_WING = "scratch_up";
+
 /**
  * Counters of how agents used the memory: searches, by the quality of their answers; tokens (estimated) given at a session's start and with
  * prompts; memories shown with prompts; writes that waited for a broker and were stored later.

@@ -4,7 +4,7 @@ import { checkArguments } from "../../protocol/tools/arguments.ts";
 import { runReadTool } from "../tools/reads.ts";
 import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/is-record.ts";
-import { PROOF_WING } from "../../protocol/agent-name.ts";
+import { PROOF_WING } from "../../protocol/status.ts";
 import { REPLAYED_META } from "../../protocol/headers.ts";
 import { ERROR_TEXT_MAX } from "../../protocol/rpc-error.ts";
 import { RPC } from "../../protocol/spec.ts";

@@ -9,7 +9,6 @@ export { placeOf } from "../../feeders/came-from.ts";
 export const EXIT_INTERRUPTED = 130;
 /** Time that a miner gets to exit cleanly after the program that started it has died. */
 const ORPHAN_MAX_MS = 2_000;
-const READER_POLL_MS = 500;
 
 /** Connects to the broker; a dry run and `why` connect only if a broker runs. */
 export async function connect(config: Config, agent: string, onlyIfRunning: boolean): Promise<Caller | undefined> {
@@ -51,13 +50,6 @@ export async function withInterrupt<T>(
     process.off("SIGINT", stop);
     process.off("SIGTERM", stop);
   }
-}
-
-/** Ends the process within a second after the reader of stdout is gone: `palace status --watch | head -1`. */
-export async function endWithReader(): Promise<void> {
-  if (process.stdout.isTTY) return;
-  const { hasReader } = await import("../../base/libc.ts");
-  setInterval(() => hasReader(1) || process.exit(0), READER_POLL_MS).unref();
 }
 
 /** Ignores Ctrl-C while the work runs. */

@@ -38,7 +38,7 @@ export function checkBackups({ paths, backup, endpoint }: Config, nowMs = Date.n
   if (dir === undefined) {
     const last =
       asked === undefined ? "none was made here" : `the last one ${formatDuration(nowMs - asked.madeAtMs)} ago`;
-    const none = `no automatic backups,  ${endpoint === undefined ? last : "as far as this machine knows"}`;
+    const none = `no automatic backups, ${endpoint === undefined ? last : "as far as this machine knows"}`;
     return check("ok", none, "");
   }
   if (schedule === null || schedule.dir !== dir)

@@ -1,7 +1,7 @@
 /** Shows a report every second until Ctrl-C: in place on a terminal, else only the changed rows. Used by `palace status --watch`. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { endWithReader, withInterrupt } from "../feeding/feeding.ts";
-import { alignRows, type Output } from "../terminal/output.ts";
+import { withInterrupt } from "../feeding/feeding.ts";
+import { alignRows, endWithReader, type Output } from "../terminal/output.ts";
 
 /** One state of the watched report. `same`: equal for two states that differ only in times. */
 export type Look = { document: object; rows: readonly (readonly [string, string])[]; same: readonly string[] };

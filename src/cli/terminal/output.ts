@@ -145,3 +145,12 @@ export function formatEngine(engine: Extract<EngineReport, { kind: "command" }>)
     `${state}, ${process}, generation ${generation}, ${who}${failures === 0 ? "" : `, ${plural(failures, "failure")} in a row`}`,
   );
 }
+
+const READER_POLL_MS = 500;
+
+/** Ends the process within a second after the reader of stdout is gone: `palace status --watch | head -1`. */
+export async function endWithReader(): Promise<void> {
+  if (process.stdout.isTTY) return;
+  const { hasReader } = await import("../../base/libc.ts");
+  setInterval(() => hasReader(1) || process.exit(0), READER_POLL_MS).unref();
+}

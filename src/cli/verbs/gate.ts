@@ -41,10 +41,10 @@ export const verb = defineVerb({
     } else if (action === "authorize" && key !== undefined) {
       const changed = authorizeKey(file, key, gateCommand(config, env), values.streamlocal === true);
       if (out.isJson) out.document({ file, changed, gateSocket: socketPath });
-      else out.text(changed ? `The key may connect, by  ${file}.` : `The key may already connect, by  ${file}.`);
+      else out.text(changed ? `The key may connect, by ${file}.` : `The key may already connect, by ${file}.`);
     } else if (action === "revoke" && key !== undefined) {
       const revoked = revokeKey(file, key);
-      out.answer({ file, revoked }, revoked ? `The key was removed from  ${file}.` : `${file} has no such entry.`);
+      out.answer({ file, revoked }, revoked ? `The key was removed from ${file}.` : `${file} has no such entry.`);
     } else throw new PalaceError("CONFIG_USAGE", `palace gate ${args[0] ?? ""} is not a command`, "palace gate --help");
     return 0;
   },

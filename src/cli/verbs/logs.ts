@@ -6,8 +6,7 @@ import { parseRecord } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { brokerBox } from "../docker/owner.ts";
 import { isServedByStack } from "../docker/served-by-stack.ts";
-import { endWithReader } from "../feeding/feeding.ts";
-import { type Output, printable } from "../terminal/output.ts";
+import { endWithReader, type Output, printable } from "../terminal/output.ts";
 import { hasPalace, palaceNotFound } from "../terminal/place.ts";
 import { defineVerb, options, readCount } from "../define-verb.ts";
 

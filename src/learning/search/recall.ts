@@ -2,7 +2,8 @@
 import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { InvalidValue, asText } from "../../memory/text/validate.ts";
-import { asksNothing, searchedPart } from "../../protocol/searched-part.ts";
+import { searchedPart } from "../../protocol/searched-part.ts";
+import { asksNothing } from "../../protocol/small-talk.ts";
 import { asksForRecent, type Filters, type Sort, sorted, SORTS, unknownOperator } from "./filters.ts";
 import { type FindContext, findMemories, type FindRequest, type Found } from "./find-memories.ts";
 import { facts as factsOf, listMemories } from "../memory/list-memories.ts";

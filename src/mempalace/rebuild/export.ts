@@ -76,7 +76,7 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
     const { code } = error as NodeJS.ErrnoException;
     throw error instanceof PalaceError || isDiskFull(error)
       ? error
-      : unusable(dir, `cannot be made here (${String(code)})`);
+      : unusable(dir, `cannot be made here (${code ?? String(error)})`);
   }
   const snapshot = new Snapshot(input.ledgerFile, input.lastRow);
   try {

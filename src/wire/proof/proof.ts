@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Env } from "../../config/env.ts";
 import { PalaceError } from "../../base/errors.ts";
-import { PROOF_WING } from "../../protocol/agent-name.ts";
+import { PROOF_WING } from "../../protocol/status.ts";
 import { openStdioMcp, type StdioMcp } from "./stdio-mcp.ts";
 
 const CALL_TIMEOUT_MS = 60_000;

@@ -3,7 +3,7 @@
  * reason. The differential test forgives a disagreement only by an entry of this table, and fails if no step needed an
  * entry.
  */
-import { asksNothing } from "../../../src/protocol/searched-part.ts";
+import { asksNothing } from "../../../src/protocol/small-talk.ts";
 import type { RoampalVersion } from "../../helpers/python-roampal.ts";
 import { isRecord, withoutKeys } from "../mend.ts";
 import {

@@ -4,7 +4,7 @@
  */
 import { expect, test } from "vitest";
 import { CHARACTERS_MAX, injectionText, nameIn, quoted, type Shown } from "../../../src/learning/turn/injection.ts";
-import { asksNothing } from "../../../src/protocol/searched-part.ts";
+import { asksNothing } from "../../../src/protocol/small-talk.ts";
 import { bestOf } from "../../../src/learning/search/likeness.ts";
 import { firstSentence, profileText } from "../../../src/learning/turn/user-profile.ts";
 import { plainScoringPrompt, scoringPrompt } from "../../../src/learning/turn/scoring-prompt.ts";

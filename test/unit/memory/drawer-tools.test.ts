@@ -39,7 +39,7 @@ const file = (content: string, more: Record<string, unknown> = {}): Answer =>
   write("add_drawer", { wing: "w", room: "r", content, ...more });
 const LONG = "äbc ".repeat(500);
 
-test("the id of a long text stands for all its slices: get joins them, update cuts the new text, delete removes them all", () => {
+test("a long text has one id for all its slices: get joins the slices, update cuts the new text, delete removes every slice", () => {
   const { drawer_id: id, chunk_ids: slices } = file(LONG);
   expect(slices).toHaveLength(3);
   const found = findLogical(reader, id);
