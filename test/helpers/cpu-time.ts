@@ -25,8 +25,10 @@ export function growthOf(work: (size: number) => unknown, size: number): number 
   let growth = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < GROWTH_ATTEMPTS && growth >= GROWTH_MAX; attempt++) {
     // One small piece of work is too short to measure.
-    const small = cpuTimeOf(() => Array.from({ length: 10 }, () => work(size))) / 10;
-    growth = Math.min(growth, cpuTimeOf(() => work(10 * size)) / Math.max(small, 0.001));
+    const times = size < 1_000 ? 10 : 1;
+    const repeated = (count: number, of: number): number =>
+      cpuTimeOf(() => Array.from({ length: count }, () => work(of))) / count;
+    growth = Math.min(growth, repeated(times, 10 * size) / Math.max(repeated(10 * times, size), 0.001));
   }
   return growth;
 }
