@@ -1,6 +1,7 @@
 /**
- * Writes dist/sbom.cdx.json, the package's bill of materials (CycloneDX): every package that an install may bring, at the version and with
- * the checksum of the lockfile. `npm pack` runs it after the build, so each package carries its own. The same lockfile gives the same file.
+ * Writes dist/sbom.cdx.json, the package's bill of materials (CycloneDX): every package that an install may bring or that our files contain,
+ * at the version and with the checksum of the lockfile. `npm pack` runs it after the build, so each package has its own. The same lockfile
+ * gives the same file.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -12,6 +13,9 @@ import type { Env } from "../src/config/env.ts";
 import { ROOT, runAsMain, type RunOptions } from "./main.ts";
 
 export const SBOM_FILE = "dist/sbom.cdx.json";
+
+/** Names of development dependencies that the build copies into our files: the tracer and the page's framework. */
+const CONTAINED = /^(?:@opentelemetry\/.*|preact)$/;
 
 export async function run({ env, print }: Pick<RunOptions, "env" | "print">): Promise<number> {
   const sbom = makeSbom(env);
@@ -28,12 +32,12 @@ export async function run({ env, print }: Pick<RunOptions, "env" | "print">): Pr
 export function makeSbom(env: Env): Record<string, unknown> {
   const folder = mkdtempSync(join(tmpdir(), "palace-sbom-"));
   try {
-    const { devDependencies: _dev, ...manifest } = read("package.json");
+    const manifest = withoutDevelopment(read("package.json"));
     // npm names the package after its folder.
     const named = join(folder, String(manifest["name"]));
     mkdirSync(named);
     writeFileSync(join(named, "package.json"), JSON.stringify(manifest));
-    writeFileSync(join(named, "package-lock.json"), JSON.stringify(withoutDevelopment(read("package-lock.json"))));
+    writeFileSync(join(named, "package-lock.json"), JSON.stringify(lockWithoutDevelopment(read("package-lock.json"))));
     const args = ["sbom", "--sbom-format", "cyclonedx", "--package-lock-only", "--loglevel=error"];
     // `npm pack` passes its own options on as environment variables.
     const calm = Object.fromEntries(Object.entries(env).filter(([name]) => !/^npm_/i.test(name)));
@@ -46,15 +50,31 @@ export function makeSbom(env: Env): Record<string, unknown> {
   }
 }
 
+/** Returns the manifest without development dependencies. Those that our files contain become dependencies. */
+function withoutDevelopment({ devDependencies, ...manifest }: Record<string, unknown>): Record<string, unknown> {
+  const contained = Object.entries(record(devDependencies)).filter(([name]) => CONTAINED.test(name));
+  return { ...manifest, dependencies: { ...record(manifest["dependencies"]), ...Object.fromEntries(contained) } };
+}
+
 /**
  * Returns the lockfile without development packages. An optional peer dependency counts as a development package, because an install leaves
  * it out.
  */
-function withoutDevelopment(lock: Record<string, unknown>): Record<string, unknown> {
+function lockWithoutDevelopment(lock: Record<string, unknown>): Record<string, unknown> {
   const packages = record(lock["packages"]);
-  const { devDependencies: _dev, ...root } = record(packages[""]);
-  const kept = Object.entries(packages).filter(([path, one]) => path !== "" && record(one)["dev"] !== true);
-  return { ...lock, packages: { "": root, ...Object.fromEntries(kept) } };
+  const root = withoutDevelopment(record(packages[""]));
+  const kept = new Set(Object.keys(packages).filter((path) => record(packages[path])["dev"] !== true));
+  const keepAll = (from: Record<string, unknown>): void => {
+    for (const name of Object.keys(record(from["dependencies"] ?? {}))) {
+      const path = `node_modules/${name}`;
+      if (kept.has(path)) continue;
+      kept.add(path);
+      keepAll(record(packages[path]));
+    }
+  };
+  keepAll(root);
+  const entries = Object.entries(packages).filter(([path]) => path !== "" && kept.has(path));
+  return { ...lock, packages: { "": root, ...Object.fromEntries(entries) } };
 }
 
 function read(name: string): Record<string, unknown> {

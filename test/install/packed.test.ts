@@ -3,11 +3,21 @@
  * downloads, which install scripts may ask for, are refused.
  */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ROOT } from "../../scripts/main.ts";
+import { SBOM_FILE } from "../../scripts/sbom.ts";
 import { cloneHead, networkMissing, type Newcomer, openNewcomer, readRegistry } from "../helpers/fresh-clone.ts";
 import { type InspectingProxy, startInspectingProxy } from "../helpers/inspecting-proxy.ts";
 import { writeTinyModel } from "../helpers/tiny-model.ts";
@@ -21,6 +31,7 @@ const PLACES = [".mempalace", ".local/state/palace", ".cache/palace", ".npm", ".
 const INSTALLED_MAX_MB = 160;
 const PACKED_MAX_MB = 8;
 
+type Sbom = { components: { name: string }[] };
 type Check = { name: string; state: string; detail: string; hint: string };
 type Settings = {
   mcpServers: Record<string, { command: string; args: string[] }>;
@@ -54,6 +65,22 @@ describe.skipIf(missing)("the packed package", () => {
     });
     return { newcomer, proxy };
   };
+
+  test("the bill of materials of the package names every package that the packed files contain", () => {
+    const unpacked = join(folder, "unpacked");
+    mkdirSync(unpacked);
+    execFileSync("tar", ["-xzf", tarball, "-C", unpacked]);
+    const files = globSync("**/*.{js,cjs}", { cwd: unpacked }).map((file) =>
+      readFileSync(join(unpacked, file), "utf8"),
+    );
+    const contained = files.flatMap((text) => [...text.matchAll(/node_modules\/((?:@[\w-]+\/)?[\w.-]+)\//g)]);
+    const names = new Set(contained.map(([, name]) => name));
+    expect(names.size).toBeGreaterThan(5);
+    const sbom = JSON.parse(readFileSync(join(unpacked, "package", SBOM_FILE), "utf8")) as Sbom;
+    const listed = sbom.components.map(({ name }) => name);
+    expect(listed).toContain("preact");
+    expect([...names].filter((name) => !listed.includes(name ?? ""))).toEqual([]);
+  });
 
   test("the example of docs/how-to/programs.md runs in an empty project with the packed package", async () => {
     const { newcomer, proxy } = await open();

@@ -19,11 +19,13 @@ const sbom = makeSbom(process.env) as Sbom;
 const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
   packages: Record<string, Locked>;
 };
+/** Packages that the build copies into our files, or that these need. */
+const CONTAINED = /^node_modules\/(?:@opentelemetry\/[\w-]+|preact)$/;
 const locked = Object.entries(packages)
-  .filter(([path, { dev }]) => path !== "" && dev !== true)
+  .filter(([path, { dev }]) => path !== "" && (dev !== true || CONTAINED.test(path)))
   .map(([path, one]) => ({ ...one, name: path.replace(/^.*node_modules\//, "") }));
 
-test("the bill of materials has exactly the locked production packages, each with its checksum", () => {
+test("the bill of materials lists exactly the production packages and the bundled packages, each with its checksum", () => {
   const named = (all: { name: string; version: string }[]): string[] => [
     ...new Set(all.map(({ name, version }) => `${name}@${version}`)),
   ];
@@ -44,6 +46,7 @@ test("the bill of materials is CycloneDX: each reference leads to a component, a
     name: string;
     version: string;
     dependencies: Record<string, string>;
+    devDependencies: Record<string, string>;
   };
   expect(sbom).toMatchObject({ bomFormat: "CycloneDX", specVersion: "1.5" });
   const { component } = sbom.metadata;
@@ -52,7 +55,8 @@ test("the bill of materials is CycloneDX: each reference leads to a component, a
   const named = sbom.dependencies.flatMap(({ ref, dependsOn }) => [ref, ...dependsOn]);
   expect(named.filter((ref) => !refs.has(ref))).toEqual([]);
   const ours = sbom.dependencies.find(({ ref }) => ref === component["bom-ref"])?.dependsOn;
-  const wanted = Object.entries(own.dependencies).map(([name, version]) => `${name}@${version}`);
+  const contained = Object.entries(own.devDependencies).filter(([name]) => CONTAINED.test(`node_modules/${name}`));
+  const wanted = [...Object.entries(own.dependencies), ...contained].map(([name, version]) => `${name}@${version}`);
   expect(ours?.toSorted()).toEqual(wanted.toSorted());
 });
 
