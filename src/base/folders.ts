@@ -1,5 +1,5 @@
 /**
- * Makes files and folders that survive a power cut. All syncs of the product are in this file. A file's sync saves its bytes, its folder's
+ * Makes files and folders that survive a power cut. All syncs of acknowledged data are in this file. A file's sync saves its bytes, its folder's
  * sync saves its name.
  */
 import { closeSync, existsSync, fdatasyncSync, fsyncSync, mkdirSync, openSync } from "node:fs";

@@ -2,9 +2,8 @@
  * Counters of the memory's use by agents, by day. The broker reads them at its start, and writes them at its end and every minute if they
  * changed. A killed broker loses at most one minute. Used by metrics.ts.
  */
-import { mkdirSync } from "node:fs";
+import { mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { localDay } from "../../base/clock.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { readRecord } from "../../base/parse-json.ts";
@@ -22,6 +21,7 @@ export class Usage {
   readonly #file: string | undefined;
   readonly #days = new Map<string, UsageCounts>();
   #isChanged = false;
+  #writing: Promise<void> = Promise.resolve();
   readonly #timer: NodeJS.Timeout | undefined;
 
   /** Without a file, the counters end with the process. A file that cannot be read counts as empty. */
@@ -31,7 +31,7 @@ export class Usage {
     const { days } = readRecord(file);
     for (const [day, counts] of Object.entries(isRecord(days) ? days : {}))
       if (isRecord(counts)) this.#days.set(day, countsIn(counts));
-    this.#timer = setInterval(() => this.flush(), FLUSH_MS).unref();
+    this.#timer = setInterval(() => this.#flush(), FLUSH_MS).unref();
   }
 
   add(name: keyof UsageCounts, count = 1): void {
@@ -63,26 +63,36 @@ export class Usage {
     if (characters > 0) this.add(name, Math.ceil(characters / TOKEN_CHARACTERS));
   }
 
-  /** Writes the file if a number changed. A failure changes nothing: the next minute tries again. */
-  flush(): void {
-    if (this.#file === undefined || !this.#isChanged) return;
+  /**
+   * Writes the file if a number changed. Does not make the loop wait, because a sync takes up to a second on a busy disk. After a failure,
+   * the next minute tries again.
+   */
+  #flush(): void {
+    const file = this.#file;
+    if (file === undefined || !this.#isChanged) return;
+    this.#isChanged = false;
     const old = [...this.#days.keys()].filter((day) => day !== BEFORE).toSorted();
     for (const day of old.slice(0, Math.max(old.length - DAYS_MAX, 0))) {
       const before = this.#days.get(BEFORE) ?? countsIn({});
       addTo(before, this.#days.get(day) ?? {});
       this.#days.set(BEFORE, before).delete(day);
     }
-    try {
-      mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
-      writeFileAtomic(this.#file, `${JSON.stringify({ days: Object.fromEntries(this.#days) })}\n`);
-      this.#isChanged = false;
-    } catch {}
+    const content = `${JSON.stringify({ days: Object.fromEntries(this.#days) })}\n`;
+    this.#writing = this.#writing.then(() => replaceSynced(file, content)).catch(() => void (this.#isChanged = true));
   }
 
-  close(): void {
+  async close(): Promise<void> {
     clearInterval(this.#timer);
-    this.flush();
+    this.#flush();
+    await this.#writing;
   }
+}
+
+async function replaceSynced(file: string, content: string): Promise<void> {
+  const temporary = `${file}.${process.pid}.tmp`;
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await writeFile(temporary, content, { mode: 0o600, flush: true });
+  await rename(temporary, file);
 }
 
 /** Reads counts; a name that is missing or invalid counts as 0. */

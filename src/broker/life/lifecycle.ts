@@ -185,7 +185,7 @@ class Broker {
     await within(this.#engine.drain(), ENGINE_DRAIN_MAX_MS);
     await within(this.#doors.close(), DRAIN_MAX_MS);
     await within(failed ? this.#engine.abandon() : this.#engine.close(), DRAIN_MAX_MS);
-    this.#metrics.usage.close();
+    await within(this.#metrics.usage.close(), DRAIN_MAX_MS);
     await tracerInUse()?.close(TRACES_MAX_MS);
     unpublish(config, this.#instanceId);
     log.info("ended", { why });
