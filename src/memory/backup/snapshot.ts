@@ -68,10 +68,14 @@ export async function takeSnapshot(source: SnapshotSource, folder: string, steps
   return { version: VERSION, madeAtMs, ...look, leftOut: otherCollections(source), unreadable, files };
 }
 
-/** Copies the ledger with one statement. It reads the state of one moment and does not block writers. */
+/**
+ * Copies the ledger with one statement. It reads the state of one moment and does not block writers. The copy is not synced: only the
+ * archive must survive a power cut, and a sync of a large copy would hold up the syncs of writes.
+ */
 function copyLedger(file: string, copy: string): void {
   const ledger = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
   try {
+    ledger.pragma("synchronous = OFF");
     ledger.prepare("VACUUM INTO ?").run(copy);
   } finally {
     ledger.close();
