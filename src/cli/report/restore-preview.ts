@@ -1,4 +1,4 @@
-/** Shows what a restore would change, and asks before it starts. Imported by the verb and by docker/restore.ts. */
+/** Shows what a restore would change, and asks before it starts. */
 import { TOKENS } from "../../memory/backup/contents.ts";
 import type { glance } from "../../memory/backup/look.ts";
 import type { Manifest } from "../../memory/backup/manifest.ts";

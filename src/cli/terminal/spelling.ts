@@ -1,7 +1,6 @@
 /**
- * Spells our commands as the user types them here: `palace` if npm has put it on the PATH, the launchers' paths in a clone, and always with
- * the palace that is meant. All hints, even the broker's, say `palace`; we rewrite them when we show them. Imported by output.ts,
- * define-verb.ts and palace.ts.
+ * Spells our commands as the user types them here: `palace` if npm has put it on the PATH, the launchers' paths in a clone, and with
+ * --palace if the user named a palace. All hints, even the broker's, say `palace`; we rewrite hints when we show them.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
