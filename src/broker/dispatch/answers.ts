@@ -57,7 +57,7 @@ export function authorOf({ agent, token }: Peer, params: Record<string, unknown>
   return token === undefined ? given : `${token}:${given}`;
 }
 
-/** Returns the time of the call: now, or when its client spooled it. Ignores a time in the future or older than a spool keeps writes. */
+/** Returns the time of the call: now, or when its client spooled it. Ignores a time in the future, or older than SPOOL_AGE_MAX_MS. */
 export function writtenAtMs(params: Record<string, unknown>, nowMs: number): number {
   const given = isRecord(params["_meta"]) ? params["_meta"][WRITTEN_META] : undefined;
   const isPossible = Number.isSafeInteger(given) && Number(given) <= nowMs && nowMs - Number(given) <= SPOOL_AGE_MAX_MS;

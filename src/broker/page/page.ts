@@ -21,7 +21,6 @@ export type PageOptions = {
   dispatch: Dispatch;
   held: Held;
   status: () => StatusReport;
-  /** Called when the page is used. */
   onUsed: () => void;
 };
 

@@ -10,7 +10,6 @@ export type MemoryOptions = {
   release: () => Promise<void>;
   /** Processor time that this process has used so far, ms. */
   cpuMs: () => number;
-  /** Resident memory of this process. */
   residentBytes: () => number;
   log: Log;
 };

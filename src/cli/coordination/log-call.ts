@@ -77,7 +77,6 @@ export async function orRefusal(out: Output, work: () => Promise<number>): Promi
   }
 }
 
-/** Formats one event as one line. */
 export function eventLine(event: Shown): string {
   const { id, created_at: at, type, stream, room, from_agent: from, to_agent: to } = event;
   const more = [

@@ -150,7 +150,7 @@ async function beginning(
   }
 }
 
-/** Stores the first cursor: without it, the next run would count as the first and skip events. Errors: Refused. */
+/** Stores the first cursor: without it, the next run would count as the first run and skip events. Errors: Refused. */
 function keepFirst({ stateFile, cursor, agent }: Watch): void {
   try {
     writeWatchState(stateFile, cursor, agent);

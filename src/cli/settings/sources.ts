@@ -31,7 +31,6 @@ export function settingRows(config: Config): SettingRow[] {
   });
 }
 
-/** Describes a source in words. */
 export function sourceText({ source, variable }: Pick<SettingRow, "source" | "variable">): string {
   return variable === undefined ? source : `${source} (${variable})`;
 }

@@ -15,7 +15,7 @@ const UPSTREAM_VERBS = [
 
 /** Folder of the launchers; the package that npm installs has none. */
 const SCRIPTS = join(PACKAGE_ROOT, "scripts");
-/** Matches quoted text. It is a name or data of the user and is not rewritten. */
+/** Matches quoted text: a name or data of the user, which must not be rewritten. */
 const QUOTED = /"(?:[^"\\]|\\.)*"|(?<=^|[\s(=:])'[^']*'(?=$|[\s.,;:)])/;
 /** Makes a pattern of verbs: "palace" is the command only if a verb follows. */
 const words = (verbs: readonly string[]): string => [...verbs].sort((a, b) => b.length - a.length).join("|");

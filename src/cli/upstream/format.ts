@@ -4,7 +4,6 @@ import { type Output, printable } from "../terminal/output.ts";
 import { hasPalace } from "../terminal/place.ts";
 import type { Call, Verb } from "../define-verb.ts";
 
-/** Formats a float as Python prints it. */
 export function pythonFloat(value: number): string {
   return Number.isInteger(value) ? value.toFixed(1) : String(value);
 }
