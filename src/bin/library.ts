@@ -7,7 +7,7 @@ export { type ErrorCode, PalaceError } from "../base/errors.ts";
 
 /** The palace that a program connects to, and the program's name. */
 export type ConnectOptions = {
-  /** Name of this program in the audit log. */
+  /** Name of this program in the journal, which `palace history` shows. */
   agent: string;
   /** Folder of the palace. Default: the palace that the command `palace` uses, from the same environment variables. */
   palace?: string;

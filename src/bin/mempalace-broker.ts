@@ -137,7 +137,7 @@ async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startA
   }
 }
 
-/** Returns the command of our own `palace mine` for this palace. Its environment names no other broker and no fault. */
+/** Returns the command of our own `palace mine` for this palace. Its environment names no other broker and no fault for a test. */
 function minerOf(palace: string | undefined): MinerCommand {
   const [command, file] = executable("palace");
   const args = [`--max-old-space-size=${MINER_HEAP_MAX_MIB}`, file];

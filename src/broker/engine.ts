@@ -1,7 +1,7 @@
 /**
  * Interface of the engine that answers the calls: the builtin palace (builtin/engine.ts), or a child MCP server (child/engine.ts). life/
- * uses engines only through this interface. An engine begins to open when it is made. From then on it answers calls; until it is open it
- * answers with the reason.
+ * uses engines only through this interface. An engine begins to open its palace when it is made. Until the palace is open, the engine
+ * answers each call with the reason.
  */
 import { PalaceError } from "../base/errors.ts";
 import type { Capabilities, Implementation } from "../protocol/modern.ts";
@@ -88,7 +88,7 @@ export type Engine = {
   /** Accepts no more calls and answers the running ones. */
   drain(): Promise<void>;
   close(): Promise<void>;
-  /** Ends without touching the palace's files, because they are deleted or now belong to another broker. */
+  /** Ends without touching the palace's files, because they may be deleted or may belong to another broker. */
   abandon(): Promise<void>;
 };
 

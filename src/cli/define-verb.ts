@@ -1,6 +1,5 @@
 /**
- * Defines a command and runs it: parse, run, print the error, exit. Every executable of ours except the shim and the broker uses
- * `runVerb`. Imported by the entry points and the files in verbs/.
+ * Defines a command and runs it: parse, run, print the error, exit. Every executable of ours except the shim and the broker uses `runVerb`.
  */
 import { dirname } from "node:path";
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";

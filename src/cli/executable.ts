@@ -1,6 +1,6 @@
 /**
  * Finds our executables for a process that starts another one. They run with this Node, by path: as TypeScript in a checkout, as JavaScript
- * in an installed package. Imported by the verbs that start processes.
+ * in an installed package.
  */
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";

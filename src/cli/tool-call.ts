@@ -1,4 +1,4 @@
-/** Makes one tool call for a command: the broker answers it, or a write is spooled. Imported by verbs. */
+/** Makes one tool call for a command: the broker answers it, or a write is spooled. */
 import { type Client, connectClient } from "../wire/client/client.ts";
 import type { CommandCall } from "../wire/client/command-offline.ts";
 import { PalaceError } from "../base/errors.ts";

@@ -17,7 +17,7 @@ import { href, useRoute } from "./route.ts";
 import { Search } from "./search.tsx";
 import { Turns } from "./turns.tsx";
 
-/** Views in the head of the page. `for`: the lowest role that may load the view's data. */
+/** Views in the head of the page. `for`: the roles that may load the view's data. */
 const VIEWS = [
   { to: "", name: "Home", for: ["reader", "agent", "admin"] },
   { to: "search", name: "Search", for: ["reader", "agent", "admin"] },

@@ -9,7 +9,7 @@ import type { RequestId } from "../protocol/spec.ts";
 const CLOSE_MAX_MS = 1_000;
 
 export class ShimTrace {
-  // The shim has no log, and stdout carries only the protocol. The broker's log reports a collector that accepts nothing.
+  // The shim has no log, and stdout has only the protocol's messages. The broker's log reports a collector that accepts nothing.
   readonly #tracer: Tracer = openTelemetry({ service: "palace-shim", onChange: () => {} });
   readonly #open = new Map<RequestId, Span>();
 

@@ -1,7 +1,7 @@
 /**
  * Connects an agent's stdio to the broker's stream. The shim adds an idempotency key to every tool call and passes all other lines through.
- * It has no state that must be saved; stdout carries only the protocol. It must start fast, so it imports only a few of the client's files,
- * and Node's net and fs.
+ * It has no state that must be saved; stdout has only the protocol's messages. It must start fast, so it imports only a few of the client's
+ * files, and Node's net and fs.
  */
 import { Link } from "./client/link.ts";
 import type { OfflineRules } from "./client/offline-rules.ts";
@@ -25,8 +25,8 @@ const PARENT_CHECK_MS = 2_000;
 type Message = { id?: RequestId | null; method?: string; params?: Record<string, unknown> };
 
 /**
- * Runs until the agent ends, then ends the process. The project is the one of the folder in which the agent started the shim. `offline`:
- * loads the rules for answers without a broker.
+ * Runs until the agent ends, then ends the process. The shim's working folder decides which project it is. `offline`: loads the rules for
+ * answers without a broker.
  */
 export function runShim(config: Config, agent: string, offline: () => Promise<OfflineRules>): void {
   const parent = process.ppid;

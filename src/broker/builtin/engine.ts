@@ -1,6 +1,4 @@
-/**
- * The builtin engine: opens the palace, answers calls once it is open, and until then says why it is not open. life/lifecycle.ts makes it.
- */
+/** The builtin engine: opens the palace and answers calls. Until the palace is open, each answer says why. */
 import type { Config } from "../../config/config.ts";
 import type { Log } from "../../base/log.ts";
 import { within } from "../../base/time-limit.ts";
@@ -22,7 +20,7 @@ export type BuiltinOptions = EngineHost & {
   log: Log;
   /** Command that the tool `mine` starts. */
   miner: MinerCommand;
-  /** Called when the palace is lost: the broker must end. */
+  /** Called when the ledger is lost or a thread has died: the broker must end. */
   onFatal: (error: PalaceError) => void;
   /** Resolves when the broker ends, for any reason. */
   ending: Promise<unknown>;

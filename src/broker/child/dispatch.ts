@@ -38,7 +38,7 @@ const BUILTIN = "MEMPALACE_ENGINE=builtin palace restart";
 const MINE = `use the engine's own miner: palace call mine '{"source":"DIR"}' (MemPalace 3.11), or palace stop, mempalace mine DIR, palace start`;
 const COMPRESS = "palace stop, mempalace compress, palace start";
 
-/** Commands to type instead of methods that need the builtin engine. The key is the method's name or its noun. */
+/** Commands to type instead of methods that need the builtin engine. The key is the method's name or the part before its dot. */
 const INSTEAD: Readonly<Record<string, string>> = {
   "drawer.search": `palace call search '{"query":"WORDS"}'`,
   "drawer.show": `palace call get_drawer '{"drawer_id":"ID"}'`,
@@ -189,7 +189,7 @@ function insteadOf(method: string): string | undefined {
 
 type Request = { id: RequestId | null; params: Record<string, unknown>; sizeBytes: number; notify: Notify | undefined };
 
-/** Answers the handshake with the child's capabilities, server info and instructions, also with fields that we do not know. */
+/** Answers the handshake with the child's capabilities, server info and instructions; the first two keep unknown fields. */
 function introduce(child: Introduction, asked: unknown): object {
   const { capabilities, serverInfo, instructions } = child;
   return {

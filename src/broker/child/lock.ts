@@ -105,13 +105,12 @@ function heldLock(fd: number, home: string): ChildLock {
   };
 }
 
-/** Records the owner. On a full disk the lock works without that record. */
 function writeOwner(fd: number, owner: { pid: number; home: string }): void {
   try {
     ftruncateSync(fd, 0);
     writeSync(fd, JSON.stringify(owner));
   } catch {
-    // The lock works without the record.
+    // The disk is full, for example. The lock works without the record.
   }
 }
 

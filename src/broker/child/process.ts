@@ -19,7 +19,7 @@ export type ProcessOptions = {
   onMessage: (message: unknown) => void;
   /** Called when a message over the frame limit was skipped. */
   onOversize: () => void;
-  /** Called once, after the last message. `why` is a clause for people. */
+  /** Called once, after the last message. `why` is the end of a sentence for people, such as "ended with exit code 1". */
   onGone: (why: string) => void;
 };
 
@@ -160,7 +160,7 @@ export class ServerProcess {
 
   #end(why: string): void {
     if (this.#isGone) return;
-    // The child's descendants must end with it, because they would hold the palace.
+    // The child's descendants must end with it, because they would keep the palace's lock.
     this.#signal("SIGKILL");
     this.#isGone = true;
     for (const pipe of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) pipe.destroy();

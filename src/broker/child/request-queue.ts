@@ -1,6 +1,6 @@
 /**
  * Queue of all peers' requests to the child: the peers take turns, and one request runs at a time, as in MemPalace's server. So a time-out
- * begins when the child begins, only one call is in doubt after a crash, and a waiting call can be cancelled or sent to the next child.
+ * begins when the child begins the call, and a crash leaves only one unknown outcome. A waiting call can still be cancelled.
  */
 import { PalaceError } from "../../base/errors.ts";
 import { ENGINE_DEPTH_MAX, ENGINE_DEPTH_PEER_MAX, QUEUE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
@@ -113,7 +113,7 @@ export class RequestQueue {
     this.#reject(() => true, error);
   }
 
-  /** Accepts no more calls and returns those that have not begun, for the next broker. Resolves when nothing runs. */
+  /** Refuses new calls and calls that have not begun; clients repeat them with the next broker. Resolves when nothing runs. */
   async drain(): Promise<void> {
     this.#draining = true;
     this.#reject(() => true, shuttingDown());

@@ -1,6 +1,6 @@
 /**
  * One child as an MCP server, with the broker as its client: request ids, time-outs, the handshake. A session belongs to one process: all
- * its requests end with the process, and late answers are dropped.
+ * its requests end with the process, and the session drops late answers.
  */
 import { isRecord } from "../../base/is-record.ts";
 import type { LogFields } from "../../base/log.ts";
@@ -25,7 +25,7 @@ export type Introduction = {
 export type Notification = { method: string; params: Record<string, unknown> | undefined };
 
 export type SessionOptions = Pick<ProcessOptions, "config" | "lock" | "generation" | "log"> & {
-  /** Not called for progress, which goes to the request that it belongs to. */
+  /** Not called for a notification about progress: only the `onProgress` of its request gets it. */
   onNotification: (notification: Notification) => void;
   onGone: (why: string) => void;
 };

@@ -1,6 +1,6 @@
 /**
- * Keeps one child alive. It starts the child, makes the handshake, and replaces a dead or stuck child after a growing pause. It gives up
- * for a while if no child lives long enough to answer. Only callers that ask for `session` start a child.
+ * Keeps one child alive. It starts the child, makes the handshake, and replaces a dead or stuck child after a growing pause. After too many
+ * failures in a row (FAILURES_MAX), only a new call starts a child.
  */
 import { join } from "node:path";
 import type { CommandConfig } from "../../config/engine.ts";
@@ -15,7 +15,7 @@ import type { ToolBook } from "./tools.ts";
 
 export type SupervisorOptions = {
   config: CommandConfig;
-  /** The broker's home; its lifetime lock is held. */
+  /** The broker's home. The broker has its lifetime lock. */
   home: string;
   tools: ToolBook;
   log: Log;

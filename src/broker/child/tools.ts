@@ -32,7 +32,7 @@ export class ToolBook {
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
   }
 
-  /** Returns true for the child's tools; the metrics label only these. */
+  /** Returns true for the child's tools. The metrics count calls of other tools together. */
   has(name: string): boolean {
     return this.#tools.has(name);
   }

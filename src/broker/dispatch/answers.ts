@@ -49,7 +49,7 @@ export function keyOf(params: Record<string, unknown>): string | undefined {
 
 /**
  * Returns the agent that made the call: the peer, or the agent that spooled the write. Any client may give itself any name, so it may also
- * name another author. A token's name stays in front, and the role is always the peer's own.
+ * name another author. The result begins with the name of the peer's token, if the peer has one.
  */
 export function authorOf({ agent, token }: Peer, params: Record<string, unknown>): string {
   const given = isRecord(params["_meta"]) ? agentName(params["_meta"][AUTHOR_META]) : NAMELESS;
@@ -57,7 +57,7 @@ export function authorOf({ agent, token }: Peer, params: Record<string, unknown>
   return token === undefined ? given : `${token}:${given}`;
 }
 
-/** Returns the time of the call: now, or when its client spooled it. Ignores a time that cannot come from a spool. */
+/** Returns the time of the call: now, or when its client spooled it. Ignores a time in the future, or older than SPOOL_AGE_MAX_MS. */
 export function writtenAtMs(params: Record<string, unknown>, nowMs: number): number {
   const given = isRecord(params["_meta"]) ? params["_meta"][WRITTEN_META] : undefined;
   const isPossible = Number.isSafeInteger(given) && Number(given) <= nowMs && nowMs - Number(given) <= SPOOL_AGE_MAX_MS;

@@ -1,4 +1,4 @@
-/** Arguments of a method's handler: the parts of the broker, and the request. */
+/** Arguments of the functions that answer methods: the parts of the broker, and the request. */
 import type { RedactMode } from "../../memory/text/redact.ts";
 import type { Log } from "../../base/log.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
@@ -9,7 +9,7 @@ import type { Peer } from "../peer.ts";
 import type { Metrics } from "./metrics.ts";
 import type { ReadTurns } from "./read-turns.ts";
 
-/** The parts of an open palace that methods may use. */
+/** Parts of an open palace that methods may use. */
 export type OpenPalace = Readonly<Pick<Palace, "reads" | "queue" | "jobs" | "maintenance" | "hygiene" | "logstream">>;
 
 export type MethodsDependencies = {

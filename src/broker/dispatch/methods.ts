@@ -115,7 +115,7 @@ function handlerFor(
   return { error: { code: RPC.METHOD_NOT_FOUND, message: `Unknown method: ${nameOrType(message["method"])}` } };
 }
 
-/** The client cancelled its request. */
+/** Reason with which a request is aborted if its client cancels it. */
 class Cancelled extends Error {}
 
 function cancel(underWay: Map<RequestId, AbortController> | undefined, params: unknown): void {

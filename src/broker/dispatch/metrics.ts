@@ -1,4 +1,4 @@
-/** Counters in Prometheus' text format, with one line for each existing method. */
+/** Counters in Prometheus' text format. Only methods that exist have lines. */
 import type { MethodTimes, StatsReport, StatusReport } from "../../protocol/spec.ts";
 import { tracerInUse } from "../../base/trace.ts";
 import { Usage } from "./usage.ts";
@@ -36,7 +36,7 @@ export class Metrics {
     return times.toSorted((a, b) => b.calls - a.calls);
   }
 
-  /** `stats`: absent while the palace is not open. */
+  /** Returns the metrics as text. `stats`: absent while the palace is not open. */
   render(status: StatusReport, stats?: Pick<StatsReport, "outcomes">): string {
     return [...this.#gauges(status), ...this.#usage(stats), ...spans(), ...this.#requests(), ""].join("\n");
   }

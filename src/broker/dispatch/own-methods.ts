@@ -1,6 +1,6 @@
 /**
  * Our own methods besides MCP's, named `noun.verb`: one row for each. permissions.ts has the role that a row needs. A `read` row sees the
- * same peer's earlier writes; a `write` row goes through the journal.
+ * same peer's earlier writes; the journal records a `write` row.
  */
 import { previewCompressed } from "../../mempalace/aaak/compress.ts";
 import { drawerPayload, findLogical } from "../../memory/drawer/logical.ts";
@@ -46,7 +46,7 @@ import {
 import { statsOf } from "./stats.ts";
 import { submit } from "./submit.ts";
 
-/** Maximum number of names of a project's wing. */
+/** Maximum number of names that a client may send for its project's wing. */
 const WINGS_MAX = 20;
 
 /** Latest time that a `Date` can have, ms since 1970. */
@@ -233,13 +233,13 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   },
 };
 
-/** Answers from the open palace, after this peer's earlier writes. */
+/** Returns a handler that answers from the open palace, after this peer's earlier writes. */
 function read(answer: (palace: OpenPalace, call: Call, dependencies: MethodsDependencies) => unknown): Handler {
   return (dependencies, call) =>
     inTurn(dependencies, call, call.turns.palace, (palace) => answer(palace, call, dependencies));
 }
 
-/** Runs the write `method`, once for each idempotency key. */
+/** Returns a handler that runs the write `method`, once for each idempotency key. */
 function write(method: WriteMethod): Handler {
   return async (dependencies, call) => (await submit(dependencies, method, unwrapped(call), call)).value;
 }

@@ -83,8 +83,8 @@ export function roleFor(method: string): Role {
 }
 
 /**
- * Returns the role that a tool call needs. Some tools change something outside the ledger: the hooks' settings, or a notice that is shown
- * only once.
+ * Returns the role that a tool call needs. A tool with the role `agent to change` changes something only if the call has arguments. A
+ * reader may call such a tool without arguments.
  */
 export function roleForTool({ role }: Tool, given: unknown): Role {
   const isChange = role === "agent to change" && isRecord(given) && Object.keys(given).length > 0;

@@ -1,6 +1,6 @@
 /**
  * Counters of the memory's use by agents, by day. The broker reads them at its start, and writes them at its end and every minute if they
- * changed. A killed broker loses at most one minute. Used by metrics.ts.
+ * changed. A killed broker loses at most one minute.
  */
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -10,7 +10,7 @@ import { readRecord } from "../../base/parse-json.ts";
 import { USAGE_NAMES, type UsageCounts } from "../../protocol/status.ts";
 
 const FLUSH_MS = 60_000;
-/** Maximum number of days with their own counts. Older days are added up. */
+/** Maximum number of days with their own counts. The counts of older days are added up. */
 const DAYS_MAX = 400;
 /** Key of the sum of older days. It sorts before every day. */
 const BEFORE = "0";

@@ -83,7 +83,7 @@ export type DoorOptions = {
       } & TcpAddress);
   instanceHeader: [name: string, value: string];
   dispatch: Dispatch;
-  /** Limits the kept bytes of all doors together. */
+  /** Limits the bytes that all doors together keep for slow peers. */
   held: Held;
   starts: Starts;
   /** Answers by path. The routes `/api/*` and `/ui/*` serve every other path below them. */
@@ -250,7 +250,7 @@ export class OpenDoor {
     return id;
   }
 
-  /** Logs a refusal, but not every failure of a peer that fails again and again. */
+  /** Logs a refusal. Skips status 429, which a peer gets after many failures. */
   #logRefusal(request: IncomingMessage, { status, why }: Refusal): void {
     if (status === 429) return;
     const { at, log } = this.#options;

@@ -1,4 +1,4 @@
-/** Takes connections from port-process.ts. The first line names the client's address and port; all other bytes are the client's. */
+/** Receives connections from port-process.ts. The first line names the client's address and port; all other bytes are the client's. */
 import type { Server as HttpServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 

@@ -107,7 +107,7 @@ export class Guard {
     return isKnown;
   }
 
-  /** Admits the owner's own programs. Root is admitted only as the owner: root's programs forward connections of others. */
+  /** Admits the owner's own programs. Refuses root unless root is the owner: root's programs may forward other users' connections. */
   #admitOwner({ socket, headers }: IncomingMessage, path: string): Admission | undefined {
     if (this.#own === undefined || !path.startsWith(this.#own.paths)) return undefined;
     // Browsers send this header. The owner's browser may show other people's pages, so it is not admitted.

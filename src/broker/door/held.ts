@@ -1,6 +1,6 @@
 /**
- * Limits the bytes that the broker keeps for stalled connections: incomplete requests and unread answers. All connections of all
- * doors share each limit. lifecycle.ts makes it.
+ * Limits the bytes that the broker keeps for stalled connections: incomplete requests and unread answers. All connections of all doors
+ * share each limit.
  */
 import type { Log, LogFields } from "../../base/log.ts";
 import { SLOW_PEER_MS, UNFINISHED_MAX_BYTES, UNREAD_MAX_BYTES } from "../../protocol/limits.ts";
@@ -15,7 +15,7 @@ export class HeldBytes {
   readonly #maxBytes: number;
   readonly #patienceMs: number;
   readonly #onCut: (about: LogFields) => void;
-  /** Holders; the one that waited longest is first. */
+  /** Holders, sorted by their waits, the longest first. */
   readonly #held = new Map<Holder, { bytes: number; sinceMs: number }>();
   #totalBytes = 0;
   #look: NodeJS.Timeout | undefined;

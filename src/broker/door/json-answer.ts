@@ -1,4 +1,4 @@
-/** Answers an HTTP request with one line of JSON. Used by the routes, by MCP over HTTP and by Roampal's API. */
+/** Answers an HTTP request with one line of JSON. */
 import type { ServerResponse } from "node:http";
 
 export function sendJson(

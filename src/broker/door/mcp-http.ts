@@ -1,6 +1,6 @@
 /**
- * `/mcp` for standard clients: MCP's Streamable HTTP by the official SDK, both protocol eras, without sessions. Every call goes through the
- * same route table as a stream's. The first such request loads this file, because the SDK is large.
+ * `/mcp` for standard clients: MCP's Streamable HTTP by the official SDK, for MCP 2026-07-28 and older revisions, without sessions. Every
+ * call goes through the same route table as a stream's. The first such request loads this file, because the SDK is large.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";

@@ -8,7 +8,7 @@ import { PEER_CONNECTIONS_MAX, PEERS_KEPT, PEERS_MAX, UNPROVEN_MAX } from "../..
 import { REFUSED_HEADER } from "../../protocol/headers.ts";
 import type { Refusal } from "./guard.ts";
 
-/** Owner of connections, which are counted by `key`. `name` is for people. `isOwner`: the owner's own command line. */
+/** Peer whose connections are counted by `key`. `name` is for messages. `isOwner`: true for the palace owner's own command line. */
 export type Claimant = { key: string; name: string; isOwner: boolean };
 
 /** Time in which a connection must prove its identity, ms. The shorter time applies while many connections have not. */

@@ -1,8 +1,8 @@
 /**
  * Process that holds a TCP port for the broker and passes each connection to a socket of the broker, byte for byte. A program that kills
  * the process at this port kills this process, never the broker. held-port.ts starts and watches it. Arguments: host, port, the broker's
- * socket. The first line to the broker names the client's address and port (PROXY protocol, version 1). It writes one line to stdout:
- * `open`, or the error's code. It ends with the broker, which closes its stdin.
+ * socket. The first line to the broker names the client's address and port (PROXY protocol, version 1). The process writes one line to
+ * stdout: `open`, or the error's code. It ends with the broker, which closes the process's stdin.
  */
 import { connect, createServer, type Socket } from "node:net";
 

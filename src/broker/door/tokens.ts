@@ -1,6 +1,6 @@
 /**
- * Tokens of the TCP door: a file of names, roles and keys. `palace bridge token` writes it; the broker reads it whenever it changes. It
- * contains no secret that opens the door (protocol/proof.ts). If the file is unreadable, no token is valid.
+ * Tokens of the TCP door: a file of names, roles and keys. `palace bridge token` writes it; the broker reads it whenever it changes. The
+ * file contains no secret that opens the door (protocol/proof.ts). If the file is unreadable, no token is valid.
  */
 import { closeSync, openSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";

@@ -61,7 +61,7 @@ export class Doors {
     return this.#tokens.usedAtMs(id);
   }
 
-  /** True without a TCP door. Only then may the broker exit when idle, because clients of a TCP door could not start the next broker. */
+  /** True without a TCP door and Roampal's port, whose clients cannot start a broker. Only then may an idle broker exit. */
   get isSocketOnly(): boolean {
     return this.published.length === 1 && this.#outcome === undefined;
   }
@@ -79,7 +79,7 @@ export class Doors {
       this.published.push(door);
     };
     await publish({ kind: "unix", path: socketPath });
-    // The gate's socket is not published: only `palace gate` uses it, for keys of other machines.
+    // The gate's socket is not published: only `palace gate` uses it, for ssh keys of other machines.
     await this.#openAt({ kind: "unix", path: gatePath, role: "agent", name: "gate", credentials: peerCredentials });
     await openTcp(config, publish, log);
     // Not awaited, because finding out which process has the port may take a while.

@@ -1,6 +1,6 @@
 /**
- * A broker's life: take the lock, make the engine, open the doors, write broker.json, wait for an ending (signal, request, idle, failure),
- * drain, leave.
+ * Runs a broker: takes the lock, makes the engine, opens the doors, writes broker.json, waits for a reason to end (signal, request, idle,
+ * failure), drains and exits.
  */
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
@@ -42,7 +42,7 @@ export type LifecycleOptions = {
 };
 
 const WATCH_MS = 1_000;
-/** Time limit of each step of an ending. The container's grace period is longer than all steps together. */
+/** Time limit of each step of the shutdown. The container's grace period is longer than all steps together. */
 const DRAIN_MAX_MS = 8_000;
 /** Time limit of the engine's drain, which has three steps. The engine limits each step itself. */
 const ENGINE_DRAIN_MAX_MS = 3 * DRAIN_MAX_MS;
@@ -153,7 +153,7 @@ class Broker {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => this.#end(signal));
   }
 
-  /** Watches for reasons to end, and returns a function that ends the watch. The handlers for our own bugs stay until the process exits. */
+  /** Watches for reasons to end; returns a function that ends the watch. The handlers of uncaught errors stay until the process exits. */
   watchForEnding(lock: LifetimeLock): () => void {
     const { mustStayAway, log } = this.#options;
     const leaveIfUnwanted = (): void => {

@@ -17,7 +17,6 @@ export type RoutesOptions = {
   roampalSettings: string;
 };
 
-/** Returns the answers by path. */
 export function createRoutes({
   engine,
   held,

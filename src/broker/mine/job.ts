@@ -1,6 +1,6 @@
 /**
- * One running mine: our own `palace mine` as a child process. It files through the door like any client, so it does not block others. The
- * broker ends it on request, or if it is silent or runs for too long. It also ends with the broker, which closes its stdin.
+ * One running mine: our own `palace mine` as a child process. It sends its writes to the broker like any client, so it does not block
+ * others. The broker ends it on request, or if it is silent or runs for too long. It also ends with the broker, which closes its stdin.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants, setPriority } from "node:os";

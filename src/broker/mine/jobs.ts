@@ -39,7 +39,7 @@ export class MineJobs {
     this.#options = options;
   }
 
-  /** Mines a source. `onStep` is called for each file until the caller has its answer. */
+  /** Mines a source. `onStep` is called for each file. If several callers wait for one mine, only the last caller's `onStep` is called. */
   async mine(
     values: Record<string, unknown>,
     peer: Peer,

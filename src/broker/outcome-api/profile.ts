@@ -46,7 +46,7 @@ function headerOf(headers: IncomingHttpHeaders, name: string): string | undefine
   return text === "" ? undefined : text;
 }
 
-/** Finds the profile of the closest bound folder. `given` is percent-encoded. */
+/** Finds the profile that is bound to the closest folder. `given`: the client's folder, percent-encoded. */
 function boundProfile(given: string | undefined, folder: string): string | undefined {
   if (given === undefined) return undefined;
   const { [BINDINGS]: bindings } = registry(folder);

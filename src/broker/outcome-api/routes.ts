@@ -21,14 +21,14 @@ export type Asker = {
 export type ApiRoute = Readonly<{
   method: "GET" | "POST";
   fields: Fields;
-  /** Required text whose absence has its own status. */
+  /** Required text. Without it the status is 400, not 422. */
   needs?: "content" | "title";
   answer: (asker: Asker, given: never) => unknown;
 }>;
 
 const COLLECTIONS: readonly string[] = ["working", "history", "patterns", "memory_bank", "books"];
 const OUTCOMES = ["worked", "failed", "partial", "unknown"];
-/** Number of tries, and the pause between them, at the end of a turn whose scores may still arrive. */
+/** Number of checks, at the end of a turn, whether its scores have arrived, and the pause between two checks. */
 const UNDER_WAY = { times: 10, everyMs: 50 };
 const HINT_CHARACTERS = 60;
 

@@ -1,4 +1,4 @@
-/** The page's files from dist/ui, each with headers that keep foreign code out. Used by page.ts. */
+/** The page's files from dist/ui, each with headers that keep foreign code out. */
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,7 +1,7 @@
 /**
  * The door of the page in the owner's browser, on this machine's loopback. It opens when a peer asks for a link and closes after a time
  * without use. It serves the page's files, a sign-in, JSON-RPC through the same dispatch as for every client, and news of changes
- * (server-sent events). life/doors.ts makes it.
+ * (server-sent events).
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isRecord } from "../../base/is-record.ts";
@@ -21,7 +21,6 @@ export type PageOptions = {
   dispatch: Dispatch;
   held: Held;
   status: () => StatusReport;
-  /** Called when the page is used. */
   onUsed: () => void;
 };
 
@@ -32,7 +31,7 @@ const LOOK_MS = 60_000;
 const NEWS_MS = 1_000;
 /** Number of intervals without news after which a line is sent, so that the connection does not seem dead. */
 const STILL_HERE_TICKS = 15;
-/** Maximum bytes of unread news of one reader. Beyond it the reader is disconnected. */
+/** Maximum bytes of unread news of one reader. The page disconnects a reader with more. */
 const UNREAD_NEWS_MAX = 256 * 1024;
 /** Maximum length of a sign-in, which anybody on this machine may send. It contains only a link's token. */
 const SIGN_IN_MAX_BYTES = 4_096;

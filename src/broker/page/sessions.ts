@@ -1,6 +1,6 @@
 /**
  * Keeps the links, each of which opens the page once, and the sessions that links become. It stores only their hashes, in memory. The door
- * of the page calls `admit` before it answers. page.ts makes it.
+ * of the page calls `admit` before it answers.
  */
 import { createHash, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -10,7 +10,7 @@ import { isLoopback } from "../door/listen.ts";
 
 /** Time for which a link is valid, ms. */
 export const LINK_MAX_MS = 60_000;
-/** Maximum number of links of one role, and of sessions of one role. A further one drops the role's oldest. */
+/** Maximum number of links of one role, and of sessions of one role. A further link or session drops the role's oldest. */
 const KEPT_MAX = 100;
 /** Paths that need a session. */
 const CLOSED = ["/ui/rpc", "/ui/events"];

@@ -10,7 +10,6 @@ export type MemoryOptions = {
   release: () => Promise<void>;
   /** Processor time that this process has used so far, ms. */
   cpuMs: () => number;
-  /** Resident memory of this process. */
   residentBytes: () => number;
   log: Log;
 };
@@ -27,8 +26,8 @@ const HEAVY_CPU_MS = 10_000;
 const GROWN_BYTES = 96 * 1024 ** 2;
 
 /**
- * Growth of V8's heap between two collections, in percent of its use. With it, ten refused checkpoints of 100,000 items take 380 MB instead
- * of 430 MB, and searches need 3 % more processor time.
+ * Growth of V8's heap between two collections, in percent of its use. With this value, ten refused checkpoints of 100,000 items take 380 MB
+ * instead of 430 MB, and searches need 3 % more processor time.
  */
 const HEAP_GROWTH_PERCENT = 150;
 

@@ -26,14 +26,14 @@ export type Say = (step: string) => void;
 
 /** Time that a cancelled thread gets to end, ms. */
 const LEAVE_MS = 2_000;
-/** Maximum number of threads that are left behind. Each may hold one of the process's few threads for files. */
+/** Maximum number of threads that are left behind. Each may block one of the process's few threads for files. */
 const LEFT_MAX = 2;
 let leftThreads = 0;
 
 /**
- * Makes a job that runs on its own thread. `start` starts the thread. `mayLeave`: set for work on a file that may block, such as a file on a
- * stuck mount. Nothing can end a blocked thread, so the cancelled job ends without it. The thread ends when its file answers, and runs no
- * further step. Errors of `run`: BROKER_BUSY while too many such threads are left.
+ * Makes a job that runs on its own thread. `start` starts the thread. `mayLeave`: set for work on a file that may block, such as a file on
+ * a stuck mount. Nothing can end a blocked thread, so a cancelled job ends without its thread. The thread ends when its file answers, and
+ * runs no further step. Errors of `run`: BROKER_BUSY while too many such threads are left.
  */
 export function onThread<T extends Pick<Thread<JobMethods>, "call" | "close">>(
   start: () => Promise<T>,
@@ -79,7 +79,7 @@ export function onThread<T extends Pick<Thread<JobMethods>, "call" | "close">>(
   };
 }
 
-/** Ends a thread, but does not wait long for one that is blocked. */
+/** Ends a thread, but does not wait long for a blocked thread. */
 async function leave(thread: Pick<Thread<JobMethods>, "close">): Promise<void> {
   leftThreads += 1;
   const closed = thread.close().finally(() => (leftThreads -= 1));
@@ -92,7 +92,7 @@ function cancelled(): PalaceError {
 
 type Job = { report: JobReport; work: JobWork; params: string; ended: Promise<void> };
 
-/** Maximum time to wait for a job's progress or cancellation, because its thread may be in a long step of SQLite. */
+/** Maximum time to wait for a job's progress, because its thread may be in a long step of SQLite. */
 const ANSWER_MAX_MS = 1_000;
 const END_MAX_MS = 4_000;
 

@@ -21,7 +21,7 @@ type Values = Record<string, unknown>;
 
 export type LogstreamOptions = {
   paths: LogPaths;
-  /** Folder where MemPalace's hubs publish their state. */
+  /** Folder where MemPalace's servers publish their state. */
   serversDir: string;
   /** Time for which idempotency keys are kept, ms. */
   keptMs: number;

@@ -186,7 +186,7 @@ export function readJobRequest(params: Record<string, unknown>, { door }: Pick<P
   if (kind === "export") {
     if (typeof dir !== "string" || !isAbsolute(dir)) throw badParams("dir must be an absolute path");
     if (chroma !== undefined && chroma !== null && typeof chroma !== "string") throw badParams("chroma must be a path");
-    // The request names a program and a folder of this machine. An admin of the memory may not be allowed to run or write here.
+    // The request names a program and a folder of this machine. An admin of the memory need not be a user of this machine.
     if (door !== "unix")
       throw new PalaceError(
         "BROKER_DENIED",

@@ -178,7 +178,7 @@ export class Model {
   }
 }
 
-/** Returns a message about the user's model folder. It has precedence over any other message. */
+/** Returns the beginning of a message, which says that the user's model folder has no model; "" if the user named no folder. */
 function emptyPlace({ dir }: ModelConfig): string {
   return dir === undefined ? "" : `model-dir ${dir} holds no model (tokenizer.json, onnx/model.onnx); `;
 }

@@ -52,7 +52,7 @@ export type Palace = {
   /** Call this when the permission to write the public palace has changed. */
   wakeOutbox(): void;
   close(): Promise<void>;
-  /** Ends without touching the palace's files, because they are deleted or now belong to another broker. */
+  /** Ends without touching the palace's files, because they may be deleted or may belong to another broker. */
   abandon(): Promise<void>;
 };
 

@@ -118,7 +118,7 @@ export class PublicPalace {
         peek: (limit) => reader.outbox.entries(limit),
         done: (entries) => writer.call("outboxDone", [...entries]),
         lag: () => reader.outbox.lag(),
-        // Agents' writes run between the parts.
+        // The writer thread does this in parts, and agents' writes run in between.
         retarget: async (target) => {
           while (await writer.call("retarget", target));
         },

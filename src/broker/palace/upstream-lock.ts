@@ -149,8 +149,8 @@ class Keeper {
   }
 
   /**
-   * Returns the lock file, or undefined if there is nothing to lock. The broker creates no folder in a HOME that MemPalace never used,
-   * unless MemPalace could open the palace folder: its first write would then create the folder, too.
+   * Returns the lock file, or undefined if there is nothing to lock. In a HOME that MemPalace never used, the broker creates no folder,
+   * unless the palace has a Chroma file: MemPalace's first write would then create the folder, too.
    */
   #file(): string | undefined {
     const { palaceDir, locksDir } = this.#options;

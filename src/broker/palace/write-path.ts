@@ -1,6 +1,6 @@
 /**
- * Carries a write from the queue to the writer thread, and its result to the parts that wait for it. The rules of a write are in the
- * wings' tools, its transaction is in the ledger.
+ * Passes writes from the queue to the writer thread, and tells the other parts of the palace about the changes. The rules of a write are in
+ * the wings' tools, its transaction is in the ledger.
  */
 import { existsSync } from "node:fs";
 import type { Log } from "../../base/log.ts";
@@ -77,7 +77,7 @@ function asGone({ message, data }: { message: string; data?: unknown }): PalaceE
 
 type Ending = Pick<WritePathOptions, "ledgerFile" | "onFatal">;
 
-/** Ends the broker if `error` is PALACE_GONE. A vanished ledger is not opened again; a ledger that only lost its write-ahead log is. */
+/** Ends the broker if `error` is PALACE_GONE. The next broker opens a ledger without its write-ahead log, but no vanished ledger. */
 export function endIfGone(error: unknown, { ledgerFile, onFatal }: Ending): void {
   if (error instanceof PalaceError && error.code === "PALACE_GONE")
     onFatal(existsSync(ledgerFile) ? error : goneError(ledgerFile));

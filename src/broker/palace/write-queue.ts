@@ -1,5 +1,5 @@
 /**
- * Bounded queue of all writes. Each peer's writes stay in order, and a group takes one write from each peer in turn, so a feeder with a
+ * Bounded queue of all writes. Each peer's writes stay in order. A group takes one write from each peer in turn, so a feeder with a
  * thousand documents hardly delays an agent with one note. One group is committed at a time; later writes form the next group.
  */
 import type { Changes, WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";

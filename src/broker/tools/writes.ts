@@ -1,6 +1,6 @@
 /**
- * Table of writes: the function for each tool's or method's name, which changes the ledger. Each top folder has its own functions. Runs on
- * the writer thread, inside the transaction.
+ * Table of writes: the function for each tool's or method's name, which changes the ledger. Each wing has its own functions. Runs on the
+ * writer thread, inside the transaction.
  */
 import { invariant } from "../../base/invariant.ts";
 import { LEARNING_METHODS, LEARNING_OWN_WRITES, LEARNING_WRITES } from "../../learning/tools.ts";

@@ -25,7 +25,7 @@ export type AtLogin = Readonly<{
   commands: readonly (readonly string[])[];
 }>;
 
-/** `failed`: why the service manager did not follow, and the commands to type; undefined if it did. */
+/** `failed`: why a command failed, and the commands to type; undefined if none failed. */
 export type Done = Readonly<{ failed?: Readonly<{ why: string; type: string }> }>;
 
 /** Plans the start at login, and changes nothing. Errors: CONFIG_USAGE if it cannot work here, CONFIG_BAD_VALUE. */

@@ -1,4 +1,4 @@
-/** Makes the completions of `palace` for bash, zsh and fish from the command table. Pure. Used by verbs/completions.ts. */
+/** Makes the completions of `palace` for bash, zsh and fish from the command table. Pure. */
 import type { Described, Flag } from "./described.ts";
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;

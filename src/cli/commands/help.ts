@@ -1,4 +1,4 @@
-/** Makes the text of `palace help`. Imported by palace.ts. */
+/** Makes the text of `palace help`. */
 import { alignRows } from "../terminal/output.ts";
 import { spelled } from "../terminal/spelling.ts";
 import { ALSO, type Command, COMMANDS, findCommand, GROUPS } from "./table.ts";

@@ -1,4 +1,4 @@
-/** Makes the man page palace(1) from the command table. Pure. Imported by verbs/completions.ts and scripts/docs.ts. */
+/** Makes the man page palace(1) from the command table. Pure. */
 import type { DescribedCommand } from "./described.ts";
 import { GROUPS } from "./table.ts";
 

@@ -1,6 +1,6 @@
 /**
  * Table of words that people try before they have read the help, and the command that each word means. A word runs its command only if the
- * command reads, adds a note, or adds documents; any other command is only suggested. Imported by palace.ts.
+ * command reads, adds a note, or adds documents; any other command is only suggested.
  */
 
 export type Synonym = Readonly<{

@@ -1,4 +1,4 @@
-/** Builds a verb with several actions, `palace VERB ACTION …`; each action is a verb, too. Imported by this folder. */
+/** Builds a verb with several actions, `palace VERB ACTION …`; each action is a verb, too. */
 import { PalaceError } from "../../base/errors.ts";
 import { Output } from "../terminal/output.ts";
 import { hasFlag, type Verb } from "../define-verb.ts";

@@ -29,7 +29,7 @@ type ToolVerbParts<T extends ParseArgsOptionsConfig> = Pick<VerbParts<T>, "usage
   options: T;
   tool: ToolName;
   required?: readonly (keyof T & string)[];
-  /** Returns further arguments. Its value is undefined for an option that is not an argument of the tool. */
+  /** Returns further arguments; undefined as a value removes an option that is not an argument of the tool. */
   asked?: (values: Call<T>["values"], args: readonly string[]) => Answer | Promise<Answer>;
   /** Prints the answer. Returns the exit code. */
   show: (answer: Answer, call: Call<T>) => number;
@@ -77,7 +77,6 @@ export async function orRefusal(out: Output, work: () => Promise<number>): Promi
   }
 }
 
-/** Formats one event as one line. */
 export function eventLine(event: Shown): string {
   const { id, created_at: at, type, stream, room, from_agent: from, to_agent: to } = event;
   const more = [
@@ -132,7 +131,7 @@ export function wholeNumber(value: string | undefined, name: string): number | u
   throw new PalaceError("CONFIG_USAGE", `argument --${name}: invalid int value: '${value}'`, "write a whole number");
 }
 
-/** Returns the value of an option. Errors: CONFIG_USAGE without it. */
+/** Returns the values of required options. Errors: CONFIG_USAGE if one is missing. */
 export function required<T extends string>(
   values: Readonly<Partial<Record<T, string>>>,
   names: readonly T[],

@@ -1,6 +1,6 @@
 /**
- * `palace events watch` waits for events while an agent works, and resumes after a restart. It stores a cursor after it has printed the
- * events before it, so that a kill in between repeats events but never loses one.
+ * `palace events watch` waits for events while an agent works, and resumes after a restart. It prints events before it stores their
+ * position (the cursor), so that a kill in between repeats events but never loses one.
  */
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -150,7 +150,7 @@ async function beginning(
   }
 }
 
-/** Stores the first cursor: without it, the next run would count as the first and skip events. Errors: Refused. */
+/** Stores the first cursor: without it, the next run would count as the first run and skip events. Errors: Refused. */
 function keepFirst({ stateFile, cursor, agent }: Watch): void {
   try {
     writeWatchState(stateFile, cursor, agent);

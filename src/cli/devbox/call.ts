@@ -1,4 +1,4 @@
-/** Defines the arguments of each subverb of `palace devbox`, and finds the stack's folder. Imported by the subverbs. */
+/** Defines the arguments of each subverb of `palace devbox`, and finds the stack's folder. */
 import { PalaceError } from "../../base/errors.ts";
 import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";
 import type { Place, Watch } from "../../devbox/compose.ts";

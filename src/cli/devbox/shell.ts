@@ -9,7 +9,7 @@ import { type DevboxCall, placeOf } from "./call.ts";
 
 /**
  * Shell text that enters tmux session `main`. If another terminal shows this session, the text makes a session in the same group with its
- * own window; that session ends with the window's shell. A terminal type that the container does not know counts as xterm.
+ * own window. The new session ends with the window's shell. A terminal type that the container does not know counts as xterm.
  */
 export const ENTER = `
 infocmp "$TERM" >/dev/null 2>&1 || TERM=xterm-256color
@@ -20,7 +20,7 @@ case \${COLORTERM-} in truecolor | 24bit) colour='-T RGB' ;; *) colour= ;; esac
 session=$(tmux new-session -d -t =main -P -F '#{session_name}') &&
   tmux new-window -t "=$session:" "zsh -l; tmux kill-session -t '=$session'" &&
   exec tmux -u $colour attach-session -t "=$session" ';' set-option destroy-unattached on`;
-/** Detaches the terminal with that id, as if the terminal were closed. */
+/** Returns shell text that detaches the terminal `id`, as if the terminal were closed. */
 const leave = (id: string): string => `kill -HUP "$(cat /tmp/shell-${id})"; rm -f /tmp/shell-${id}`;
 const EXIT_HUNG_UP = 129;
 const DEVBOXES = ["devbox", "devbox-bridged"];

@@ -64,7 +64,7 @@ export async function otherMemory({ endpoint, paths }: Config): Promise<string |
   return bridge !== undefined && names.includes(bridge.host) ? undefined : names[0];
 }
 
-/** Returns the options of `docker` for the Docker daemon of this environment: an agent may start the bridge in another one. */
+/** Returns the options of `docker` for the Docker daemon of this environment: an agent may start the bridge in another environment. */
 export function dockerOptions(env: Env): string[] {
   const { DOCKER_HOST: host = "", DOCKER_CONFIG: config, DOCKER_CONTEXT: context } = env;
   // If host and context are both set as variables, docker uses the host; as options, docker refuses both. So pass only one.

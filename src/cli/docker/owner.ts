@@ -1,5 +1,5 @@
 /**
- * Runs a verb as the memory's owner if the broker is in a Docker container on this machine: anyone who may use Docker is the owner. The
+ * Runs a verb as the memory's owner if the broker is in a Docker container on this machine. Anyone who may use Docker is the owner. The
  * verb runs on this machine and reaches the broker through the container (`wire/bridge/owner-socket.ts`). Agents still use the bridge's own
  * process, and so have only the role agent.
  */

@@ -111,8 +111,8 @@ async function besideBroker(box: BrokerBox, asked: Asked, how: string[], out: Ou
 }
 
 /**
- * Sends the backup as it is, without a passphrase. Resolves to the error that ended the sending early; the receiver then refuses the
- * incomplete archive.
+ * Sends the backup decrypted, so that the container needs no passphrase. Resolves to the error that ended the sending early; the receiver
+ * then refuses the incomplete archive.
  */
 async function feed(
   stdin: NodeJS.WritableStream,

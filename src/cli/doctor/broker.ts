@@ -1,4 +1,4 @@
-/** Checks, for `palace doctor`, the broker that answered: connection, build, doors and tokens. Used by checks.ts. */
+/** Checks, for `palace doctor`, the broker that answered: connection, build, doors and tokens. */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { PalaceError } from "../../base/errors.ts";

@@ -1,4 +1,4 @@
-/** Defines the result of one check of `palace doctor`, and the fixes of `--fix`. Imported by the checks and fixes. */
+/** Defines the result of one check of `palace doctor`, and the fixes of `--fix`. */
 
 import { withoutPassword } from "../../base/without-password.ts";
 

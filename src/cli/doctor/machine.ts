@@ -1,4 +1,4 @@
-/** Checks this machine for `palace doctor`: disks, volumes, user and clocks. Imported by report/checks.ts. */
+/** Checks this machine for `palace doctor`: disks, volumes, user and clocks. */
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";

@@ -1,4 +1,4 @@
-/** Code shared by the feeders' commands and other long commands: the connection, and Ctrl-C. Imported by verbs/. */
+/** Code shared by the feeders' commands and other long commands: the connection, and Ctrl-C. */
 import { connectClient } from "../../wire/client/client.ts";
 import { findBroker } from "../../wire/client/discover.ts";
 import type { Config } from "../../config/config.ts";

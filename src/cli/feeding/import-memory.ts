@@ -1,7 +1,7 @@
 /**
  * Merges another memory into the running one. The first pass asks the broker what each part would change; the second pass sends the parts
  * that change something. Every part is one write. The broker decides by the rows that it has, so the next run finishes an interrupted
- * import. Used by `palace import`.
+ * import.
  */
 import type { OtherMemory } from "../../memory/backup/other-memory.ts";
 import { ROWS_OF } from "../../memory/backup/other-rows.ts";
@@ -34,7 +34,7 @@ export type Joined = {
   from: string;
   kind: OtherMemory["kind"];
   dryRun: boolean;
-  /** False after Ctrl-C; if it is run again, the same command continues. */
+  /** False after Ctrl-C; the same command then continues the import. */
   complete: boolean;
   rows: Record<ImportKind, { added: number; updated: number; here: number }>;
   /** Kinds of rows that are not imported, with their number. */

@@ -1,7 +1,4 @@
-/**
- * Runs a mining command for any kind of source, and provides the shared options, progress, Ctrl-C, the report and the exit code. Imported
- * by the files of verbs/.
- */
+/** Runs a mining command for any kind of source, and provides the shared options, progress, Ctrl-C, the report and the exit code. */
 import type { parseArgs } from "node:util";
 import type { Config } from "../../config/config.ts";
 import type { FeedWatch, RunReport } from "../../feeders/run.ts";

@@ -1,4 +1,4 @@
-/** Finds out whether search on a palace uses the model. Imported by `palace up` and by scripts/. */
+/** Finds out whether search on a palace uses the model. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { parseRecord } from "../../base/parse-json.ts";

@@ -1,4 +1,4 @@
-/** Checks this machine's agents for `palace doctor`, and reports only what needs an action. Imported by checks.ts. */
+/** Checks this machine's agents for `palace doctor`, and reports only what needs an action. */
 import type { Config } from "../../config/config.ts";
 import { AGENTS, labelOf } from "../../agents/install/agent-files.ts";
 import { wiringOf } from "../../agents/install/install.ts";

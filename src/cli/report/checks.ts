@@ -1,6 +1,6 @@
 /**
  * Runs the checks of `palace doctor`. Each check looks at one thing, and says what it found and what to do. The first failure usually
- * explains the later failures, so the basics come first. Imported by verbs/doctor.ts.
+ * explains the later failures, so the basics come first.
  */
 import { accessSync, constants, existsSync } from "node:fs";
 import { join } from "node:path";

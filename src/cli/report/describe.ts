@@ -1,4 +1,4 @@
-/** Formats parts of the broker's status report as text. Used by status and doctor. */
+/** Formats parts of the broker's status report as text. */
 import type { ErasureReport } from "../../protocol/hygiene.ts";
 import type { AdoptionReport, ForeignWritersReport, StatusReport } from "../../protocol/spec.ts";
 import type { Client } from "../../wire/client/client.ts";

@@ -1,4 +1,4 @@
-/** Runs a job in the broker, or other long work: shows progress on stderr, cancels at Ctrl-C. Used by the verbs. */
+/** Runs a job in the broker, or other long work: shows progress on stderr, cancels at Ctrl-C. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, connectClient } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";

@@ -1,4 +1,4 @@
-/** Checks the embedding model, its runtime and the cross-encoder. Imported by checks.ts. */
+/** Checks the embedding model, its runtime and the cross-encoder. */
 import { findRuntime, importRuntime } from "../../base/onnxruntime.ts";
 import type { Config } from "../../config/config.ts";
 import type { StatusReport } from "../../protocol/spec.ts";

@@ -1,4 +1,4 @@
-/** Shows what a restore would change, and asks before it starts. Imported by the verb and by docker/restore.ts. */
+/** Shows what a restore would change, and asks before it starts. */
 import { TOKENS } from "../../memory/backup/contents.ts";
 import type { glance } from "../../memory/backup/look.ts";
 import type { Manifest } from "../../memory/backup/manifest.ts";
@@ -15,7 +15,7 @@ export type Coming = Pick<Manifest, "version" | "madeAtMs" | "journalSeq" | "cou
   tokens: boolean;
 };
 
-/** The present palace: its counts, or null if they cannot be read, and the names that would be moved aside. */
+/** The present palace: its counts, or null if they cannot be read, and the names of the files that would be moved aside. */
 export type Standing = { before: NonNullable<ReturnType<typeof glance>> | null; there: string[] };
 
 export function described(file: string, { manifest, bytes, isEncrypted }: Staged): Coming {

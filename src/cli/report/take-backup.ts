@@ -33,8 +33,8 @@ export async function backUp(config: Config, goal: BackupGoal, out: Output): Pro
       "name another: palace backup FILE, or add --force",
     );
   const box = brokerBox(config);
-  // The broker writes the file itself, with three exceptions: a passphrase, which we apply; a devbox, where the palace is read-only; a
-  // broker in a container, which has other files.
+  // The broker writes the file itself, with three exceptions. We apply a passphrase; in a devbox the palace is read-only; a broker in a
+  // container has other files.
   const isDirect = file !== null && passphrase === undefined && box === undefined && canWrite(config.paths.home);
   if (file !== null && !isDirect) assertTarget({ file, replace }, config.paths);
   const isEncrypted = passphrase !== undefined;

@@ -1,7 +1,6 @@
 /**
- * Finds the files on this machine that still contain a forgotten text: files beside the palace, spooled writes, staged copies,
- * backups, sources. It searches for the text's bytes. It removes files that are only our copies, and reports the others. Used by
- * `palace forget`.
+ * Finds the files on this machine that still contain a forgotten text: files beside the palace, spooled writes, staged copies, backups,
+ * sources. It searches for the text's bytes. It removes files that are only our copies, and reports the others.
  */
 import { hash } from "node:crypto";
 import { existsSync, readFileSync, rmSync } from "node:fs";

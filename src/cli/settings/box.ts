@@ -1,6 +1,6 @@
 /**
- * Reads and changes settings of a broker in a Docker container on this machine: the settings file is in the container's volume, so `palace
- * config` runs in the container. Imported by verbs/config.ts.
+ * Reads and changes settings of a broker in a Docker container on this machine. The settings file is in the container's volume, so `palace
+ * config` runs in the container.
  */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";

@@ -1,6 +1,6 @@
 /**
- * Changes one key of `settings.json` and keeps the rest of the file, with its comments. A lock on the folder allows one write at a time,
- * and if an editor saved the file meanwhile, we read the file again, so no change is lost. Imported by verbs/config.ts.
+ * Changes one key of `settings.json` and keeps the rest of the file, with its comments. A lock on the folder allows one write at a time. If
+ * an editor saved the file meanwhile, we read the file again, so no change is lost.
  */
 import { closeSync, mkdirSync, openSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -74,7 +74,7 @@ function change(draft: Draft, key: string, value: SettingValue | undefined): voi
   else draft.replace(old, draft.source(old, value));
 }
 
-/** Waits for the lock, which the kernel releases when the process ends. On a file system without locks, only the second read protects. */
+/** Waits for the lock, which the kernel releases when the process ends. Without file locks, only reading the file again protects it. */
 async function takeLock(folder: string): Promise<number> {
   const { tryFlock } = await import("../../base/libc.ts");
   const lock = openSync(folder, "r");

@@ -1,7 +1,4 @@
-/**
- * Manages the door at Roampal's port: opens it by a restart, and lets the owner's own programs in without a token. Imported by
- * verbs/outcome.ts and upstream/roampal.ts.
- */
+/** Manages the door at Roampal's port: restarts the broker to open the door, and lets the owner's own programs in without a token. */
 import { setTimeout as delay } from "node:timers/promises";
 import { canTellOwners } from "../../broker/door/socket-owner.ts";
 import { withClient } from "../../wire/client/client.ts";

@@ -1,4 +1,4 @@
-/** Lists every setting with its value and source. Imported by verbs/config.ts and doctor/settings.ts. */
+/** Lists every setting with its value and source. */
 import { recallAddress } from "../../broker/door/listen.ts";
 import type { Config } from "../../config/config.ts";
 import type { Source } from "../../config/settings.ts";
@@ -31,7 +31,6 @@ export function settingRows(config: Config): SettingRow[] {
   });
 }
 
-/** Describes a source in words. */
 export function sourceText({ source, variable }: Pick<SettingRow, "source" | "variable">): string {
   return variable === undefined ? source : `${source} (${variable})`;
 }

@@ -1,7 +1,4 @@
-/**
- * Names and finds drawers for people: the short id, the title, and a drawer by part of its id. Imported by the verbs that
- * show, change or delete drawers.
- */
+/** Names and finds drawers for people: the short id, the title, and a drawer by part of its id. */
 import type { Client } from "../../wire/client/client.ts";
 import { quoted } from "../../base/shell-word.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -54,7 +51,7 @@ function assertLongEnough(id: string): void {
   throw new PalaceError("CONFIG_USAGE", `${id} is too short: give at least 6 digits of a short id`, hint);
 }
 
-/** Completes a part of an id; returns an id that no drawer has unchanged. Errors: PROTOCOL_BAD_PARAMS if several drawers fit, CONFIG_USAGE. */
+/** Completes a part of an id; returns `id` itself if no drawer fits. Errors: PROTOCOL_BAD_PARAMS if several drawers fit, CONFIG_USAGE. */
 export async function wholeId(client: Client, id: string): Promise<string> {
   const answer = await client.call("drawer.show", { id });
   if (!answer.found && answer.matches.length === 0) {

@@ -1,4 +1,4 @@
-/** Opens a text in the editor that $VISUAL or $EDITOR names. Imported by the verbs add and edit. */
+/** Opens a text in the editor that $VISUAL or $EDITOR names. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
- * Prints for a person or a program: tables on a terminal, tab-separated lines without one, one JSON document with --json.
- * Progress and notices go to stderr. Imported by the files of bin only.
+ * Prints for a person or a program: tables on a terminal, tab-separated lines without one, one JSON document with --json. Progress and
+ * notices go to stderr.
  */
 import { styleText } from "node:util";
 import type { EngineReport } from "../../protocol/spec.ts";
@@ -11,7 +11,7 @@ export type Cell = string | number;
 const TERMINAL_COLUMNS = 80;
 
 export class Output {
-  /** True if stdout takes only the one JSON document. */
+  /** True if stdout may have only one JSON document. */
   readonly isJson: boolean;
   readonly isTerminal: boolean;
   readonly #palace: string | undefined;

@@ -1,6 +1,6 @@
 /**
- * Chooses the passage of a drawer to show after a search: its lines around the matching words, as in the source, with the
- * matches marked. Words match by their stems, as in the index. Pure. Used by `palace search` and `palace demo`.
+ * Chooses the passage of a drawer to show after a search: its lines around the matching words, as in the source, with the matches marked.
+ * Words match by their stems, as in the index. Pure.
  */
 import { type Asked, askedWords, foundWords } from "../../memory/index/lexical/found-words.ts";
 import { headingsOf, overlapOf } from "../../memory/text/headings.ts";

@@ -1,6 +1,6 @@
 /**
  * Checks whether the palace of --palace exists. A reading command with a mistyped path fails and creates no palace. A writing command may
- * begin a palace at that path, with a notice. Imported by define-verb.ts, mp-shim.ts and the verbs that check this themselves.
+ * begin a palace at that path, with a notice.
  */
 import { readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";

@@ -1,4 +1,4 @@
-/** Shows the progress of a long command on stderr: a bar on a terminal, otherwise one line per step. Imported by verbs. */
+/** Shows the progress of a long command on stderr: a bar on a terminal, otherwise one line per step. */
 import { printable, shorten } from "./output.ts";
 
 const BAR_WIDTH = 24;

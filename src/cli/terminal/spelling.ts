@@ -1,7 +1,6 @@
 /**
- * Spells our commands as the user types them here: `palace` if npm has put it on the PATH, the launchers' paths in a clone, and always with
- * the palace that is meant. All hints, even the broker's, say `palace`; we rewrite them when we show them. Imported by output.ts,
- * define-verb.ts and palace.ts.
+ * Spells our commands as the user types them here: `palace` if npm has put it on the PATH, the launchers' paths in a clone, and with
+ * --palace if the user named a palace. All hints, even the broker's, say `palace`; we rewrite hints when we show them.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +15,7 @@ const UPSTREAM_VERBS = [
 
 /** Folder of the launchers; the package that npm installs has none. */
 const SCRIPTS = join(PACKAGE_ROOT, "scripts");
-/** Matches quoted text. It is a name or data of the user and is not rewritten. */
+/** Matches quoted text: a name or data of the user, which must not be rewritten. */
 const QUOTED = /"(?:[^"\\]|\\.)*"|(?<=^|[\s(=:])'[^']*'(?=$|[\s.,;:)])/;
 /** Makes a pattern of verbs: "palace" is the command only if a verb follows. */
 const words = (verbs: readonly string[]): string => [...verbs].sort((a, b) => b.length - a.length).join("|");

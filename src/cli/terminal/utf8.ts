@@ -1,4 +1,4 @@
-/** Decodes a text from a person. Imported by the editor and by the verbs that read stdin. */
+/** Decodes a text from a person. */
 import type { Readable } from "node:stream";
 import { PalaceError } from "../../base/errors.ts";
 import { REQUEST_SIZE_MAX_BYTES } from "../../protocol/limits.ts";

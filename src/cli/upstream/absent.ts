@@ -1,6 +1,6 @@
 /**
- * Lists verbs of upstream's command line that this version lacks, each with the reason and what to type instead. Such a command prints that
- * and fails. If a verb that needs an action gets none, the error is one of usage, as in upstream.
+ * Lists verbs of upstream's command line that this version lacks, each with the reason and what to type instead. Such a command prints both
+ * and fails. A verb without its required action fails with a usage error, as in upstream.
  */
 type Absent = { why: string; hint: string; actions?: string };
 

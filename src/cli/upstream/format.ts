@@ -1,10 +1,9 @@
-/** Formats horizontal lines and numbers as upstream's command line does. Used by the verbs of this folder. */
+/** Formats horizontal lines and numbers as upstream's command line does. */
 import type { Config } from "../../config/config.ts";
 import { type Output, printable } from "../terminal/output.ts";
 import { hasPalace } from "../terminal/place.ts";
 import type { Call, Verb } from "../define-verb.ts";
 
-/** Formats a float as Python prints it. */
 export function pythonFloat(value: number): string {
   return Number.isInteger(value) ? value.toFixed(1) : String(value);
 }
@@ -19,7 +18,7 @@ export function thousands(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-/** Prints for people, and nothing with --json. Removes control characters and keeps lines. */
+/** Prints lines for people; prints nothing with --json. Removes control characters. */
 export function say(out: Output, lines: string): void {
   if (!out.isJson) out.text(lines.split("\n").map(printable).join("\n"));
 }
@@ -35,7 +34,7 @@ export function explainNoPalace(out: Output, palaceDir: string): void {
   out.text(`\n  No palace found at ${palaceDir}\n  Run: mempalace init <dir> then mempalace mine <dir>`);
 }
 
-/** Returns true, and prints so, if the palace does not exist. Like upstream, it does not create one. */
+/** Returns true, and prints a notice, if the palace does not exist. Like upstream, it creates no palace. */
 export function isWithoutPalace(config: Config, out: Output): boolean {
   if (hasPalace(config)) return false;
   const hint = "Run: mempalace init <dir> && mempalace mine <dir>";

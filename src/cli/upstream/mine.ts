@@ -1,4 +1,4 @@
-/** `mempalace mine DIR` and `mempalace sweep TARGET` run upstream's modes with the feeder of that kind. */
+/** `mempalace mine DIR` runs the feeder of upstream's mode. */
 import { resolve } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
 import { defineVerb, options, readChoice } from "../define-verb.ts";

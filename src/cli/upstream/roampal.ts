@@ -1,4 +1,4 @@
-/** Maps the verbs of `roampal` to our verbs. Imported by bin/roampal.ts. */
+/** Maps the verbs of `roampal` to our verbs. */
 import { type Config, loadConfig } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -71,7 +71,7 @@ palace restart. It restarts a broker that has no such door; connected agents con
   },
 });
 
-/** Gives development (`--dev`) its own folder and port; ignores variables about the other memory. Source: outcome-memory.md 4.1. */
+/** Gives development (`--dev`) its own folder and port; ignores variables about the usual memory. Source: outcome-memory.md 4.1. */
 export function asDeveloper(verb: string, args: readonly string[], env: Env): { args: string[]; env: Env } {
   const rest = args.filter((one) => one !== DEV_OPTION);
   const config = readable(env);

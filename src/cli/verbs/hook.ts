@@ -1,6 +1,6 @@
 /**
- * Implements `palace hook`, which agents' hooks, the pi extension and the opencode plugin run. It never fails an agent or delays it by more
- * than one second, counted from the start of the process; after that second it ends without an answer. stdout has only the answer; errors
+ * Implements `palace hook`, which agents' hooks, the pi extension and the opencode plugin run. It never fails an agent. A hook that adds
+ * text to a prompt ends after one second at most (`turn-max-ms`), counted from the start of the process. stdout has only the answer; errors
  * go to the log.
  */
 import { join } from "node:path";

@@ -119,7 +119,7 @@ function checkScope({ scope, wing }: { scope?: string; wing?: string }, project:
     throw new PalaceError("CONFIG_USAGE", "this folder is no project", "go to the project's folder, or use --wing W");
 }
 
-/** Says that the folder's project was preferred or searched alone; empty if no project affected the search. */
+/** Returns a note that the search preferred the folder's project or used no other; empty if no project affected the search. */
 function scopeNote({ scope }: JsonObject): string {
   const { wings, strict } = isRecord(scope) ? scope : {};
   if (!Array.isArray(wings) || wings.length === 0) return "";
@@ -127,7 +127,7 @@ function scopeNote({ scope }: JsonObject): string {
   return strict === true ? `, in ${named} only` : `, ${named} first (--scope all treats all alike)`;
 }
 
-/** Says in one line why some drawers were not searched by meaning; empty if all drawers were. */
+/** Returns one line that says why some drawers were not searched by meaning; no line if all drawers were. */
 async function meaningSkipped(client: Client, found: JsonObject, mode: SearchMode): Promise<string[]> {
   const asked = mode === "auto" ? "" : `--mode ${mode}: `;
   if (found["vector_disabled"] === true) {
@@ -184,7 +184,7 @@ function showHit(hit: Hit, at: number, query: string, config: Config, out: Outpu
   out.text("");
 }
 
-/** Says how a drawer was found, and why it may be wrong. */
+/** Returns words about how a drawer was found, and why it may be wrong. */
 function notesOn(hit: Hit): string[] {
   const byMeaning = typeof hit.similarity === "number" && hit.similarity > 0;
   const byWords = typeof hit.bm25_score === "number" && hit.bm25_score > 0;

@@ -59,7 +59,7 @@ function assertUse(what: string, name: string | undefined, given: string | undef
     throw new PalaceError("CONFIG_USAGE", "name the write that gets these arguments", "palace status spool list");
 }
 
-/** Finds a refused write by a part of its name. Errors: CONFIG_USAGE if no write or more than one write fits. */
+/** Finds a refused write by the beginning of its name. Errors: CONFIG_USAGE if no write or more than one write fits. */
 function findRefused(spool: Spool, name: string): RefusedEntry {
   const found = spool.refused().filter((one) => one.name.startsWith(name));
   const exact = found.find((one) => one.name === name) ?? (found.length === 1 ? found[0] : undefined);

@@ -1,4 +1,4 @@
-/** `palace start` starts the broker and lifts a stop by hand. With --new it also begins a new palace in place of a vanished one. */
+/** `palace start` starts the broker, also after `palace stop`. With --new it also begins a new palace in place of a vanished one. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { connectClient } from "../../wire/client/client.ts";
 import { findBroker } from "../../wire/client/discover.ts";

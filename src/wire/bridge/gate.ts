@@ -10,7 +10,7 @@ import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { dial } from "../transport/endpoint.ts";
 
-/** Command that a bridge asks for. sshd passes it on and runs its forced command, which is this gate. */
+/** Command that a bridge asks for. sshd runs its forced command, this gate, and puts the bridge's command into SSH_ORIGINAL_COMMAND. */
 export const GATE_COMMAND = "palace gate";
 /** Marker before the broker's first byte. Output of a login shell may come before the marker and is not part of the stream. */
 export const GATE_GREETING = "\0palace-gate 1\n";
@@ -30,8 +30,8 @@ export async function runGate({ config, stdin, stdout }: GateOptions): Promise<v
 }
 
 /**
- * Passes bytes to the broker's own socket, where the kernel tells the broker the user of this process. Only a user of Docker can start it,
- * with `docker exec`. A command that came over SSH is refused. Errors: as runGate.
+ * Passes bytes to the broker's own socket, where the kernel tells the broker the user of this process. Only a user of Docker can start this
+ * gate, with `docker exec`. A command that came over SSH is refused. Errors: as runGate.
  */
 export async function runOwnerGate({ config, stdin, stdout }: GateOptions): Promise<void> {
   if (config.sshCommand !== undefined)

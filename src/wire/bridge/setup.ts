@@ -26,7 +26,7 @@ export type SetupOptions = {
   kind: BridgeSettings["kind"];
   /** Fingerprint SHA256:… of the host's key, from a trusted source. */
   fingerprint?: string;
-  /** True after the host was reinstalled: the pinned key is dropped. */
+  /** True after the host was reinstalled: the set-up ignores the pinned key. */
   newHostKey: boolean;
   sshConfig?: string;
   /** Command that runs our command line on the host. */
@@ -83,7 +83,7 @@ export async function setUpBridge(options: SetupOptions): Promise<BridgeSettings
   return settings;
 }
 
-/** Returns the hint for a gate that does not answer: sshd runs the gate through the login shell, and a shell that waits delays it. */
+/** Returns the hint for a gate that does not answer: sshd runs the gate through the login shell, which may wait first. */
 function loginHint({ target }: SetupOptions): string {
   return `on the host: see that its login shell ends by itself (ssh ${target} true), and look at ~/.local/state/palace/gate.log; then again: palace bridge setup ${target}`;
 }
@@ -167,7 +167,7 @@ async function isInKnownHosts(
   return false;
 }
 
-/** Runs the host's part through the user's ssh. Errors: BROKER_DENIED with the command to type on the host. */
+/** Runs `palace gate` on the host through the user's ssh. Errors: BROKER_DENIED with the command to type on the host. */
 async function askHost(options: SetupOptions, action: "authorize" | "socket", words: string[]): Promise<Remote> {
   const { target, port, sshConfig, remotePalace, remoteDir } = options;
   const place = remoteDir === undefined ? [] : ["--palace", remoteDir];
@@ -186,7 +186,7 @@ async function askHost(options: SetupOptions, action: "authorize" | "socket", wo
   }
 }
 
-/** Returns the last line that is an answer; a shell's start files may print other lines first. Errors: an Error without an answer. */
+/** Returns the last line that is a JSON object; a shell's start files may print other lines. Errors: an Error if no line is a JSON object. */
 function lastObject(said: string): Remote {
   const lines = said.trim().split("\n");
   const answer = lines.map(parseJson).findLast(isRecord);

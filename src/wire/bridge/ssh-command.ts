@@ -58,8 +58,8 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
 
   /**
    * Returns true if the user's ssh master hangs; we then connect without it. A stopped master (a laptop's sleep, SIGSTOP) accepts
-   * connections and never answers, and `ConnectTimeout` does not limit that wait. Only an answer through the forwarding proves that it
-   * works: the master may still have it although the master's own socket is gone.
+   * connections and never answers, and `ConnectTimeout` does not limit that wait. Only an answer through the forwarding proves that the
+   * forwarding works: the master may still forward although its own socket is gone.
    */
   async #isSharedHung(): Promise<boolean> {
     try {

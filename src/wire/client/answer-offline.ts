@@ -101,7 +101,7 @@ function append(spool: Spool, write: SpooledWrite, { away, config }: Pick<Absenc
 /** File systems in memory that belong to the whole machine. */
 const SHARED_MEMORY = ["/dev/shm", "/tmp"];
 
-/** Refuses a home in memory without a palace: it belongs to the sandbox and is lost when the sandbox ends. Errors: STORE_READ_ONLY. */
+/** Refuses a spool in memory (tmpfs) on a machine without a palace: the spool is lost when the sandbox ends. Errors: STORE_READ_ONLY. */
 function assertOutlives(folder: string, { paths: { ledgerFile } }: Config): void {
   const mount = mountOf(folder);
   if (mount?.type !== "tmpfs" || SHARED_MEMORY.includes(mount.point) || existsSync(ledgerFile)) return;

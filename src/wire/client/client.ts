@@ -29,8 +29,8 @@ const HAND_OVER_MAX_MS = 5_000;
 const POLL_MS = 50;
 
 /**
- * Settings of a connection. `agent`: name for the audit log. `start`: if no broker runs, `never` fails and `auto` starts one. `project`:
- * names of the project that searches prefer.
+ * Settings of a connection. `agent`: name in the journal. `start`: if no broker runs, `never` fails and `auto` starts one. `project`: names
+ * of the project that searches prefer.
  */
 export type ConnectOptions = { config: Config; agent: string; start: "auto" | "never"; project?: readonly string[] };
 /** Settings of one call. `key`: idempotency key, by default a new one. `timeoutMs`: time to wait for the answer, including repetitions. */

@@ -5,7 +5,7 @@
  *          ▲                        │                        │
  *          └────── no broker ───────┴───── stream ended ─────┘        close: from any state to `closed`
  *
- * It handles streams and messages; its owner (link.ts) decides about calls. It ends a stream that is silent or sends nonsense.
+ * It handles streams and messages; its owner (link.ts) decides about calls. It ends a stream that is silent or sends unreadable lines.
  * `connect` may be called at any time: callers share one attempt.
  */
 import type { Socket } from "node:net";

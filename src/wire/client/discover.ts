@@ -35,7 +35,7 @@ type Candidate = {
 };
 const BRIDGE_TIMEOUT_MS = 10_000;
 
-/** Socket that carries messages. `rest`: bytes that have already arrived; the socket is paused after them. */
+/** Socket with a stream of messages. `rest`: bytes that have already arrived; the socket is paused after them. */
 export type Stream = { socket: Socket; rest: Buffer; endpoint: string };
 
 /** Maximum size of a broker.json that we read: thirty times the usual size. */
@@ -164,8 +164,8 @@ function toHealth(body: string): Health | undefined {
 }
 
 /**
- * Returns the first answer to a request to `path`. Skips a door that refuses or sends nonsense, and destroys its socket. An error that is a
- * bug of ours is thrown.
+ * Returns the first answer to a request to `path`. Skips a door with an error TRANSPORT_*, and destroys its socket. Errors:
+ * TRANSPORT_SANDBOXED and all errors of other kinds.
  */
 async function firstLive<T>(
   config: Config,

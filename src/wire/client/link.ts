@@ -1,8 +1,8 @@
 /**
- * Carries the calls of one owner (the shim or the typed client) to the broker, and the answers back. `connection.ts` keeps the connection,
+ * Sends the calls of one owner (the shim or the typed client) to the broker, and returns the answers. `connection.ts` keeps the connection,
  * and `outage-policy.ts` decides about a call without a connection. Unanswered requests are sent again over a new connection with their
- * idempotency keys, so a restarting broker is only a delay. A link with a spool answers in place of the broker, and later delivers the
- * spool first. `send` may be called at any time.
+ * idempotency keys, so a restarting broker is only a delay. Without a broker, a link with a spool answers calls itself, and later delivers
+ * the spool first. `send` may be called at any time.
  */
 import { existsSync } from "node:fs";
 import type { Config } from "../../config/config.ts";
@@ -50,12 +50,12 @@ export type LinkOptions = {
   onLine: (line: Buffer | string) => void;
   /** Rules for answering requests and spooling writes without a broker. Without these rules such requests fail. */
   offline?: () => Promise<OfflineRules>;
-  /** Function that connects to a broker. The simulation passes its own function. */
+  /** Functions that reach a broker. Tests pass their own. */
   reach?: Reach;
   clock?: Clock;
 };
 
-/** Ways to a broker. `open`: undefined if no broker runs. `ensure`: returns when a broker runs. Errors: as openStream, ensureBroker. */
+/** Functions that reach a broker. `open`: undefined if none runs. `ensure`: returns when one runs. Errors: as openStream, ensureBroker. */
 export type Reach = {
   open: (config: Config, agent: string, introduction: Introduction) => Promise<Stream | undefined>;
   ensure: (config: Config, options: EnsureOptions) => Promise<unknown>;

@@ -33,9 +33,9 @@ export function isForLater({ spool }: Tool, values: Record<string, unknown>): bo
 }
 
 /**
- * Sends the spooled writes one by one, in order. `ask` sends the message that `agent` wrote, and returns the broker's answer, or undefined if the connection ended. A write is
- * removed when it is acknowledged, and set aside when the broker refuses it for good. After a temporary refusal the delivery stops, so that
- * the writes stay in order. After `REFUSALS_MAX` such refusals of one write it skips that write and sends the others.
+ * Sends the spooled writes one by one, in order. `ask` sends one message of `agent`, and returns undefined if the connection ended. Removes
+ * an acknowledged write, and sets aside a write that the broker refuses for good. After a temporary refusal the delivery stops, so that the
+ * writes stay in order. After `REFUSALS_MAX` temporary refusals of one write the delivery skips that write.
  */
 export async function deliver(
   spool: Spool,
@@ -90,8 +90,8 @@ function signed({ params, ...message }: Message, { atMs, agent }: Pick<SpoolEntr
 }
 
 /**
- * Returns why the broker refused. "passing": the refusal is temporary, because the palace is in a state that a person can change, such as a
- * full disk, a damaged ledger or a ledger of a newer version. Wrong arguments and a tool's own failure are not passing.
+ * Returns why the broker refused. "passing": a temporary refusal, because a person can change the palace's state (a full disk, a damaged or
+ * newer ledger). "elsewhere": another broker or token may accept the write. `why`: wrong arguments, or the tool's own failure.
  */
 function refusalOf(response: RpcResponse, line: string): "passing" | "elsewhere" | { why: string } | undefined {
   if ("error" in response) {

@@ -35,7 +35,7 @@ const BRIDGE_RESTART_MS = 5_000;
 /** A broker that answers. `started`: this call started it. */
 export type Ensured = { health: Health; endpoint: string; started: boolean };
 
-/** Lifts `palace stop`. */
+/** Removes the mark of `palace stop`, so that clients start the broker again. */
 export function clearStop(config: Config): void {
   clearStopped(config.paths);
 }

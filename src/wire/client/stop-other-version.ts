@@ -1,7 +1,7 @@
 /**
  * Ends a broker that speaks another protocol. We cannot ask it to stop, so it gets SIGTERM, which drains a broker of any version. A file
- * alone never decides which process gets the signal: the listener on the socket must give the instance id of broker.json, and the kernel
- * must report the pid in broker.json for that socket.
+ * alone never decides which process gets the signal. The listener on the socket must give broker.json's instance id, and the kernel must
+ * report broker.json's pid for that socket.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseRecord } from "../../base/parse-json.ts";

@@ -17,7 +17,7 @@ const CLOSE_MAX_MS = 10_000;
 
 /**
  * Drains and stops the broker; returns when it is gone. A broker of this machine stays off until `clearStop`. Errors: TRANSPORT_TIMEOUT if
- * the broker does not answer or end; STORE_DISK_FULL and STORE_READ_ONLY if it has ended but the mark cannot be written.
+ * the broker does not answer or end; STORE_DISK_FULL and STORE_READ_ONLY if it has ended but its stop mark cannot be written.
  */
 export async function stopBroker(config: Config): Promise<{ stopped: boolean; staysOff: boolean }> {
   if (config.endpoint !== undefined || hasBridge(config)) return { stopped: await endBroker(config), staysOff: false };

@@ -10,7 +10,7 @@ const LF = 10;
 /** A line without its LF, or the first and last bytes of a line that was too long. */
 export type Frame = { bytes: Buffer } | { oversize: true; head: Buffer; tail: Buffer };
 
-/** Number of bytes kept of a line that is too long: a head with its method and perhaps its id, and a tail, which may have the id. */
+/** Number of bytes kept of a line that is too long. The head has the method and perhaps the id; the tail may have the id. */
 const HEAD_SIZE_BYTES = 1024;
 const TAIL_SIZE_BYTES = 256;
 
@@ -124,7 +124,7 @@ export function decodeFrame(bytes: Buffer): Decoded {
   }
 }
 
-/** Returns true if the JSON is nested deeper than `depthMax`. Counts brackets outside strings, so it is wrong only for other text. */
+/** Returns true if the JSON is nested deeper than `depthMax`. Counts brackets outside strings, so other text may give a wrong result. */
 export function isDeeper(json: string, depthMax: number): boolean {
   if (json.length < depthMax) return false;
   let depth = 0;
