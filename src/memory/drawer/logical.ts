@@ -9,7 +9,7 @@ import { baseName, codePointLength, head } from "../text/text.ts";
 
 const PREVIEW = 200;
 
-/** Finds a drawer. A row's own id comes first: the id of a slice means only that slice. */
+/** Finds a drawer by its id. The id of a slice finds only that slice. */
 export function findLogical(
   ledger: Pick<LedgerTx | LedgerReader, "findDrawer" | "slicesOf">,
   id: string,

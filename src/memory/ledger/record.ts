@@ -45,7 +45,7 @@ export function recipeOf(noted: string | undefined): IdRecipe {
   return noted === "bare" ? "bare" : "v3";
 }
 
-/** First and last possible id of a slice of `id`, so that one range read of the id index finds all slices. */
+/** Returns the first and the last possible id of a slice of `id`, so that one range read of the id index finds all slices. */
 export function sliceBounds(id: string): [first: string, last: string] {
   return [`${id}_chunk_000000`, `${id}_chunk_999999`];
 }

@@ -79,7 +79,7 @@ export async function searchTool(
   return { query: sanitized.query, filters, ...scope.told, ...payload, ...told, ...extras };
 }
 
-/** Returns the number of hits, their greatest distance, and the wanted explanations and neighbours. */
+/** Reads the number of hits, their maximum distance, and the wanted explanations and neighbours from the arguments. */
 function boundsOf(
   values: Arguments,
   isForCli: boolean,

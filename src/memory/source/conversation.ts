@@ -38,8 +38,8 @@ type Part = {
 };
 
 /**
- * Files drawers `from` to `from + texts.length` of `total`. The part that reaches `total` removes the drawers beyond `total` and writes the
- * filing record. Until then the source counts as not filed. Errors: PROTOCOL_BAD_PARAMS.
+ * Files drawers `from` to `from + texts.length` of `total`. The part that reaches `total` removes the drawers beyond `total` and stores the
+ * digest. Without a digest the source counts as not filed. Errors: PROTOCOL_BAD_PARAMS.
  */
 export function replaceConversation(tx: LedgerTx, call: WriteCall): unknown {
   const part = readPart(call.params, tx.idRecipe());
@@ -199,7 +199,7 @@ function readMode(value: unknown): ExtractMode {
   return mode;
 }
 
-/** Returns true if the miner can have made this text. With any settings, it makes no longer text. */
+/** Returns true for a text that is no longer than a miner's longest drawer with any settings. */
 function isDrawerText(value: unknown): value is string {
   return typeof value === "string" && value !== "" && codePointLength(value) <= DRAWER_SIZE_MAX;
 }

@@ -11,7 +11,7 @@ export function inverseFrequency(documents: number, holding: number): number {
   return Math.log(1 + (documents - holding + 0.5) / (holding + 0.5));
 }
 
-/** `frequency` counts one term or phrase in one document; `length` is that document's length relative to the average. */
+/** Returns the score of one term or phrase in one document. `length`: the document's length relative to the average. */
 export function scoreTerm(inverse: number, frequency: number, length: number): number {
   return (inverse * frequency * (K1 + 1)) / (frequency + K1 * (1 - B + B * length));
 }

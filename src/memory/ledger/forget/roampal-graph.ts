@@ -64,7 +64,7 @@ function idsOf(database: LedgerDatabase, sql: string, isMeant: IsMeant): string[
   return [...found];
 }
 
-/** Returns a function that is true for a word that only the drawers' texts contain. Words are as full text cuts them. */
+/** Returns a function that is true for a word that only the drawers' texts contain. Words are cut as in the full-text index. */
 function ofNoOther(database: LedgerDatabase, drawers: readonly Drawer[]): (word: string) => boolean {
   const rows = new Set(drawers.map(({ row }) => row));
   const words = new Set(drawers.flatMap(({ text }) => wordsOf(text)));

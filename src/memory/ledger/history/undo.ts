@@ -146,7 +146,7 @@ export class SqliteUndo implements UndoTx {
   }
 
   /**
-   * Decides about the outcomes of a drawer as about the drawer. A drawer that an agent made is removed even if others have scored it,
+   * Gives the outcomes of a drawer the same decision as the drawer. A drawer that an agent made is removed even if others have scored it,
    * because its text may be harmful. A drawer that a person's command made stays if others have scored it since.
    */
   #withDrawer(item: UndoItem | undefined, drawers: ReadonlyMap<string, UndoItem>, agent: string): UndoItem | undefined {

@@ -292,7 +292,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     return added + written.length + removed.length + graph + closets;
   }
 
-  /** True if the current write has already changed the ledger. If it fails, the group must be rolled back. */
+  /** True if the current write has already changed the ledger. If the write then fails, the group must be rolled back. */
   get isHalfDone(): boolean {
     return this.#isHalfDone;
   }

@@ -55,7 +55,7 @@ export class ClosetWriter {
 
   /**
    * Adopts rows that others wrote into the closets' collection: MemPalace's own closets, a language model's, a diary day's, compressed
-   * drawers. Only their maker could rebuild them. Returns the number of new or different rows.
+   * drawers. Only the program that made them could rebuild them. Returns the number of new or different rows.
    */
   adopt({ rows, removed, model }: AdoptionBatch): number {
     let taken = 0;
