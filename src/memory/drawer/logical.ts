@@ -1,6 +1,6 @@
 /**
- * Logical drawers: the id of a drawer means one row, or all slices of a long text. Long diary entries are cut and found in the same way.
- * Used by the engine's reads and writes (upstream-latest.md 2.1).
+ * Finds, shows and lists logical drawers. A drawer's id means one row, or all slices of a long text. Long diary entries are cut and found
+ * in the same way. Used by the engine's reads and writes (upstream-latest.md 2.1).
  */
 import { cut } from "../../base/shorten.ts";
 import type { DrawerFilter, LogicalDrawer, Metadata } from "../port/drawer.ts";
@@ -51,8 +51,8 @@ export function drawerPayload(drawer: LogicalDrawer): Record<string, unknown> & 
 }
 
 /**
- * Returns metadata as agents see them: without the keys that Chroma reserves, with the source's file name instead of its path, and with a
- * time of change even for rows that older versions filed.
+ * Returns metadata as agents see them: without the keys that Chroma reserves, and with the source's file name instead of its path. Rows
+ * that older versions filed also get a time of change.
  */
 export function shownMetadata(metadata: Metadata): Metadata {
   const { source_dir_ino: _inode, ...others } = metadata;

@@ -40,7 +40,7 @@ export function dateWords(metadata: Metadata): string {
   return `${time.getUTCDate()} ${MONTHS[time.getUTCMonth()]} ${time.getUTCFullYear()} ${DAYS[time.getUTCDay()]}`;
 }
 
-/** Returns the id recipe that the ledger has stored. */
+/** Returns the id recipe that `meta` names; `v3` if it names none. */
 export function recipeOf(noted: string | undefined): IdRecipe {
   return noted === "bare" ? "bare" : "v3";
 }

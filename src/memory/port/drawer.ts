@@ -1,6 +1,6 @@
 /** Drawers and their places: types that the whole broker uses. */
 
-/** Scalar metadata as a palace keeps it (palace.md 4.7); keys are upstream's, snake_case. */
+/** Metadata of a drawer as a palace keeps them (palace.md 4.7). The keys are upstream's, in snake_case. */
 export type Metadata = Record<string, MetadataValue>;
 
 /** A plain value of a drawer's metadata. */

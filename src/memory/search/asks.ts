@@ -1,6 +1,6 @@
 /**
- * Recognises, by English words, questions that ask for more than the most similar drawer: for everything that was said about a subject, for
- * the newest or oldest value, or for advice, to which the user's lasting wishes apply. Pure; used by search.ts.
+ * Recognises, by English words, questions that ask for more than the most similar drawer. Such a question asks for everything that was said
+ * about a subject, for the newest or oldest value, or for advice, to which the user's lasting wishes apply. Pure; used by search.ts.
  */
 
 import { STOP_WORDS } from "../index/lexical/stop-words.ts";
@@ -119,7 +119,6 @@ function isSmallTalk(query: string): boolean {
   );
 }
 
-/** Returns the needs of a question. */
 export function askedFor(query: string): Asks {
   const everything = ORDER.test(query) ? "order" : ALL.test(query) ? "all" : undefined;
   const plain = query.replaceAll(NO_END, " ");

@@ -195,7 +195,7 @@ function factorsByAge(page: readonly { drawer: Drawer }[], end: "newest" | "olde
   });
 }
 
-/** Returns the time at which a drawer was said or written; empty for a document without its own date. */
+/** Returns the time at which a drawer's text was said or written; empty for a document without its own date. */
 function timeOf({ metadata }: Drawer): string {
   const { content_date: content, date, authored_at: authored, filed_at: filed, source_file: source } = metadata;
   const own = content ?? date ?? authored ?? (typeof source === "string" && source !== "" ? "" : filed);

@@ -19,7 +19,6 @@ const TEXT_MAX = 10_000;
 const ROWS_MAX = 40;
 
 export type ClosetQuestion = {
-  /** The question's vector. */
   vector: Float32Array;
   /** Rows of the search, best first. Only the closets of their sources are compared, so a large palace takes no longer. */
   rows: readonly number[];

@@ -1,7 +1,7 @@
 /**
- * Finds the wing, room or source that a filter means. An exact name always wins. Another spelling is accepted if only one name matches: the
- * name may differ in case, in separators (`my-project`, `My Project`, `my_project`), in the prefix `wing_` of a diary's wing and, for a
- * source, in leading folders. Otherwise the hint lists similar names. Only reads and `palace ls` use this; writes need exact names.
+ * Finds the wing, room or source that a filter means. An exact name always wins. Another spelling is accepted if only one name matches. It
+ * may differ in case, in separators (`my-project`, `My Project`, `my_project`) and in the prefix `wing_` of a diary's wing. A source may
+ * lack leading folders. Otherwise the hint lists similar names. Only reads and `palace ls` use this; writes need exact names.
  */
 import { nearWords } from "../../base/nearest.ts";
 import { cut } from "../../base/shorten.ts";

@@ -1,5 +1,5 @@
 /**
- * The search tool: checks its arguments as upstream does, and answers in upstream's form (palace.md 2.10, upstream-latest.md 2.1).
+ * Runs the search tool: checks its arguments as upstream does, and answers in upstream's form (palace.md 2.10, upstream-latest.md 2.1).
  * search.ts does the search itself.
  */
 import type { PlaceFilter } from "../port/drawer.ts";

@@ -1,6 +1,6 @@
 /**
- * Conversations: the exchanges of a transcript become the drawers of its source_file. Existing drawers are compared one by one, so that a
- * longer transcript needs vectors only for its new text. Ids and metadata equal those of upstream's conversation miner (palace.md 4.7,
+ * Files the exchanges of a transcript as the drawers of its source_file. Existing drawers are compared one by one, so that a longer
+ * transcript needs vectors only for its new text. Ids and metadata equal those of upstream's conversation miner (palace.md 4.7,
  * upstream-latest.md 2.3).
  */
 import { type Drawer, type IdRecipe, type Metadata, type NewDrawer } from "../port/drawer.ts";

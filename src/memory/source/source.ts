@@ -1,6 +1,6 @@
 /**
- * Sources: a feeder's document becomes the drawers of its source_file. In one transaction it replaces the older drawers and their closets.
- * Ids and metadata equal those of upstream's project miner (palace.md 4.7, upstream-latest.md 2.3).
+ * Files a feeder's document as the drawers of its source_file. One transaction replaces the older drawers and their closets. Ids and
+ * metadata equal those of upstream's project miner (palace.md 4.7, upstream-latest.md 2.3).
  */
 import type { IdRecipe, Metadata, NewDrawer } from "../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";

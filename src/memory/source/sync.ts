@@ -1,8 +1,8 @@
 /**
  * Finds drawers whose source files are now deleted or ignored (palace.md 5.7, upstream-latest.md 2.1). Only reports them, unless `apply` is
  * set. The main thread reads the file system (`reportSync`); the transaction applies the result. A file counts as deleted only if another
- * source file still exists in its folder, and if the folder is still the one that was mined (the same inode). An unmounted volume, or a
- * broker on a machine without the files, must not look like a deletion.
+ * source file still exists in its folder. The folder must also be the one that was mined (the same inode). An unmounted volume, or a broker
+ * on a machine without the files, must not look like a deletion.
  */
 import { cut } from "../../base/shorten.ts";
 import { Gitignore } from "../../base/gitignore.ts";

@@ -94,8 +94,8 @@ export class LexicalSearch {
   }
 
   /**
-   * Returns, in no order and with all scores: the `limit` best rows by BM25, drawers whose names the question contains and, unless
-   * `isLexical`, the `limit / NEAR_PART` nearest rows by static vector.
+   * Returns, in no order and with all scores, the `limit` best rows by BM25 and drawers whose names the question contains. Unless
+   * `isLexical`, it adds the `limit / NEAR_PART` nearest rows by static vector.
    */
   async retrieve(
     query: string,

@@ -37,7 +37,6 @@ export type ScanMemory = {
   products: Int32Array;
   /** All codes; slot n starts at n × dimensions. `reserve` replaces this view. */
   codes: Uint8Array;
-  /** Maximum number of slots. */
   slotsMax: number;
   /** Makes room for that many slots. Throws RangeError beyond `slotsMax`. */
   reserve: (slots: number) => void;

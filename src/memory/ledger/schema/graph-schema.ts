@@ -34,9 +34,8 @@ export function bodySql(kind: keyof typeof GRAPH_TABLES): string {
 }
 
 /**
- * Returns triggers that list changed rows in `graph_outbox`. A new state gets a higher seq. `gone`: the last state of a deleted row. The
- * SQL avoids OR REPLACE: inside a trigger the outer statement's own ON CONFLICT would override it (Source:
- * sqlite.org/lang_createtrigger.html).
+ * Returns triggers that list changed rows in `graph_outbox`. A new state gets a higher seq. `gone`: a deleted row's last state. The SQL
+ * avoids OR REPLACE: inside a trigger the outer statement's own ON CONFLICT would override it (Source: sqlite.org/lang_createtrigger.html).
  */
 function listed(kind: string, table: string, gone: string): string {
   const put = (when: string, id: string, state: string): string => `

@@ -1,12 +1,12 @@
 /**
- * The only writer of the ledger: it commits a group of writes as one fsynced transaction. Lives on the writer thread; the thread's entry
+ * The only writer of the ledger: it commits a group of writes as one fsynced transaction. Runs on the writer thread; the thread's entry
  * (broker/palace/writer-thread.ts) gives it `apply` and the calls.
  *
  * One group goes through these steps, with the fault points of the kill test between them:
  *   begin → for each write { look up its key → apply → journal } → commit → sync the log → answer
  * After a kill before the commit the ledger has none of the group, after a later kill all of it. A write is acknowledged only
  * after the sync. The writer calls fdatasync itself: SQLite as it is built for Node calls fsync, which also writes the log's
- * time stamps and makes a write a third slower here, and costs a journal commit on most file systems. Vectors and the
+ * time stamps. That makes a write a third slower here, and costs a journal commit on most file systems. Vectors and the
  * outbox's entries are not synced: after a power cut the broker makes lost ones again. If a power cut
  * loses a write, all later writes are lost, too.
  */
@@ -42,8 +42,8 @@ export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
 /** Interval at which the writer deletes old keys and before-images, ms. */
 const PRUNE_EVERY_MS = 3_600_000;
 /**
- * Maximum time by which one pruning may move `prunedAtMs` forward, ms. It limits the first pruning and a pruning after the machine was off:
- * a clock that is set years ahead must not expire every key at once.
+ * Maximum time by which one pruning may move `prunedAtMs` forward, ms. It limits the first pruning and a pruning after the machine was off.
+ * A clock that is set years ahead must not expire every key at once.
  */
 const PRUNE_STEP_MAX_MS = 86_400_000;
 /** Factor by which a later pruning may move `prunedAtMs` faster than time passes, until it reaches the machine's clock. */
