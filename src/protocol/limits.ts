@@ -126,7 +126,7 @@ export const CARRIED_PART_MAX_BYTES = 2 * 1024 ** 2;
 export const CARRIED_MAX_BYTES = 8 * 1024 ** 2;
 /** Maximum number of another memory's items in one call: rows of one kind, each drawer with all its slices. */
 export const IMPORT_ITEMS_MAX = 200;
-/** Maximum number of entries of Roampal's graphs in one call (with memories' limit of bytes), and maximum depth of one entry's JSON. */
+/** Maximum number of entries of Roampal's graphs in one call (at most CARRIED_PART_MAX_BYTES), and maximum depth of one entry's JSON. */
 export const CARRIED_ENTRIES_MAX = 1_000;
 export const CARRIED_LEVELS_MAX = 100;
 /** Maximum number of notes in one checkpoint. The answer may have matches for each note, and must fit into a message. */

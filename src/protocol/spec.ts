@@ -287,8 +287,8 @@ export type Methods = {
   /** `isAsked`: the turn asks for scores. `isScored`: the turn has received them. */
   "turn.scored": { params: { conversation: string }; result: { isAsked: boolean; isScored: boolean } };
   /**
-   * Returns the scores that the current turn still owes, so that a judge model can give them: the beginning of each text, at most twelve
-   * memories. `reply`: the user's words in the turn.
+   * Returns memories that the current turn must still score, so that a judge model can: the beginning of each text, at most twelve.
+   * `reply`: the user's words in the turn.
    */
   "turn.owed": { params: { conversation: string; reply?: string }; result: OwedScore };
   /**

@@ -58,7 +58,7 @@ export type UpstreamLockStatus = { state: "held" | "waiting" | "none"; detail: s
 
 /**
  * Changes by foreign writers to the public palace, found by Chroma's sequence numbers. `looking`: the search is running; `unreadable`: the
- * answer is unknown. On the wire the report is named `strays`, for older clients.
+ * answer is unknown. In messages the report is named `strays`, for older clients.
  */
 export type ForeignWritersReport = {
   state: "off" | "looking" | "clear" | "found" | "unreadable";

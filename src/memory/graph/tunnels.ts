@@ -1,6 +1,6 @@
 /**
- * Makes, deletes and lists links: tunnels between rooms of two wings, which agents make, and hallways between entities of a wing, which
- * mining makes (hallways.ts) (palace.md 2.10, 3.7, 3.8). Records are upstream's JSON. Writes run inside the ledger's transaction.
+ * Makes, deletes and lists links. Agents make tunnels, between rooms of two wings. Mining makes hallways, between entities of a wing
+ * (hallways.ts). Source: palace.md 2.10, 3.7, 3.8. Records are upstream's JSON. Writes run inside the ledger's transaction.
  */
 import type { GraphReader, GraphTx, LinkRecord } from "../port/graph.ts";
 import type { LedgerReader, LedgerTx, WriteCall } from "../port/ledger.ts";

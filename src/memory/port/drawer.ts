@@ -30,7 +30,7 @@ export type PlaceFilter = { wing?: string; room?: string; wings?: readonly strin
 export type DrawerFilter = PlaceFilter & {
   sourceFile?: string;
   /**
-   * Bounds `[since, before)` of the time at which the drawer was said; if that is unknown, of its filing time. They have the form of
+   * Bounds `[since, before)` of the time at which the drawer's text was said; if unknown, of its filing time. They have the form of
    * `filed_at`: local time, compared as text.
    */
   since?: string;

@@ -45,7 +45,7 @@ export type ChooseOptions = {
   isPast?: boolean;
 };
 
-/** Number of drawers examined beyond the limit. They replace drawers that are moved down or folded. */
+/** Number of drawers examined beyond the limit. They replace drawers that are moved down or not shown. */
 const SPARE = 10;
 /** Minimum number of candidates that are examined for drawers to move up. */
 const MOVED_MIN = 60;

@@ -218,9 +218,9 @@ async function weigh(
 }
 
 /**
- * Fuses the answers to a long prompt as a whole and to each of its sentences, best first. The best sentence counts most. A sentence whose
- * best hit has few or common words ("We are on Node 22.") says little, so it counts less. Its weight is its word score relative to the
- * other sentences' scores. Source: docs/lab/search-recipe.md, long prompts.
+ * Combines the answers to a long prompt as a whole and to each of its sentences, best first. The best sentence counts most. A sentence
+ * whose best hit has few or common words ("We are on Node 22.") says little, so it counts less. Its weight is its word score relative to
+ * the other sentences' scores. Source: docs/lab/search-recipe.md, long prompts.
  */
 function withSentences([whole = [], ...sentences]: readonly Ranked[][], mode: RankMode): Ranked[] {
   if (sentences.length === 0) return whole;

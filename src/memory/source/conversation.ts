@@ -88,7 +88,7 @@ function markName(sourceFile: string, mode: ExtractMode): string {
 
 /**
  * Updates the metadata of a drawer whose text is unchanged. The drawer keeps its filing time and, unless the transcript has times
- * (`isDated`), the time at which it was said. All other fields are as in a new drawer.
+ * (`isDated`), the time at which its text was said. All other fields are as in a new drawer.
  */
 function refresh(tx: LedgerTx, known: Drawer, metadata: Metadata, isDated: boolean): void {
   const { filed_at: filedAt, last_modified: modified, authored_at: authored = filedAt } = known.metadata;

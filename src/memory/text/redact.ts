@@ -1,6 +1,6 @@
 /**
  * Masks secrets in texts that agents get: tokens of a well-known shape are masked at recall and injection. Stored texts stay verbatim
- * (docs/how-to/forget.md). A hash, a UUID or an image must be returned as it was filed, so a token is masked only if its shape is nearly
+ * (docs/how-to/forget.md). A hash, a UUID or an image must be returned as it was filed. So a token is masked only if its shape is nearly
  * certain.
  *
  * Time is linear in the text. A pattern begins only where a run of its own characters begins (one look behind). It repeats one class of
@@ -263,7 +263,7 @@ function maskShape(
   });
 }
 
-/** Masks private-key blocks in one pass. Each search begins after the block before, even if that block has no end mark. */
+/** Masks private-key blocks in one pass. Each search begins after the previous block, even if that block has no end mark. */
 function maskBlocks(text: string, kinds: string[]): string {
   let result = "";
   let done = 0;

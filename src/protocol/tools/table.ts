@@ -1,6 +1,6 @@
 /**
  * Table of the tools: one row each, in upstream's order (palace.md 2.9). row.ts explains the columns. A new tool needs a row here and its
- * function in the table of its kind and keeper; without the function the code does not compile. Names and parameters must not change:
+ * function in the table of its kind and keeper. Without the function the code does not compile. Names and parameters must not change:
  * test/pins checks them.
  */
 import { DRAWER_TOOLS } from "./drawer-tools.ts";

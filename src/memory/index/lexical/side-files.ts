@@ -1,6 +1,6 @@
 /**
- * Recognises changelogs, licences, lockfiles and generated files by their names. They are long, repeat the project's terms and seldom
- * answer a question, so a search ranks them lower, unless the question is about such a file. Pure; used by lexical-search.ts. Source:
+ * Recognises changelogs, licences, lockfiles and generated files by their names. Such files are long, repeat the project's terms and seldom
+ * answer a question. So a search ranks them lower, unless the question is about such a file. Pure; used by lexical-search.ts. Source:
  * docs/lab/figures.md, kinds of files.
  */
 

@@ -86,7 +86,7 @@ export class GraphMerge {
     const merged = isTheirs ? body : mergedBody(kind, ours, body);
     if (merged !== ours) this.#put.get(kind)?.run(id, ...valuesOf(kind, merged));
     else if (entry === undefined) this.#statements.list.run(kind, id);
-    // This write made the trigger list the row.
+    // The write above made the trigger list the row.
     if (merged === body) unlist.run(kind, id);
     return merged !== ours;
   }
