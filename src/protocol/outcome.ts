@@ -184,7 +184,7 @@ export type ImportReport = {
   /** Memories that an earlier import added and that were deleted here since. They are not imported again. */
   gone: string[];
   refused: { id: string; why: string }[];
-  /** Number of added memories that are older than the time their collection keeps memories. */
+  /** Number of added memories that are older than the time for which their collection keeps memories. */
   overdue: number;
 };
 

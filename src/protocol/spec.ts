@@ -292,8 +292,8 @@ export type Methods = {
    */
   "turn.owed": { params: { conversation: string; reply?: string }; result: OwedScore };
   /**
-   * Records the outcomes that a judge model gives. They may arrive later. `exchange` and `sinceMs` are from `turn.owed`; outcomes recorded
-   * since then are kept. `judged`: number of outcomes recorded.
+   * Records the outcomes that a judge model gives, perhaps after the turn. `exchange` and `sinceMs` are from `turn.owed`; outcomes recorded
+   * after `sinceMs` are kept. `judged`: number of outcomes recorded.
    */
   "turn.judge": {
     params: {
