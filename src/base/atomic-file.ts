@@ -65,7 +65,7 @@ export function writeFileAtomic(
   syncPath(dirname(path));
 }
 
-/** Replaces a small file atomically without syncing: after a power cut it may be empty. For hints that are then useless. */
+/** Replaces a small file atomically without syncing: after a power cut it may be empty. Use it only for content that is then useless. */
 export function replaceFile(path: string, content: string): void {
   const temporary = `${path}.${process.pid}.tmp`;
   try {

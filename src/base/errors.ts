@@ -1,6 +1,6 @@
 /**
- * Table of all error codes, and the class that carries them. Both sides of the wire import this file. A code's family (its first word)
- * decides the exit code.
+ * Table of all error codes, and the class of our errors. Client and broker import this file. A code's family (its first word) decides the
+ * exit code.
  */
 
 import { withoutPassword } from "./without-password.ts";
@@ -72,10 +72,10 @@ const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
   "FEEDER_PARTIAL",
 ]);
 
-/** Details of an error. `cause`: the error behind it, which never crosses the wire. `retryAfterMs`: how long to wait before a retry. */
+/** Details of an error. `cause`: the original error, which is not sent to a client. `retryAfterMs`: how long to wait before a retry. */
 export type PalaceErrorOptions = { cause?: unknown; retryAfterMs?: number };
 
-/** Form in which an error crosses the wire, as `error.data`. */
+/** Form in which an error is sent to a client, as `error.data`. */
 export type WireErrorData = { code: ErrorCode; hint: string; retryable: boolean; retryAfterMs?: number };
 
 /**

@@ -1,7 +1,7 @@
 /**
- * Ends a process without Node's teardown, which can hang for ever with locks held. During teardown the main thread waits for V8's workers,
- * and a worker may wait for a garbage collection of the main thread (https://github.com/nodejs/node/issues/54918; seen twice in some fifty
- * runs of `palace forget`). `execve` ends all threads at once.
+ * Ends a process without Node's teardown, which can hang for ever with locks held. During teardown the main thread waits for V8's workers.
+ * A worker may wait for a garbage collection of the main thread (https://github.com/nodejs/node/issues/54918; seen twice in some fifty runs
+ * of `palace forget`). `execve` ends all threads at once.
  */
 import { accessSync, constants } from "node:fs";
 import { within } from "./time-limit.ts";
@@ -9,9 +9,9 @@ import { within } from "./time-limit.ts";
 const SHELL = "/bin/sh";
 
 /**
- * Exits with `code` after stdout and stderr are flushed (`process.exit()` does not wait for them). Pass `timeoutMs` if you hold something
- * for which others wait, such as a lock: after that time it stops waiting for a reader that no longer reads. Calls the listeners of `exit`;
- * does not wait for other work in the event loop.
+ * Exits with `code` after stdout and stderr are flushed (`process.exit()` does not wait for them). Pass `timeoutMs` if other processes wait
+ * for this one, for example for its lock. After that time it does not wait for a reader that has stopped reading. Calls the listeners of
+ * `exit`; does not wait for other work in the event loop.
  */
 export async function leave(code: number, timeoutMs?: number): Promise<never> {
   const said = Promise.all([process.stdout, process.stderr].map(flushed));
@@ -23,7 +23,7 @@ export async function leave(code: number, timeoutMs?: number): Promise<never> {
   process.exit(code);
 }
 
-/** Resolves when the stream is flushed, or when its reader is gone. A failed write has called the listeners of `error` before. */
+/** Resolves when the stream is flushed, or when its reader is gone. A failed write has already called the listeners of `error`. */
 function flushed(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     if (stream.writableLength === 0 || stream.destroyed) setImmediate(resolve);

@@ -57,9 +57,7 @@ export class Gitignore {
     return rules;
   }
 
-  /**
-   * Decides about `path`, which is relative to the file's folder; a folder ends with "/". Returns undefined if the rules are too complex.
-   */
+  /** Returns the verdict about `path`, relative to the file's folder; a folder ends with "/". Undefined if the rules are too complex. */
   test(path: string): IgnoreVerdict | undefined {
     this.#steps = 0;
     const names = namesOf(path);

@@ -14,9 +14,9 @@ const READ_MAX_BYTES = 64 * 1024;
 const NAME_MAX = 128;
 
 /**
- * Returns the project's names, the most specific first: the wing of mempalace.yaml, the remote's name, then the names of the folders of the
- * repository, its worktree, the project file, and `folder` itself. Returns no names for `home`, the folders above it, and an unknown
- * folder. Never throws.
+ * Returns the project's names, the most specific first: the wing of mempalace.yaml, the remote's name, then names of folders. The folders
+ * are the repository, its worktree, the project file's folder and `folder` itself. Returns no names for `home`, the folders above it, and
+ * an unknown folder. Never throws.
  */
 export function projectNames(folder: string, home: string): string[] {
   const here = isAbsolute(folder) && !folder.includes("\0") ? resolve(folder) : "/";

@@ -119,7 +119,7 @@ export function isWanted(file: string): boolean {
 
 // --- the engine that served the palace last ---
 
-/** Records the engine in the state folder, not beside the palace: we run this command, and a palace may come from others. */
+/** Records the engine in the state folder, not beside the palace: we run this command, and a palace may come from somebody else. */
 export function rememberEngine(paths: MarkPaths, text: string | undefined): void {
   if (text === undefined) rmSync(mark(paths, "engine"), { force: true });
   else if (recallEngine(paths) !== text) put(paths, "engine", { engine: text });

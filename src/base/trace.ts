@@ -29,7 +29,7 @@ export type Tracer = {
   close(timeoutMs: number): Promise<void>;
 };
 
-/** The parent span in a `traceparent`. The ids are hexadecimal, as on the wire. */
+/** The parent span in a `traceparent`. The ids are hexadecimal. */
 export type TraceParent = { traceId: string; spanId: string; flags: number };
 
 /** Maximum length of a `traceparent` that we read. Version 00 has 55 characters; later versions may add fields. */
@@ -42,7 +42,6 @@ export const TRACESTATE_META = "tracestate";
 
 let tracer: Tracer | undefined;
 
-/** Sets the tracer of this process. */
 export function useTracer(one: Tracer | undefined): void {
   tracer = one;
 }

@@ -99,7 +99,7 @@ function brokerConfig(env: Env, paths: Paths) {
     parseEngine: (text: string | undefined) => parseEngine(text, env, paths),
     /** Maximum number of drawers of one mined file; 0 means unlimited. */
     chunksMax: readSetting(env, "max-chunks-per-file"),
-    /** Time that the journal keeps its rows, ms. */
+    /** Time for which the journal keeps its rows, ms. */
     journalRetentionMs: readSetting(env, "audit-days") * 24 * 3_600_000,
     /** How secrets are masked in answers to agents. */
     redact: readSetting(env, "redact"),

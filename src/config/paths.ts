@@ -24,7 +24,7 @@ export function resolvePaths(env: Env, palace?: string) {
   const tag = (): string => (known ??= tagOf(places.home));
   return Object.freeze({
     ...filesOf(places),
-    // Source: upstream-latest.md 2.2 and palace.md 10.1; neither MEMPALACE_CONFIG_DIR nor XDG moves it.
+    // Source: upstream-latest.md 2.2 and palace.md 10.1; neither MEMPALACE_CONFIG_DIR nor XDG moves this folder.
     upstreamLocksDir: join(classicHome(user), "locks"),
     /** File with names and topics that the user gave to upstream's `init`; the same for all palaces. */
     knownEntitiesFile: join(classicHome(user), "known_entities.json"),

@@ -4,14 +4,14 @@
 export type ForgetSelector = { ids: string[] } | { source: string } | { match: string };
 
 /**
- * Identifies one text to forget among others with the same beginning: a piece of the text, the piece's position, the text's length (both in
- * UTF-16 units) and the SHA-256 of the whole text, hex.
+ * Identifies one text to forget among others with the same beginning. `piece`: a part of the text; `at`: the part's position; `length`: the
+ * text's length (both in UTF-16 units); `sha256`: digest of the whole text, hex.
  */
 export type TextMark = { piece: string; at: number; length: number; sha256: string };
 
 /**
  * Items that would be forgotten. `traces`: pieces of the texts, to find them in other files. `ids`: ids of facts and entities, made from
- * their words in lower case. `carried`: entries of a Roampal's graphs. Older brokers do not send `marks`, `ids` and `carried`.
+ * their words in lower case. `carried`: entries of Roampal's graphs. Older brokers do not send `marks`, `ids` and `carried`.
  */
 export type ForgetPreview = {
   drawers: { drawer_id: string; wing: string; room: string; source_file: string; preview: string }[];
@@ -26,7 +26,7 @@ export type ForgetPreview = {
   ids?: string[];
 };
 
-/** Numbers of forgotten items. `carried`: entries of a Roampal's graphs. `erasure`: items that must still be erased from files. */
+/** Numbers of forgotten items. `carried`: entries of Roampal's graphs. `erasure`: items that must still be erased from files. */
 export type Forgotten = {
   drawers: number;
   facts: number;

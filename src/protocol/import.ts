@@ -43,7 +43,7 @@ export type ImportItems = {
   /** A tunnel. `body`: its record as JSON. */
   tunnel: { id: string; body: string };
   hallway: { id: string; body: string };
-  /** Entry of a Roampal's graphs. `body`: the entry's value as JSON. */
+  /** Entry of Roampal's graphs. `body`: the entry's value as JSON. */
   carried: { id: string; body: string };
   /** A write. `id`: its time and key. `body`: the other columns as a JSON array. */
   journal: { id: string; body: string };
@@ -54,7 +54,7 @@ export type ImportPart = {
   [K in ImportKind]: { from: string; kind: K; items: readonly ImportItems[K][] };
 }[ImportKind];
 
-/** Result of merging a part, or of its preview. It counts rows; a sliced drawer has several. */
+/** Result of merging a part, or of its preview. It counts rows; a drawer with slices has several rows. */
 export type MergeReport = {
   added: number;
   /** Number of rows that are newer in the other memory. */
@@ -88,7 +88,7 @@ export function isFlat(metadata: unknown): metadata is ImportedRow["metadata"] {
   return isRecord(metadata) && Object.values(metadata).every((value) => [value].flat().every(isScalar));
 }
 
-/** Returns true for an entry of a Roampal's graph: file, section and name, with a value as JSON. */
+/** Returns true for an entry of Roampal's graphs: file, section and name, with a value as JSON. */
 export function isCarriedEntry(value: unknown): value is CarriedEntry {
   const { at, value: json } = isRecord(value) ? value : {};
   if (!Array.isArray(at) || at.length > 3 || !at.every((one) => typeof one === "string")) return false;

@@ -8,12 +8,12 @@ export const REQUEST_SIZE_MAX_BYTES = FRAME_SIZE_MAX_BYTES - 1024;
 export const JSON_DEPTH_MAX = 64;
 /**
  * Maximum size of a document that a feeder files as one source: MemPalace's limit, 50,000 drawers of 800 characters. One transaction files
- * it, and other writes wait for that.
+ * the document, and other writes wait meanwhile.
  */
 export const SOURCE_SIZE_MAX_BYTES = 40 * 1024 * 1024;
 /** Maximum size of the text in the call that files a document. The feeder sends a longer text in parts, before that call. */
 export const SOURCE_CALL_MAX_BYTES = 5 * 1024 * 1024;
-/** Maximum number of characters (UTF-16) of such a part. A character may become six bytes of JSON. */
+/** Maximum number of characters (UTF-16) of one part of a document. A character may become six bytes of JSON. */
 export const SOURCE_PART_MAX = 1024 * 1024;
 /** Time after which the broker drops the parts of a document that was not filed. */
 export const SOURCE_PARTS_KEPT_MS = 24 * 3_600_000;
@@ -46,7 +46,7 @@ export const QUEUE_SIZE_MAX_BYTES = 128 * 1024 * 1024;
 export const KNOWN_NAMES_MAX = 1_000;
 /** Maximum number of languages in which to look for names. */
 export const LANGUAGES_MAX = 32;
-/** Maximum number of links that one write of a mine creates or deletes; the next write continues. */
+/** Maximum number of links that one write creates or deletes after mining; the next write continues. */
 export const LINKS_CHANGED_MAX = 1_000;
 /** Maximum number of drawers that one call summarises. */
 export const COMPRESSED_MAX = 200;
@@ -64,7 +64,7 @@ export const PEER_UNREAD_MAX_BYTES = 4 * 1024 * 1024;
 export const PEER_UNREAD_FEW_BYTES = 64 * 1024;
 /** Time that a peer may leave replies unread before the broker disconnects that peer. */
 export const PEER_STALL_MAX_MS = 30_000;
-/** Maximum number of requests that wait for the child of engine `command`, which serves one at a time. Then: BROKER_BUSY. */
+/** Maximum number of requests that wait for the child of engine `command`. Further requests are refused with BROKER_BUSY. */
 export const ENGINE_DEPTH_MAX = 1024;
 /** Maximum number of one peer's requests that wait for the child. */
 export const ENGINE_DEPTH_PEER_MAX = 128;
@@ -95,7 +95,7 @@ export const START_TIMEOUT_MS = 30_000;
 /** Time that a command waits for a broker that it cannot start itself: long enough for a restart. */
 export const ABSENT_TIMEOUT_MS = 500;
 export const REQUEST_TIMEOUT_MS = 60_000;
-/** Time after which the broker answers with the progress of a mine that still runs. */
+/** Time after which the broker answers with the progress of a mining run that is not finished. */
 export const MINE_WAIT_MS = 45_000;
 
 /** Maximum wait of event_wait, as in MemPalace. The client gives up a little later. */
@@ -126,7 +126,7 @@ export const CARRIED_PART_MAX_BYTES = 2 * 1024 ** 2;
 export const CARRIED_MAX_BYTES = 8 * 1024 ** 2;
 /** Maximum number of another memory's items in one call: rows of one kind, each drawer with all its slices. */
 export const IMPORT_ITEMS_MAX = 200;
-/** Maximum number of entries of Roampal's graphs in one call (with memories' limit of bytes), and maximum depth of one entry's JSON. */
+/** Maximum number of entries of Roampal's graphs in one call (at most CARRIED_PART_MAX_BYTES), and maximum depth of one entry's JSON. */
 export const CARRIED_ENTRIES_MAX = 1_000;
 export const CARRIED_LEVELS_MAX = 100;
 /** Maximum number of notes in one checkpoint. The answer may have matches for each note, and must fit into a message. */

@@ -1,6 +1,6 @@
 /**
  * Answers an MCP 2026-07-28 client's requests that need no open palace: the server's description, and its lists of tools, resources and
- * prompts. The broker uses it; during an outage, the shim does. Pure.
+ * prompts. The broker uses these answers; while no broker answers, the shim uses them. Pure.
  */
 import { INSTRUCTIONS } from "./introduction.ts";
 import { CAPABILITIES, discovered } from "./modern.ts";

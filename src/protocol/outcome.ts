@@ -56,8 +56,8 @@ export type MemoryTold = {
 export type MemoryWhy = { found: false } | ({ found: true } & MemoryTold);
 
 /**
- * Outcomes of shown memories, in the conversations that last continued in that week. `week`: its Monday, UTC. `shown`: number of showings;
- * a memory counts once in a conversation. `worked`, `partial`, `failed`: their last outcomes; the other showings have none.
+ * Outcomes of shown memories, in the conversations that last continued in one week. `week`: the week's Monday, UTC. `shown`: number of
+ * showings; a memory counts once in a conversation. `worked`, `partial`, `failed`: their last outcomes; the other showings have none.
  */
 export type HelpedWeek = {
   week: string;
@@ -76,7 +76,7 @@ export type MemoryStats = {
   helped?: HelpedWeek[];
 };
 
-/** Memory as a turn showed it. `drawer` null: the memory was removed since. `outcomes`: outcomes in this conversation, oldest first. */
+/** Memory as a turn showed it. `drawer`: null if the memory was removed since. `outcomes`: outcomes in this conversation, oldest first. */
 export type ShownMemory = {
   id: string;
   drawer: string | null;
@@ -184,7 +184,7 @@ export type ImportReport = {
   /** Memories that an earlier import added and that were deleted here since. They are not imported again. */
   gone: string[];
   refused: { id: string; why: string }[];
-  /** Number of added memories that are older than the time their collection keeps memories. */
+  /** Number of added memories that are older than the time for which their collection keeps memories. */
   overdue: number;
 };
 

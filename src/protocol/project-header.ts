@@ -18,7 +18,7 @@ export function projectLine(names: readonly string[]): string {
   return line;
 }
 
-/** Reads such a line. Ignores parts that are unreadable: a header never fails a call. */
+/** Reads a header line. Ignores parts that are unreadable: a header never fails a call. */
 export function namesInLine(line: unknown): string[] {
   if (typeof line !== "string" || line.length > LINE_MAX) return [];
   const names = line.split(",").map((part) => decoded(part.trim()));

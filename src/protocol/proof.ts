@@ -11,7 +11,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypt
 /** Keys of a token that the server stores, each 32 bytes as base64url. */
 export type TokenKeys = { storedKey: string; serverKey: string };
 
-/** Values that both proofs cover, so that a proof fits one request on one connection. */
+/** Values that both proofs cover, so that a proof is valid for only one request on one connection. */
 export type ProofContext = { path: string; id: string; clientNonce: string; serverNonce: string };
 
 /** Paths and headers of the exchange. */

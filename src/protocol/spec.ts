@@ -1,6 +1,6 @@
 /**
- * Types of the messages between client and broker, for both sides. A connection carries HTTP/1.1. `Upgrade: mcp` on `/mcp` turns it into
- * newline-delimited JSON-RPC 2.0, with MCP's methods and the `noun.verb` methods of `Methods`. This folder's README explains them.
+ * Types of the messages between client and broker, for both sides. A connection begins with HTTP/1.1. `Upgrade: mcp` on `/mcp` turns it
+ * into newline-delimited JSON-RPC 2.0, with MCP's methods and the `noun.verb` methods of `Methods`. This folder's README explains them.
  */
 import type { Compress, CompressPreview } from "./compress.ts";
 import type { WireErrorData } from "../base/errors.ts";
@@ -109,10 +109,10 @@ export type BrokerFile = {
   gate?: string;
 };
 
-/** How a search ranks: by words, by meaning, or by both. `auto` lets the broker choose. */
+/** Way in which a search ranks: by words, by meaning, or by both. `auto` lets the broker choose. */
 export type SearchMode = "auto" | "lexical" | "vector" | "hybrid";
 
-/** A job and its parameters. `chroma`: the program that writes; absent: any that works; null: the broker itself writes the files. */
+/** A job and its parameters. `chroma`: the program that writes the files; absent: any usable program; null: the broker itself. */
 export type JobRequest =
   | { kind: "export"; dir: string; chroma?: string | null; partial?: boolean }
   /** Rebuilds the ledger's indexes and the public palace. */
@@ -179,7 +179,7 @@ export type Methods = {
   "closet.compressPreview": CompressPreview;
   "closet.compress": Compress;
   /**
-   * Rebuilds a wing's links after a mine: its hallways, and its tunnels by names and by topics. `hallwayMin`: minimum number of drawers
+   * Rebuilds a wing's links after mining: its hallways, and its tunnels by names and by topics. `hallwayMin`: minimum number of drawers
    * with both names. `topicsMin`: minimum number of common topics of two wings. Both default to the settings on the broker's machine.
    * `left`: number of links still to change; if not 0, call the method again.
    */
@@ -287,13 +287,13 @@ export type Methods = {
   /** `isAsked`: the turn asks for scores. `isScored`: the turn has received them. */
   "turn.scored": { params: { conversation: string }; result: { isAsked: boolean; isScored: boolean } };
   /**
-   * Returns the scores that the current turn still owes, so that a third party can judge: the beginning of each text, at most twelve
-   * memories. `reply`: the user's words in the turn.
+   * Returns memories that the current turn must still score, so that a judge model can: the beginning of each text, at most twelve.
+   * `reply`: the user's words in the turn.
    */
   "turn.owed": { params: { conversation: string; reply?: string }; result: OwedScore };
   /**
-   * Records a third party's judgment, which may arrive later. `exchange` and `sinceMs` are from `turn.owed`; outcomes recorded since then
-   * are kept. `judged`: number of outcomes recorded.
+   * Records the outcomes that a judge model gives, perhaps after the turn. `exchange` and `sinceMs` are from `turn.owed`; outcomes recorded
+   * after `sinceMs` are kept. `judged`: number of outcomes recorded.
    */
   "turn.judge": {
     params: {
@@ -345,7 +345,7 @@ export type Methods = {
   };
   /** Returns all memories page by page, in their filed form, with secrets unmasked. */
   "outcome.export": { params: { from: number; after?: string; profile?: string }; result: CarriedPage };
-  /** Imports entries of a Roampal's graphs. Only admins may call it and `outcome.exportGraph`. The journal stores only their digest. */
+  /** Imports entries of Roampal's graphs. Only admins may call it and `outcome.exportGraph`. The journal stores only their digest. */
   "outcome.importGraph": { params: { entries: readonly CarriedEntry[]; isDry: boolean }; result: GraphReport };
   /** Returns the entries page by page, with the ids under which memories are exported, and with secrets unmasked. */
   "outcome.exportGraph": { params: { after: string }; result: GraphPage };

@@ -58,7 +58,7 @@ export type UpstreamLockStatus = { state: "held" | "waiting" | "none"; detail: s
 
 /**
  * Changes by foreign writers to the public palace, found by Chroma's sequence numbers. `looking`: the search is running; `unreadable`: the
- * answer is unknown. On the wire the report is named `strays`, for older clients.
+ * answer is unknown. In messages the report is named `strays`, for older clients.
  */
 export type ForeignWritersReport = {
   state: "off" | "looking" | "clear" | "found" | "unreadable";
@@ -68,13 +68,13 @@ export type ForeignWritersReport = {
   rows: number;
   collections: { name: string; rows: number }[];
   newestAtMs: number | null;
-  /** Number of our drawers that others changed in the palace. */
+  /** Number of our drawers that other programs changed in the palace. */
   changed: number;
   /** Number of our drawers that were missing from the palace and that this broker sent again. */
   resent: number;
   /** Number of rows whose vector the palace's index has lost. */
   unindexed: number;
-  /** Number of foreign rows, and of changes and deletions by others, that this broker has adopted. */
+  /** Number of foreign rows, and of changes and deletions by other programs, that this broker has adopted. */
   taken: number;
 };
 
@@ -193,7 +193,7 @@ export type StatusReport = {
   };
   /** Closets. `lag`: number of closets that are not in the public palace yet; `pending`: number of closets without a vector yet. */
   closets: { count: number; pending: number; lag: number };
-  /** The graph in upstream's files. `lag`: number of rows not written there yet. `takenOver`: number of rows adopted from others. */
+  /** The graph in upstream's files. `lag`: number of rows not written there yet. `takenOver`: number of adopted rows. */
   graph: {
     facts: number;
     state: "off" | "synced" | "syncing" | "unreachable";

@@ -1,5 +1,5 @@
 /**
- * Versions on the wire. `PROTOCOL` is our own, between client and broker: a rising integer. `MCP_VERSIONS` are the MCP revisions with
+ * Versions of the protocols. `PROTOCOL` is our own, between client and broker: a rising integer. `MCP_VERSIONS` are the MCP revisions with
  * `initialize`, newest first (Source: palace.md 2.2). `MODERN_MCP_VERSION` has no `initialize`: each request names it in `_meta`
  * (modern.ts).
  *

@@ -14,7 +14,7 @@ export type Draft = {
   release: () => void;
 };
 
-/** Prefix of a folder's name in which a whole backup is read. */
+/** Prefix of the name of a folder in which a whole backup is read. */
 export const VERIFY_DRAFT = "verify-";
 const LOCK = "lock";
 
@@ -24,7 +24,7 @@ export function makeDraft(parent: string, prefix: string): Draft {
     const folder = join(parent, `${prefix}${randomBytes(4).toString("hex")}`);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const fd = lockIn(folder);
-    // Otherwise a clean-up removed the folder before it was locked, so try another name.
+    // Without a lock, a clean-up has just removed the folder, so try another name.
     if (fd !== undefined) return { folder, release: once(() => closeSync(fd)) };
   }
 }
@@ -44,7 +44,7 @@ export function isDraft(name: string): boolean {
   return /^[0-9a-f]{8}$/.test(name);
 }
 
-/** Returns undefined if another process has the lock. `otherwise`: true to count as locked on a file system without locks. */
+/** Locks a folder; undefined if it is gone or locked by another. `otherwise`: true to count it as locked on a file system without locks. */
 function lockIn(folder: string, otherwise = true): number | undefined {
   let fd: number;
   try {

@@ -1,5 +1,5 @@
 /**
- * Keeps `backups.json` beside the ledger. It lists the backups that were made and their places, so that `forget` can name those that still
+ * Keeps `backups.json` beside the ledger. It lists the backups that were made, with their places. So `forget` can name backups that still
  * contain a drawer, and the schedule recognises its own backups. It also has the schedule's state, for `doctor`. The list is a hint,
  * because somebody may have removed a backup. The broker writes the file.
  */

@@ -13,7 +13,7 @@ import { type SnapshotSource, takeSnapshot } from "./snapshot.ts";
 
 export type MakeInput = {
   source: SnapshotSource;
-  /** Destination of the archive. Null for a file in the home, `report.staged`, which the caller removes. */
+  /** Destination of the archive. Null for a temporary file in the home, which the report names and the caller removes. */
   file: string | null;
   /** True to replace an older file with the same name. */
   replace: boolean;

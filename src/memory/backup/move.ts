@@ -3,7 +3,7 @@ import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSy
 import { dirname, join } from "node:path";
 import { syncPath } from "../../base/folders.ts";
 
-/** `rename`: the system's; a test passes its own. Errors: the file system's errors; `from` is then unchanged. */
+/** Moves `from` to `to`. A test passes its own `rename`. Errors: the file system's errors; `from` is then unchanged. */
 export function move(from: string, to: string, rename: (from: string, to: string) => void = renameSync): void {
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
   try {

@@ -10,7 +10,7 @@ import { formatManifest, MANIFEST, type ManifestBody, SEAL } from "./manifest.ts
 import { END_BYTES, padding, tarHeader } from "./tar.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
-/** Bytes after which the file is synced while it is written. At the end of a large file, one sync would hold up the syncs of writes. */
+/** Bytes after which the file is synced while it is written. One sync at the end of a large file would delay other writes. */
 const SYNCED_EACH_BYTES = 8 * 1024 * 1024;
 
 /** Yields the archive's bytes. Calls `onBytes` for each piece of a file; if `onBytes` throws, the archive ends. */

@@ -16,7 +16,7 @@ export type Place = "home" | "palace";
 export type Entry = { place: Place; name: string };
 
 const SQLITE = ["", "-wal", "-shm", "-journal"];
-/** Matches the files that MemPalace and we keep in a palace's folder. All other files in the folder belong to others. */
+/** Matches the files that MemPalace and we keep in a palace's folder. All other files in the folder belong to other programs. */
 const PALACE_ENTRY =
   /^(?:chroma\.sqlite3|logstream\.sqlite3)(?:-wal|-shm|-journal)?$|^(?:replica|mempalace_embedder)\.json$|^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const EVENTS_ENTRY = /^logstream\.sqlite3(?:-wal|-shm|-journal)?$|^replica\.json$/;

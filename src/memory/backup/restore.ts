@@ -76,7 +76,7 @@ export function namesToPutBack({ folder, manifest }: Staged, withTokens: boolean
     .filter((name) => (name !== TOKENS || withTokens) && (name !== CONFIG || namesNoPlace(join(folder, name))));
 }
 
-/** Removes the staged folder, unless a pending list names it. It then is the palace, and the process that finishes the list removes it. */
+/** Removes the staged folder, unless a pending list names it. The process that finishes the list then removes the folder. */
 export function leaveStaged(home: string, { folder, release }: Draft): void {
   try {
     if (pendingRestore(home)?.staged !== basename(folder)) rmSync(folder, { recursive: true, force: true });

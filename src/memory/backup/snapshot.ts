@@ -1,7 +1,7 @@
 /**
- * Copies the data that cannot be rebuilt, as of one moment, while agents continue to write: the ledger without its free pages, the agents'
- * events, and the files beside them. From the ledger a broker rebuilds all other data when it opens the copy, above all the public palace.
- * Runs on the backup's thread.
+ * Copies the data that cannot be rebuilt, as of one moment, while agents continue to write. These are the ledger without its free pages,
+ * the agents' events, and the files beside them. From the ledger a broker rebuilds all other data when it opens the copy, above all the
+ * public palace. Runs on the backup's thread.
  */
 import { createHash } from "node:crypto";
 import { copyFileSync, createReadStream, existsSync, lstatSync, rmSync, statSync } from "node:fs";
@@ -83,8 +83,8 @@ function copyLedger(file: string, copy: string): void {
 }
 
 /**
- * Copies the events with their keys and row numbers. By its key, an event that is sent again after a restore is recognised. A vacuum would
- * change the row numbers.
+ * Copies the events with their keys and row numbers. The key shows whether an event is sent again after a restore. A vacuum would change
+ * the row numbers.
  */
 async function copyEvents(file: string, copy: string): Promise<void> {
   const events = new Database(file, { readonly: true, timeout: BUSY_TIMEOUT_MS });

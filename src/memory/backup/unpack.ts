@@ -27,7 +27,7 @@ export type UnpackOptions = {
   onBytes?: (done: number, total: number) => Promise<void> | void;
 };
 
-/** Unpacks an archive. After an error its files stay in the folder. Errors: STORE_CORRUPT, PROTOCOL_VERSION_MISMATCH, the file system's. */
+/** Unpacks an archive. After an error the unpacked files stay. Errors: STORE_CORRUPT, PROTOCOL_VERSION_MISMATCH, the file system's. */
 export async function unpackArchive(pieces: AsyncIterable<Uint8Array>, options: UnpackOptions): Promise<Manifest> {
   const { folder, bytesMax, onBytes = () => {} } = options;
   const reader = new Reader(pieces);

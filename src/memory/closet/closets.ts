@@ -63,7 +63,7 @@ export function buildClosets(source: ClosetSource): NewCloset[] {
   }));
 }
 
-/** Builds at least one line. Each is a topic or quote: `topic|names|→ids`, or with `date:Lfirst-Llast` before the ids. */
+/** Builds at least one line. Each line is a topic or quote: `topic|names|→ids`, or with `date:Lfirst-Llast` before the ids. */
 export function closetLines(source: ClosetSource): string[] {
   const { sourceFile, wing, room, content, drawers } = source;
   const window = head(content, WINDOW);

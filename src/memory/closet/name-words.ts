@@ -33,7 +33,7 @@ const WINDOW = 5_000;
 const NAMES_MIN = 2;
 const TAGS_MAX = 25;
 
-/** Rules for finding names: the version's (`recipe`), in these languages (upstream's codes); English by default. */
+/** Rules for finding names. `recipe`: selects MemPalace's version; `languages`: upstream's codes, English by default. */
 export type Tagging = { recipe: IdRecipe; known?: readonly KnownName[]; languages?: readonly string[] };
 
 /** Returns names that occur at least twice at the text's beginning, with counts: products first, then by first occurrence. */

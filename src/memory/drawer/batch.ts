@@ -1,7 +1,7 @@
 /**
  * Fetches or deletes many drawers in one call, by a list of ids or by their source (upstream-latest.md 2.1). A missing id is reported in
- * the answer, and the call continues with the rest of the list. The call refuses anything but a list, an empty list, and a list that is too
- * long.
+ * the answer, and the call continues with the rest of the list. The call refuses an empty list, a list that is too long, and any value that
+ * is not a list.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LedgerReader, LedgerTx, WriteCall } from "../port/ledger.ts";

@@ -1,7 +1,7 @@
 /**
  * Files a session's notes in one call, leaves out notes that are stored already, and ends with a diary entry (upstream-latest.md 2.1).
  * Similarity needs vectors, which the writer thread does not have. The broker's main thread therefore compares the items first
- * (`compareItems` of duplicate.ts), and the write uses the result. A checkpoint is filed as a whole or not at all.
+ * (`compareItems` of duplicate.ts), and the write uses the result. One transaction files the whole checkpoint.
  */
 import { isRecord } from "../../base/is-record.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
@@ -19,7 +19,7 @@ export type Likeness = {
 };
 type Match = { id: string; wing: string; room: string; similarity: number; content: string };
 
-/** Maximum number of similar drawers to compare, the same as check_duplicate's. */
+/** Maximum number of similar drawers in the answer for one text; check_duplicate uses it, too. */
 export const MATCHES_MAX = 5;
 
 export function checkpoint(tx: LedgerTx, call: WriteCall, size: RowSize): unknown {
@@ -78,7 +78,7 @@ function addDiary(
   try {
     answer.diary = writeDiary(tx, { ...call, params }, size);
   } catch (error) {
-    // An invalid wing is an error before the diary is written. The filed items stay filed and are reported.
+    // An invalid wing throws before the diary entry is written. The items stay filed and are reported.
     if (!(error instanceof InvalidValue)) throw error;
     answer.diary = { success: false, error: error.message };
   }

@@ -1,4 +1,4 @@
-/** Diaries: an agent's dated, append-only notes in its own wing (palace.md 2.10, 8.1). */
+/** Writes and reads diaries: an agent's dated, append-only notes in its own wing (palace.md 2.10, 8.1). */
 import type { Drawer, Metadata } from "../port/drawer.ts";
 import type { LedgerReader, LedgerTx, WriteCall } from "../port/ledger.ts";
 import { localDate, localStamp, localTimestamp, sha256Hex, slices, strip } from "../text/text.ts";

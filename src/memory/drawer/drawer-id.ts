@@ -8,7 +8,7 @@ export function recipeNote(recipe: IdRecipe): Metadata {
   return recipe === "v3" ? { id_recipe: recipe } : {};
 }
 
-/** Joins parts as `L(a, b, …)` in the specification does. */
+/** Joins parts with their lengths in front: "2:ab3:xyz". The specification calls this `L(a, b, …)`. */
 export function lengthJoined(...parts: string[]): string {
   return parts.map((part) => `${codePointLength(part)}:${part}`).join("");
 }

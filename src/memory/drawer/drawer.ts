@@ -1,6 +1,6 @@
 /**
- * Drawers: how they get their ids, and how they are split, filed, changed and deleted. Writes run inside the ledger's
- * transaction on the writer thread. Source: palace.md 2.10 and 4.7, upstream-latest.md 2.3.
+ * Files, splits, changes and deletes drawers. Writes run inside the ledger's transaction on the writer thread. Source: palace.md 2.10 and
+ * 4.7, upstream-latest.md 2.3.
  */
 import type { Drawer, LogicalDrawer, Metadata, NewDrawer } from "../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
@@ -130,7 +130,7 @@ const MASK_WRITTEN_BACK =
   "content holds a mask, [redacted: ...], in place of a secret that this drawer holds, and would overwrite it; " +
   "file the change as a drawer of its own, or have a person edit it (palace edit DRAWER_ID)";
 
-/** Returns true if the change would write a mask over a secret. That happens if an agent was given the masked text. */
+/** Returns true if the change would write a mask over a secret. An agent that was given the masked text may send it back. */
 function losesSecret(before: string, after: string): boolean {
   return after.includes(MASK_START) && redact(before, "strict").kinds.some((kind) => after.includes(MASK_START + kind));
 }
@@ -152,7 +152,7 @@ function cutAnew(tx: LedgerTx, { id, rows }: LogicalDrawer, parts: readonly stri
   return ids;
 }
 
-/** Calls `write`. Returns an invalid value as a result with `error`, not as a protocol error. */
+/** Calls `write` and returns its result. An InvalidValue becomes a result with `error`, not a protocol error. */
 function refused(write: () => unknown): unknown {
   try {
     return write();

@@ -1,6 +1,6 @@
 /**
- * Logical drawers: the id of a drawer means one row, or all slices of a long text. Long diary entries are cut and found in the same way.
- * Used by the engine's reads and writes (upstream-latest.md 2.1).
+ * Finds, shows and lists logical drawers. A drawer's id means one row, or all slices of a long text. Long diary entries are cut and found
+ * in the same way. Used by the engine's reads and writes (upstream-latest.md 2.1).
  */
 import { cut } from "../../base/shorten.ts";
 import type { DrawerFilter, LogicalDrawer, Metadata } from "../port/drawer.ts";
@@ -9,7 +9,7 @@ import { baseName, codePointLength, head } from "../text/text.ts";
 
 const PREVIEW = 200;
 
-/** Finds a drawer. A row's own id comes first: the id of a slice means only that slice. */
+/** Finds a drawer by its id. The id of a slice finds only that slice. */
 export function findLogical(
   ledger: Pick<LedgerTx | LedgerReader, "findDrawer" | "slicesOf">,
   id: string,
@@ -51,8 +51,8 @@ export function drawerPayload(drawer: LogicalDrawer): Record<string, unknown> & 
 }
 
 /**
- * Returns metadata as agents see them: without the keys that Chroma reserves, with the source's file name instead of its path, and with a
- * time of change even for rows that older versions filed.
+ * Returns metadata as agents see them: without the keys that Chroma reserves, and with the source's file name instead of its path. Rows
+ * that older versions filed also get a time of change.
  */
 export function shownMetadata(metadata: Metadata): Metadata {
   const { source_dir_ino: _inode, ...others } = metadata;
@@ -75,8 +75,8 @@ export function listedDrawer(drawer: LogicalDrawer): Record<string, unknown> {
 }
 
 /**
- * Lists drawers as the palace's own MemPalace does: single rows for 3.3.6, whole drawers by id for 3.11. A palace with diary entries that a
- * version before 3.11 has cut is listed as by 3.11.
+ * Lists drawers as the palace's own MemPalace does: single rows for 3.3.6, whole drawers by id for 3.11. A palace with diary entries in
+ * slices, filed by a MemPalace before 3.11, is listed as by 3.11, too.
  */
 export function listDrawers(
   ledger: Pick<LedgerReader, "idRecipe" | "holdsOldSlices" | "listDrawers" | "listLogical">,

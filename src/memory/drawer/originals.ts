@@ -6,7 +6,7 @@ import type { SourceFiles } from "../port/source.ts";
 
 export type SourceNames = Pick<SourceFiles, "original" | "stagedAs">;
 
-/** Adds the path of the user's own file, if known, to the hits and to the other files that they name. */
+/** Replaces a staged copy's path with the path of the user's own file, if known, in the hits and in their `also_in` lists. */
 export function withOriginals<Hit extends Record<string, unknown>>(hits: readonly Hit[], files: SourceNames): Hit[] {
   return hits.map((hit) => {
     const copies = hit["also_in"];

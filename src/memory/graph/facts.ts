@@ -1,6 +1,6 @@
 /**
- * Facts: subject → predicate → object, with the time during which they are valid (palace.md 7, upstream-latest.md 2.1). Writes run inside
- * the ledger's transaction on the writer thread; queries run on the broker's main thread.
+ * Adds, ends and queries facts: subject → predicate → object, with the time during which they are valid (palace.md 7, upstream-latest.md
+ * 2.1). Writes run inside the ledger's transaction on the writer thread; queries run on the broker's main thread.
  */
 import type { GraphReader, GraphTx, NamedFact } from "../port/graph.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";

@@ -1,7 +1,7 @@
 /**
- * Makes the links of a mined wing from the names in its drawers: hallways between names in the same drawers, and tunnels to wings that have
- * a name or topic in common. Records are upstream 3.11's (palace.md 3.7, 3.8, 5.2). Runs inside the ledger's transaction. Unchanged links
- * are not written again, and a large wing takes several writes.
+ * Makes the links of a mined wing from the names in its drawers: hallways between names in the same drawers, and tunnels to wings with a
+ * common name or topic. Records are upstream 3.11's (palace.md 3.7, 3.8, 5.2). Runs inside the ledger's transaction. Unchanged links are
+ * not written again, and a large wing takes several writes.
  */
 import { isRecord } from "../../base/is-record.ts";
 import type { GraphTx, LinkRecord, NamedRows } from "../port/graph.ts";

@@ -1,6 +1,6 @@
 /**
- * Makes the tunnels of a mine: between wings with a common topic that the user has named, and between wings whose hallways have a common
- * name. Pure. Source: upstream 3.11's palace_graph and miner modules (palace.md 5.2); 3.3.6 made a tunnel for every common name.
+ * Makes the tunnels of a mined wing to wings with a common topic (one that the user has named) or with a common name in their hallways.
+ * Pure. Source: upstream 3.11's palace_graph and miner modules (palace.md 5.2); 3.3.6 made a tunnel for every common name.
  */
 import type { HallwayEnd } from "../port/graph.ts";
 import { compareText, strip } from "../text/text.ts";

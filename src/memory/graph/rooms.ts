@@ -1,6 +1,6 @@
 /**
- * The room graph: rooms with the same name in several wings, and walks between rooms of a common wing (palace.md 6.3; `general` counts as a
- * room, as in 3.11). Pure: it uses the counts that the ledger keeps.
+ * Answers questions about the room graph: rooms with the same name in several wings, and walks between rooms of a common wing (palace.md
+ * 6.3; `general` counts as a room, as in 3.11). Pure: it uses the counts that the ledger keeps.
  */
 import type { RoomCount } from "../port/graph.ts";
 import { asText, validFilter } from "../text/validate.ts";
@@ -15,7 +15,7 @@ const SUGGESTIONS_MAX = 5;
 const HOPS_MAX = 10;
 const HOPS_DEFAULT = 2;
 
-/** Rooms by name, in the order of the counts. */
+/** Returns the rooms by name, in the order of the counts. */
 function roomsOf(counts: readonly RoomCount[]): Map<string, Room> {
   const found = new Map<string, { wings: Set<string>; halls: Set<string>; count: number; lastDate: string }>();
   for (const { room, wing, hall, drawers, lastDate } of counts) {

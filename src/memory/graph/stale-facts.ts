@@ -71,7 +71,7 @@ export function staleFactsIn(graph: GraphReader, texts: readonly string[], now: 
   });
 }
 
-/** `plain`: the text's words with a space around each. `ids`: entity ids of all runs of up to `NAME_WORDS_MAX` words. */
+/** Reads a text. `plain`: its words with a space around each. `ids`: entity ids of all runs of up to `NAME_WORDS_MAX` words. */
 function readWords(text: string): { plain: string; ids: Set<string> } {
   const plain = plainText(text.slice(0, TEXT_MAX));
   const words = plain.trim().split(" ");

@@ -1,5 +1,5 @@
 /**
- * The time during which a fact is valid: upstream's two forms of a moment (palace.md 2.6), and the interval from a fact's start to before
+ * Checks and compares the moments of a fact's time, in upstream's two forms (palace.md 2.6). A fact is valid from its start to just before
  * its end (palace.md 11, since 3.6.0). A fact and its successor are therefore never valid at once. Pure; used by facts.ts.
  */
 import { pythonRepr } from "../text/python-repr.ts";
@@ -60,8 +60,8 @@ export function endsBy({ validTo }: { validTo: string | null }, moment: string):
 }
 
 /**
- * Returns true if the fact has ended by that moment; `today` is the current day. A fact that was ended with today's date has ended,
- * although a query for a moment of today still finds it: a date as an end means its last second.
+ * Returns true if the fact has ended by that moment; `today` is the current day. A fact that was ended with today's date has ended. A query
+ * for a moment of today still finds it, because a date as an end means its last second.
  */
 export function isOver(fact: { validTo: string | null }, { moment, today }: Now): boolean {
   return fact.validTo !== null && DATE.test(fact.validTo) ? fact.validTo <= today : endsBy(fact, moment);

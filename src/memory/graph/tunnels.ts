@@ -1,6 +1,6 @@
 /**
- * Links: tunnels between rooms of two wings, which agents make, and hallways between entities of a wing, which mining makes (hallways.ts)
- * (palace.md 2.10, 3.7, 3.8). Records are upstream's JSON. Writes run inside the ledger's transaction.
+ * Makes, deletes and lists links. Agents make tunnels, between rooms of two wings. Mining makes hallways, between entities of a wing
+ * (hallways.ts). Source: palace.md 2.10, 3.7, 3.8. Records are upstream's JSON. Writes run inside the ledger's transaction.
  */
 import type { GraphReader, GraphTx, LinkRecord } from "../port/graph.ts";
 import type { LedgerReader, LedgerTx, WriteCall } from "../port/ledger.ts";
@@ -16,7 +16,7 @@ const PREVIEW = 300;
 const HALLWAYS_MAX = 500;
 const HALLWAYS_DEFAULT = 100;
 
-/** A tunnel that a mine makes, between two wings. */
+/** A tunnel between two wings that mining makes. */
 export type MinedTunnel = { kind: "topic" | "entity"; name: string; source: string; target: string };
 
 /** Returns the wing's slug, as init and mining write it. A link is found by the slug and by the wing's name. */

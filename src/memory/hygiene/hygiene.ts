@@ -69,7 +69,7 @@ export function previewForget(tx: LedgerTx, selector: ForgetSelector, traces: Tr
 }
 
 /**
- * Resolves ids under which a memory was shown, before or after it moved. Also finds questions by their concepts, because they contain no
+ * Replaces an id that a memory had earlier by its present id. Adds the concepts of a text, because stored questions have concepts and no
  * words.
  */
 function withDrawers(tx: LedgerTx, selector: ForgetSelector, traces: Traces): ForgetSelector {
@@ -176,7 +176,7 @@ function isUnlikeWords(id: string): boolean {
 function marksOf({ drawers }: Found, { match }: ForgetSelector): TextMark[] {
   if (match !== undefined) return [markOf(match, match)];
   return drawers.slice(0, TRACES_MAX).flatMap(({ text }) => {
-    // Takes the longest piece that is the same inside JSON and on one line.
+    // Takes the longest piece that is on one line and needs no escapes in JSON.
     const [longest = ""] = text.split(/["\\\p{Cc}]+/u).sort((a, b) => b.length - a.length);
     return longest.length < TRACE_MIN ? [] : [markOf(text, longest.slice(0, TRACE_LENGTH))];
   });

@@ -6,7 +6,7 @@
  * | ------------------------------------ | ------------------------------------------------------------------------ |
  * | is absent                            | adds theirs; the preview reports one that was imported and deleted here  |
  * | has the same text                    | counts it as here                                                        |
- * | is part of a mined file              | skips the whole file; the next mine files its newest version             |
+ * | is part of a mined file              | skips the whole file; the next mining run files its newest version         |
  * | was edited, theirs is as it was made | keeps ours                                                               |
  * | is as it was made, theirs was edited | replaces ours                                                            |
  * | was edited, and theirs, too          | files theirs beside ours, under an id made from its text                 |
@@ -48,8 +48,8 @@ export function mergeDrawers(merging: Merging, items: readonly ImportItems["draw
 }
 
 /**
- * Returns true if this memory has the text: in the same rows, as a whole, under the id of the other recipe, or filed beside a drawer with
- * the same id.
+ * Returns true if this memory has the text: in the same rows, as a whole, under the id of the other recipe, or beside a drawer with the
+ * same id.
  */
 function isHere(tx: LedgerTx, { id, rows, text }: Item): boolean {
   if (rows.every((row) => tx.findDrawer(row.id)?.text === row.text)) return true;

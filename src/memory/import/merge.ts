@@ -106,7 +106,7 @@ function mergeCarried(merging: Merging, items: readonly ImportItems["carried"][]
   }
 }
 
-/** Merges the filing records of mined files. The next mine reads a record to decide whether its file has changed. */
+/** Merges the filing records of mined files. The next mining run reads a record to decide whether its file has changed. */
 function mergeSources(merging: Merging, items: readonly ImportItems["source"][]): void {
   const { tx, report } = merging;
   for (const source of items) {

@@ -1,6 +1,6 @@
 /**
  * The common form of a graph row in the ledger and in upstream's files, and the comparison of both. Pure, apart from reading the ledger.
- * Imported by this folder; memory/ledger/tables/graph-merge.ts imports its types.
+ * Also used by mempalace/graph.
  */
 import type { Statement } from "better-sqlite3";
 import { isRecord } from "../../base/is-record.ts";
@@ -21,7 +21,7 @@ export type ListedRow = RowName & { seq: number; body: string | null };
 export type Finding = {
   /** Rows that are new in the file, or that differ from the ledger. */
   rows: FileRow[];
-  /** Rows that the file has lost. They are sent again: upstream never deletes a fact, so somebody restored an older file. */
+  /** Rows that the file has lost. The broker sends them again: upstream never deletes a fact, so this is an older file. */
   missing: RowName[];
   /** Links that somebody deleted from the file. Upstream, too, deletes links. */
   deleted: RowName[];

@@ -51,7 +51,7 @@ function make(file: string): void {
   keepFolder(dirname(file));
   const begun = `${file}.new`;
   for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(begun + suffix, { force: true });
-  // An adopted palace may be in a folder that others can read. SQLite gives its log the same mode as the file.
+  // An adopted palace may be in a folder that other users can read. SQLite gives its log the same mode as the file.
   closeSync(openSync(begun, "a", 0o600));
   const database = new Database(begun);
   try {

@@ -40,12 +40,12 @@ export function dateWords(metadata: Metadata): string {
   return `${time.getUTCDate()} ${MONTHS[time.getUTCMonth()]} ${time.getUTCFullYear()} ${DAYS[time.getUTCDay()]}`;
 }
 
-/** Returns the id recipe that the ledger has stored. */
+/** Returns the id recipe that `meta` names; `v3` if it names none. */
 export function recipeOf(noted: string | undefined): IdRecipe {
   return noted === "bare" ? "bare" : "v3";
 }
 
-/** First and last possible id of a slice of `id`, so that one range read of the id index finds all slices. */
+/** Returns the first and the last possible id of a slice of `id`, so that one range read of the id index finds all slices. */
 export function sliceBounds(id: string): [first: string, last: string] {
   return [`${id}_chunk_000000`, `${id}_chunk_999999`];
 }

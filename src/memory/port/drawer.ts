@@ -1,6 +1,6 @@
 /** Drawers and their places: types that the whole broker uses. */
 
-/** Scalar metadata as a palace keeps it (palace.md 4.7); keys are upstream's, snake_case. */
+/** Metadata of a drawer as a palace keeps them (palace.md 4.7). The keys are upstream's, in snake_case. */
 export type Metadata = Record<string, MetadataValue>;
 
 /** A plain value of a drawer's metadata. */
@@ -30,7 +30,7 @@ export type PlaceFilter = { wing?: string; room?: string; wings?: readonly strin
 export type DrawerFilter = PlaceFilter & {
   sourceFile?: string;
   /**
-   * Bounds `[since, before)` of the time at which the drawer was said; if that is unknown, of its filing time. They have the form of
+   * Bounds `[since, before)` of the time at which the drawer's text was said; if unknown, of its filing time. They have the form of
    * `filed_at`: local time, compared as text.
    */
   since?: string;

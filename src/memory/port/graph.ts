@@ -67,7 +67,7 @@ export interface GraphTx {
 export interface GraphReader {
   hasEntity(id: string): boolean;
   hasFacts(): boolean;
-  /** Returns those of the `ids` that are entities. */
+  /** Returns the `ids` that are entities. */
   entitiesAmong(ids: readonly string[]): string[];
   /** Returns facts about the subject that have an end, the last written fact first. */
   endedFacts(subject: string, limit: number): NamedFact[];

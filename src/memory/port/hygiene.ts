@@ -4,8 +4,8 @@ import type { Drawer } from "./drawer.ts";
 import type { LinkKind } from "./graph.ts";
 
 /**
- * Selects the rows to forget; exactly one of the first fields is given. `match`: every drawer, fact and link that contains exactly this
- * text.
+ * Selects the rows to forget; exactly one of the first three fields is given. `match`: every drawer, fact and link that contains exactly
+ * this text.
  */
 export type ForgetSelector = {
   ids?: readonly string[];
@@ -70,7 +70,7 @@ export type UndoPlan<Item = UndoItem> = {
   agents: string[];
 };
 
-/** Concurrency and errors: as LedgerTx. */
+/** Plans an undo, and does it. Concurrency and errors: as LedgerTx. */
 export interface UndoTx {
   /** Returns the plan. Only its first `textsMax` items have texts. */
   plan(agent: string, sinceMs: number, untilMs: number, textsMax: number): UndoPlan<PlannedUndo>;

@@ -71,7 +71,7 @@ export interface LedgerTx {
   idRecipe(): IdRecipe;
 }
 
-/** Lookups that forgetting needs for drawers and texts of another wing. */
+/** Lookups that forgetting needs for memories with outcomes; `learning` implements them. */
 export type Traces = Readonly<{
   /** Returns the present id of a drawer that was shown under the id `id`; undefined for an unknown drawer. */
   idNow(tx: LedgerTx, id: string): string | undefined;

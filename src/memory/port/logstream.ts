@@ -1,4 +1,4 @@
-/** MemPalace's coordination log: events that agents append for each other, and artifacts they hand over. Implemented in logstream/. */
+/** MemPalace's coordination log: events that agents append for each other, and artifacts they hand over. Implemented in mempalace/. */
 import type { EventText } from "../../protocol/event.ts";
 
 /** An event to be appended. `atMs`: Unix time. */
@@ -83,7 +83,7 @@ export interface LogstreamTx extends LogstreamReader {
 /** Another copy of the palace, with which a MemPalace on this machine exchanges events. */
 export type MeshPeer = { name: string; url: string };
 
-/** State that such a MemPalace published after its last exchanges. `peers` is by the peer's name, `profiles` by the copy's name. */
+/** State that this MemPalace published after its last exchanges. `peers` is by the peer's name, `profiles` by the copy's name. */
 export type PublishedMesh = {
   peers: Record<string, unknown>;
   profiles: Record<string, unknown>;

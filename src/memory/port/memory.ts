@@ -6,7 +6,7 @@ import type { LedgerReader, LedgerTx } from "./ledger.ts";
 import type { StandingTx } from "./outcome.ts";
 import type { LexicalIndex, VectorIndex } from "./search.ts";
 
-/** Concurrency and errors: as LedgerTx. */
+/** One profile's part of a write transaction. Concurrency and errors: as LedgerTx. */
 export type MemoryTx = Pick<
   LedgerTx,
   | "findDrawer"
@@ -28,7 +28,7 @@ export type MemoryTx = Pick<
   readonly standings: Pick<StandingTx, "find" | "put" | "scored">;
 };
 
-/** Concurrency: as LedgerReader. */
+/** Reads of one profile. Concurrency: as LedgerReader. */
 export type MemoryReader = Pick<
   LedgerReader,
   | "findDrawer"

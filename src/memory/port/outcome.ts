@@ -83,7 +83,7 @@ export type Conversation = {
   agent: string;
   /** Number of the user's messages so far. */
   turn: number;
-  /** True once the agent has finished: the user's next message answers it. */
+  /** True once the agent has finished: the user's next message answers the agent. */
   isCompleted: boolean;
   /** True if this turn asks for scores of the exchange before it. */
   isAsked: boolean;
@@ -108,8 +108,8 @@ export interface ConversationTx {
   put(conversation: Conversation): void;
   show(id: string, turn: number, drawers: readonly string[]): void;
   /**
-   * Makes the drawers shown before that turn count as not shown in later questions about them. `shownAt` still returns them for their own
-   * turn.
+   * Makes the drawers shown before that turn count as not shown, so that they may be shown again. `shownAt` still returns them for their
+   * own turn.
    */
   showAnew(id: string, turn: number): void;
   shownAt(id: string, turn: number): string[];

@@ -4,7 +4,7 @@ import type { Metadata, PlaceFilter } from "./drawer.ts";
 /** Row of the public palace that another program wrote. `vector`: L2-normalised and of the palace's own model, if it has one. */
 export type ForeignRow = { id: string; text: string; metadata: Metadata; vector: Float32Array | undefined };
 
-/** Rows that the ledger adopts from the palace in one transaction. `removed`: drawers that others have deleted in the palace. */
+/** Rows that the ledger adopts from the palace in one transaction. `removed`: drawers that other programs have deleted there. */
 export type AdoptionBatch = {
   rows: readonly ForeignRow[];
   removed: readonly string[];

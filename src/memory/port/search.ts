@@ -32,7 +32,7 @@ export const NO_PARTS: LexicalParts = {
   meaning: Number.NaN,
 };
 
-/** A row with its score and the parts of it. */
+/** A row with its score and the score's parts. */
 export type LexicalCandidate = Scored & { parts: LexicalParts };
 
 /**
@@ -49,8 +49,8 @@ export interface LexicalIndex {
    */
   candidates(query: string, filter: DrawerFilter, limit: number): Promise<LexicalCandidate[]>;
   /**
-   * Returns, in no order and with all scores: the `limit` best rows by BM25, drawers whose names the question contains and, unless
-   * `isLexical`, the `limit / NEAR_PART` nearest rows by static vector.
+   * Returns, in no order and with all scores, the `limit` best rows by BM25 and drawers whose names the question contains. Unless
+   * `isLexical`, it adds the `limit / NEAR_PART` nearest rows by static vector.
    */
   retrieve(
     query: string,

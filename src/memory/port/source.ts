@@ -16,7 +16,7 @@ export type MinedRow = { sourceFile: string; mtime: unknown; filedAt: unknown };
 /** Drawers of one source that were filed in the same way. */
 export type SourceGroup = {
   sourceFile: string;
-  /** Number of the source's folder at filing time, if recorded. */
+  /** Inode number of the source's folder at filing time, if recorded. */
   directoryId: string | null;
   /** True for sentinels of upstream's conversation miner, which contain no text. */
   isRegistry: boolean;
@@ -40,18 +40,18 @@ export interface SourceFiles {
    * Returns the user's file from which a staged copy was made; undefined if `sourceFile` is not a staged copy, or the file does not exist.
    */
   original(sourceFile: string): string | undefined;
-  /** Other names under which a user's file may have been filed. */
+  /** Returns other names under which a user's file may have been filed. */
   stagedAs(path: string): string[];
 }
 
 export { MODE_SEPARATOR } from "../../protocol/filing.ts";
 
-/** A piece of a document that is being sent. `from`: start of the piece in the document, in UTF-16 characters. */
+/** A piece of a document. `sending`: id of the transmission. `from`: start of the piece, in UTF-16 characters. */
 export type DocumentPart = { sourceFile: string; sending: string; from: number; text: string; atMs: number };
 
-/** Documents that arrive in parts, until they are filed. A source has one sending at a time. Concurrency and errors: as LedgerTx. */
+/** Documents that arrive in parts, until they are filed. A source has one transmission at a time. Concurrency and errors: as LedgerTx. */
 export interface PartTx {
-  /** Returns the number of characters received of this sending. */
+  /** Returns the number of characters received of this transmission. */
   held(sourceFile: string, sending: string): number;
   put(part: DocumentPart): void;
   /** Returns the text of the parts, joined in order. */

@@ -1,6 +1,6 @@
 /**
- * Finds other sources with exactly the text of a hit, for example backups, exports and moved files. Their drawers are folded into the hit,
- * which names the sources in the form of 3.11. Pure; used by search.ts.
+ * Finds other sources with exactly the text of a hit, for example backups, exports and moved files. Their drawers are not shown as hits;
+ * the hit names the sources, as in 3.11. Pure; used by search.ts.
  */
 import type { Drawer } from "../port/drawer.ts";
 import { parentOf } from "../drawer/logical.ts";

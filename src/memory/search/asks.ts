@@ -1,6 +1,6 @@
 /**
- * Recognises, by English words, questions that ask for more than the most similar drawer: for everything that was said about a subject, for
- * the newest or oldest value, or for advice, to which the user's standing wishes apply. Pure; used by search.ts.
+ * Recognises, by English words, questions that ask for more than the most similar drawer. Such a question asks for everything that was said
+ * about a subject, for the newest or oldest value, or for advice, to which the user's lasting wishes apply. Pure; used by search.ts.
  */
 
 import { STOP_WORDS } from "../index/lexical/stop-words.ts";
@@ -77,7 +77,7 @@ const SUBJECT_MIN = 4;
 const NEWEST =
   /\b(?:latest|newest|most recent(?:ly)?|current(?:ly)?|at the moment|right now|as of now|these days|nowadays|up[- ]to[- ]date|last|now)\b/i;
 const OLDEST = /\b(?:first|earliest|original(?:ly)?|initial(?:ly)?|(?:at|in) the (?:very )?beginning|to begin with)\b/i;
-/** Matches uses of these words that do not mean a time: "the first argument", "last week", "now that". */
+/** Matches uses of the words above that do not mean a time: "the first argument", "last week", "now that". */
 const NO_END =
   /\b(?:last (?:\d+|few|two|three|week|month|year|night|monday|tuesday|wednesday|thursday|friday|saturday|sunday|name|line|argument|element|item|character|column|row)|first (?:\d+|few|two|three|name|line|argument|element|item|character|column|row|time setup|class|party)|at first|now that|right away|at last|last long|how long (?:\w+ ){1,5}last)\b/gi;
 const PAST =
@@ -105,7 +105,7 @@ const BESIDE_TALK = new Set(
 const QUESTION_WORD = /\b(?:what|where|which|who|whom|whose|when|why)\b/i;
 const QUOTE = /["“”«»]/;
 
-/** Returns true for small talk: it has a word of agreement, thanks or greeting, and nothing to search for. A quotation is searched for. */
+/** Returns true for small talk: only words of these lists and stop words, at least one of TALK; no question or quotation. */
 function isSmallTalk(query: string): boolean {
   if (QUOTE.test(query) || QUESTION_WORD.test(query)) return false;
   const said =
@@ -119,7 +119,6 @@ function isSmallTalk(query: string): boolean {
   );
 }
 
-/** Returns the needs of a question. */
 export function askedFor(query: string): Asks {
   const everything = ORDER.test(query) ? "order" : ALL.test(query) ? "all" : undefined;
   const plain = query.replaceAll(NO_END, " ");
@@ -144,6 +143,6 @@ function subjectOf(query: string): string {
   return rest.replaceAll(/\b(?:my|our|the|a|of|in|i|we|and)\b|\W/gi, "").length < SUBJECT_MIN ? query : rest;
 }
 
-/** The user's standing wishes, as people say them. */
+/** Matches a lasting wish of the user. */
 export const WISH =
   /\b(?:always|never|from now on|whenever|(?:every|each) time|make sure|i(?:'d| would) (?:rather|prefer)|i (?:really |strongly |generally |usually )?(?:prefer|like|love|hate|dislike)|i (?:don't|do not|never) (?:like|want)|i want you to|my preference)\b/i;

@@ -1,7 +1,7 @@
 /**
- * Selects the hits to show from the ranked candidates. Moves drawers up that are of the day asked for or that have helped. Moves drawers
- * down that have misled or that state an ended fact. Folds near-duplicates and slices of one exchange. Reads drawers a page at a time, as
- * many as that needs. Used by search.ts.
+ * Selects the hits to show from the ranked candidates. Moves up drawers of the requested day and drawers that have helped. Moves down
+ * drawers that have misled or that state an ended fact. Shows one of several near-duplicates, and one of several slices of one exchange.
+ * Reads drawers page by page, only as many as needed. Used by search.ts.
  */
 import { cut } from "../../base/shorten.ts";
 import { parentOf } from "../drawer/logical.ts";
@@ -45,12 +45,12 @@ export type ChooseOptions = {
   isPast?: boolean;
 };
 
-/** Number of drawers examined beyond the limit. They replace drawers that are moved down or folded. */
+/** Number of drawers examined beyond the limit. They replace drawers that are moved down or not shown. */
 const SPARE = 10;
 /** Minimum number of candidates that are examined for drawers to move up. */
 const MOVED_MIN = 60;
 const DATE_FACTOR = 1.1;
-/** Factor for a drawer on the asked side of a date (source: docs/lab/search-recipe.md, before and after a date). */
+/** Factor for a drawer from before or after a date, as the question asks (source: docs/lab/search-recipe.md, before and after a date). */
 const SPAN_FACTOR = 1.3;
 /** Largest gain for the newest or oldest drawer (source: docs/lab/search-recipe.md, the newest and the oldest). */
 const AGE_GAIN = 0.2;
@@ -172,7 +172,7 @@ function dateAdjustments(drawer: Drawer, dates: readonly AskedDate[]): Adjustmen
   if (dates.length === 0) return [];
   const { content_date: content, date, authored_at: authored, filed_at: filed } = drawer.metadata;
   const own = String(content ?? date ?? authored ?? filed ?? "").slice(0, 10);
-  // It is unknown whether a document was written before or after the day of its filing.
+  // The day on which a document was filed does not show whether it was written before or after a date.
   const known = timeOf(drawer).slice(0, 10);
   const agreeing = dates.find(({ agrees, isSpan }) => agrees(isSpan ? known : own));
   if (agreeing === undefined) return [];
@@ -180,7 +180,7 @@ function dateAdjustments(drawer: Drawer, dates: readonly AskedDate[]): Adjustmen
   return [{ factor, reason: `is of ${own}, asked for as "${agreeing.label}"` }];
 }
 
-/** Returns each drawer's factor by its date: the largest for the newest drawer, or for the oldest as `end` says, and 1 at the other end. */
+/** Returns each drawer's factor by its date: 1 + `AGE_GAIN` for the newest or oldest drawer, as `end` says, down to 1 at the other end. */
 function factorsByAge(page: readonly { drawer: Drawer }[], end: "newest" | "oldest"): Adjustment[][] {
   const times = page.map(({ drawer }) => timeOf(drawer));
   const known = [...new Set(times.filter((time) => time !== ""))].sort();
@@ -195,7 +195,7 @@ function factorsByAge(page: readonly { drawer: Drawer }[], end: "newest" | "olde
   });
 }
 
-/** Returns the time at which a drawer was said or written; empty for a document without its own date. */
+/** Returns the time at which a drawer's text was said or written; empty for a document without its own date. */
 function timeOf({ metadata }: Drawer): string {
   const { content_date: content, date, authored_at: authored, filed_at: filed, source_file: source } = metadata;
   const own = content ?? date ?? authored ?? (typeof source === "string" && source !== "" ? "" : filed);

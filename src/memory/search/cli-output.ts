@@ -1,6 +1,6 @@
 /**
- * Formats a search's answer as upstream's command line does, for callers that pass `cli_compatible`. The command line of 3.11 does so if a
- * server answers for it. Pure; hits and order are those of our search. Used by search-tool.ts.
+ * Formats a search's answer as upstream's command line does, for callers that pass `cli_compatible`. The command line of 3.11 passes it
+ * when a server runs its search. Pure; hits and order are those of our search. Used by search-tool.ts.
  */
 import { pythonFloat, strip } from "../text/text.ts";
 import type { AlsoIn } from "./also-in.ts";

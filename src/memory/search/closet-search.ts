@@ -1,6 +1,6 @@
 /**
- * Labels a search's hits if their source has closets near the question. The labels are upstream's (palace.md 6.1): `matched_via`,
- * `closet_boost` by the closet's rank, `effective_distance`, `closet_preview`, and the drawer's position in its source.
+ * Labels a search's hits if their source has closets with vectors near the question's. The labels are upstream's (palace.md 6.1):
+ * `matched_via`, `closet_boost` by the closet's rank, `effective_distance`, `closet_preview`, and the drawer's position in its source.
  *
  * The labels do not change the order or the choice of hits, because ranking closets as a further list costs recall (bench README). A hit
  * keeps the text of its drawer. Upstream shows another drawer of the source with neighbours; we use only upstream's length limit.
@@ -19,9 +19,8 @@ const TEXT_MAX = 10_000;
 const ROWS_MAX = 40;
 
 export type ClosetQuestion = {
-  /** The question's vector. */
   vector: Float32Array;
-  /** Rows of the search, best first. Only the closets of their sources are compared, so a large palace costs no more. */
+  /** Rows of the search, best first. Only the closets of their sources are compared, so a large palace takes no longer. */
   rows: readonly number[];
   filter: PlaceFilter;
 };

@@ -27,8 +27,8 @@ function nearnessOf({ cosine, words }: Pick<Candidate, "cosine" | "words">): num
 }
 
 /**
- * Returns true for a weak hit. A drawer of a file that the question names is never weak. A short drawer is judged by its meaning alone,
- * because it may answer without the question's words. `length`: length of the drawer's text.
+ * Returns true for a weak hit. A drawer of a file that the question names is not weak, unless many files have that name. A short drawer is
+ * judged by its meaning alone, because it may answer without the question's words. `length`: length of the drawer's text.
  */
 export function isWeakMatch(candidate: Pick<Candidate, "cosine" | "words">, length: number): boolean {
   if (Math.max(confidenceOf(candidate), candidate.words.file) >= WEAK_BELOW) return false;

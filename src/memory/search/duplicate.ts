@@ -1,6 +1,6 @@
 /**
- * Similarity by meaning: for check_duplicate, and for the comparison before a checkpoint. Runs on the broker's main thread, where the
- * vectors are (palace.md 2.10).
+ * Compares texts by meaning, for check_duplicate and before a checkpoint is filed. Runs on the broker's main thread, where the vectors are
+ * (palace.md 2.10).
  */
 import { PalaceError } from "../../base/errors.ts";
 import { CHECKPOINT_ITEMS_MAX } from "../../protocol/limits.ts";
@@ -48,7 +48,7 @@ function withoutVectors(reason: string): Record<string, unknown> {
   };
 }
 
-/** Returns similar drawers by the item's index, for items that have such drawers. Empty without a model. */
+/** Returns the drawers that are similar to each item, by the item's index; undefined without a model. */
 export async function compareItems(
   context: Likening,
   params: Record<string, unknown>,

@@ -1,5 +1,5 @@
 /**
- * Ranks the answer to a question about everything that was said ("in which order did I bring up …", "summarise …"). It ranks exchanges of
+ * Ranks the hits of a question about everything that was said ("in which order did I bring up …", "summarise …"). It ranks exchanges of
  * transcripts as wholes, and the user's words count most. A hit near a chosen hit of the same conversation loses some of its score. Other
  * drawers keep their scores. Used by search.ts. Source: docs/lab/search-recipe.md, questions about everything.
  */
@@ -19,7 +19,7 @@ const WISH_BONUS = 0.3;
 const ANSWER_STEP = 1e-3;
 /** Distance in rows below which two drawers of one source are near each other. */
 const STRETCH = 20;
-/** Largest share of its score that a drawer loses near an already chosen drawer of its source. It is 0 at a distance of `STRETCH` rows. */
+/** Largest share of its score that a drawer loses near a chosen drawer of its source. It falls to 0 at `STRETCH` rows. */
 const STRETCH_LOSS = 0.05;
 /** Number of candidates that are spread for each wanted hit. It leaves room for several slices of one exchange. */
 const SPREAD_PER_HIT = 4;

@@ -37,7 +37,7 @@ export function explainScore(
     ...(words.isAside === true && { side_file_factor: ASIDE_FACTOR }),
     // Lowers the score of a drawer in which only the assistant speaks.
     ...(speakerFactor !== undefined && { assistant_factor: speakerFactor }),
-    // Lifts a standing wish of the user.
+    // Lifts a lasting wish of the user.
     ...(wishScore !== undefined && { wish_score: round(wishScore, 4) }),
     // For a question about everything, exchanges compete as wholes, and the user's words count most.
     ...(saidCosine !== undefined && { user_words_cosine: round(saidCosine, 4) }),

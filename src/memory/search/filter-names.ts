@@ -1,7 +1,7 @@
 /**
- * Finds the wing, room or source that a filter means. An exact name always wins. Another spelling is accepted if only one name matches: the
- * name may differ in case, in separators (`my-project`, `My Project`, `my_project`), in the `wing_` of a diary and, for a source, in
- * leading folders. Otherwise the hint lists similar names. Only reads and `palace ls` use this; writes need exact names.
+ * Finds the wing, room or source that a filter means. An exact name always wins. Another spelling is accepted if only one name matches. It
+ * may differ in case, in separators (`my-project`, `My Project`, `my_project`) and in the prefix `wing_` of a diary's wing. A source may
+ * lack leading folders. Otherwise the hint lists similar names. Only reads and `palace ls` use this; writes need exact names.
  */
 import { nearWords } from "../../base/nearest.ts";
 import { cut } from "../../base/shorten.ts";
@@ -82,7 +82,7 @@ export function resolveSource(
   const exact = nameOfSource(asked, files?.stagedAs(asked) ?? [], isThere);
   if (isThere(exact)) return { filter: { sourceFile: exact }, hints: [], isMissed: false };
   const names = reader.sourcesLike(path(asked), place, SOURCES_MAX);
-  // For the user, all copies of one file have the same name.
+  // The user sees all staged copies of one file under the same name.
   const copies = new Map(names.toReversed().map((name) => [files?.original(name) ?? name, name]));
   const found = find("source_file", SOURCE, asked, [...copies.keys()].toReversed());
   const { name } = found;

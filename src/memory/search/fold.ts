@@ -39,7 +39,7 @@ export function fingerprintOf(text: string): Fingerprint {
   return { pairs, sketch: smallest(pairs), numbers };
 }
 
-/** Compares two texts. Texts with different numbers never match: such a drawer may be about exactly that port, version or date. */
+/** Returns true for near-duplicates. Texts with different numbers never are: a drawer may be about exactly one port, version or date. */
 export function isNearlySame(a: Fingerprint, b: Fingerprint): boolean {
   const [size, other] = [a.pairs.length, b.pairs.length];
   if (a.numbers !== b.numbers || Math.min(size, other) < ALIKE_MIN * Math.max(size, other)) return false;

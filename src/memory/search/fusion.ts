@@ -1,7 +1,7 @@
 /**
- * Fuses the scores of every candidate into one order: its words, its static vector, the model's vector, and the question's identifiers that
- * it contains. Pure; used by the engine's search. Source: docs/lab/search-recipe.md, recipe and static vectors: it fuses scores, not ranks,
- * and weights that are a tenth higher or lower do equally well.
+ * Combines the scores of each candidate: for its words, its static vector, the model's vector, and the question's identifiers that it
+ * contains. Sorts the candidates by the sum. Pure; used by the engine's search. Source: docs/lab/search-recipe.md, recipe and static
+ * vectors: it combines scores, not ranks, and weights that are a tenth higher or lower do equally well.
  */
 import type { LexicalParts } from "../port/search.ts";
 
@@ -53,8 +53,8 @@ export const ASIDE_FACTOR = 0.87;
 const MEANING_MIN = 0.15;
 
 /**
- * Returns candidates, best first; equal scores in row order. `vector` leaves out candidates without a vector. `static` leaves out those
- * whose text and names lack all words of the question and whose static cosine is below `meaningMin`.
+ * Returns candidates, best first; equal scores in row order. `vector` leaves out candidates without a vector. `static` leaves out a
+ * candidate if its text and names have no word of the question and its static cosine is below `meaningMin`.
  */
 export function fuse(candidates: readonly Candidate[], mode: RankMode, meaningMin = MEANING_MIN): Ranked[] {
   const weighted = candidates.map((candidate) => ({ ...candidate, lexical: lexicalScore(candidate.words) }));

@@ -11,7 +11,7 @@ export type SanitizedQuery = {
 const PASSTHROUGH_MAX = 200;
 const QUERY_MAX = 250;
 const QUERY_MIN = 10;
-/** Number of last characters in which a question is searched. Without a limit, 15 MB would block the broker for seconds. */
+/** Number of last characters that are searched for a question. Without a limit, 15 MB would block the broker for seconds. */
 const LOOKED_AT_MAX = 100_000;
 const QUOTES = "\"'“”‘’«»「」『』";
 const ASKS = /[?？]/u;

@@ -21,7 +21,7 @@ const SIDE =
   "(?<!\\b(?:day|night|morning|evening|week|weekend|month|year|[a-z]+day)s? )(before|until|till|prior to|earlier than|after|since|later than)(?: the)?";
 /** Sides that include the date itself. */
 const CLOSED = /^(?:until|till|since)/i;
-/** Patterns of years, months and days. The function makes from a pattern's parts the text with which every such date begins. */
+/** Patterns of years, months and days. `start` makes from the matched parts the text with which all these dates begin ("2023-05"). */
 const DATED: readonly (readonly [pattern: string, start: (parts: readonly (string | undefined)[]) => string])[] = [
   [`${YEAR}-(\\d\\d)-(\\d\\d)`, ([year, month, day]) => dayOf(year, Number(month), day)],
   [`${DAY}(?: of)? ${MONTH},? ${YEAR}`, ([day, month, year]) => dayOf(year, monthOf(month), day)],

@@ -7,7 +7,6 @@ import type { LedgerReader } from "../port/ledger.ts";
 import type { Reranker } from "../port/search.ts";
 import type { Ranked } from "./fusion.ts";
 
-/** Number of hits that are reranked. */
 export const RERANKED_MAX = 20;
 /** Time after which the hits keep their order, ms. A slow machine reads twenty drawers in about a second. */
 const RERANK_DEADLINE_MS = 1_500;

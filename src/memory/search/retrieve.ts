@@ -1,7 +1,7 @@
 /**
  * Retrieves a search's candidates: drawers with the question's words and drawers near the question, each with all scores. Searches words
- * and static vectors while the question is embedded. Counts words in the probable neighbours while the cosines are read. Used by search.ts.
- * Source: the recipe of docs/lab/search-recipe.md, steps 1 to 4.
+ * and static vectors while the question is embedded. Scores the words of the drawers that are probably nearest while the cosines are read.
+ * Used by search.ts. Source: the recipe of docs/lab/search-recipe.md, steps 1 to 4.
  */
 import type { Clock } from "../../base/clock.ts";
 import { within } from "../../base/time-limit.ts";
@@ -33,7 +33,7 @@ export type Retrieved = {
   isQuoted: boolean;
 };
 
-/** Number of probable rows to read per wanted row. Nearly all of the nearest rows are among them. */
+/** Number of probably nearest rows whose words are read early, per wanted row. Nearly all of the nearest rows are among them. */
 const LIKELY_FACTOR = 1.25;
 /** Maximum time to wait for vectors, ms, enough for a busy machine. A search by words takes milliseconds. */
 const VECTOR_DEADLINE_MS = 2_000;

@@ -20,7 +20,7 @@ const UNKNOWN = {
   hint: "pass wing, or leave scope out",
 };
 
-/** `project`: names of the project, the best one first. A search in a wing, or for MemPalace's command line, has no scope. */
+/** Returns the scope of a search; none in a given wing or for MemPalace's command line. `project`: names of the project, the best first. */
 export function scopeOf(
   { reader, project = [] }: { reader: Pick<LedgerReader, "places">; project?: readonly string[] },
   { scope: asked, cli_compatible: isForCli }: Record<string, unknown>,

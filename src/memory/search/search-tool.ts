@@ -1,5 +1,5 @@
 /**
- * The search tool: checks its arguments as upstream does, and answers in upstream's form (palace.md 2.10, upstream-latest.md 2.1).
+ * Runs the search tool: checks its arguments as upstream does, and answers in upstream's form (palace.md 2.10, upstream-latest.md 2.1).
  * search.ts does the search itself.
  */
 import type { PlaceFilter } from "../port/drawer.ts";
@@ -79,7 +79,7 @@ export async function searchTool(
   return { query: sanitized.query, filters, ...scope.told, ...payload, ...told, ...extras };
 }
 
-/** Returns the number of hits, their greatest distance, and the wanted explanations and neighbours. */
+/** Reads the number of hits, their maximum distance, and the wanted explanations and neighbours from the arguments. */
 function boundsOf(
   values: Arguments,
   isForCli: boolean,

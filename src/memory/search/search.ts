@@ -1,7 +1,7 @@
 /**
- * Search: words, static vectors and the model's vectors are searched in parallel, every candidate gets all scores, and the scores are
- * fused. It does no I/O: the caller passes the indexes. Runs on the broker's main thread, which only waits. Source: the recipe of
- * docs/lab/search-recipe.md; the shape of the answer is in palace.md 2.10.
+ * Searches words, static vectors and the model's vectors in parallel, gives every candidate all scores, and combines the scores. It does no
+ * I/O: the caller passes the indexes. Runs on the broker's main thread, which only waits. Source: the recipe of docs/lab/search-recipe.md;
+ * the shape of the answer is in palace.md 2.10.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Drawer, DrawerFilter } from "../port/drawer.ts";
@@ -106,7 +106,7 @@ const POOL_WIDE = 400;
 const POOL_GROWTH = 4;
 const POOL_MAX = 1_600;
 const COPIES_NAMED_MAX = 20;
-/** Share of a long prompt's score that comes from the prompt as a whole. */
+/** Share of a drawer's score that comes from a long prompt as a whole; its best sentence gives the rest. */
 const WHOLE_WEIGHT = 0.25;
 const NO_WINGS: ReadonlySet<string> = new Set();
 
@@ -193,7 +193,7 @@ function isPlainMode(mode: SearchMode): boolean {
   return mode === "lexical" || mode === "vector";
 }
 
-/** Returns the texts to search for. For a short question about everything, that is its subject. */
+/** Returns the texts to search for. For a short question about everything, returns its subject. */
 function partsOf({ parts, mode }: SearchRequest, { everything, subject }: Asks): readonly string[] {
   return everything === undefined || parts.length > 1 || isPlainMode(mode) ? parts : [subject];
 }
@@ -218,9 +218,9 @@ async function weigh(
 }
 
 /**
- * Fuses the answers to a long prompt as a whole and to each of its sentences, best first. The best sentence counts most. A sentence whose
- * best hit has few or common words ("We are on Node 22.") says little, so it counts less: its weight is its word score relative to the
- * other sentences' scores. Source: docs/lab/search-recipe.md, long prompts.
+ * Combines the answers to a long prompt as a whole and to each of its sentences, best first. The best sentence counts most. A sentence
+ * whose best hit has few or common words ("We are on Node 22.") says little, so it counts less. Its weight is its word score relative to
+ * the other sentences' scores. Source: docs/lab/search-recipe.md, long prompts.
  */
 function withSentences([whole = [], ...sentences]: readonly Ranked[][], mode: RankMode): Ranked[] {
   if (sentences.length === 0) return whole;
@@ -245,7 +245,7 @@ function withSentences([whole = [], ...sentences]: readonly Ranked[][], mode: Ra
     .sort(byScore);
 }
 
-/** Returns fields that upstream does not have, if they have information. */
+/** Returns the fields of a hit that upstream does not have, without empty ones. */
 function notesOn(
   { reader }: SearchDependencies,
   { drawer, ranked, adjustments, stale, duplicates, exchange, supersededBy }: Chosen,

@@ -1,6 +1,6 @@
 /**
- * Finds statements that a newer statement replaces: the same sentence of the same speaker or place with another value ("we deploy on
- * Fridays", "we deploy on Tuesdays now"). A false mark is worse than a missed one, so the sentences must agree in everything but the value.
+ * Finds statements that a newer statement replaces ("we deploy on Fridays", "we deploy on Tuesdays now"): the same sentence of the same
+ * speaker or place with another value. A false mark is worse than a missed one, so the sentences must agree in everything but the value.
  * Pure; used by choose.ts for the drawers of one answer.
  */
 import type { Drawer } from "../port/drawer.ts";

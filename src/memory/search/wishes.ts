@@ -1,6 +1,6 @@
 /**
- * Lifts the user's standing wishes ("always …", "I prefer …") in the answer to a question for advice. A wish is said once, in other words
- * than the question. Only in palaces with transcripts, and only wishes that are related to the question. Used by search.ts.
+ * Lifts the user's lasting wishes ("always …", "I prefer …") in the answer to a question for advice. A wish is said once, in other words
+ * than the question. Lifts only wishes that are related to the question, and only in palaces with transcripts. Used by search.ts.
  */
 import type { DrawerFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";

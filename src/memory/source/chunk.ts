@@ -36,7 +36,7 @@ export function chunkDocument(document: string, { size, overlap, sizeMin }: Cut 
   return chunks;
 }
 
-/** Checks a feeder's cut. An overlap of more than half a drawer might never end. Errors: InvalidValue. */
+/** Checks the sizes that a feeder sends. With an overlap of more than half a drawer, the cutting might never end. Errors: InvalidValue. */
 export function validCut(value: unknown): Cut {
   if (value === undefined) return USUAL_CUT;
   const { size, overlap, sizeMin } = (value ?? {}) as Cut;

@@ -1,6 +1,6 @@
 /**
- * Builds closets with a document's drawers (source.ts), and rebuilds them on request from the existing drawers. Runs
- * inside the ledger's transaction, so a closet never differs from its drawers' text.
+ * Rebuilds closets on request from the existing drawers (source.ts builds them when it files a document). Runs inside the ledger's
+ * transaction, so a closet never differs from its drawers' text.
  *
  * Only mined files have closets, conversations have none, as in upstream. A write that changes a drawer's text or deletes a drawer removes
  * all closets of its source, because they quote the source (upstream-latest.md 2.1).

@@ -1,6 +1,6 @@
 /**
- * Conversations: the exchanges of a transcript become the drawers of its source_file. Existing drawers are compared one by one, so that a
- * longer transcript needs vectors only for its new text. Ids and metadata equal those of upstream's conversation miner (palace.md 4.7,
+ * Files the exchanges of a transcript as the drawers of its source_file. Existing drawers are compared one by one, so that a longer
+ * transcript needs vectors only for its new text. Ids and metadata equal those of upstream's conversation miner (palace.md 4.7,
  * upstream-latest.md 2.3).
  */
 import { type Drawer, type IdRecipe, type Metadata, type NewDrawer } from "../port/drawer.ts";
@@ -38,8 +38,8 @@ type Part = {
 };
 
 /**
- * Files drawers `from` to `from + texts.length` of `total`. The part that reaches `total` removes the drawers beyond `total` and writes the
- * filing record. Until then the source counts as not filed. Errors: PROTOCOL_BAD_PARAMS.
+ * Files drawers `from` to `from + texts.length` of `total`. The part that reaches `total` removes the drawers beyond `total` and stores the
+ * digest. Without a digest the source counts as not filed. Errors: PROTOCOL_BAD_PARAMS.
  */
 export function replaceConversation(tx: LedgerTx, call: WriteCall): unknown {
   const part = readPart(call.params, tx.idRecipe());
@@ -88,7 +88,7 @@ function markName(sourceFile: string, mode: ExtractMode): string {
 
 /**
  * Updates the metadata of a drawer whose text is unchanged. The drawer keeps its filing time and, unless the transcript has times
- * (`isDated`), the time at which it was said. All other fields are as in a new drawer.
+ * (`isDated`), the time at which its text was said. All other fields are as in a new drawer.
  */
 function refresh(tx: LedgerTx, known: Drawer, metadata: Metadata, isDated: boolean): void {
   const { filed_at: filedAt, last_modified: modified, authored_at: authored = filedAt } = known.metadata;
@@ -199,7 +199,7 @@ function readMode(value: unknown): ExtractMode {
   return mode;
 }
 
-/** Returns true if the miner can have made this text. With any settings, it makes no longer text. */
+/** Returns true for a text that is no longer than a miner's longest drawer with any settings. */
 function isDrawerText(value: unknown): value is string {
   return typeof value === "string" && value !== "" && codePointLength(value) <= DRAWER_SIZE_MAX;
 }

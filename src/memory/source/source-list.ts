@@ -1,6 +1,6 @@
 /**
- * Answers a feeder's queries about sources: the filing records of a wing, the records of one mode of reading transcripts, agents' sessions
- * that were filed in any wing, and sources that only MemPalace has filed.
+ * Answers a feeder's queries about sources. Returns the filing records of a wing or of one extract mode. Also returns agents' sessions in
+ * any wing, and sources that only MemPalace has filed.
  */
 import { isAbsolute } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";

@@ -1,7 +1,7 @@
 /**
- * Documents that are too long for one message: their text comes in parts. The ledger stores the parts, invisible to reads, until
- * `source.replace` files the whole text. If two feeders send the same source, only the newer sending is accepted, so parts never mix. The
- * broker drops parts that were not filed a day later (LedgerWriter.prune).
+ * Files documents that are too long for one message and therefore come in parts. The ledger stores the parts, invisible to reads, until
+ * `source.replace` files the whole text. If two feeders send the same source, only the newer one's parts are accepted, so parts never mix.
+ * The broker drops parts that are not filed after a day (LedgerWriter.prune).
  */
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { SOURCE_PART_MAX, SOURCE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";

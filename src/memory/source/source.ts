@@ -1,6 +1,6 @@
 /**
- * Sources: a feeder's document becomes the drawers of its source_file. In one transaction it replaces the older drawers and their closets.
- * Ids and metadata equal those of upstream's project miner (palace.md 4.7, upstream-latest.md 2.3).
+ * Files a feeder's document as the drawers of its source_file. One transaction replaces the older drawers and their closets. Ids and
+ * metadata equal those of upstream's project miner (palace.md 4.7, upstream-latest.md 2.3).
  */
 import type { IdRecipe, Metadata, NewDrawer } from "../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
@@ -20,7 +20,7 @@ const NORMALIZE_VERSION = 2;
 /** Replaces a source's drawers. Errors: PROTOCOL_BAD_PARAMS. */
 export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
   const answer = replaceDocument(tx, call);
-  // The document is filed or refused, so its parts are no longer needed. Parts of another feeder's sending are older.
+  // The document is filed or refused, so its parts are no longer needed. Parts from another feeder are older.
   tx.parts.drop(filledTextIn(call.params, "sourceFile"));
   return answer;
 }
@@ -120,8 +120,8 @@ function asExtracted({ chunk_total: _total, ...metadata }: Metadata): Metadata {
 }
 
 /**
- * Makes the id of a chunk. Joined directly, part 11 of `notes` has the id of part 1 of `notes1`, and upstream overwrites one with the
- * other. We then use the recipe that cannot collide, and the row names this recipe. Errors: PROTOCOL_BAD_PARAMS if that id is taken, too.
+ * Makes the id of a chunk. Upstream joins name and number, so part 11 of `notes` overwrites part 1 of `notes1`. If the id is taken, we use
+ * the recipe that cannot collide, and the row names it. Errors: PROTOCOL_BAD_PARAMS if that id is taken, too.
  */
 function chunkId(tx: LedgerTx, prefix: string, parts: string[]): { id: string; recipe: IdRecipe } {
   const bare = `${prefix}_${hash24(parts.join(""))}`;
@@ -139,7 +139,7 @@ export function removeSource(tx: LedgerTx, call: WriteCall): unknown {
   return { removed: tx.deleteSource(sourceFile) };
 }
 
-/** Returns the text of the call, or the text that came before it in parts. */
+/** Returns the text of the call, or the text that earlier calls sent in parts. */
 function documentText(tx: LedgerTx, params: Record<string, unknown>): string {
   if (params["parts"] !== undefined) return sentText(tx, filledTextIn(params, "sourceFile"), params["parts"]);
   const content = textIn(params, "content");

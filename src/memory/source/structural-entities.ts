@@ -8,7 +8,7 @@ const ENTITIES_MAX = 24;
 const LENGTH_MIN = 2;
 const LENGTH_MAX = 64;
 
-/** Maximum number of characters of a path. A longer run would take quadratic time. */
+/** Maximum number of characters of a path. Matching a longer one would take quadratic time. */
 const RUN_MAX = 1_000;
 const LONG_RUN = new RegExp(String.raw`[\p{L}\p{N}_.\/-]{${RUN_MAX + 1},}`, "gu");
 

@@ -1,7 +1,7 @@
 /**
- * Files messages of coding agents, each as its own drawer under the agent's message id. A sweep uses it, so that no message of a session is
- * missing, even if a miner left one out. A message is filed only once. Ids and metadata equal those of upstream's sweeper, without wing and
- * room (palace.md 4.7, 5.7).
+ * Files messages of coding agents, each as a drawer with the agent's message id. The command `sweep` uses this, so that no message of a
+ * session is missing, even if a miner left one out. A message is filed only once. Ids and metadata equal those of upstream's sweeper, which
+ * has no wing and room either (palace.md 4.7, 5.7).
  */
 import { isRecord } from "../../base/is-record.ts";
 import type { Metadata, NewDrawer } from "../port/drawer.ts";

@@ -1,8 +1,8 @@
 /**
  * Finds drawers whose source files are now deleted or ignored (palace.md 5.7, upstream-latest.md 2.1). Only reports them, unless `apply` is
  * set. The main thread reads the file system (`reportSync`); the transaction applies the result. A file counts as deleted only if another
- * source file still exists in its folder, and if the folder is the same as at the mining. An unmounted volume, or a broker on a machine
- * without the files, must not look like a deletion.
+ * source file still exists in its folder. The folder must also be the one that was mined (the same inode). An unmounted volume, or a broker
+ * on a machine without the files, must not look like a deletion.
  */
 import { cut } from "../../base/shorten.ts";
 import { Gitignore } from "../../base/gitignore.ts";
@@ -26,7 +26,7 @@ const NEEDS_SCOPE =
   "sync apply requires explicit wing= or project_dirs= so it cannot auto-prune every wing in a multi-project palace; " +
   "pass --wing or a project directory";
 
-/** Finds the sources. Runs on the broker's main thread and lets other calls run about every 10 ms. Reads the broker's file system. */
+/** Returns the report and the sources to remove. Runs on the broker's main thread and lets other calls run about every 10 ms. */
 export async function reportSync(
   reader: LedgerReader,
   files: SourceFiles,
@@ -135,7 +135,7 @@ async function createJudge(
     if (state !== "absent" && state !== "gitignored") return state;
     const isSameFolder = directoryId === null || directoryId === files.directoryId(folderOf(sourceFile));
     if (state === "gitignored") return isSameFolder ? "gitignored" : "unresolved";
-    // Check both again, because a volume may have been mounted or unmounted since the first check.
+    // Check the file and the others in its folder again, because a volume may have been mounted or unmounted since the first check.
     const isWitnessed = (witnesses.get(folderOf(sourceFile)) ?? []).some((name) => files.state(name) === "file");
     return isWitnessed && isSameFolder && files.state(sourceFile) === "absent" ? "missing" : "unresolved";
   };
@@ -163,7 +163,7 @@ async function look(name: string, { files, roots, isIgnored }: Looking): Promise
 
 type Pause = () => Promise<void>;
 
-/** Lets other calls run in between, because a palace may name thousands of files. */
+/** Returns a function that lets other calls run if none could for HELD_MAX_MS. A palace may name thousands of files. */
 function createPauses(): Pause {
   let since = performance.now();
   return async () => {
@@ -173,7 +173,7 @@ function createPauses(): Pause {
   };
 }
 
-/** Applies the rules of every folder from the project to the file. The last matching rule decides; undefined if no rule matches. */
+/** Returns a test that applies all folders' rules, from project to file; the last match decides. Undefined if the rules are too large. */
 function createIgnored(files: SourceFiles, pause: Pause): Looking["isIgnored"] {
   type Rules = { rules: Gitignore; size: number };
   const known = new Map<string, Rules | undefined>();

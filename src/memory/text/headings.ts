@@ -61,7 +61,7 @@ function joinSlices(slices: readonly string[]): { text: string; starts: number[]
   return { text: pieces.join(""), starts };
 }
 
-/** Returns the length of the longest end of `left` with which `right` begins; 0 if there is only a short one or none. */
+/** Returns the length of the longest end of `left` with which `right` begins; 0 if it has less than OVERLAP_MIN characters. */
 export function overlapOf(left: string, right: string): number {
   const begin = right.slice(0, OVERLAP_MIN);
   if (begin.length < OVERLAP_MIN) return 0;
@@ -115,7 +115,7 @@ function headingOf(line: string): Omit<Heading, "at"> | undefined {
   const whole = line.slice(indent + level).trim();
   let end = whole.length;
   while (whole[end - 1] === "#") end--;
-  // Signs may end the line: `## Title ##`.
+  // The line may end with signs, too: `## Title ##`.
   const isClosed = end > 0 && end < whole.length && (whole[end - 1] === " " || whole[end - 1] === "\t");
   const title = isClosed ? whole.slice(0, end).trimEnd() : whole;
   return title === "" ? undefined : { level, title };

@@ -1,16 +1,16 @@
 /**
  * Masks secrets in texts that agents get: tokens of a well-known shape are masked at recall and injection. Stored texts stay verbatim
- * (docs/how-to/forget.md). A hash, a UUID or an image must be returned as it was filed, so a token is masked only if its shape is nearly
+ * (docs/how-to/forget.md). A hash, a UUID or an image must be returned as it was filed. So a token is masked only if its shape is nearly
  * certain.
  *
- * Time is linear in the text: a pattern begins only where a run of its own characters begins (one look behind), and
- * repeats one class of characters or a bounded part, so no character is examined more than a fixed number of times.
+ * Time is linear in the text. A pattern begins only where a run of its own characters begins (one look behind). It repeats one class of
+ * characters or a bounded part. So no character is examined more than a fixed number of times.
  */
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { entityId } from "./text.ts";
 
-/** Modes. `off`: masks nothing. `recall`: masks shapes that are almost certainly secrets. `strict`: also values of secrets' names. */
+/** Modes. `off` masks nothing; `recall` masks what is almost certainly a secret; `strict` also values of names like `password`. */
 const REDACT_MODES = ["off", "recall", "strict"] as const;
 export type RedactMode = (typeof REDACT_MODES)[number];
 
@@ -154,7 +154,7 @@ const BLOCK_BODY = /(?:[A-Za-z0-9+/=\s\\:,.()<>@]|-(?!----))*/y;
 const KEY_KIND = "private key";
 
 /**
- * Returns the text with masks for its secrets; the same string if there are none. `secrets` receives the secrets of one line. Never throws.
+ * Returns the text with masks for its secrets; the same string if there are none. `secrets` gets the secrets, except keys. Never throws.
  */
 export function redact(text: string, mode: RedactMode, secrets: Secret[] = []): Redacted {
   if (mode === "off" || text.length < MIN_LENGTH) return { text, kinds: [] };
@@ -257,13 +257,13 @@ function maskShape(
     if (part.startsWith(MASK_START.slice(0, -1)) || isSecret?.(part) === false) return match;
     kinds.push(kind);
     secrets.push({ kind, part });
-    // The match may contain the secret's text twice. The last one is the secret, because the pattern ends with it.
+    // The match may contain the secret's text twice. The last occurrence is the secret, because the pattern ends with it.
     const at = match.lastIndexOf(part);
     return match.slice(0, at) + mask(kind) + match.slice(at + part.length);
   });
 }
 
-/** Masks private-key blocks in one pass. Each search begins after the block before, even if that block has no end mark. */
+/** Masks private-key blocks in one pass. Each search begins after the previous block, even if that block has no end mark. */
 function maskBlocks(text: string, kinds: string[]): string {
   let result = "";
   let done = 0;

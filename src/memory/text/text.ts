@@ -1,7 +1,7 @@
-/** Text as upstream's Python sees it: code points, its white space, its timestamps (palace.md 1.5). Pure; used by the engine's files. */
+/** Functions on text with the rules of Python: code points, white space, timestamps (palace.md 1.5). Pure. */
 import { hash } from "node:crypto";
 
-/** Unicode white space plus U+001C–U+001F and U+0085, without U+FEFF: what Python's str.strip() removes. */
+/** Characters that Python's str.strip() removes: Unicode white space plus U+001C–U+001F and U+0085, without U+FEFF. */
 const SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
 
 /** Strips both ends without a pattern. A pattern at the text's end would try every run of spaces inside, in quadratic time. */
@@ -13,7 +13,7 @@ export function strip(text: string): string {
   return text.slice(start, end);
 }
 
-/** Returns a pattern's source for the text itself. With the flag `i` it matches as Python does, where Turkish i's are one letter. */
+/** Returns a pattern's source for the text itself. With the flag `i` it matches as Python does: i, ı and İ are one letter. */
 export function anyCase(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replace(/[iıİ]/gi, "[iıİ]");
 }
@@ -139,7 +139,7 @@ export function pythonFloat(value: number): string {
   return Number.isInteger(value) ? value.toFixed(1) : String(value);
 }
 
-/** Writes a path as Python's Path does: without a separator at the end. */
+/** Returns the last part of a path, as Python's `Path.name`. Ignores a separator at the end. */
 function pathName(path: string): string {
   return path.split("/").findLast((part) => part !== "" && part !== ".") ?? "";
 }

@@ -10,7 +10,7 @@ export class InvalidValue extends Error {
   override readonly name = "ValueError";
 }
 
-/** Upstream's TypeError. Upstream raises it in some cases in which its ValueError would be an answer. */
+/** Upstream's TypeError. Upstream does not turn it into an answer, unlike a ValueError. */
 export class WrongType extends Error {
   override readonly name = "TypeError";
 }

@@ -1,6 +1,6 @@
 /**
- * Placeholder for a palace. A tool that runs with this placeholder either answers its arguments without a palace or throws `Looked`. Used
- * by offline.ts and reads.ts.
+ * Placeholder for a palace. A tool that runs with this placeholder either answers without reading the palace, for example that an argument
+ * is invalid, or throws `Looked`. Used by offline.ts and reads.ts.
  */
 
 /** Thrown by code that accesses the palace. */

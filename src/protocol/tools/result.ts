@@ -22,7 +22,7 @@ export function toolResult({ surface }: Pick<Tool, "surface">, value: unknown, i
   return { content, ...(isModern && { structuredContent: value }) };
 }
 
-/** Returns true if the value of a tool or method says that it refused the call. A call that did one of its parts is not refused. */
+/** Returns true if the value of a tool or method says that it refused the call. A call that did a part of its work is not refused. */
 export function isRefusal(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { success, error, isError, deleted, added, errors, diary } = value;
@@ -33,7 +33,7 @@ export function isRefusal(value: unknown): boolean {
   return isNothingAdded && (isRefusal(diary) || (Array.isArray(errors) && errors.length > 0));
 }
 
-/** Like isRefusal, for an answer as it is sent: MCP's result of a tool, or the value of a method of our own. */
+/** Returns true if a sent answer refuses the call: MCP's result of a tool, or the value of a method of our own. */
 export function isRefusedResult(result: unknown): boolean {
   const [part]: unknown[] = isRecord(result) && Array.isArray(result["content"]) ? result["content"] : [];
   return (

@@ -23,7 +23,7 @@ export type Columns = {
   keeper: "palace" | "log" | "broker";
   /** Lowest role that may call the tool. `agent to change`: a reader may call it only without arguments. */
   role: "reader" | "agent" | "agent to change";
-  /** When a client spools the call while no broker answers. It never spools a call that only reads, or depends on the current state. */
+  /** When a client spools the call while no broker answers. "never" for a call that only reads or depends on the current state. */
   spool: "always" | "unless dry" | "never";
   /** True for a write that needs `findings`, which the main thread computes after its sender's earlier writes. */
   isPrepared: boolean;

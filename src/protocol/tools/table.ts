@@ -1,6 +1,6 @@
 /**
  * Table of the tools: one row each, in upstream's order (palace.md 2.9). row.ts explains the columns. A new tool needs a row here and its
- * function in the table of its kind and keeper; without the function the code does not compile. Names and parameters must not change:
+ * function in the table of its kind and keeper. Without the function the code does not compile. Names and parameters must not change:
  * test/pins checks them.
  */
 import { DRAWER_TOOLS } from "./drawer-tools.ts";
@@ -39,7 +39,7 @@ export type Tool = {
   [N in ToolName]: Pick<Table[N], "kind" | "keeper"> & ToolRow & { name: N; fullName: string };
 }[ToolName];
 
-/** Prefix of MemPalace's tool names on the wire. */
+/** Prefix of MemPalace's tools in their full names. */
 export const TOOL_PREFIX = "mempalace_";
 
 export const TOOLS = Object.entries(TABLE).map(
@@ -48,7 +48,7 @@ export const TOOLS = Object.entries(TABLE).map(
 
 const BY_FULL_NAME = new Map<unknown, Tool>(TOOLS.map((one) => [one.fullName, one]));
 
-/** Returns the tool with this name on the wire, or undefined. */
+/** Returns the tool with this full name, or undefined. */
 export function findTool(fullName: unknown): Tool | undefined {
   return BY_FULL_NAME.get(fullName);
 }

@@ -1,7 +1,7 @@
 /**
  * Computes missing vectors of drawers in the background: reads a page of texts, embeds, files, refreshes the index. It embeds one page
- * while the page before is filed, so the embedder never waits for the disk. Notes that were just written come before waiting texts of a
- * mine. A kill at any point loses no text: a text stays listed until its vector is committed.
+ * while it files the previous page, so the embedder never waits for the disk. Notes that were just written come before waiting texts of
+ * mined files. A kill at any point loses no text: a text stays listed until its vector is committed.
  */
 import type { Log } from "../../../base/log.ts";
 import { within } from "../../../base/time-limit.ts";
@@ -44,7 +44,7 @@ export class Backlog {
     this.#running = this.#run();
   }
 
-  /** Expected time to embed `texts` texts, ms, by the moving average; null before the first page. */
+  /** Returns the expected time to embed `texts` texts, ms; null before the first page. */
   expectedMs(texts: number): number | null {
     return this.#textMs === undefined ? null : Math.round(texts * this.#textMs);
   }

@@ -90,7 +90,7 @@ async function fetchFile(
   const have = await sizeOf(part);
   if (have < file.sizeBytes) await fetchRest(url, part, have, file, signal, onBytes);
   if (!(await isWhole(part, file))) {
-    // Otherwise a damaged part would make every later try fail.
+    // If the damaged part stayed, every later try would fail.
     await rm(part, { force: true });
     throw refusal(`${url} is not the file expected: its checksum differs`);
   }

@@ -1,6 +1,6 @@
 /**
- * The broker's embedder: turns texts into vectors with the model, which runs on a thread of its own. broker/palace/model.ts opens it with
- * the files that model-files.ts found. Without it the palace uses words and static vectors.
+ * Turns texts into vectors with the model, which runs on a thread of its own. broker/palace/model.ts opens it with the files that
+ * model-files.ts found. Without the model the palace uses words and static vectors.
  */
 import { startThread, type Thread, threadFile } from "../../../base/thread.ts";
 import type { Embedder, ModelIdentity, Reranker } from "../../port/search.ts";

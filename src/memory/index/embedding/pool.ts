@@ -1,6 +1,6 @@
 /** Turns the model's output into sentence vectors: the mean over the real tokens, normalized to length 1. Pure; used by embed-thread.ts. */
 
-/** Shape: `hidden` is [batch, sequence, dimensions] row by row, `lengths` the number of real tokens of each text. */
+/** Returns one vector per text. `hidden`: [batch, sequence, dimensions] row by row. `lengths`: number of real tokens of each text. */
 export function poolVectors(
   hidden: Float32Array,
   lengths: readonly number[],

@@ -64,7 +64,7 @@ export function hasEmoji(text: string): boolean {
 
 /**
  * Cuts a text into its words, in order. With `isQuestion` runs of letters give only pairs. Otherwise they also give the last letter of each
- * run, so that a question of one letter finds it at any place.
+ * run, so that a question of one letter finds the letter at any place.
  */
 export function cutWords(text: string, isQuestion: boolean): CutWord[] {
   const cut: CutWord[] = [];

@@ -12,7 +12,7 @@ const IDENTIFIER =
 const ORDINAL = /^\d+(st|nd|rd|th|am|pm|s)$/i;
 const WEB = /^https?:/i;
 
-/** Maximum number of identifiers of a question. Each is searched in every candidate. Only a pasted log has more. */
+/** Maximum number of identifiers of a question. Each identifier is searched in every candidate. Only a pasted log has more. */
 const IDENTIFIERS_MAX = 16;
 
 /** Returns each identifier once, as it is written, and at most `IDENTIFIERS_MAX`. */

@@ -1,6 +1,6 @@
 /**
  * BM25 over the ledger's drawers, on a thread of its own. broker/palace/indexes.ts opens it. The engine knows only the interface
- * `LexicalIndex`. It needs no model, so in lexical mode it is the whole search.
+ * `LexicalIndex`. The index needs no model, so in lexical mode it is the whole search.
  */
 import { lazyThread, threadFile } from "../../../base/thread.ts";
 import type { LexicalIndex } from "../../port/search.ts";

@@ -33,7 +33,7 @@ import { type CountedDrawer, drawerCounter } from "./tokens.ts";
 const PHRASE_READ_FACTOR = 3;
 /** Cost of reading a drawer and counting its words, relative to the cost of ranking one of FTS5's hits. */
 const READ_COST = 200;
-/** If at most this many drawers have a word, its parts are searched too. `RARE_SHARE`: the same limit as a share of all drawers. */
+/** Maximum number of drawers with a word whose parts are searched, too. `RARE_SHARE`: the same limit as a share of all drawers. */
 const RARE_MAX = 10;
 const RARE_SHARE = 0.01;
 const PART_ROWS_MAX = 20_000;
@@ -43,7 +43,7 @@ type DrawerText = { row: number; source: number | null; sizes: Buffer } & Counte
 /** `frequencies[i]`: number of drawers with term i, by its most frequent stem. `hasForms`: true if `form_fts` has rows. */
 type Question = ParsedQuery & { frequencies: number[]; hasForms: boolean };
 
-/** Concurrency: runs on its own thread; each call sees all commits before it. */
+/** Searches one ledger. Used by one thread; each call sees all commits before it. */
 export class LexicalSearch {
   readonly #drawers: FtsTable;
   readonly #sources: FtsTable;
@@ -94,8 +94,8 @@ export class LexicalSearch {
   }
 
   /**
-   * Returns, in no order and with all scores: the `limit` best rows by BM25, drawers whose names the question contains and, unless
-   * `isLexical`, the `limit / NEAR_PART` nearest rows by static vector.
+   * Returns, in no order and with all scores, the `limit` best rows by BM25 and drawers whose names the question contains. Unless
+   * `isLexical`, it adds the `limit / NEAR_PART` nearest rows by static vector.
    */
   async retrieve(
     query: string,

@@ -59,7 +59,7 @@ function pathKey(path: string): string {
   return `/${path.toLowerCase().normalize("NFC")}`;
 }
 
-/** Concurrency: belongs to one thread. */
+/** The names of one ledger. Used by one thread. */
 export class NameIndex {
   readonly #statements;
   /** For each stem, the positions in `#names` of the names that contain it. */

@@ -1,5 +1,5 @@
 /**
- * Cuts long words into parts of four letters, so that a question finds a compound by one of its words (Umzug in Serverumzugsplanung) and a
+ * Cuts long words into parts of four letters. A question then finds a compound by one of its words (Umzug in Serverumzugsplanung), and a
  * word with another ending. Pure. English hardly needs parts, and they would enlarge the index by a third, so an English text has none.
  * Used by tokens.ts, query.ts and lexical-search.ts.
  */

@@ -1,7 +1,7 @@
 /**
- * Recognises changelogs, licences, lockfiles and generated files by their names. They are long, repeat the project's terms and seldom
- * answer a question, so a search weighs them less, unless the question is about such a file. Pure; used by
- * lexical-search.ts. Source: docs/lab/figures.md, kinds of files.
+ * Recognises changelogs, licences, lockfiles and generated files by their names. Such files are long, repeat the project's terms and seldom
+ * answer a question. So a search ranks them lower, unless the question is about such a file. Pure; used by lexical-search.ts. Source:
+ * docs/lab/figures.md, kinds of files.
  */
 
 /** Matches `/folder/file` in lower case, with hyphens in place of `_` and blanks. */

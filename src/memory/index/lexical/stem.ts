@@ -99,7 +99,7 @@ function countMeasure(word: string): number {
   return turns;
 }
 
-/** Porter's *o: the word ends in consonant, vowel, consonant, and the last consonant is not w, x or y. */
+/** Returns true for Porter's *o: the word ends in consonant, vowel, consonant, and the last consonant is not w, x or y. */
 function isShort(word: string): boolean {
   if (/[wxy]$/.test(word)) return false;
   let consonant = false;

@@ -59,7 +59,7 @@ export function termCounter(terms: readonly (readonly string[])[], pairs: Pairs)
   };
 }
 
-/** Calls `found` for each word of a text that is one of the query's terms. `isNext`: the word directly before it is one, too. */
+/** Calls `found` for each word of a text that is one of the query's terms. `isNext`: the word directly before it is a term, too. */
 type FindTerms = (text: string, found: (term: number, isNext: boolean) => void) => void;
 
 function plainFinder(byStem: ReadonlyMap<string, number>): FindTerms {

@@ -32,7 +32,7 @@ export function openStaticScan(ledger: Database.Database, sets: RowSets): Static
   return { call: async (method, ...args) => Reflect.apply(codes[method], codes, args) as never };
 }
 
-/** Concurrency: belongs to one thread. */
+/** The codes of one ledger. Used by one thread. */
 export class StaticCodes {
   readonly #codes = new CodeMemory(STATIC_DIMENSIONS);
   readonly #ledger: Database.Database;

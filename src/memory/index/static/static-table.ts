@@ -15,7 +15,7 @@ const FOURS = STATIC_DIMENSIONS / 4;
 const OFFSET = 8;
 
 export type StaticTable = {
-  /** Shape: Float32Array[256], L2-normalised; undefined for a text without a token. */
+  /** Returns a text's vector, Float32Array[256], L2-normalised; undefined for a text without a token. */
   vectorOf(text: string): Float32Array | undefined;
   /** Returns the quantized vector; zero for a text without a token. */
   codeOf: StaticCode;

@@ -4,7 +4,7 @@
  * the best 400 of 100,000 codes: 6.6 ms, against 129 ms with sqlite-vec 0.1.9 (int8, cosine).
  */
 
-/** The part of the global that we use. TypeScript has its type only in the DOM library. */
+/** The part of the global `WebAssembly` that we use. TypeScript has its type only in the DOM library. */
 type WasmMemory = { readonly buffer: ArrayBuffer; grow(pages: number): number };
 declare const WebAssembly: {
   Memory: new (limits: { initial: number; maximum: number }) => WasmMemory;
@@ -37,14 +37,13 @@ export type ScanMemory = {
   products: Int32Array;
   /** All codes; slot n starts at n × dimensions. `reserve` replaces this view. */
   codes: Uint8Array;
-  /** Maximum number of slots. */
   slotsMax: number;
   /** Makes room for that many slots. Throws RangeError beyond `slotsMax`. */
   reserve: (slots: number) => void;
   run: (count: number) => void;
 };
 
-/** `dimensions`: length of a code, at most 512, a multiple of 8. */
+/** Compiles the module and makes its memory. `dimensions`: length of a code, at most 512, a multiple of 8. */
 export function createScanMemory(dimensions: number): ScanMemory {
   const pagesFor = (slots: number): number => Math.ceil((CODES_AT + slots * dimensions) / PAGE_BYTES);
   const memory = new WebAssembly.Memory({ initial: pagesFor(0), maximum: PAGES_MAX });
@@ -147,7 +146,7 @@ function sized(content: number[]): number[] {
   return [...unsigned(content.length), ...content];
 }
 
-/** Encodes LEB128. */
+/** Encodes an unsigned number as LEB128. */
 function unsigned(value: number): number[] {
   return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...unsigned(value >>> 7)];
 }

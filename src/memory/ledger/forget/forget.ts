@@ -18,7 +18,7 @@ import { TextParts } from "./cut-texts.ts";
 
 /** Text that replaces a forgotten text in the journal. */
 const FORGOTTEN = "[forgotten]";
-/** Matches ids of memories with outcomes. The write that made such a memory may have its text in other words, or may lack its id. */
+/** Matches ids of memories with outcomes. The journal row of such a memory may have other words, or may lack the id. */
 const MEMORY_ID = /^(?:working|history|patterns|memory_bank|books)_[0-9a-f]{8}(?:_|$)/;
 /** Returns true for ids of drawers, diary entries and memories of any version. */
 const isDrawerId = (text: string): boolean => /^(?:drawer|diary)_/.test(text) || MEMORY_ID.test(text);
@@ -204,7 +204,7 @@ export class SqliteForget implements ForgetTx {
     const slices = this.#database.prepare("DELETE FROM change WHERE kind = 'drawer' AND id BETWEEN ? AND ?");
     for (const id of selector.ids ?? []) removed += slices.run(...sliceBounds(id)).changes;
     const { match, source } = selector;
-    // This also finds facts that an undo removed, and facts from before an earlier forgetting of the same text.
+    // These ids also include facts that an undo removed, and facts that were deleted when the same text was forgotten before.
     const holding = this.#database
       .prepare<[], { kind: string; id: string }>(
         "SELECT DISTINCT kind, id FROM change WHERE kind IN ('triple', 'entity')",
@@ -272,7 +272,7 @@ function ofOthers(words: Words, ids: Set<string>): { row: Clean; name: (text: st
 type Words = {
   ids: ReadonlySet<string>;
   isOf: (text: string) => boolean;
-  /** True if an argument of that method is a forgotten source's name, or the whole document of a source that loses drawers. */
+  /** True if an argument of that method is a forgotten source's name or, in a feeder's method, the name of a source that loses drawers. */
   isSource: (text: string, method: string) => boolean;
   graph: GraphNames;
   /** True if drawers that no longer exist are to be found, too. */

@@ -32,8 +32,8 @@ export function carriedImages(database: LedgerDatabase, isMeant: IsMeant): strin
 }
 
 /**
- * Returns a function that is true for a row to be forgotten. Such a row has an id of one of the drawers, the exact text, one of its
- * concepts (in a name), or a word in its name that no other drawer has.
+ * Returns a function that is true for a row to be forgotten. Such a row contains an id of one of the drawers or the exact text. Or its name
+ * has one of the text's concepts, or a word that no other drawer has.
  */
 export function carriedTest(database: LedgerDatabase, drawers: readonly Drawer[], selector: ForgetSelector): IsMeant {
   const { ids = [], match, words = [] } = selector;
@@ -64,7 +64,7 @@ function idsOf(database: LedgerDatabase, sql: string, isMeant: IsMeant): string[
   return [...found];
 }
 
-/** Returns a function that is true for a word that only the drawers' texts contain. Words are as full text cuts them. */
+/** Returns a function that is true for a word that only the drawers' texts contain. Words are cut as in the full-text index. */
 function ofNoOther(database: LedgerDatabase, drawers: readonly Drawer[]): (word: string) => boolean {
   const rows = new Set(drawers.map(({ row }) => row));
   const words = new Set(drawers.flatMap(({ text }) => wordsOf(text)));

@@ -27,8 +27,8 @@ const PRUNED_PER_STEP = 2_000;
 const REFUSING = /"(?:success":false|error|isError)/;
 
 /**
- * Gives the connection the SQL function `is_refusal(result)`. The journal also has refused writes, because a repeated one must get the same
- * answer, but they changed nothing. So history and undo do not count them.
+ * Gives the connection the SQL function `is_refusal(result)`. The journal also has refused writes, because a repeated write must get the
+ * same answer. A refused write changed nothing, so history and undo do not count it.
  */
 export function defineIsRefusal(database: LedgerDatabase): void {
   database.function("is_refusal", { deterministic: true }, (result) =>

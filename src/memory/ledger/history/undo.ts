@@ -146,8 +146,8 @@ export class SqliteUndo implements UndoTx {
   }
 
   /**
-   * Decides about the outcomes of a drawer as about the drawer. A drawer that an agent made is removed even if others have scored it,
-   * because its text may be harmful. A drawer that a person's command made stays if others have scored it since.
+   * Gives the outcomes of a drawer the same decision as the drawer. A drawer that an agent made is removed even if other agents have scored
+   * it, because its text may be harmful. A drawer that a person's command made stays if other agents have scored it.
    */
   #withDrawer(item: UndoItem | undefined, drawers: ReadonlyMap<string, UndoItem>, agent: string): UndoItem | undefined {
     const drawer = item?.kind === "standing" ? drawers.get(item.id) : undefined;

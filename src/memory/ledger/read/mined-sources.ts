@@ -28,7 +28,7 @@ const SOURCES_PER_PAGE = 200;
 
 /**
  * Returns a page of mined sources without a filing record of ours. If drawers state their source's number of drawers, the source counts as
- * filed only if all of them exist, because a mine may have been killed between two drawers.
+ * filed only if all of them exist. MemPalace may have been killed between two drawers.
  */
 export function minedSources(ledger: LedgerDatabase, { wing, miner, below, after }: MinedQuery): MinedPage {
   const folder = below.endsWith("/") ? below : `${below}/`;

@@ -116,8 +116,8 @@ export function wholePlaces(database: LedgerDatabase): Place[] {
 }
 
 /**
- * Finds the slices at which their drawers are not listed. A split drawer is listed at its oldest slice; if its slices are in several
- * places, at its first slice. `parentOf` has the drawers of the listed slices.
+ * Finds the slices that the list leaves out. A split drawer is listed once, at its oldest slice; if its slices are in several places, at
+ * its first slice. `parentOf` has the drawers of the listed slices.
  */
 function laterSlices(database: LedgerDatabase): { later: Slice[]; parentOf: Map<number, string> } {
   const slices = database.prepare<[], Slice>(ALL_SLICES).all();

@@ -31,7 +31,7 @@ import { idsByPart, newestPage, wholePlaces } from "./newest-pages.ts";
 import { OutboxReader } from "./outbox-reader.ts";
 import { helpedByWeek, toldSince, turnPage } from "./turn-reader.ts";
 
-/** Upstream reads at most this many diary rows before it sorts them (Source: palace.md 2.10). */
+/** Maximum number of diary rows that upstream reads before it sorts them (Source: palace.md 2.10). */
 const DIARY_ROWS_MAX = 10_000;
 /** Maximum number of rows per query. SQLite allows 32,766 bound values; this is far below. */
 const ROWS_PER_QUERY = 500;

@@ -25,7 +25,7 @@ export class RowSets {
     this.#version = ledger.prepare("PRAGMA data_version").pluck();
   }
 
-  /** Returns the allowed rows of a source or time window; undefined for a filter by place, because the codes have their places. */
+  /** Returns the allowed rows of a source or time window; undefined for a filter by place, which the vector scan applies itself. */
   beyondPlaces(filter: DrawerFilter): Uint8Array | undefined {
     return filter.sourceFile !== undefined || isWindow(filter) ? this.of(filter).allowed : undefined;
   }

@@ -15,8 +15,8 @@ const TALKS = `(SELECT id, agent, at_ms FROM conversation
   WHERE ${OF_PROFILE} AND ($conversation IS NULL OR id = $conversation) ORDER BY at_ms DESC LIMIT ${CONVERSATIONS_MAX})`;
 const SHOWN = `FROM shown WHERE conversation = ? AND id <> '${ANEW}'`;
 /**
- * Last outcome of each drawer that a conversation showed. An outcome that a person gave names no conversation: it counts for those whose
- * last turn was before it.
+ * Last outcome of each drawer that a conversation showed. An outcome that a person gave names no conversation; it counts for every
+ * conversation whose last turn was before it.
  */
 const LAST_OUTCOMES = `SELECT (SELECT outcome FROM scored WHERE scored.id = shown.id
     AND (scored.conversation = shown.conversation OR (scored.conversation IS NULL AND source = 'user' AND at_ms >= ?))
@@ -56,7 +56,7 @@ export function turnPage(
   return { turns: page, total };
 }
 
-/** Counts showings and their last outcomes by the week of the conversation's last turn, the oldest week first. Other calls run between. */
+/** Counts showings and their last outcomes by the week of the conversation's last turn, oldest week first. Other calls run in between. */
 export async function helpedByWeek(database: LedgerDatabase, prefix: string): Promise<HelpedWeek[]> {
   const talks = database
     .prepare<object, { id: string; agent: string; atMs: number; week: string }>(
@@ -78,7 +78,7 @@ export async function helpedByWeek(database: LedgerDatabase, prefix: string): Pr
   return [...weeks].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum);
 }
 
-/** Counts the stored outcomes that were given since that time. Other calls run between. */
+/** Counts the stored outcomes that were given since `atMs`. Other calls run in between. */
 export async function toldSince(database: LedgerDatabase, atMs: number): Promise<Told> {
   const told = { worked: 0, partial: 0, failed: 0 };
   const upTo = database

@@ -1,8 +1,8 @@
 /**
- * The ledger's tables of the graph: facts and their entities, links between rooms (tunnels) and between entities
- * (hallways). The ledger is authoritative; upstream's own files are kept in step with it (mempalace/graph).
- * Imported by schema.ts. Triggers list each row whose newest state those files lack, so that no write path can forget
- * one. The statements say "if not exists" because a ledger of an older version runs the same text as its migration.
+ * The ledger's tables of the graph: facts and their entities, links between rooms (tunnels) and between entities (hallways). The ledger is
+ * authoritative; mempalace/graph copies changes to and from upstream's own files. Imported by schema.ts. Triggers list each row whose
+ * newest state those files lack, so that no write path can forget one. The statements say "if not exists" because a ledger of an older
+ * version runs the same text as its migration.
  */
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
@@ -34,7 +34,7 @@ export function bodySql(kind: keyof typeof GRAPH_TABLES): string {
 }
 
 /**
- * Returns SQL that lists a row. A new state replaces the listed one under a higher seq. `gone`: the last state of a deleted row. The SQL
+ * Returns triggers that list changed rows in `graph_outbox`. A new state gets a higher seq. `gone`: a deleted row's last state. The SQL
  * avoids OR REPLACE: inside a trigger the outer statement's own ON CONFLICT would override it (Source: sqlite.org/lang_createtrigger.html).
  */
 function listed(kind: string, table: string, gone: string): string {

@@ -3,7 +3,7 @@
  * contain the user's words. Imported by schema.ts; a ledger of an older version runs the same text as its migration.
  */
 
-/** Value in the column `id` of `shown`. It makes the drawers shown before its turn count as not shown. */
+/** Value in the column `id` of `shown`. A row with this value makes the drawers shown before its turn count as not shown. */
 export const ANEW = "";
 
 export const CONVERSATION_SCHEMA = `

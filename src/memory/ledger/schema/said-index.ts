@@ -1,7 +1,7 @@
 /**
- * The index of the moments at which drawers were said, with their places, so that a time window is answered without reading a drawer. A
- * drawer whose authored time is unknown has its filing time in the index. Imported by schema.ts and by the code that reads a window. A
- * ledger of an older version runs the same text as its migration.
+ * The index of the times at which drawers' texts were said, with the drawers' places, so that a time window is answered without reading a
+ * drawer. A drawer whose authored time is unknown has its filing time in the index. Imported by schema.ts and by the code that reads a
+ * window. A ledger of an older version runs the same text as its migration.
  */
 
 const DATE = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-*";
@@ -14,7 +14,7 @@ const momentOf = (key: string): string =>
       THEN strftime('%Y-%m-%dT%H:%M:%fZ', ${valueOf(key)})
     WHEN ${valueOf(key)} GLOB '${DATE}' THEN ${valueOf(key)} END`;
 
-/** SQL over a drawer: the time at which it was said, compared as text; null if unknown. Swept messages have the time in `timestamp`. */
+/** SQL for the time at which a drawer's text was said; null if unknown. Swept messages have the time in `timestamp`. */
 export const SAID_AT = `coalesce(${momentOf("authored_at")},
   CASE WHEN ${valueOf("ingest_mode")} = 'sweep' THEN ${momentOf("timestamp")} END,
   CASE WHEN ${valueOf("filed_at")} GLOB '${DATE}' THEN ${valueOf("filed_at")} END)`;

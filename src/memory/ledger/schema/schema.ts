@@ -103,7 +103,7 @@ ${DRAWER_INSERT}`,
   16: FORM_SCHEMA,
   // Version 18 stores static vectors by the row of their drawer.
   17: STATIC_BY_ROW,
-  // Version 19 lists drawers by the time at which they were said.
+  // Version 19 lists drawers by the time at which their texts were said.
   18: SAID_SCHEMA,
   // Version 20 adds headings, and counts drawers by the day of their filing.
   19: HEADING_SCHEMA + GROWTH_SCHEMA,

@@ -22,7 +22,7 @@ function digestOf({ text, metadata }: Content): string {
   return hash("sha256", `${text.toWellFormed()}\0${canonical(metadata)}`);
 }
 
-/** Concurrency: within a transaction of the writer thread. */
+/** The digests in the ledger. Used only inside a transaction of the writer thread. */
 export class AdoptedDigests {
   readonly #get;
   readonly #put;

@@ -1,6 +1,6 @@
 /**
  * Collects before-images: the old state of each row that a write changes. They are stored with the write's journal row in the same
- * transaction. A row that is changed twice keeps its first old state and its last new state. Lives on the writer thread.
+ * transaction. A row that is changed twice keeps its first old state and its last new state. Runs on the writer thread.
  */
 import type { Drawer, Metadata } from "../../port/drawer.ts";
 import type { GraphKind } from "../../port/graph.ts";

@@ -1,4 +1,4 @@
-/** Implements ClosetTx over SQLite: the engine's changes to closets inside one write. Lives on the writer thread; see closet-schema.ts. */
+/** Implements ClosetTx over SQLite: the engine's changes to closets inside one write. Runs on the writer thread; see closet-schema.ts. */
 import type { ClosetTx, NewCloset } from "../../port/closet.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { place } from "../record.ts";

@@ -1,4 +1,4 @@
-/** Implements PartTx over SQLite: the table of documents that arrive in parts. Lives on the writer thread. */
+/** Implements PartTx over SQLite: the table of documents that arrive in parts. Runs on the writer thread. */
 import type { DocumentPart, PartTx } from "../../port/source.ts";
 import type { LedgerDatabase } from "../open.ts";
 

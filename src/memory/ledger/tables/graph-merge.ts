@@ -2,9 +2,9 @@
  * Merges other programs' changes of upstream's graph files into the ledger, and removes from the list the rows that the files have. It runs
  * on the writer thread and uses the ledger's present state, because a client may have written since the files were compared.
  *
- * A listed row was changed in the ledger and is not sent yet. If the file's row changed too: a fact that either has ended is ended, with
- * the ledger's end if both have one; its other columns get the file's values. For a link the ledger's record wins. A row that is not listed
- * gets the file's values.
+ * A listed row was changed in the ledger and is not sent yet. If the file's row changed, too, a fact is ended if either side ended it. The
+ * ledger's end wins if both have one; the other columns get the file's values. For a link the ledger's record wins. A row that is not
+ * listed gets the file's values.
  */
 import { bodyStatement, type FileRow, type Finding, isLink, type Kind, type RowName } from "../graph-row.ts";
 import { isColumns, readColumn } from "../json-column.ts";
@@ -86,7 +86,7 @@ export class GraphMerge {
     const merged = isTheirs ? body : mergedBody(kind, ours, body);
     if (merged !== ours) this.#put.get(kind)?.run(id, ...valuesOf(kind, merged));
     else if (entry === undefined) this.#statements.list.run(kind, id);
-    // This write made the trigger list the row.
+    // The write above made the trigger list the row.
     if (merged === body) unlist.run(kind, id);
     return merged !== ours;
   }
@@ -96,7 +96,7 @@ export class GraphMerge {
   }
 }
 
-/** Returns true if an ended fact is open in the file. Upstream never reopens a fact, so somebody restored an older file. */
+/** Returns true if an ended fact is open in the file. Upstream never reopens a fact, so this is an older file. */
 function isReopened(kind: Kind, ours: string, theirs: string): boolean {
   const end = (body: string): unknown => columnsIn(body)[VALID_TO];
   return kind === "triple" && end(ours) !== null && end(theirs) === null;

@@ -1,4 +1,4 @@
-/** Implements GraphTx over SQLite: the engine's changes to the graph inside one write. Lives on the writer thread. */
+/** Implements GraphTx over SQLite: the engine's changes to the graph inside one write. Runs on the writer thread. */
 import type {
   Fact,
   GraphKind,

@@ -1,6 +1,6 @@
 /**
  * Implements ImportedTx over SQLite: journal rows of other memories, inside one write. Such a row is never changed; undo can remove it.
- * Lives on the writer thread.
+ * Runs on the writer thread.
  */
 import { isRecord } from "../../../base/is-record.ts";
 import type { ImportedTx } from "../../port/hygiene.ts";
@@ -67,8 +67,8 @@ export class SqliteImportedTx implements ImportedTx {
   }
 
   /**
-   * Returns the answer that a call with this key got in the other memory, if the drawer that the call filed is in this memory (`isHere`) or
-   * was forgotten. A write whose drawer was not imported is done again.
+   * Returns the answer that a call with this key got in the other memory. The call's drawer must be in this memory (`isHere`) or forgotten.
+   * A write whose drawer was not imported is done again.
    */
   answerTo(key: string, fingerprint: string, isHere: (id: string) => boolean): { value: unknown } | undefined {
     for (const row of this.#byKey.all(key)) {

@@ -1,4 +1,4 @@
-/** Implements CarriedTx over SQLite: entries of Roampal's graphs, inside one write. Lives on the writer thread. */
+/** Implements CarriedTx over SQLite: entries of Roampal's graphs, inside one write. Runs on the writer thread. */
 import type { CarriedTx } from "../../port/outcome.ts";
 import type { LedgerDatabase } from "../open.ts";
 

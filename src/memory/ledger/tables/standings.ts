@@ -1,4 +1,4 @@
-/** Implements StandingTx over SQLite: outcomes of drawers, inside one write. Lives on the writer thread. */
+/** Implements StandingTx over SQLite: outcomes of drawers, inside one write. Runs on the writer thread. */
 import type { OutcomeSource, Scored, Standing, StandingTx, Telling } from "../../port/outcome.ts";
 import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";

@@ -1,6 +1,6 @@
 /**
  * The ledger's tables of drawers and sources inside one write. The other files of this folder have the other tables. Collects the changed
- * rows and their before-images. Lives on the writer thread. write/group-commit.ts adds forgetting and undo, which use these tables.
+ * rows and their before-images. Runs on the writer thread. write/group-commit.ts adds forgetting and undo, which use these tables.
  */
 import { bytesOf } from "../../../base/quantize.ts";
 import { invariant } from "../../../base/invariant.ts";
@@ -292,7 +292,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     return added + written.length + removed.length + graph + closets;
   }
 
-  /** True if the current write has already changed the ledger. If it fails, the group must be rolled back. */
+  /** True if the current write has already changed the ledger. If the write then fails, the group must be rolled back. */
   get isHalfDone(): boolean {
     return this.#isHalfDone;
   }

@@ -1,7 +1,7 @@
 /**
- * Files rows that others wrote into the palace as drawers of the ledger. A batch is one transaction and can be repeated without effect, so
- * a kill is repaired by reading the palace again. A drawer that the ledger has not sent yet is newer, so it is not overwritten. Used by
- * group-commit.ts; mempalace/adopt reads the rows.
+ * Files rows that other programs wrote into the palace as drawers of the ledger. A batch is one transaction and can be repeated without
+ * effect, so a kill is repaired by reading the palace again. A drawer that the ledger has not sent yet is newer, so it is not overwritten.
+ * Used by group-commit.ts; mempalace/adopt reads the rows.
  */
 import { faultPoint } from "../../../base/fault-point.ts";
 import type { Changes, NewVector } from "../../port/ledger.ts";

@@ -1,6 +1,6 @@
 /**
  * Stores the vectors of closets, notes which closets the public palace has, and adopts closets of other programs. It does for closets what
- * group-commit.ts and adopt-rows.ts do for drawers. Lives on the writer thread.
+ * group-commit.ts and adopt-rows.ts do for drawers. Runs on the writer thread.
  */
 import { faultPoint } from "../../../base/fault-point.ts";
 import type { NewVector } from "../../port/ledger.ts";
@@ -54,8 +54,8 @@ export class ClosetWriter {
   }
 
   /**
-   * Adopts rows that others wrote into the closets' collection: MemPalace's own closets, a language model's, a diary day's, compressed
-   * drawers. Only their maker could rebuild them. Returns the number of new or different rows.
+   * Adopts rows that other programs wrote into the closets' collection: MemPalace's own closets, a language model's, a diary day's,
+   * compressed drawers. Only the program that made them could rebuild them. Returns the number of new or different rows.
    */
   adopt({ rows, removed, model }: AdoptionBatch): number {
     let taken = 0;

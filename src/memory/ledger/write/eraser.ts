@@ -37,7 +37,7 @@ export class LedgerEraser {
     return this.#database.pragma(name, { simple: true }) as number;
   }
 
-  /** Rewrites the file. Takes as long, and as much disk space, as copying the file twice. Errors: STORE_*; the list then stays. */
+  /** Rewrites the file. Takes the time and disk space of copying the file twice. Errors: STORE_*; the list of data to erase then stays. */
   rewrite(): void {
     const database = this.#database;
     while (this.#maintenance.indexSources());

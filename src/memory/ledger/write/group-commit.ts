@@ -1,14 +1,14 @@
 /**
- * The only writer of the ledger: it commits a group of writes as one fsynced transaction. Lives on the writer thread; the thread's entry
+ * The only writer of the ledger: it commits a group of writes as one fsynced transaction. Runs on the writer thread; the thread's entry
  * (broker/palace/writer-thread.ts) gives it `apply` and the calls.
  *
  * One group goes through these steps, with the fault points of the kill test between them:
  *   begin → for each write { look up its key → apply → journal } → commit → sync the log → answer
  * After a kill before the commit the ledger has none of the group, after a later kill all of it. A write is acknowledged only
  * after the sync. The writer calls fdatasync itself: SQLite as it is built for Node calls fsync, which also writes the log's
- * time stamps and makes a write a third slower here, and costs a journal commit on most file systems. Vectors and the
- * outbox's entries are not synced: after a power cut the broker makes lost ones again. A power cut never loses a write
- * without all later ones.
+ * time stamps. That makes a write a third slower here, and costs a journal commit on most file systems. Vectors and the
+ * outbox's entries are not synced: after a power cut the broker makes lost ones again. If a power cut
+ * loses a write, all later writes are lost, too.
  */
 import { closeSync, openSync, statSync } from "node:fs";
 import { type Moment, passedMs } from "../../../base/uptime.ts";
@@ -42,11 +42,11 @@ export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
 /** Interval at which the writer deletes old keys and before-images, ms. */
 const PRUNE_EVERY_MS = 3_600_000;
 /**
- * Maximum time by which one pruning may move `prunedAtMs` forward, ms. It limits the first pruning and a pruning after the machine was off:
- * a clock that is set years ahead must not expire every key at once.
+ * Maximum time by which one pruning may move `prunedAtMs` forward, ms. It limits the first pruning and a pruning after the machine was off.
+ * A clock that is set years ahead must not expire every key at once.
  */
 const PRUNE_STEP_MAX_MS = 86_400_000;
-/** Factor by which another pruning may advance the counted clock faster than time has passed, until that clock has caught up. */
+/** Factor by which a later pruning may move `prunedAtMs` faster than time passes, until it reaches the machine's clock. */
 const PRUNE_SPEED_MAX = 2;
 
 /** Implements LedgerTx over SQLite: the tables with forgetting and undo, inside one write. */
@@ -242,8 +242,8 @@ export class LedgerWriter {
   }
 
   /**
-   * Does one bounded step of pruning the journal. Returns true if there is more to do. `now`: the machine's clock, ms; at most `stepMs`
-   * after the last pruning is believed.
+   * Does one bounded step of pruning the journal. Returns true if there is more to do. `now`: the machine's clock, ms; a time more than
+   * `stepMs` after the last pruning is cut to `stepMs`.
    */
   prune(retention: Retention, now: number, stepMs = PRUNE_STEP_MAX_MS): boolean {
     let more = false;

@@ -1,7 +1,7 @@
 /**
  * Background work on the ledger: the full text of whole changed sources, merging full-text segments, static vectors and word forms of older
- * drawers, freeing pages. A source is always indexed as a whole, so writes do not index it: for a source that grows drawer by drawer that
- * would cost the square of its size. Used by group-commit.ts on the writer thread.
+ * drawers, freeing pages. A source is always indexed as a whole. Writes do not index it, because a source that grows drawer by drawer would
+ * cost the square of its size. Used by group-commit.ts on the writer thread.
  */
 import type { LedgerDatabase } from "../open.ts";
 import type { LedgerTables } from "../tables/tables.ts";

@@ -1,6 +1,6 @@
 /**
  * The list of drawers or closets that the public palace does not have yet. Triggers add entries at every write; this file removes entries
- * and adds them again. Lives on the writer thread.
+ * and adds them again. Runs on the writer thread.
  */
 import type { LedgerDatabase } from "../open.ts";
 import type { OutboxKind } from "../outbox-kinds.ts";

@@ -1,5 +1,5 @@
 /**
- * Rebuilds data that the ledger derives from its drawers: full text, counts of places and days, quantized vectors, the list of texts to embed. Each
+ * Rebuilds data that the ledger derives from its drawers: full text, counts of places and days, quantized vectors, texts to embed. Each
  * step is one transaction, so a kill leaves the old state or the new one. Runs on the writer thread, between writes.
  */
 import { bytesOf, quantize } from "../../../base/quantize.ts";
