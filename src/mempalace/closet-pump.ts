@@ -18,7 +18,7 @@ export type ClosetKeeperOptions = {
   driver: PalaceDriver | undefined;
   /** Returns why the pump must not send now; undefined if it may. */
   lockedBy: () => PalaceError | undefined;
-  /** Function of the writer; see memory/ledger/write/closet-writer.ts. */
+  /** The next three functions are the writer's (memory/ledger/write/closet-writer.ts). */
   file: (vectors: NewVector[], model: string) => Promise<number>;
   done: (entries: { id: string; seq: number }[]) => Promise<void>;
   retarget: (target: string) => Promise<void>;

@@ -103,7 +103,7 @@ class Pump {
   #openedAtMs: number | undefined;
   #woken = false;
   #abandoned = false;
-  /** Number of callers that hold the outbox. */
+  /** Number of callers that have stopped the sending with `hold`. */
   #holders = 0;
   #sending: Promise<unknown> = Promise.resolve();
 

@@ -5,7 +5,10 @@
 import { codePointLength, strip } from "../../memory/text/text.ts";
 import { DRAWER_SIZE } from "../../protocol/limits.ts";
 
-/** Minimum size of a drawer. It is smaller than for documents, because a short exchange is still an exchange. A setting may raise it. */
+/**
+ * Minimum size of a drawer, characters. It is smaller than for documents, because a short exchange is still an exchange. A setting may
+ * raise it.
+ */
 const SIZE_MIN = 30;
 const GROUP_LINES = 25;
 const FEEDS_MIN = 20;

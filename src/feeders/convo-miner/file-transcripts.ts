@@ -123,7 +123,7 @@ async function askRecords(
   };
 }
 
-/** Returns the source of each filed conversation. People repeat exports under other names, so a conversation often exists twice. */
+/** Returns the source of each filed conversation, by the conversation's SHA-256. People export a conversation again under another name. */
 function knownConversations(
   files: Readonly<Record<string, Entry>>,
   records: ReadonlyMap<string, FilingRecord>,

@@ -95,7 +95,9 @@ function twinOf({ records, sessions }: Run, { sourceFile }: TranscriptFile): str
   return sessions.get(name.uuid)?.find((other) => sessionNameOf(other)?.isWrittenDown !== name.isWrittenDown);
 }
 
-/** Reads a transcript and makes its drawers. Undefined if it cannot be read or is filed under another name; both are counted. */
+/**
+ * Reads a transcript and compares it with the filed ones. Undefined if it cannot be read or its session is filed already; both are counted.
+ */
 function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused: string }) | undefined {
   const twin = twinOf(run, file);
   if (twin !== undefined) {

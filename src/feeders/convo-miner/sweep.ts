@@ -94,7 +94,7 @@ async function sweepOne(
   await flush();
 }
 
-/** Returns the line's message; undefined unless the user or the assistant wrote it and it has all its ids. */
+/** Returns the line's message. Undefined if neither user nor assistant wrote it, or if its time, an id or its text is missing. */
 function messageOf(record: Readonly<Record<string, unknown>>): SweptMessage | undefined {
   if (record["type"] !== "user" && record["type"] !== "assistant") return undefined;
   const said = record["message"];

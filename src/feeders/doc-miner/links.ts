@@ -1,6 +1,4 @@
-/**
- * After a mine, rebuilds the links from the names on its drawers: hallways in the wing and tunnels to other wings.
- */
+/** Rebuilds the links after a mine, from the names in the drawers: hallways in the wing and tunnels to other wings. */
 import { type Caller, send } from "../send.ts";
 import type { Run } from "./run.ts";
 

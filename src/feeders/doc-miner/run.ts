@@ -31,7 +31,7 @@ export type FeedOptions = {
   only?: string | undefined;
   /** Value of the drawers' field `added_by`. */
   agent: string;
-  /** How documents are cut, sorted and joined. */
+  /** Sizes of drawers, keywords of halls, thresholds for links and languages of names. */
   filing: FilingSettings;
   /** The file of upstream's names and topics. */
   registryFile: string;

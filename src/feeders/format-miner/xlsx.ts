@@ -60,7 +60,7 @@ function readSheet(xml: string, book: Book, bound: Text): string[][] {
       if (name === "v" || name === "t") isValue = false;
       if (name !== "c" || value === "") return;
       const shown = show(value, cell, book);
-      // One string may be shared by a million cells.
+      // Counts the text of every cell, because a million cells may share one string.
       bound.add(shown);
       rows.at(-1)?.set(cell.column, shown);
     },

@@ -107,9 +107,7 @@ export function assertPalace(palaceDir: string): void {
   );
 }
 
-/**
- * Finds the folder with the palace's files: `dir`, or a folder below it if `dir` is a home. Undefined without a palace.
- */
+/** Finds the folder with the palace's files: `dir`, or its folder `palace` if `dir` is MemPalace's home. Undefined without a palace. */
 export function palaceFolder(dir: string, exists: (file: string) => boolean): string | undefined {
   return [dir, join(dir, "palace")].find((folder) => exists(join(folder, "chroma.sqlite3")));
 }

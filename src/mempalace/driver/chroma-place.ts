@@ -8,7 +8,7 @@ import { PalaceError } from "../../base/errors.ts";
 import { DRAWERS } from "../format/chroma-file.ts";
 import { chromaError } from "./chroma-error.ts";
 
-/** Request body with which MemPalace 3.11 creates a collection (upstream-latest.md 2.2). Both versions can open `default`. */
+/** Request body with which MemPalace 3.11 creates a collection (upstream-latest.md 2.2). MemPalace 3.3.6 can open `default`, too. */
 const CREATION = {
   get_or_create: false,
   metadata: { "hnsw:space": "cosine", "hnsw:num_threads": 1, "hnsw:batch_size": 100, "hnsw:sync_threshold": 1000 },

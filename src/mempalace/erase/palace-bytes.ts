@@ -103,7 +103,7 @@ function withoutVectorInUse(database: ChromaDatabase, collection: ChromaCollecti
     });
 }
 
-/** Overwrites vectors with zeros, which are far from everything. Chroma deletes such an entry at the next opening. */
+/** Overwrites vectors with zeros, which are far from every other vector. Chroma deletes such an entry at the next opening. */
 function eraseVectors(folder: string, ids: readonly string[]): void {
   const segment = openSegment(folder);
   if (segment.state !== "whole") return;

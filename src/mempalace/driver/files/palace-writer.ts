@@ -117,7 +117,7 @@ export class PalaceWriter {
     this.#open = undefined;
   }
 
-  /** Deletes the mark first, so that after a kill in between the next run finds the torn files again. */
+  /** Moves a torn index away. Deletes its mark first, so that after a kill in between the next run finds the torn files again. */
   #quarantine({ vectorSegment }: ChromaCollection, folder: string): void {
     const stamp = new Date().toISOString().replace(/\..*/, "").replaceAll(/[-:]/g, "").replace("T", "-");
     this.#database().prepare("DELETE FROM max_seq_id WHERE segment_id = ?").run(vectorSegment);
