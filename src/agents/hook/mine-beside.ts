@@ -1,6 +1,6 @@
 /**
- * Mines the folder that MemPalace's hook names, in a process that outlives the hook. A file with the process's pid allows one process for
- * the same arguments (palace.md 8.3, mine slots), because a second process would only waste time.
+ * Runs a mine for MemPalace's hook, in a process that outlives the hook. A file with the process's pid allows one process for the same
+ * arguments (palace.md 8.3, mine slots), because a second process would only waste time.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";

@@ -97,7 +97,7 @@ export function assertPalace(palaceDir: string): void {
   const stat = statSync(file, { throwIfNoEntry: false });
   if (stat?.isFile() !== true) throw none("is no file");
   if (stat.size === 0) throw none("is an empty file");
-  // The driver checks such a palace itself when it writes there.
+  // Reading a closed file in WAL mode would create files. The driver checks this palace when it writes.
   if (isClosedWal(palaceDir)) return;
   guardPalace(palaceDir, () =>
     readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {

@@ -21,7 +21,7 @@ export const DEFAULT_DATABASE = "00000000-0000-0000-0000-000000000000";
 /** Byte 18 of a SQLite file; 2 means that it uses a write-ahead log (Source: sqlite.org/fileformat). */
 const FORMAT_AT = 18;
 const FORMAT_WAL = 2;
-/** Offset in header.bin: i32 version, u64 offset, u64 capacity, u64 elements (palace.md 4.5). */
+/** Offset of the number of elements in header.bin, after i32 version, u64 offset and u64 capacity (palace.md 4.5). */
 const ELEMENTS_AT = 20;
 
 export function chromaFile(palaceDir: string): string {
@@ -45,7 +45,7 @@ export function readChroma<T>(
   }
 }
 
-/** Opens the connection, for a caller that reads many pages and closes it. Errors: SQLite's. */
+/** Opens a connection, which the caller closes; undefined without a palace. Errors: SQLite's, and STORE_UNAVAILABLE for a closed WAL. */
 export function openChroma(palaceDir: string, busyTimeoutMs: number): ChromaDatabase | undefined {
   const file = chromaFile(palaceDir);
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined;

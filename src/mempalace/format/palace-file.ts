@@ -181,7 +181,7 @@ function withContent(
   return [...found.values()];
 }
 
-/** Reads values in the order they were written. A palace of an older Chroma has no such table. */
+/** Reads the values of lists in the order they were written; none in a palace of an older Chroma, which has no lists. */
 function listValues(database: ChromaDatabase, ids: string): Value[] {
   if (!hasLists(database)) return [];
   return database

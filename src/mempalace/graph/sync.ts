@@ -117,7 +117,7 @@ class Sync {
     await this.run();
   }
 
-  /** Runs both directions. */
+  /** Adopts foreign changes, then sends the ledger's rows. */
   run(): Promise<void> {
     return this.#enqueue("send", async (thread) => {
       let isDisturbed = false;

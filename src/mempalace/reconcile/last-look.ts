@@ -59,7 +59,7 @@ export function parseSeen(text: string | undefined): Seen | undefined {
   return parseAs(text ?? "", isSeen);
 }
 
-/** Returns true for a record of this type, which may be nearly empty after its shutdown marker was removed. */
+/** Returns true for any object, because a record may be nearly empty after its shutdown marker was removed. */
 function isSeen(value: unknown): value is Seen {
   return isRecord(value);
 }

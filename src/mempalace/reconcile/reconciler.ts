@@ -230,7 +230,7 @@ class Watcher {
     return true;
   }
 
-  /** Limits of foreign work. The palace may have old rows that this ledger never saw, or be an older copy. */
+  /** Returns the limits of an adoption. The palace may have old rows that this ledger never saw, or be an older copy. */
   #horizon(): Horizon {
     return { sinceSeq: this.#agreedHead ?? 0, untilSeq: this.#startHead ?? this.#lastHead, isLeft: this.#isLeft };
   }

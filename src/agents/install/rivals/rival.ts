@@ -144,7 +144,7 @@ export function projectFolders({ cwd, names }: Look): string[] {
   return [...new Set([cwd, ...(root === undefined ? [] : [root])])];
 }
 
-/** Returns the files in `folders` whose name matches. */
+/** Returns the paths of files in `folders` whose name matches `name`. */
 export function filesNamed(look: Look, folders: readonly string[], name: RegExp): string[] {
   return folders.flatMap((folder) =>
     look
