@@ -39,7 +39,7 @@ export class ClosetKeeper {
     this.#send();
   }
 
-  /** Notes that closets were written, or that drawers got their vectors. Needs little time. */
+  /** Looks for work. Call it after closets were written or drawers got their vectors; it needs little time. */
   wake(): void {
     this.#backlog?.wake();
     this.#send();

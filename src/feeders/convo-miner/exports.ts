@@ -14,9 +14,7 @@ import { type Conversation, type Role, Transcript } from "./transcript.ts";
 type Format = (document: unknown, names: SlackNames) => Conversation[] | undefined;
 
 const MESSAGES_MIN = 2;
-/**
- * Minimum number of messages in a format that cannot be mistaken for another. Upstream leaves out a question without an answer; we file it.
- */
+/** Minimum number of messages in an unmistakable format. Upstream leaves out a question without an answer; we file it. */
 const ALONE_MIN = 1;
 
 export function conversationsOf(document: unknown, names: SlackNames): Conversation[] | undefined {

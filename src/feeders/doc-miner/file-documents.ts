@@ -96,7 +96,7 @@ export async function feedDocuments({ options, connect, watch, signal }: Documen
   return report;
 }
 
-/** Rebuilds the links of the wing, as upstream does after every mine. After a kill, the next run rebuilds them. */
+/** Rebuilds the links of the wing, as upstream does after every run. After a kill, the next run rebuilds them. */
 async function catchUpLinks(run: Run, caller: Caller, isBehind: boolean): Promise<void> {
   const { report, manifest, stage, signal } = run;
   if (signal.aborted) return;

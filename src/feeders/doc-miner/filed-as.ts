@@ -1,7 +1,4 @@
-/**
- * Finds the names under which a file may be filed: its own path and the paths of staged copies. Also finds the file by such a name. Reads
- * only.
- */
+/** Finds the names under which a file may be filed: its own path and paths of staged copies. Also finds a file by its name. Reads only. */
 import { existsSync, realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
 import { findStage, identityOf, knownRoots, stagedPath } from "./staging-area.ts";

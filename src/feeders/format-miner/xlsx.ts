@@ -6,7 +6,7 @@ import { CELLS_MAX, table, Text } from "./text.ts";
 import { readXml } from "./xml.ts";
 
 const DAY_MS = 86_400_000;
-/** Returns true for the number of a date format that has no pattern (ECMA-376, numFmts). */
+/** Returns true for the number of a built-in date format, which workbooks do not define (ECMA-376, numFmts). */
 const isDateNumber = (id: number): boolean => (id >= 14 && id <= 22) || (id >= 45 && id <= 47);
 
 export async function readXlsx(bytes: Buffer, max: number): Promise<string> {

@@ -104,7 +104,7 @@ function endOf(child: ChildProcess): Promise<number | null> {
   return ended;
 }
 
-/** Removes the variables that git gives to a hook, and any that the caller has for another repository. */
+/** Removes all GIT_* variables: git sets some for a hook, and the caller may have set some for another repository. Adds ours. */
 function calmEnvironment(env: Env): Env {
   const kept = Object.entries(env).filter(([name]) => !name.startsWith("GIT_"));
   const own = { GIT_OPTIONAL_LOCKS: "0", GIT_NO_LAZY_FETCH: "1", GIT_TERMINAL_PROMPT: "0", LC_ALL: "C" };

@@ -109,7 +109,7 @@ function freeId(tx: MemoryTx, collection: Collection, seed: string): string {
   }
 }
 
-/** Finds a memory's drawer by any id that the memory had here or in Roampal. Finds another drawer by its id. */
+/** Finds a memory's drawer by any id that the memory had here or in Roampal. Finds any other drawer by its own id. */
 export function findShown(tx: Pick<MemoryTx, "findDrawer">, id: string): Drawer | undefined {
   const filed = plainId(id);
   const drawer = tx.findDrawer(id) ?? (filed === id ? undefined : tx.findDrawer(filed));

@@ -1,7 +1,4 @@
-/**
- * Finds a text's concepts: words, and runs of two or three words. Lessons compare questions by their concepts. Pure. Source:
- * outcome-memory.md 8.2.
- */
+/** Finds a text's concepts: words and runs of up to three words. Lessons compare questions by them. Pure. Source: outcome-memory.md 8.2. */
 import { compareText } from "../../memory/text/text.ts";
 
 const NO_WORD = /[^\p{L}\p{N}_\s-]/gu;

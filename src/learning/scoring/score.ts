@@ -103,7 +103,6 @@ function questions(
   };
 }
 
-/** Returns the user's question in a stored exchange. */
 export function questionIn(exchange: Drawer): Question | undefined {
   return questionOf(keptExchange(exchange).user);
 }

@@ -17,7 +17,7 @@ import type { ReadMethods, ReadThreadData } from "./read-thread.ts";
 export type AdopterOptions = {
   palaceDir: string;
   ledgerFile: string;
-  /** Commits a batch. */
+  /** Files a batch in one transaction. */
   file: (batch: AdoptionBatch, kind: RowKind) => Promise<{ taken: number; changes: Changes }>;
   onFiled: (changes: Changes) => Promise<void>;
   /** Records which recipe made the ids of the palace's rows. */

@@ -21,10 +21,8 @@ import { absentIds, type RowKind } from "./settled-rows.ts";
  */
 export type Horizon = { sinceSeq: number; untilSeq: number; isLeft?: boolean };
 
-/** Number of rows in one read. */
 const PAGE_ROWS = 200;
 const PAGES_PER_BATCH = 10;
-/** Number of rows in one read of a sample. */
 const SAMPLE_PAGE_ROWS = 50;
 
 /**

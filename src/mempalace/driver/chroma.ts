@@ -174,9 +174,7 @@ class ChromaDriver implements PalaceDriver {
     }
   }
 
-  /**
-   * Reads within the read time-out. `request` also parses the answer, so that an answer of another form counts as an error of the palace.
-   */
+  /** Reads within the read time-out. `request` also parses the answer, so an answer of another form counts as the palace's error. */
   #read<T>(request: (collection: Collection) => Promise<T>): Promise<T> {
     return this.#request(this.#timeouts.readMs, request);
   }

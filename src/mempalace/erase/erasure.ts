@@ -42,7 +42,7 @@ export type ErasureOptions = {
 };
 
 export type Erasure = {
-  /** Notes that something was forgotten. */
+  /** Starts erasing, unless it is running. Call it after something was forgotten. */
   wake(): void;
   /** Resolves when everything is erased, or after `timeoutMs`. */
   settled(timeoutMs: number): Promise<ErasureReport>;

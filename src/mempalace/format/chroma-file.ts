@@ -106,7 +106,7 @@ export function mayHold(palaceDir: string, collectionId: string | undefined): bo
   }
 }
 
-/** Counts rows that are missing in the index on disk. The index must have every row up to its mark; the queue has the others. */
+/** Counts rows missing in the index on disk. The index must have all rows up to its mark (`max_seq_id`); the queue has the others. */
 export function countUnindexed(database: ChromaDatabase, palaceDir: string, collection: ChromaCollection): number {
   const mark = database
     .prepare<[string], number>("SELECT seq_id FROM max_seq_id WHERE segment_id = ?")

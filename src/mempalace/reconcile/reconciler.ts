@@ -129,7 +129,7 @@ class Watcher {
     this.#isLeft = consumeShutdownMarker(options.palaceDir, options.seen);
   }
 
-  /** Looks now, because a busy driver is idle only for moments, and the timer would miss these moments. */
+  /** Looks now if `LOOK_MS` has passed. A busy driver is idle only for moments, which the timer would miss. */
   lookSoon(): void {
     if (this.#options.now() - this.#lookedAtMs >= LOOK_MS) void this.look();
   }
@@ -222,7 +222,7 @@ class Watcher {
     // The finding about the vectors is valid while the palace's rows are unchanged.
     if (seen.adoption?.state === "verified") this.adoption = { ...NOT_ADOPTED, ...seen.adoption, taken: 0 };
     this.#agreedHead = seen.agreedHead;
-    // Compares an incomplete palace again, because Chroma may have been restarted, too.
+    // Compares again if more rows lack vectors than before, because Chroma may have been restarted, too.
     const holds = seen.head === now.head && seen.segment === now.segment && seen.report.unindexed <= seen.unindexed;
     if (!holds || now.sent.done > 0) return false;
     this.#mark = now;
