@@ -17,7 +17,7 @@ export type Place = Readonly<{
   env: Env;
 }>;
 
-/** Progress for people, and Ctrl-C. */
+/** `log` shows progress to people. Ctrl-C aborts `signal`. */
 export type Watch = Readonly<{ log: (line: string) => void; signal?: AbortSignal | undefined }>;
 
 export const SERVICES = ["chroma", "broker", "devbox"] as const;

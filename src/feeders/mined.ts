@@ -1,6 +1,6 @@
 /**
  * Finds out which files MemPalace has mined, and in which state. The broker adopts the drawers of a palace that MemPalace made, and the
- * miners do not file its files again. doc-miner and convo-miner use it for files in place.
+ * miners do not file its files again. doc-miner and convo-miner use it for files without a staged copy.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { localTimestamp } from "../memory/text/text.ts";

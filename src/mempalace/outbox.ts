@@ -195,7 +195,7 @@ class Pump {
     const { source, driver, clock } = this.#deps;
     if (this.#stopped || this.#holders > 0) return false;
     if (this.#deps.lockedBy() !== undefined) {
-      // Opens the palace again next time, to check what others changed meanwhile.
+      // Opens the palace again next time, to check what other programs changed meanwhile.
       this.#openedAtMs = undefined;
       return false;
     }

@@ -37,7 +37,7 @@ type Asked = {
   palace: readonly string[];
   openLog: (path: string) => (line: string) => void;
 };
-/** Context of one call of the hook. `transcript`: undefined without one. */
+/** Context of one call of the hook. `transcript`: undefined if the session has none. */
 type Scene = Asked & {
   session: string;
   transcript: string | undefined;

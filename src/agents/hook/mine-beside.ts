@@ -37,7 +37,7 @@ export async function mineBeside(
       detached: true,
       cwd: "/",
     });
-    // A process that did not start has no pid, so its slot does not block later mines.
+    // A process that did not start has no pid, so its slot does not block later calls.
     child.on("error", () => {});
     writeSync(fd, `${child.pid ?? 0} ${Math.floor(Date.now() / 1000)}`);
     child.unref();

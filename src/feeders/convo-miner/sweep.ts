@@ -1,7 +1,7 @@
 /**
- * A sweep files every message of Claude Code's transcripts whole, as its own drawer, because the exchanges of the same files may omit or
- * cut messages. The broker files each message once, so the next run continues a killed run. `palace mine sweep` starts it. Source:
- * palace.md 5.7 and upstream 3.11's sweeper.
+ * Files every message of Claude Code's transcripts whole, as its own drawer. The exchanges of the same files may omit or cut messages. The
+ * broker files each message once, so the next run continues a killed run. `palace mine sweep` starts it. Source: palace.md 5.7 and upstream
+ * 3.11's sweeper.
  */
 import { dirname } from "node:path";
 import { isRecord } from "../../base/is-record.ts";

@@ -11,7 +11,7 @@ import type { Manifest, Stage } from "./staging-area.ts";
 
 export type FeedOptions = {
   front: Front;
-  /** Converts documents to text. By default documents are text already. */
+  /** Converts documents to text. By default documents are read as text. */
   read?: DocumentReader;
   /** Larger files are left out; the default is SOURCE_SIZE_MAX_BYTES. */
   sizeMaxBytes?: number;

@@ -226,8 +226,8 @@ export function readDocument(root: string, path: string): Document | string {
 }
 
 /**
- * Returns true if the open file is the file at that path, without a link on the way. Somebody may have replaced a folder by a link since
- * the survey, and a peer with access to this project must not read files elsewhere. `path` is below a real path.
+ * Returns true if the open file is the file at that path, without a link on the way. A link may have replaced a folder since the survey,
+ * and a peer with access to this project must not read files elsewhere. `path` is below a real path.
  */
 function isAt(file: number, path: string): boolean {
   const real = realpathSync(path);

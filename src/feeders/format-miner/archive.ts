@@ -1,4 +1,4 @@
-/** Reads a zip archive in memory, entry by entry and within size limits, so that a zip bomb ends the conversion and not the process. */
+/** Reads a zip archive in memory, entry by entry and within size limits. A zip bomb ends the conversion, not the process. */
 import type { Readable } from "node:stream";
 import { fromBufferPromise, type Entry, type ZipFile } from "yauzl";
 import { Unconverted } from "./outcome.ts";

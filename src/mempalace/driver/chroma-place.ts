@@ -1,7 +1,7 @@
 /**
  * Finds the Chroma server and the collection in it, or creates the collection as upstream 3.11 would. It sends two plain requests instead
- * of using the npm client, which resolves an embedding function whenever it sees a collection, and complains on stderr that upstream's
- * default function is missing. We send our own vectors. Only chroma.ts imports this file.
+ * of using the npm client. For each collection the client resolves an embedding function, and complains on stderr that upstream's default
+ * function is missing. We send our own vectors. Only chroma.ts imports this file.
  */
 import type { ChromaConfig } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";

@@ -1,7 +1,7 @@
 /**
  * Reads a palace's chroma.sqlite3 while Chroma or a MemPalace may be using it. Connections are read-only. Reads are short and have no
- * transaction around them, because a long transaction would keep a writer from committing. It never creates a file, although a reader in
- * WAL mode usually does.
+ * transaction around them, because a long transaction would keep a writer from committing. No read creates a file, although SQLite in WAL
+ * mode usually creates files for a reader.
  *
  * Source: palace.md 4.2-4.5, checked against files of a 1.5.9 server. Every record of a write is one row of the queue, also the deletion of
  * an unknown id. Chroma numbers rows without gaps, and stores a row in `embeddings` before it answers.
@@ -136,7 +136,7 @@ function countBeforeQueue(database: ChromaDatabase, { id, metadataSegment }: Chr
   );
 }
 
-/** Returns true if Chroma has created its tables. It does so a moment after it has created the file. */
+/** Returns true if Chroma has created its tables. Chroma creates them a moment after the file. */
 function hasTables(database: ChromaDatabase): boolean {
   return missingTables(database).length === 0;
 }

@@ -250,7 +250,7 @@ export class PalaceVectors {
     this.#readQueue(collection, mark ?? 0);
   }
 
-  /** Returns the vector as it was supplied (normalised if it is from the index); undefined without a reliable one. */
+  /** Returns the vector as it was supplied (normalised if it is from the index); undefined without a reliable vector. */
   vector(id: string): Float32Array | undefined {
     const seq = this.#queued.get(id);
     if (seq === null) return undefined;

@@ -190,8 +190,8 @@ async function verifyAll({
 }
 
 /**
- * Chooses the server that writes. If the caller named none and none works (the npm package needs a newer C library than some systems have),
- * the files are written without a server. Errors: STORE_UNAVAILABLE if the named server does not work.
+ * Chooses the server that writes. If the caller named no server and none works, the files are written without a server. (The npm package
+ * needs a newer C library than some systems have.) Errors: STORE_UNAVAILABLE if the named server does not work.
  */
 async function chromaFor(
   draft: string,

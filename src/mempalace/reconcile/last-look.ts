@@ -1,6 +1,6 @@
 /**
- * Types for the position of palace and driver at one look, and for the part of it that the ledger keeps between brokers. Also computes the
- * time of the next look. reconciler.ts uses it.
+ * Types for the position of palace and driver at one look, and for the part of the position that the ledger keeps between brokers. Also
+ * computes the time of the next look. reconciler.ts uses it.
  */
 import { statSync } from "node:fs";
 import { isRecord } from "../../base/is-record.ts";

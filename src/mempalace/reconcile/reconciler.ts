@@ -3,9 +3,9 @@
  * palace numbers every write of every process. While the number grows only by what our driver sent, no other program wrote. If the counts
  * differ, at the start or later, a thread compares palace and ledger, and the status reports the result.
  *
- * The ledger adopts foreign rows and changes, and drawers deleted before this broker started (mempalace/adopt). A second comparison then
- * proves what was adopted. Our drawers that are missing without such a proof, or that a foreign writer deleted while this broker ran,
- * return to the outbox. broker/palace/public-palace.ts starts it.
+ * The ledger adopts foreign rows and changes, and deletions from before this broker started (mempalace/adopt). A second comparison then
+ * checks the result. Our drawers that are still missing in the palace return to the outbox, also drawers that a foreign writer deleted
+ * while this broker ran. broker/palace/public-palace.ts starts it.
  */
 import type { Log } from "../../base/log.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";

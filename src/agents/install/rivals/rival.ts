@@ -1,6 +1,6 @@
 /**
- * Types and helpers for the tables of rivals. A rival is a setting or program on this machine that an agent uses instead of our wiring or
- * in addition, or that disables our wiring. Imported by the tables of the agents.
+ * Types and helpers for the tables of rivals. A rival is a setting or program on this machine. An agent uses it instead of our wiring or in
+ * addition, or it disables our wiring. Imported by the tables of the agents.
  */
 import { dirname, join } from "node:path";
 import { getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser";
