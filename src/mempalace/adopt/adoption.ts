@@ -35,7 +35,7 @@ export type AdoptionProgress = {
   detail: string;
 };
 
-/** Runs one adoption at a time. `stop` ends the current run between two batches. */
+/** Runner of adoptions, one at a time. `stop` ends the current run between two batches. */
 export type Adopter = {
   run(
     collectionId: string,
