@@ -14,8 +14,8 @@ const NOTICE =
 const CUT = "| … (more in the palace: mempalace_search)";
 
 /**
- * Returns the quoted text; empty if the text has no words. The result has at most `maxBytes` in UTF-8, the fence included, so `maxBytes`
- * must exceed the fence.
+ * Returns the quoted text; empty if the text has no words. The result has at most `maxBytes` in UTF-8, including the markers and the
+ * notice; `maxBytes` must exceed their size.
  */
 export function fence(text: string, maxBytes: number): string {
   const lines = quotableLines(text).map((line) => `| ${line}`.trimEnd());

@@ -1,4 +1,4 @@
-/** Recalls and fences the three drawers that match a prompt best, for `palace hook` if MEMPALACE_RECALL is on. */
+/** Finds the three drawers that match a prompt best and quotes them (fence.ts), for `palace hook` if MEMPALACE_RECALL is on. */
 import type { Client } from "../wire/client/client.ts";
 import { searchedPart } from "../protocol/searched-part.ts";
 import { asksNothing } from "../protocol/small-talk.ts";
@@ -8,7 +8,7 @@ import { fence } from "./fence.ts";
 const HITS = 3;
 const HIT_MAX_CHARS = 900;
 
-/** Returns the fenced hits for a prompt; empty for small talk, and if no drawer fits. Errors: the client's errors. */
+/** Returns the quoted hits for a prompt; empty for small talk, and if no drawer fits. Errors: the client's errors. */
 export async function recallText(client: Client, prompt: string, maxBytes: number): Promise<string> {
   const query = searchedPart(prompt.trim());
   if (asksNothing(query)) return "";

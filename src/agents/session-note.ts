@@ -14,7 +14,7 @@ const KEPT_MAX_MS = 30 * 24 * 3_600_000;
 
 type Kind = "wake-up" | "compacted";
 
-/** Stores a note. Never throws: a lost text is made again; without a mark the agent only does not see earlier memories again. */
+/** Stores a note. Never throws. A lost text is made again; a lost mark only means that earlier memories are not shown again. */
 export function keepNote(config: Config, kind: Kind, session: string, text = ""): void {
   const file = fileOf(config, kind, session);
   try {

@@ -17,7 +17,7 @@ export type Place = Readonly<{
   env: Env;
 }>;
 
-/** Progress for people, and Ctrl-C. */
+/** `log` shows progress to people. Ctrl-C aborts `signal`. */
 export type Watch = Readonly<{ log: (line: string) => void; signal?: AbortSignal | undefined }>;
 
 export const SERVICES = ["chroma", "broker", "devbox"] as const;
@@ -176,8 +176,8 @@ export function noDocker(cause: unknown): PalaceError {
 }
 
 /**
- * Runs a compose command to its end. On a terminal compose shows its own progress; elsewhere we print its current step now and then.
- * Returns undefined, or the last lines of a failed command: "" on a terminal, where the user saw them. Errors: the signal's reason.
+ * Runs a compose command to its end. On a terminal compose shows its own progress; elsewhere we print its current step every 10 s. Returns
+ * undefined, or the last lines of a failed command: "" on a terminal, where the user saw them. Errors: the signal's reason.
  */
 export async function runCompose(
   place: Place,

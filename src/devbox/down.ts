@@ -11,7 +11,7 @@ import { sourceOf } from "./recreate/roll-back.ts";
 import { takeSnapshot } from "./snapshot.ts";
 import type { Opened } from "./opened.ts";
 
-/** Arguments for all services, including those that do not start by default. */
+/** Arguments for all services, including services that do not start by default. */
 const ALL = ["--profile", "bridged", "--profile", "owner"];
 
 /** Takes the stack down. Errors: BROKER_START_FAILED with compose's message. */

@@ -29,7 +29,7 @@ export function otherOwner({ root, containers, note, hasVolumes }: Claims): stri
   return hasVolumes ? shared.find(isClone) : undefined;
 }
 
-/** Refuses another folder's stack. Errors: CONFIG_USAGE; the hint has both solutions. */
+/** Refuses another folder's stack. Errors: CONFIG_USAGE; the hint says how to share that stack, and how to make another one. */
 export function assertOurs(claims: Claims): void {
   const other = otherOwner(claims);
   if (other === undefined) return;

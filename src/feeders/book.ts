@@ -6,7 +6,7 @@ import { FORMATS_READ } from "./format-miner/kinds.ts";
 import { PalaceError } from "../base/errors.ts";
 import { BOOK_MAX_BYTES } from "../protocol/limits.ts";
 
-/** Reads the book. Errors: CONFIG_USAGE with the fault of the file. */
+/** Returns the file's name without extension, and its text. Errors: CONFIG_USAGE, which says why the file cannot be read. */
 export async function readBook(path: string): Promise<{ stem: string; content: string }> {
   const stem = basename(path, extname(path));
   const content = FORMATS_READ.has(extname(path).toLowerCase()) ? await converted(path) : plain(path);
@@ -41,7 +41,7 @@ function plain(path: string): string {
   }
 }
 
-/** Faults of a path, by the system's code. */
+/** Reasons why a file cannot be read, by the system's error code. */
 const FAULTS: Readonly<Record<string, string>> = {
   ENOENT: "this file does not exist",
   ENOTDIR: "this file does not exist",

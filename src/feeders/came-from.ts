@@ -6,12 +6,12 @@ import type { Config } from "../config/config.ts";
 import { originalsOf, shownPath } from "./doc-miner/filed-as.ts";
 import { FORMATS_READ } from "./format-miner/kinds.ts";
 
-/** `searched`: files and folders that are searched for the text. `listed`: files whose bytes do not contain their text in readable form. */
+/** `searched`: files and folders whose bytes are searched. `listed`: files whose bytes do not contain their text in readable form. */
 export type CameFrom = { searched: string[]; listed: string[] };
 
 const OF_OPENCODE = /[\\/]mempalace-session[\\/][^\\/]+[\\/]opencode-[^\\/]+\.jsonl$/;
 
-/** Returns the staging folder, and the palace's name in the feeders' notes, because a broker on another machine has another palace. */
+/** Returns the cache folder, and the palace's name in the feeders' notes: the broker's address or, without one, the palace's folder. */
 export function placeOf(config: Config): { cacheDir: string; palace: string } {
   return { cacheDir: config.paths.cacheDir, palace: config.endpoint ?? config.paths.home };
 }

@@ -34,7 +34,7 @@ export class Converter {
     this.#limits = limits;
   }
 
-  /** Reads one document. A bad file or the end of the thread is never an exception, but an `Unread`. */
+  /** Reads one document. Returns an `Unread` if the file is bad or the thread ends; never throws. */
   read(path: string): Promise<Document | Unread> {
     const reading = this.#last.then(() => this.#read(path));
     this.#last = reading.catch(() => {});
@@ -94,7 +94,7 @@ export class Converter {
       ...{ env: {}, stdout: true, stderr: true },
       resourceLimits: { maxOldGenerationSizeMb: this.#limits.memoryMaxMebibytes },
     });
-    // Messages that libraries print about a document are not for the user. An error outside a document occurs again with the next document.
+    // Hides what libraries print about a document. After an error between two documents, the next document gets a new thread.
     worker.stdout.resume();
     worker.stderr.resume();
     worker.on("error", () => (this.#worker = this.#worker === worker ? undefined : this.#worker));

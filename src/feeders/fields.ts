@@ -1,4 +1,4 @@
-/** Reads fields of JSON that other programs wrote, whatever their values are. Pure. All miners use it. */
+/** Reads fields of JSON that other programs wrote. A value of an unexpected type counts as empty. Pure. All miners use it. */
 import { isRecord } from "../base/is-record.ts";
 
 export type Fields = Record<string, unknown>;

@@ -4,7 +4,7 @@
  */
 import { statSync } from "node:fs";
 
-/** Returns a decimal number; undefined on a file system without inodes. */
+/** Returns the folder's inode number; undefined if the folder does not exist or its file system has no inodes. */
 export function inodeOf(folder: string): string | undefined {
   const inode = statSync(folder, { bigint: true, throwIfNoEntry: false })?.ino;
   return inode === undefined || inode === 0n ? undefined : String(inode);

@@ -1,6 +1,6 @@
 /**
  * Finds out which files MemPalace has mined, and in which state. The broker adopts the drawers of a palace that MemPalace made, and the
- * miners do not file its files again. doc-miner and convo-miner use it for files in place.
+ * miners do not file its files again. doc-miner and convo-miner use it for files without a staged copy.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { localTimestamp } from "../memory/text/text.ts";
@@ -16,7 +16,7 @@ const POLL_MS = 100;
 /** Maximum time to wait until the broker has found its palace, ms. A Chroma server may be unavailable. */
 const LOOK_MAX_MS = 10_000;
 
-/** Waits until the broker has adopted its palace, because only then the mined sources are known. Errors: the broker's. */
+/** Waits until the broker has adopted the rows of its palace. Only then does the broker know the mined sources. Errors: the broker's. */
 export async function whenAdopted(caller: Caller, signal: AbortSignal, notice: (line: string) => void): Promise<void> {
   const givenUpAtMs = performance.now() + LOOK_MAX_MS;
   for (let isTold = false; !signal.aborted; await sleep(POLL_MS)) {

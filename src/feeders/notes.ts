@@ -49,7 +49,7 @@ export function writeNotes(file: string, notes: object): void {
   writeFileAtomic(file, content);
 }
 
-/** Returns only an own entry, because a name such as `constructor` must not find an inherited property. */
+/** Returns an entry by its name. Ignores inherited properties, which a name such as `constructor` would find. */
 export function ofName<Entry>(entries: Readonly<Record<string, Entry>>, name: string): Entry | undefined {
   return Object.hasOwn(entries, name) ? entries[name] : undefined;
 }

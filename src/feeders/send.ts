@@ -1,5 +1,5 @@
 /**
- * Sends one write of a feeder. Repeats the write with the same key while the error allows that; the broker applies the write once. All
+ * Sends one write of a feeder. Repeats the write with the same key after an error that may pass; the broker applies the write once. All
  * feeders use it.
  */
 import { randomUUID } from "node:crypto";

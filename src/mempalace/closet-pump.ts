@@ -18,7 +18,7 @@ export type ClosetKeeperOptions = {
   driver: PalaceDriver | undefined;
   /** Returns why the pump must not send now; undefined if it may. */
   lockedBy: () => PalaceError | undefined;
-  /** Function of the writer; see memory/ledger/write/closet-writer.ts. */
+  /** The next three functions are the writer's (memory/ledger/write/closet-writer.ts). */
   file: (vectors: NewVector[], model: string) => Promise<number>;
   done: (entries: { id: string; seq: number }[]) => Promise<void>;
   retarget: (target: string) => Promise<void>;
@@ -39,7 +39,7 @@ export class ClosetKeeper {
     this.#send();
   }
 
-  /** Notes that closets were written, or that drawers got their vectors. Needs little time. */
+  /** Looks for work. Call it after closets were written or drawers got their vectors; it needs little time. */
   wake(): void {
     this.#backlog?.wake();
     this.#send();

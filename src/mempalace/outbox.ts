@@ -47,7 +47,7 @@ export type OutboxOptions = {
 };
 
 export type Outbox = {
-  /** Notes a commit. Call it after each commit; it needs little time. */
+  /** Wakes the pump. Call it after each commit; it needs little time. */
   wake(): void;
   /** Stops sending and resolves after the running batch. Sending continues when the caller calls the returned function. */
   hold(): Promise<() => void>;
@@ -103,7 +103,7 @@ class Pump {
   #openedAtMs: number | undefined;
   #woken = false;
   #abandoned = false;
-  /** Number of callers that hold the outbox. */
+  /** Number of callers that have stopped the sending with `hold`. */
   #holders = 0;
   #sending: Promise<unknown> = Promise.resolve();
 
@@ -175,7 +175,7 @@ class Pump {
     if (this.#openedAtMs !== undefined && clock.now() - this.#openedAtMs < PROBE_MS) return;
     await driver.open();
     this.#openedAtMs = clock.now();
-    // Only after opening does a driver know whether the palace was replaced.
+    // A driver knows only after opening whether the palace was replaced.
     if (driver.target === this.#target || this.#stopped) return;
     await source.retarget(driver.target);
     this.#target = driver.target;
@@ -195,7 +195,7 @@ class Pump {
     const { source, driver, clock } = this.#deps;
     if (this.#stopped || this.#holders > 0) return false;
     if (this.#deps.lockedBy() !== undefined) {
-      // Opens the palace again next time, to check what others changed meanwhile.
+      // Opens the palace again next time, to check what other programs changed meanwhile.
       this.#openedAtMs = undefined;
       return false;
     }

@@ -1,5 +1,5 @@
 /**
- * Asks the palace from inside an agent's process. It runs `palace hook`, which limits the time, fences the text and files the session. No
+ * Asks the palace from inside an agent's process. It runs `palace hook`, which limits the time, quotes the text and files the session. No
  * function here throws. `palace install` copies this file into agents' folders, so its top imports only Node's own modules.
  */
 import { spawn } from "node:child_process";
@@ -16,7 +16,7 @@ import { detach } from "./detach.ts";
 const GRACE_MS = 1_000;
 /** Maximum wait for the wake-up text, ms. It may arrive after the first turn. */
 const WAKE_UP_MAX_MS = 15_000;
-/** Maximum number of characters of an answer, more than a fenced text can have. */
+/** Maximum number of characters of an answer, more than a quoted text can have. */
 const OUTPUT_MAX_CHARS = 131_072;
 
 /** Hook to run. `cwd`: the project's folder, if this process runs in another one. */

@@ -19,7 +19,7 @@ export async function fileHook(scene: Scene, { from = "", session = "" }: Values
   const folder = join(config.paths.stateDir, "filing");
   const name = createHash("sha256").update(`${from}\0${config.paths.home}\0${session}`).digest("hex").slice(0, 32);
   try {
-    // Gives priority to the agent's own turn.
+    // Lowers this process's priority, so that the agent's own turn goes first.
     setPriority(10);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     await oneAtATime(join(folder, name), async () => {

@@ -37,7 +37,7 @@ type Asked = {
   palace: readonly string[];
   openLog: (path: string) => (line: string) => void;
 };
-/** Context of one call of the hook. `transcript`: undefined without one. */
+/** Context of one call of the hook. `transcript`: undefined if the session has none. */
 type Scene = Asked & {
   session: string;
   transcript: string | undefined;
@@ -69,7 +69,7 @@ export async function answerMempalace(asked: Asked, hook: string): Promise<Answe
     log(`${hook} of session ${session}`);
     if (hook === "session-start") return {};
     await mineTranscript(scene, undefined);
-    // Agents exit within 1.5 s of a session's end, so the mine then continues in its own process.
+    // Agents exit within 1.5 s of a session's end, so `palace mine` continues in its own process.
     await mineFolder(scene, hook === "precompact" ? PRECOMPACT_MAX_MS : undefined);
   } catch (error) {
     log(`${hook} failed: ${String(error)}`);

@@ -1,6 +1,6 @@
 /**
- * Mines the folder that MemPalace's hook names, in a process that outlives the hook. A file with the process's pid allows one process for
- * the same arguments (palace.md 8.3, mine slots), because a second process would only waste time.
+ * Runs `palace mine` for MemPalace's hook, in a process that outlives the hook. A file with the process's pid allows one process for the
+ * same arguments (palace.md 8.3, mine slots), because a second process would only waste time.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -14,7 +14,7 @@ import { HELD_MAX_MS, pidIn, takePidFile } from "../../base/pid-file.ts";
 /** `palace`: the command line of our executable. */
 export type HookMine = { stateDir: string; logFile: string; env: Env; palace: readonly string[] };
 
-/** Starts a mine; returns false if the same mine already runs. Kills the mine after `waitMs`, if given. */
+/** Starts `palace mine`; returns false if the same command already runs. Kills the process after `waitMs`, if given. */
 export async function mineBeside(
   { stateDir, logFile, env, palace }: HookMine,
   args: readonly string[],
@@ -22,7 +22,7 @@ export async function mineBeside(
 ): Promise<boolean> {
   const slots = join(stateDir, "mine_pids");
   mkdirSync(slots, { recursive: true, mode: 0o700 });
-  // A mine that outlives its hook leaves its slot file behind. A mine of MemPalace may last even longer.
+  // A process that outlives its hook leaves its slot file behind. A process of MemPalace may last even longer.
   removeOld(slots, HELD_MAX_MS, ".pid", (file) => isAlive(pidIn(file)));
   const slot = join(slots, `mine_${createHash("sha256").update(args.join("\0")).digest("hex").slice(0, 16)}.pid`);
   const fd = takePidFile(slot);
@@ -37,7 +37,7 @@ export async function mineBeside(
       detached: true,
       cwd: "/",
     });
-    // A process that did not start has no pid, so its slot does not block later mines.
+    // A process that did not start has no pid, so its slot does not block later calls.
     child.on("error", () => {});
     writeSync(fd, `${child.pid ?? 0} ${Math.floor(Date.now() / 1000)}`);
     child.unref();

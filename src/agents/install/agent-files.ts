@@ -169,8 +169,8 @@ function copyRow(from: string, path: string): Row {
 }
 
 /**
- * Returns the row of an extension. The file contains the command that starts our programs, because the extension's folder has none of our
- * other files, and the agent's PATH may not have our programs.
+ * Returns the row of an extension. The file contains the command that starts our programs: the extension's folder has none of our other
+ * files, and the agent's PATH may not have our programs.
  */
 function extensionRow({ shipped, launch: { extension, shim } }: RowParts, name: string, path: string): Row {
   const row = copyRow(join(shipped, name), path);

@@ -43,7 +43,7 @@ export function insertion(text: string, parent: Node, key: string | undefined, v
   const comma = commaBehind(text, end);
   if (comma !== undefined) return [at(lineEnd(text, comma + 1), `${piece},`)];
   const closing = parent.offset + parent.length - 1;
-  // Keeps a closing brace on the last member's line.
+  // Moves a closing brace from the last member's line to its own line.
   const tail = text.slice(lineEnd(text, end), closing).includes("\n") ? "" : `${eol}${base}`;
   const place = lineEnd(text, end);
   return place === end ? [at(end, `,${piece}${tail}`)] : [at(end, ","), at(place, `${piece}${tail}`)];

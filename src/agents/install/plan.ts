@@ -23,7 +23,7 @@ export type Change = {
   /** Content before and after the change; undefined means no file. */
   current: Buffer | undefined;
   next: Buffer | undefined;
-  /** True if the file has content of others that exists nowhere else. */
+  /** True if the file has content that is not ours and exists nowhere else. */
   needsBackup: boolean;
   /** True if the file contains something of ours now. */
   isOurs: boolean;
@@ -121,7 +121,7 @@ function mergeStep(
   const isOurs = isThere || hasMoved;
   const without = new Draft(path, draft.content);
   if (isThere) unwire(without, asRecorded(want, own), own);
-  // A file that we created and that has no content of others counts as no file.
+  // A file that we created and that has only our content counts as no file.
   const isNone = current === undefined || (recorded?.before === null && isBare(without));
   const isKnown =
     current !== undefined &&

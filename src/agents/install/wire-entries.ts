@@ -21,7 +21,7 @@ export type Before = { kept: string[]; was: string | null };
 /** Matches a Node program before our file, as an install writes it. */
 const NODE = String.raw`(?:(?:[^\s'"&;|<>]*\/)?node |'(?:[^']*\/)?node' )?`;
 /**
- * Matches a clone's launcher and an install's own file. `mempalace-mcp` is also the name of MemPalace's own server, so an entry with that
+ * Matches a clone's launcher and an install's own file. `mempalace-mcp` is also the name of MemPalace's own server. So an entry with that
  * command is ours only if it equals the entry that we make.
  */
 const OUR_SERVER = /^(?:(?:.*\/)?palace shim|(?:.*\/)?node .*\/dist\/bin\/mp-shim\.cjs)(?: --palace .*)?$/;

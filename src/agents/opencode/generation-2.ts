@@ -180,7 +180,7 @@ class Served {
   }
 }
 
-/** Copies the message with our text before its first text. opencode's own message keeps its text and its class. */
+/** Returns a copy of the message, of the same class, with our text before its first text. */
 function withText(message: ModelMessage, told: string): ModelMessage {
   const first = message.content.findIndex(({ type, text = "" }) => type === "text" && text !== "");
   if (first === -1) return message;

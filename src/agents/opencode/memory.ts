@@ -68,7 +68,7 @@ export class Memory {
     }
   }
 
-  /** Notes a new session. A subagent's session gets no wake-up text: its caller tells it all. It is filed with its parent session. */
+  /** Notes a new session. A subagent gets no wake-up text, because its caller gives it the task. It is filed with its parent session. */
   begun(id: string, parentID: string | undefined): void {
     this.#known.add(id);
     if (parentID !== undefined) this.#children.add(id);

@@ -171,7 +171,7 @@ function topicOf(words: string): string {
   return topic.replace(/[^\p{L}\p{N}]+$/u, "") || "general";
 }
 
-/** Skips tools whose name another extension has registered. */
+/** Registers the tools, except a tool whose name another extension has registered. */
 function registerTools(pi: Pi, server: McpServer, tools: readonly McpTool[], registered: Set<string>): void {
   const taken = new Set(pi.getAllTools?.().map(({ name }) => name));
   for (const { name, description = name, inputSchema } of tools) {

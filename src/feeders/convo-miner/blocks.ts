@@ -1,6 +1,6 @@
 /**
- * Renders the content of one message as text: plain, blocks, tools and their results. Leaves out a value of an unexpected type; upstream
- * fails on such a value. Pure. The formats of normalize.ts use it. Source: palace.md 5.4 "Claude Code details".
+ * Renders the content of one message as text: plain text, blocks, and tools with their results. Leaves out a value of an unexpected type;
+ * upstream fails on such a value. Pure. The formats of normalize.ts use it. Source: palace.md 5.4 "Claude Code details".
  */
 import { codePointLength, head, strip } from "../../memory/text/text.ts";
 import { isRecord } from "../../base/is-record.ts";

@@ -5,12 +5,12 @@
 import { codePointLength, strip } from "../../memory/text/text.ts";
 import { DRAWER_SIZE } from "../../protocol/limits.ts";
 
-/** Minimum size of a drawer. It is smaller than for documents, because a short exchange is still an exchange. A setting may raise it. */
+/** Minimum size of a drawer, characters. Smaller than for documents, because an exchange may be short. A setting may raise it. */
 const SIZE_MIN = 30;
 const GROUP_LINES = 25;
 const FEEDS_MIN = 20;
 
-/** Cuts a transcript into drawers of `size` characters. A unit of at most `sizeMin` characters does not become a separate drawer. */
+/** Cuts a transcript into drawers of `size` characters. An exchange or paragraph of at most `sizeMin` gets no drawer of its own. */
 export function chunkConversation(transcript: string, size = DRAWER_SIZE, sizeMin = SIZE_MIN): string[] {
   const lines = transcript.split("\n");
   const chunks = new Chunks(size, sizeMin);

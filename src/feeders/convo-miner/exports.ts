@@ -1,7 +1,7 @@
 /**
  * Reads exports that are one JSON document: Gemini, Claude.ai, ChatGPT, Continue, Slack. Pure. Each format returns the document's
- * conversations as transcripts; undefined for a document of another format. Source: palace.md 5.4, upstream 3.11's normalize module for
- * order and bundles.
+ * conversations as transcripts; undefined for a document of another format. Source: palace.md 5.4; upstream 3.11's normalize module for the
+ * order of formats and for lists of conversations.
  */
 import { strip } from "../../memory/text/text.ts";
 import { isRecord } from "../../base/is-record.ts";
@@ -14,7 +14,7 @@ import { type Conversation, type Role, Transcript } from "./transcript.ts";
 type Format = (document: unknown, names: SlackNames) => Conversation[] | undefined;
 
 const MESSAGES_MIN = 2;
-/** Minimum number of messages in formats that are certain. Upstream leaves out a question without an answer; we file it. */
+/** Minimum number of messages in an unmistakable format. Upstream leaves out a question without an answer; we file it. */
 const ALONE_MIN = 1;
 
 export function conversationsOf(document: unknown, names: SlackNames): Conversation[] | undefined {

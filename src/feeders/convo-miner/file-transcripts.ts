@@ -21,7 +21,7 @@ export type TranscriptsDeps = FeedDeps & {
   options: MineOptions;
   place: Omit<NotesPlace, "wing">;
   files: readonly TranscriptFile[];
-  /** Returns the local name of a source in the palace; undefined if the source is not ours. */
+  /** Returns the path that a source of the palace has on this machine; undefined for a source of another kind. */
   nameOf: (sourceFile: string) => string | undefined;
   /** The folder with the original files, which MemPalace may have mined; undefined if the files are copies. */
   folder?: string;
@@ -113,7 +113,7 @@ async function askRecords(
   const records = new Map<string, FilingRecord>();
   for (const record of sources) {
     const name = nameOf(record.sourceFile);
-    // A source with exactly this name wins over a source from another home.
+    // A source with exactly this name wins over a source from another home directory.
     if (name !== undefined && (!records.has(name) || record.sourceFile === name)) records.set(name, record);
   }
   return {
@@ -123,7 +123,7 @@ async function askRecords(
   };
 }
 
-/** Returns the source of each filed conversation. People repeat exports under other names, so a conversation often exists twice. */
+/** Returns the source of each filed conversation, by the conversation's SHA-256. People export a conversation again under another name. */
 function knownConversations(
   files: Readonly<Record<string, Entry>>,
   records: ReadonlyMap<string, FilingRecord>,

@@ -71,7 +71,6 @@ export async function fileTranscript(run: Run, caller: Caller, file: TranscriptF
   return sent.drawers;
 }
 
-/** Returns true if a run would file the transcript. */
 export function wouldFile(run: Run, file: TranscriptFile): boolean {
   const prepared = prepare(run, file);
   if (prepared === undefined) return false;
@@ -95,7 +94,7 @@ function twinOf({ records, sessions }: Run, { sourceFile }: TranscriptFile): str
   return sessions.get(name.uuid)?.find((other) => sessionNameOf(other)?.isWrittenDown !== name.isWrittenDown);
 }
 
-/** Reads a transcript and makes its drawers. Undefined if it cannot be read or is filed under another name; both are counted. */
+/** Reads a transcript and compares it with the filed ones. Undefined if it is unreadable or its session is filed; both are counted. */
 function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused: string }) | undefined {
   const twin = twinOf(run, file);
   if (twin !== undefined) {

@@ -28,7 +28,7 @@ const LINES = [
   "MemPalace auto-save checkpoint.",
 ];
 
-/** Equivalent of `^` in Python's multi-line mode, where only a line feed ends a line. */
+/** Equivalent of `^(?:> )?` in Python's multi-line mode, where only a line feed ends a line. */
 const LINE_START = String.raw`(?<![^\n])(?:> )?`;
 const LINE_PATTERNS = LINES.map((start) => ({
   start,

@@ -1,6 +1,6 @@
 /**
- * Converts a file of any known format into transcripts. A file of another format counts as plain text. Pure. Source: palace.md 5.4 and
- * upstream 3.11's normalize module: the order decides.
+ * Converts a file of any known format into transcripts. A file of another format counts as plain text. Pure. The formats are tried in
+ * upstream's order. Source: palace.md 5.4 and upstream 3.11's normalize module.
  */
 import { strip } from "../../memory/text/text.ts";
 import { parseJson } from "../../base/parse-json.ts";
@@ -13,7 +13,7 @@ import type { Conversation } from "./transcript.ts";
 
 const QUESTIONS_MIN = 3;
 
-/** Plain data, stored until the file has grown. */
+/** State of a scan, as plain data that a checkpoint stores. */
 export type ScanState = {
   /** States of the formats that are still possible. */
   formats: Partial<Record<LineFormatName, LineState>>;

@@ -1,6 +1,6 @@
 /**
- * Formats values as upstream's Python writes them into a transcript: json.dumps without spaces, and str(). Pure. Numbers come from
- * JSON.parse, so 1.0 becomes 1; upstream writes 1.0.
+ * Formats values as upstream's Python writes them into a transcript: json.dumps, with and without spaces, and str(). Pure. Numbers come
+ * from JSON.parse, so 1.0 becomes 1; upstream writes 1.0.
  */
 
 /** Maximum depth of JSON. The text is cut at 200 characters anyway. */
@@ -60,7 +60,7 @@ function quoted(text: string): string {
   return `${mark}${escaped}${mark}`;
 }
 
-/** Python writes an exponent from 1e16 on, with at least two digits. */
+/** Formats a number as Python does: from 1e16 on with an exponent of at least two digits. */
 function numberText(value: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 1e16) return String(value);
   if (!Number.isFinite(value)) return value > 0 ? "Infinity" : "-Infinity";

@@ -13,7 +13,7 @@ import type { Conversation } from "./transcript.ts";
 
 /** Maximum size of a transcript, as in upstream. */
 export const TRANSCRIPT_SIZE_MAX_BYTES = 500 * 1024 * 1024;
-/** Minimum size of a file for a checkpoint. Reading a smaller file again costs less than a note. */
+/** Minimum size of a file for a checkpoint. Reading a smaller file again costs less than a checkpoint. */
 export const RESUME_SIZE_MIN_BYTES = 256 * 1024;
 
 /** The position where reading stopped: after a line end, when a conversation had been found. */

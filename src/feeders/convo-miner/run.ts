@@ -28,7 +28,7 @@ export type MineOptions = {
   /** Value of the drawers' field `added_by`. */
   agent: string;
   extract: ExtractMode;
-  /** How transcripts are cut and sorted. */
+  /** Sizes of drawers and keywords of halls. */
   filing: FilingSettings;
 };
 
@@ -45,7 +45,7 @@ export type Run = Omit<FeedDeps, "caller"> & {
   /** Folder for notes between runs. */
   notesDir: string;
   notes: Notes;
-  /** The palace's filing records, by the names used here. */
+  /** The palace's filing records, by `sourceFile` of the transcript. */
   records: ReadonlyMap<string, FilingRecord>;
   /** For each session's id the sources, in any wing, that are transcripts of the session. */
   sessions: ReadonlyMap<string, readonly string[]>;

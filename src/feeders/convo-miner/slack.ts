@@ -1,6 +1,7 @@
 /**
- * Reads Slack's export: one file per day and channel. Replaces ids of users and channels by names, and removes markup. Pure. Upstream files
- * a day with one message as JSON, keeps the ids of users, and ends every day with a line about speakers, which becomes a separate drawer.
+ * Reads Slack's export: one file per day and channel. Replaces ids of users and channels by names, and removes markup. Pure. Unlike us,
+ * upstream files a day with one message as JSON and keeps the ids of users. It ends every day with a line about speakers, which becomes a
+ * separate drawer.
  */
 import { isRecord } from "../../base/is-record.ts";
 import { strip } from "../../memory/text/text.ts";
@@ -13,7 +14,7 @@ export type SlackNames = ReadonlyMap<string, string>;
 
 const COMING_AND_GOING = /_(?:join|leave)$/;
 const ENTITIES: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&amp;": "&" };
-/** `<@U01|jane>`, `<#C01|ops>`, `<!here>`, `<https://example.org|label>`. */
+/** Matches `<@U01|jane>`, `<#C01|ops>`, `<!here>` and `<https://example.org|label>`. */
 const MARKUP = /<([@#!]|(?=https?:|mailto:))([^<>|]*)(?:\|([^<>]*))?>/g;
 
 /** Returns the names in users.json; none for another document. */

@@ -1,6 +1,6 @@
 /**
- * Finds the files of a folder that may be transcripts, and their default wing. Reads names and times, no contents. Source: palace.md 5.3;
- * `tool-results` and `subagents` as upstream 3.11 skips them.
+ * Finds the files of a folder that may be transcripts, and their default wing. Reads names and times, no contents. Skips `tool-results`
+ * and, unless asked for, `subagents`, as upstream 3.11 does. Source: palace.md 5.3.
  */
 import { lstatSync, realpathSync, type Stats } from "node:fs";
 import { basename, dirname, extname, join, relative, sep } from "node:path";

@@ -1,6 +1,6 @@
 /**
  * Writes each session of a text file into a separate file and renames the original (palace.md 5.7). The original is renamed last, when
- * every new file is on the disk, so that a second run finishes a killed run. It never overwrites a file and follows no link.
+ * every new file is on the disk, so that a second run finishes a killed run. This module never overwrites a file and follows no link.
  */
 import {
   closeSync,
@@ -64,7 +64,7 @@ export function findTranscripts(
 
 export type SplitOptions = { outputDir: string; isDryRun: boolean; people: KnownPeople };
 
-/** Splits one file. Errors: FEEDER_PARTIAL. The original then stays in its place, and the same call continues. */
+/** Splits one file. Errors: FEEDER_SOURCE_UNREADABLE, FEEDER_PARTIAL. The original then stays; the same call continues the work. */
 export function splitTranscript({ path, stats: found }: Transcript, options: SplitOptions): SplitResult {
   const { outputDir, isDryRun, people } = options;
   const { text, stats } = readText(path);

@@ -1,7 +1,7 @@
 /**
- * A sweep files every message of Claude Code's transcripts whole, as its own drawer, because the exchanges of the same files may omit or
- * cut messages. The broker files each message once, so the next run continues a killed run. `palace mine sweep` starts it. Source:
- * palace.md 5.7 and upstream 3.11's sweeper.
+ * Files every message of Claude Code's transcripts whole, as its own drawer. The exchanges of the same files may omit or cut messages. The
+ * broker files each message once, so the next run continues a killed run. `palace mine sweep` starts it. Source: palace.md 5.7 and upstream
+ * 3.11's sweeper.
  */
 import { dirname } from "node:path";
 import { isRecord } from "../../base/is-record.ts";
@@ -94,7 +94,7 @@ async function sweepOne(
   await flush();
 }
 
-/** Returns the line's message; undefined unless the user or the assistant wrote it and it has all its ids. */
+/** Returns the line's message. Undefined if neither user nor assistant wrote it, or if its time, an id or its text is missing. */
 function messageOf(record: Readonly<Record<string, unknown>>): SweptMessage | undefined {
   if (record["type"] !== "user" && record["type"] !== "assistant") return undefined;
   const said = record["message"];

@@ -10,7 +10,7 @@ type Message = [role: Role, text: string];
 /** `times`: times of the pairs, in the order of the text. */
 export type Conversation = { text: string; times: Time[] };
 
-/** Plain data, stored until the transcript has grown. `at`: time of the last pair; null if unknown. */
+/** State of a transcript, as plain data that a checkpoint stores. `at`: time of the last pair; null if unknown. */
 export type TranscriptState = {
   settled: string;
   open: Message[];

@@ -17,7 +17,7 @@ export const DATED_BY: Readonly<Record<DatedBy, string>> = {
 
 const LINES_MAX = 10;
 const MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
-/** Equivalent of Python's `\b`. */
+/** Equivalents of Python's `\b` before and after a word. */
 const START = String.raw`(?<![\p{L}\p{N}_])`;
 const END = String.raw`(?![\p{L}\p{N}_])`;
 const MONTH =
@@ -52,7 +52,7 @@ export function contentDate(stem: string, content: string, mtimeMs: number): { d
   return { date: date ?? "1970-01-01", by: "modification time" };
 }
 
-/** Returns the first ISO date; undefined if the first text that looks like one is invalid. */
+/** Returns the first text that looks like an ISO date; undefined if that text is not a date of the calendar. */
 function isoDate(text: string): string | undefined {
   const [, year, month, day] = ISO.exec(text) ?? [];
   return year === undefined ? undefined : format(Number(year), Number(month), Number(day));

@@ -42,7 +42,7 @@ export async function feedDocuments({ options, connect, watch, signal }: Documen
   // The rejection is handled later, where the promise is awaited, because an unreadable project is reported first.
   connecting.catch(() => {});
   const { front } = options;
-  // Upstream's format mode takes the rooms of a mempalace.yaml, and not its wing.
+  // Upstream's mode `extract` uses the rooms of a mempalace.yaml, but not its wing.
   const wing = options.wing ?? (front.name === "formats" ? wingOfFolder(root) : undefined);
   const project = projectOf(front, await readProject(root, wing));
   if (project.wingFrom === "folder name")
@@ -96,7 +96,7 @@ export async function feedDocuments({ options, connect, watch, signal }: Documen
   return report;
 }
 
-/** Rebuilds the links of the wing, as upstream does after every mine. After a kill, the next run rebuilds them. */
+/** Rebuilds the links of the wing, as upstream does after every run. After a kill, the next run rebuilds them. */
 async function catchUpLinks(run: Run, caller: Caller, isBehind: boolean): Promise<void> {
   const { report, manifest, stage, signal } = run;
   if (signal.aborted) return;
@@ -152,8 +152,8 @@ async function rehearse(run: Run): Promise<void> {
 type Asked = { records: Map<string, FilingRecord>; isMined: IsMined };
 
 /**
- * Asks the broker for filing records and, unless this is a run of `docs`, whose copies MemPalace never mined, for sources that MemPalace
- * has mined.
+ * Asks the broker for the filing records, and for the sources that MemPalace has mined. A run of `docs` asks only for the records, because
+ * MemPalace never mines its copies.
  */
 async function askRecords(stage: Stage, { name }: Front, caller: Caller): Promise<Asked> {
   const asked = name === "docs" ? {} : { mined: { by: name, below: stage.root } };

@@ -1,4 +1,4 @@
-/** Finds the names under which a user's file may be filed, its own path and those of its staged copies, and the reverse. Reads only. */
+/** Finds the names under which a file may be filed: its own path and paths of staged copies. Also finds a file by its name. Reads only. */
 import { existsSync, realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
 import { findStage, identityOf, knownRoots, stagedPath } from "./staging-area.ts";
@@ -15,7 +15,7 @@ export function namesOf(file: string, place: { cacheDir: string; palace: string 
   return [...new Set([file, path, real, ...staged])];
 }
 
-/** Lists the existing documents that a staged copy may have been made from, under whichever home it was staged. */
+/** Lists the existing documents from which a staged copy may have been made, in this home directory or another one. */
 export function originalsOf(sourceFile: string, place: { cacheDir: string; palace: string }): string[] {
   const originals = knownRoots(place.cacheDir).flatMap(({ root, wing }) => {
     const identity = identityOf(sourceFile, wing);

@@ -26,7 +26,7 @@ export function enterFolder(chain: IgnoreChain, root: string, folder: string, en
   return lines === undefined ? kept : [...kept, { folder, rules: new Gitignore(lines) }];
 }
 
-/** Removes rules that match the folder itself and were overruled by a nearer rule: they must not apply inside the folder. */
+/** Removes rules that match the folder itself and were overruled by a nearer rule, because these rules must not apply inside the folder. */
 function withoutOverruled({ folder: above, rules }: Link, folder: string): Link {
   return { folder: above, rules: rules?.without(inside(above, folder)) };
 }

@@ -1,10 +1,8 @@
-/**
- * After a mine, rebuilds the links from the names on its drawers: hallways in the wing and tunnels to other wings.
- */
+/** Rebuilds the links after a run, from the names in the drawers: hallways in the wing and tunnels to other wings. */
 import { type Caller, send } from "../send.ts";
 import type { Run } from "./run.ts";
 
-/** Rebuilds the links. A failure does not fail the mine, because a later run can rebuild them. Returns true if all links were made. */
+/** Rebuilds the links. A failure does not fail the run, because a later run can rebuild them. Returns true if all links were made. */
 export async function rebuildLinks(
   { project, registry, report, watch, signal, options }: Run,
   caller: Caller,

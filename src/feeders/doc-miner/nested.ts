@@ -1,5 +1,5 @@
 /**
- * Finds documents that the palace already has from a separate mine of a folder inside or around this one, so that they are not filed twice.
+ * Finds documents that the palace already has from a run over a folder inside or around this folder. Such documents are not filed twice.
  * The palace's list decides; without a broker, the notes decide.
  */
 import { relative, sep } from "node:path";

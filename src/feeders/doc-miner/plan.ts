@@ -12,7 +12,7 @@ export type PlanInput = {
   survey: Survey;
   manifest: Manifest | undefined;
   records: ReadonlyMap<string, FilingRecord>;
-  /** Tests the path in the project. */
+  /** Here `sourceFile` is the path in the project. */
   isMined: IsMined;
   rules: string;
   force: boolean;
@@ -60,8 +60,8 @@ export function isFiled(
 }
 
 /**
- * This project's filing records by path. A document that was filed from another home directory (host and container) is
- * recognised by the part of its staged path below the staging area, and keeps its source_file.
+ * Returns this project's filing records by path. A document that was filed from another home directory (host and container) keeps its
+ * source_file. The part of its staged path below the staging area identifies it.
  */
 export function recordsByPath(stage: Stage, records: readonly FilingRecord[]): Map<string, FilingRecord> {
   if (stage.isInPlace) return recordsBelow(`${stage.root}/`, records);

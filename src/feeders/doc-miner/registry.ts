@@ -41,9 +41,7 @@ function namesOf(category: unknown): string[] {
   return names.filter((name) => typeof name === "string" && name !== "") as string[];
 }
 
-/**
- * Returns the names in the whole document. It only reduces the names that are sent: the broker searches each drawer with word boundaries.
- */
+/** Returns a function that finds names in a document, so that fewer names are sent. The broker searches each drawer for whole words. */
 function finderOf(names: readonly string[]): (text: string) => string[] {
   const known = names.map((name) => ({ name, pattern: new RegExp(anyCase(name), "iu") }));
   return (text) =>

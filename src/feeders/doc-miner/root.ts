@@ -46,7 +46,7 @@ function findProject(file: string, cacheDir: string): Root | undefined {
     : { root: versioned, from: { why: "is under version control", wing: undefined } };
 }
 
-/** Lists folders below `dir` that this palace has in another wing than the wing of a run of `dir`. */
+/** Lists folders below `dir` that this palace has in another wing than `wing`, the wing of `dir`. */
 export function filedElsewhere(
   dir: string,
   wing: string | undefined,

@@ -11,7 +11,7 @@ import type { Manifest, Stage } from "./staging-area.ts";
 
 export type FeedOptions = {
   front: Front;
-  /** Converts documents to text. By default documents are text already. */
+  /** Converts documents to text. By default documents are read as text. */
   read?: DocumentReader;
   /** Larger files are left out; the default is SOURCE_SIZE_MAX_BYTES. */
   sizeMaxBytes?: number;
@@ -31,7 +31,7 @@ export type FeedOptions = {
   only?: string | undefined;
   /** Value of the drawers' field `added_by`. */
   agent: string;
-  /** How documents are cut, sorted and joined. */
+  /** Sizes of drawers, keywords of halls, thresholds for links and languages of names. */
   filing: FilingSettings;
   /** The file of upstream's names and topics. */
   registryFile: string;

@@ -21,7 +21,7 @@ export type Manifest = {
   schema: 1;
   root: string;
   wing: string;
-  /** Identifies the room rules with which the entries were made. */
+  /** Digest of the rules for rooms and refused texts with which the entries were made. */
   rules: string;
   files: Record<string, Entry | null>;
   /** True if documents may have been sent since the wing's hallways and tunnels were made. */
@@ -163,7 +163,7 @@ export function readManifest({ manifestFile, formerManifestFile }: Stage): Manif
   return found ?? (formerManifestFile === undefined ? undefined : readNotes(formerManifestFile, "files"));
 }
 
-/** Folders that were filed before, of any wing and palace; the longest first. */
+/** Lists the folders that were filed before, of any wing and palace, the longest path first. */
 export function knownRoots(cacheDir: string): { root: string; wing: string }[] {
   const home = join(stagingHome(cacheDir), MANIFESTS);
   const found = namesIn(home).flatMap((wing) =>

@@ -37,8 +37,8 @@ export type Survey = {
   undecided: string[];
 };
 /**
- * `text` as it is filed, with line feeds only; `lost` characters of it could not be read and are U+FFFD. `bytes` are the
- * file's own, to be copied.
+ * `text`: the text as it is filed, with line feeds only. `lost`: number of characters that could not be read and are U+FFFD. `bytes`: the
+ * file's bytes for the staged copy.
  */
 export type Document = { bytes?: Buffer; text: string; lost?: number; sha256: string; mtime: number; size: number };
 /** Reason why a document is not filed. `isPassing`: the same file may be readable later. */
@@ -226,8 +226,8 @@ export function readDocument(root: string, path: string): Document | string {
 }
 
 /**
- * Returns true if the open file is the file at that path, without a link on the way. Somebody may have replaced a folder by a link since
- * the survey, and a peer with access to this project must not read files elsewhere. `path` is below a real path.
+ * Returns true if the open file is the file at that path, without a link on the way. A link may have replaced a folder since the survey,
+ * and a peer with access to this project must not read files elsewhere. `path` is below a real path.
  */
 function isAt(file: number, path: string): boolean {
   const real = realpathSync(path);

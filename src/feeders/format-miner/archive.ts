@@ -1,4 +1,4 @@
-/** Reads a zip archive in memory, entry by entry and within size limits, so that a zip bomb ends the conversion and not the process. */
+/** Reads a zip archive in memory, entry by entry and within size limits. A zip bomb ends the conversion, not the process. */
 import type { Readable } from "node:stream";
 import { fromBufferPromise, type Entry, type ZipFile } from "yauzl";
 import { Unconverted } from "./outcome.ts";
@@ -20,7 +20,7 @@ export class Archive {
     this.#entries = entries;
   }
 
-  /** Opens an archive. Errors: encrypted, extraction_error, too_large. */
+  /** Opens an archive. Errors: encrypted, unrecognized, too_large, and errors of a damaged archive. */
   static async open(bytes: Buffer): Promise<Archive> {
     if (bytes.subarray(0, COMPOUND_FILE.length).equals(COMPOUND_FILE)) {
       if (bytes.includes(ENCRYPTED_STREAM)) throw new Unconverted("encrypted", "is protected by a password");

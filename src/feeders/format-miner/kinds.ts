@@ -1,4 +1,4 @@
-/** Decides by name which files format mode reads. Pure. Source: palace.md 5.6. */
+/** Decides by name which files `palace mine formats` reads. Pure. Source: palace.md 5.6. */
 import { extname } from "node:path";
 import type { Verdict } from "../doc-miner/document-names.ts";
 

@@ -31,7 +31,7 @@ export async function readPptx(bytes: Buffer, max: number): Promise<string> {
   return text.toString();
 }
 
-/** Reads only the written text of a notes page, which also shows the slide's picture and number. */
+/** Adds the text of a slide or a notes page. `onlyBody` leaves out the picture and the number of the slide on a notes page. */
 function readShapes(xml: string, text: Text, onlyBody: boolean): void {
   let shape: { kind: string; lines: string[] } | undefined;
   let line = "";

@@ -41,7 +41,7 @@ function numbered(list: string): ReadonlyMap<number, string> {
   );
 }
 
-/** Maps \ansicpg to the same names. */
+/** Returns the code page of an \ansicpg number, as a name for TextDecoder; undefined if it is unknown. */
 export function codePageOf(number: number): string | undefined {
   return number >= 1250 && number <= 1258 ? `windows-${number}` : CODE_PAGES.get(number);
 }

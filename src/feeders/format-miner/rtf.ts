@@ -60,7 +60,7 @@ class RtfReader {
       this.#left = Math.max(0, this.#left - plain.length);
       return undefined;
     }
-    // Line ends carry no text.
+    // Line ends are not part of the text.
     if (brace === undefined && symbol === undefined && word === undefined) return undefined;
     this.#left = 0;
     if (brace === "{") this.#begin();
@@ -77,7 +77,7 @@ class RtfReader {
     this.#group = { ...this.#group };
   }
 
-  /** Text after the document's end is ignored. */
+  /** Ends a group. Returns "end" after the outermost group, because text after the document's end is ignored. */
   #end(): "end" | undefined {
     this.#group = this.#groups.pop() ?? this.#group;
     return this.#groups.length === 0 ? "end" : undefined;

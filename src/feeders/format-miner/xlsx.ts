@@ -6,7 +6,7 @@ import { CELLS_MAX, table, Text } from "./text.ts";
 import { readXml } from "./xml.ts";
 
 const DAY_MS = 86_400_000;
-/** Returns true for the number of a date format that has no pattern (ECMA-376, numFmts). */
+/** Returns true for the number of a built-in date format, which workbooks do not define (ECMA-376, numFmts). */
 const isDateNumber = (id: number): boolean => (id >= 14 && id <= 22) || (id >= 45 && id <= 47);
 
 export async function readXlsx(bytes: Buffer, max: number): Promise<string> {
@@ -60,7 +60,7 @@ function readSheet(xml: string, book: Book, bound: Text): string[][] {
       if (name === "v" || name === "t") isValue = false;
       if (name !== "c" || value === "") return;
       const shown = show(value, cell, book);
-      // One string may be shared by a million cells.
+      // Counts the text of every cell, because a million cells may share one string.
       bound.add(shown);
       rows.at(-1)?.set(cell.column, shown);
     },

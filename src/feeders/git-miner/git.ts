@@ -1,4 +1,4 @@
-/** Asks git about a repository. It overrules settings that change the output or run a program, and lets git fetch nothing. */
+/** Asks git about a repository. Overrules settings that change the output or run a program. Git fetches nothing. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { realpathSync } from "node:fs";
@@ -65,7 +65,7 @@ async function ask(git: Git, ...args: string[]): Promise<string> {
   return Buffer.concat(parts).toString("utf8").replace(/\n$/, "");
 }
 
-/** Ends git when the reader stops reading. Errors: FEEDER_SOURCE_UNREADABLE, before the end of the output. */
+/** Runs git and yields its output. Ends git when the reader stops reading. Errors: FEEDER_SOURCE_UNREADABLE if git fails. */
 async function* output({ folder, env }: Git, args: readonly string[]): AsyncGenerator<Buffer> {
   // git gets its own process group, so that Ctrl-C reaches only our process.
   const child = spawn("git", [...CALM, "-C", folder, ...args], {
@@ -99,12 +99,12 @@ function endOf(child: ChildProcess): Promise<number | null> {
       );
     },
   );
-  // The exit code is awaited after the output.
+  // Handles a rejection here, because the exit code is awaited only after the output.
   ended.catch(() => {});
   return ended;
 }
 
-/** Removes the variables that git gives to a hook, and any that the caller has for another repository. */
+/** Removes all GIT_* variables: git sets some for a hook, and the caller may have set some for another repository. Adds ours. */
 function calmEnvironment(env: Env): Env {
   const kept = Object.entries(env).filter(([name]) => !name.startsWith("GIT_"));
   const own = { GIT_OPTIONAL_LOCKS: "0", GIT_NO_LAZY_FETCH: "1", GIT_TERMINAL_PROMPT: "0", LC_ALL: "C" };

@@ -24,17 +24,17 @@ export const MESSAGE_MAX_BYTES = 1024 * 1024;
 /** Maximum number of file names to keep of a commit. */
 export const NAMES_MAX = 50;
 /**
- * git ends each of these fields with NUL. Then come the block of the message and each name. No name is empty, so the empty field at the
- * beginning ends the names of the commit before.
+ * A commit is an empty field and six fields with text, each ended by NUL. git adds an empty field and the names of the files. No name is
+ * empty, so the next empty field begins the next commit.
  */
 export const LOG_FORMAT = "%x00%H%x00%P%x00%aI%x00%an%x00%ae%x00%B%x00";
-/** The empty field, the six of LOG_FORMAT, and the empty end of the block. */
+/** The fields of a commit before the names of its files. */
 const HEAD_FIELDS = 8;
 const HASH = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 
 type Field = { bytes: Buffer; isCut: boolean };
 
-/** Keeps one commit in memory, whatever the size of the log. Errors: FEEDER_SOURCE_UNREADABLE, and those of `chunks`. */
+/** Yields the commits, and keeps only one of them in memory. Errors: FEEDER_SOURCE_UNREADABLE, and those of `chunks`. */
 export async function* parseLog(chunks: AsyncIterable<Buffer>): AsyncGenerator<Commit> {
   let head: Field[] = [];
   let commit: Commit | undefined;

@@ -135,7 +135,7 @@ async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> 
   const { session, without } = withoutFiled(whole, copies, notes);
   const lastMs = whole.turns.at(-1)?.atMs;
   const first = whole.turns[0]?.id;
-  // A fork counts with the messages that it copied; a fork without new turns counts 0.
+  // Messages that a fork copied count, too. A fork without new turns counts as 0 messages.
   const messages = session.turns.length === 0 ? 0 : whole.turns.length;
   const entry: stage.Staged = {
     ...{ version: head.version, messages, wing: "", file: "" },

@@ -1,4 +1,4 @@
-/** Opens the sessions of an agent in the place that the agent's settings or the user name. */
+/** Opens the sessions of an agent, in the folder or database that the settings or the user name. */
 import { join, resolve } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { wingOfFolder } from "../../base/project-names.ts";

@@ -1,6 +1,6 @@
 /**
- * Converts rows of opencode's database into turns. Pure: the rows come from another program, of any version since 1.2, possibly while it
- * writes. Source: harnesses.md 1.7; for opencode 2 its published types (packages/schema/src/session-message.ts).
+ * Converts rows of opencode's database into turns. Pure. Any version of opencode since 1.2 may have written the rows. Source: harnesses.md
+ * 1.7; for opencode 2 its published types (packages/schema/src/session-message.ts).
  */
 import { isRecord } from "../../base/is-record.ts";
 import { parseJson } from "../../base/parse-json.ts";

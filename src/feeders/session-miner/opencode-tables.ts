@@ -1,7 +1,7 @@
 /**
- * The tables of opencode, which has two generations of them; opencode 2 leaves those of 1.x as they were. In 1.x a session's own time does
- * not change with each part: a tool that ends changes only its part. opencode 2 keeps one row a message, ordered by `seq`, changed in place
- * and deleted when the user takes messages back; our reader follows the published types and was not tested with a real opencode 2. Used by
+ * SQL for the tables of opencode 1 and opencode 2. opencode 2 does not change the tables of opencode 1. In opencode 1 a session's own time
+ * stays the same if only a part changes, for example when a tool ends. opencode 2 has one row for each message, ordered by `seq`. It
+ * deletes the row when the user takes the message back. We follow its published types and did not test a real opencode 2. Used by
  * opencode.ts. Source: harnesses.md 1.5, 1.6.
  */
 import type { Database } from "better-sqlite3";

@@ -1,7 +1,7 @@
 /**
  * Reads sessions from opencode's database in place, while opencode writes it: read-only, in one transaction per session, so that its log
- * can be checkpointed in between. If the database cannot be opened in this way (a folder without write access has no shared memory file), a
- * copy of it and its log is read. Tables with logins are never read. Source: harnesses.md 1.5, 1.6, 1.10.
+ * can be checkpointed in between. If opening fails (a folder without write access has no shared memory file), it reads a copy of the
+ * database and its log. Tables with logins are never read. Source: harnesses.md 1.5, 1.6, 1.10.
  */
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";

@@ -52,7 +52,7 @@ export function readPi(head: SessionHead, lines: Iterable<Fields>): Session {
   return session;
 }
 
-/** Returns the path from the root to the last entry. An entry that names no parent keeps its place in the file. */
+/** Returns the path from the root to the last entry. If no entry names a parent, returns all entries in the order of the file. */
 function branch(entries: readonly Fields[]): Fields[] {
   const byId = new Map(entries.map((entry) => [textOf(entry["id"]), entry]));
   const isTree = entries.some((entry) => typeof entry["parentId"] === "string");

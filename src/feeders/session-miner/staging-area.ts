@@ -38,8 +38,8 @@ export function stagedPath(home: string, wing: string, file: string): string {
 }
 
 /**
- * Returns the local path of a transcript that was staged under any home directory, on the host or in a container, so that
- * the same session is filed once. Undefined for another source.
+ * Returns the local path of a transcript that was staged under any home directory, on the host or in a container. So the same session is
+ * filed once. Undefined for another source.
  */
 export function stagedHere(home: string, sourceFile: string): string | undefined {
   const parts = sourceFile.split("/");

@@ -20,7 +20,7 @@ const TOOLS: Readonly<Record<string, string>> = {
 };
 const ARGUMENTS: Readonly<Record<string, string>> = { filePath: "file_path", include: "glob" };
 
-/** Writes one JSON object per line. */
+/** Returns the session's transcript: one JSON object per line. */
 export function transcribe(session: Session): string {
   const lines: string[] = [];
   let parent: string | null = null;

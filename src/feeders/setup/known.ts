@@ -1,7 +1,7 @@
 /**
- * Writes the answers to `init`: entities.json in the project, known_entities.json for all projects, with whose names the miner tags drawers
- * (palace.md 3.9), and the project's .gitignore. Existing content is kept: names are added, other keys stay, and an unreadable file is
- * renamed or not changed.
+ * Writes the names that the user confirmed in `init`: entities.json in the project, and known_entities.json for all projects. The miner
+ * tags drawers with these names (palace.md 3.9). Adds lines to the project's .gitignore. Keeps existing content: it renames or does not
+ * change an unreadable file.
  */
 import { lstatSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -69,7 +69,7 @@ export function ignoreProjectFiles(root: string): boolean {
   return true;
 }
 
-/** Keeps each name once, whatever its case; an object has the names as keys. */
+/** Adds the names that `current` lacks in any case. `current` is a list, or an object with names as keys. */
 function merged(current: unknown, names: readonly string[]): unknown {
   const isMap = isRecord(current);
   const there = isMap ? Object.keys(current) : Array.isArray(current) ? current.map(String) : [];

@@ -32,7 +32,7 @@ export function manifestRank(file: string): number | undefined {
   return rank < 0 ? undefined : rank;
 }
 
-/** Several Java manifests in one repository are several projects. */
+/** Returns true for a Java manifest. Several Java manifests in one repository are several projects. */
 export function isJava(file: string): boolean {
   return file === "pom.xml" || file.includes(".gradle");
 }

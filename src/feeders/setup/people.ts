@@ -4,7 +4,7 @@ import { strip } from "../../memory/text/text.ts";
 export type Commit = { name: string; address: string; repository: string };
 export type Person = { name: string; commits: number; repositories: number };
 
-/** Returns authors with a name of at least two words, by their commits. The same name or the same address means the same person. */
+/** Returns authors with a name of at least two words, the most commits first. The same name or the same address means the same person. */
 export function peopleOf(commits: readonly Commit[]): Person[] {
   const parents = new Map<string, string>();
   const rootOf = (key: string): string => {

@@ -58,7 +58,7 @@ const SPEAKS = [
   String.raw`(?<![^\n])\[@\]`,
   String.raw`"@\s+said`,
 ];
-/** A single line that begins with the name and a colon may be a field; two such lines mean a speaker. */
+/** Index in SPEAKS of a line that begins with the name and a colon. One such line may be a field; two such lines mean a speaker. */
 const SPEAKS_AS_FIELD = 1;
 const ACTS = [
   ..."said asked told replied laughed smiled cried felt thinks? wants? loves? hates? knows? decided pushed wrote"

@@ -36,7 +36,7 @@ export type Project = {
   isOwn: boolean;
 };
 
-/** Lists the user's own projects first, then by commits. */
+/** Lists the projects, the user's own first, then by commits; and the authors. */
 export function scanRepositories(root: string): { projects: Project[]; people: Person[] } {
   const repositories = findRepositories(root);
   const me = repositories[0] === undefined ? { name: "", address: "" } : identity(repositories[0]);
@@ -102,7 +102,7 @@ function findRepositories(root: string): string[] {
 
 type Manifest = { file: string; name: string; folder: string };
 
-/** Lists the least deep first, then the most reliable. */
+/** Lists the manifests, the least deep first, then the most reliable. */
 function manifestsOf(root: string): Manifest[] {
   const found: (Manifest & { depth: number })[] = [];
   const isNested = (path: string): boolean => path !== root && hasGit(path);

@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 
 export type Folder = { path: string; depth: number; folders: string[]; files: string[] };
 
-/** `enter` selects the subfolders to walk; an unreadable folder counts as empty. */
+/** Yields `root` and the folders below it that `enter` selects. Skips an unreadable folder. */
 export function* walk(root: string, enter: (folder: Folder) => string[], depth = 0): Generator<Folder> {
   const folder: Folder = { path: root, depth, folders: [], files: [] };
   try {

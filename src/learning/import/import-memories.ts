@@ -1,7 +1,7 @@
 /**
- * Imports memories from Roampal's folder, a hundred in each write, and exports memories in pages. A memory's state here overrides the
- * folder's state, because it is newer. Writes run inside the transaction; a repeated write finds its memories already stored. Source:
- * outcome-memory.md 2.1–2.3.
+ * Imports memories from Roampal's folder, a hundred in each write, and exports memories in pages. A memory that was changed here since its
+ * import keeps its state. Writes run inside the transaction; a repeated write finds its memories already stored. Source: outcome-memory.md
+ * 2.1–2.3.
  */
 import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/is-record.ts";

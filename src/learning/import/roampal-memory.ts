@@ -136,7 +136,7 @@ function plainTime(atMs: number): string {
   return isoTime(atMs).slice(0, -1);
 }
 
-/** Returns Roampal's fields for a memory that was made here. */
+/** Returns the fields in Roampal's form for a memory that was made here: times have no zone. */
 function outward(fields: Metadata): Metadata {
   return Object.fromEntries(
     Object.entries(fields).map(([key, value]) => [

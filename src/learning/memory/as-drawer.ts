@@ -59,7 +59,7 @@ export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory
   };
 }
 
-/** Returns the standing before the first outcome: a memory's depends on its collection, another drawer has the middle score. */
+/** Returns the standing before the first outcome. A memory's score depends on its collection; any other drawer has the middle score. */
 export function unjudged(drawer: Drawer): Standing {
   const own = isMemoryWing(drawer.wing) ? { ...drawer, wing: MEMORY_WING } : drawer;
   return toMemory(own, undefined)?.standing ?? newStanding(MIDDLE_SCORE);
@@ -109,7 +109,7 @@ function freeId(tx: MemoryTx, collection: Collection, seed: string): string {
   }
 }
 
-/** Finds a memory's drawer by any id that the memory had here or in Roampal. Finds another drawer by its id. */
+/** Finds a memory's drawer by any id that the memory had here or in Roampal. Finds any other drawer by its own id. */
 export function findShown(tx: Pick<MemoryTx, "findDrawer">, id: string): Drawer | undefined {
   const filed = plainId(id);
   const drawer = tx.findDrawer(id) ?? (filed === id ? undefined : tx.findDrawer(filed));

@@ -57,7 +57,7 @@ export function removeBook(tx: MemoryTx, { params }: WriteCall): { title: string
   return { title, removed: tx.deleteSource(sourceOfBook(title)) };
 }
 
-/** Reads the chunks of all books. */
+/** Lists all books, each with its number of chunks. */
 export async function listBooks(reader: MemoryReader): Promise<{ books: Book[] }> {
   const books = new Map<string, Book>();
   for await (const { metadata } of memoriesIn({ reader }, "books")) {

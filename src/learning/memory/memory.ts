@@ -9,7 +9,7 @@ import { sha256Hex } from "../../memory/text/text.ts";
 export const COLLECTIONS = ["working", "patterns", "history", "books", "memory_bank"] as const;
 export type Collection = (typeof COLLECTIONS)[number];
 
-/** Collections between which outcomes move memories, and from which they delete memories. */
+/** Collections between which outcomes move memories, and from which outcomes delete memories. */
 export const MOVING = ["working", "history", "patterns"] as const satisfies readonly Collection[];
 export type Moving = (typeof MOVING)[number];
 

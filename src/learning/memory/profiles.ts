@@ -83,7 +83,7 @@ export function apart<C extends Whole>(context: C, profile: Profile): Omit<C, ke
   };
 }
 
-/** Converts names of a profile's wing, conversations and lessons to the ledger's and back; undefined for other profiles' names. */
+/** Conversions between a profile's names (wing, conversations, lessons) and the ledger's. Undefined for another profile's name. */
 type Names = {
   wing: string;
   drawer: (drawer: Drawer) => Drawer | undefined;

@@ -25,7 +25,7 @@ export function askedIn(text: string): string {
   return text.slice(0, CHARACTERS_MAX);
 }
 
-/** Returns the concepts to keep, single words first, because other wordings repeat them more often than word pairs. */
+/** Returns the concepts to keep, single words first, because other wordings repeat single words more often than runs of words. */
 export function keptConcepts(text: string): string[] {
   const wordsIn = (concept: string): number => concept.split("_").length;
   return concepts(text)

@@ -18,7 +18,6 @@ const LEVELS = 2;
 /** A graph file. `deep`: entries that are nested too deeply to import. `why`: why the file cannot be read. */
 export type GraphFile = { file: string; entries: CarriedEntry[]; deep: CarriedEntry["at"][]; why?: string };
 
-/** Yields the graph files in the folder. */
 export function* readGraphs(dir: string): Generator<GraphFile, void> {
   for (const file of CARRIED_GRAPHS) {
     const graph: GraphFile = { file, entries: [], deep: [] };

@@ -81,7 +81,7 @@ export class RoampalFolder {
     return this.#named().reduce((sum, [, collection]) => sum + countRows(this.#database, collection), 0);
   }
 
-  /** Names of everything that is not imported. */
+  /** Collections and files of the folder that are not imported. */
   get others(): { collections: { name: string; rows: number }[]; files: string[] } {
     const named = new Set(this.#named().map(([, collection]) => collection));
     const foreign = this.#collections.filter((one) => !named.has(one));

@@ -73,7 +73,7 @@ export class RoampalDraft {
     syncPath(this.#draft);
     faultPoint("outcome-export.before-rename");
     try {
-      // rename(2) also replaces an empty folder, and refuses any other one.
+      // rename(2) also replaces an empty folder, and refuses a folder with files.
       renameSync(this.#draft, this.#dir);
     } catch (error) {
       throw unusable(this.#dir, `cannot be put in place: ${(error as Error).message}`);

@@ -103,7 +103,6 @@ function questions(
   };
 }
 
-/** Returns the user's question in a stored exchange. */
 export function questionIn(exchange: Drawer): Question | undefined {
   return questionOf(keptExchange(exchange).user);
 }
@@ -120,7 +119,7 @@ function isTalk({ conversation: id }: WriteCall["params"]): boolean {
   return typeof id === "string" && id !== NO_TALK && !id.startsWith(CLIENT_PREFIX);
 }
 
-/** Finds the exchange that this turn must score. After the end of the turn there is none. */
+/** Finds the exchange that this turn must score. Undefined after the end of the turn. */
 function unscored(tx: MemoryTx, { exchange, isAsked, isScored }: Conversation): Drawer | undefined {
   return exchange === null || isScored || !isAsked ? undefined : tx.findDrawer(exchange);
 }
@@ -225,7 +224,7 @@ function readSummary(given: unknown): string | undefined {
   return isNone ? undefined : validContent(given, "exchange_summary");
 }
 
-/** Reads the facts and drops those that are too short to mean anything. Source: outcome-memory.md 4.9. */
+/** Reads the facts and drops facts that are too short to mean anything. Source: outcome-memory.md 4.9. */
 function readFacts(given: unknown): string[] {
   if (given === undefined || given === null) return [];
   if (!Array.isArray(given) || given.length > FACTS_MAX)

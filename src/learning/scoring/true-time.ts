@@ -5,9 +5,9 @@
 import { isMoment, type Moment, passedMs } from "../../base/uptime.ts";
 import { isRecord } from "../../base/is-record.ts";
 
-/** Lead of the machine's clock over true time, for rows after `afterRow` and perhaps those after `fromRow`. */
+/** Lead of the machine's clock over true time, for rows after `afterRow` and perhaps for rows after `fromRow`. */
 type Shift = { fromRow: number; afterRow: number; aheadMs: number };
-/** `trueMs`: true time of the last tick. `lastRow`: row of the newest memory then. `shifts`: in row order. */
+/** `trueMs`: true time of the last tick. `lastRow`: row of the newest memory at that tick. `shifts`: in row order. */
 export type TrueTime = Moment & { trueMs: number; lastRow: number; shifts: Shift[] };
 
 const NOT_SHIFTED: Shift = { fromRow: 0, afterRow: 0, aheadMs: 0 };

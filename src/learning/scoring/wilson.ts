@@ -13,7 +13,7 @@ export function wilson(successes: number, uses: number): number {
 }
 
 /**
- * Returns the centre of that interval: the expected success rate of the next use, 0…1. It grows with each success. With the lower bound
+ * Returns the centre of Wilson's interval: the expected success rate of the next use, 0…1. It grows with each success. With the lower bound
  * instead, a memory that worked three times (0.44) would rank below an untried memory (0.5).
  */
 export function expected(successes: number, uses: number): number {

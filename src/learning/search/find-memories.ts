@@ -262,7 +262,7 @@ async function cosinesOf(
     .catch(() => []);
 }
 
-/** Sorts again with the cross-encoder, if there is one and more than twice as many memories as wanted. */
+/** Sorts again with the cross-encoder, if there is one, and if there are more than twice as many memories as wanted. */
 async function reranked({ reranker }: FindContext, query: string, found: Found[], limit: number): Promise<Found[]> {
   const model = reranker();
   if (model === undefined || found.length <= 2 * limit) return found;

@@ -63,7 +63,7 @@ function sureness({ how }: Solved): number {
   return how === "exactly" ? 1 : 0;
 }
 
-/** Returns true for a collection that may hold solutions; memories in `working` are unproven. */
+/** Returns true for a collection that may contain solutions; memories in `working` are unproven. */
 export function mayBeSolution(collection: Collection): boolean {
   return collection !== "working";
 }

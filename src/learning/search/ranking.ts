@@ -58,7 +58,7 @@ export function rank(memory: Rankable, distance: number): Rank {
 
 /**
  * Power of a memory's likeness in the order, relative to its outcomes. If the two were added, as in `rank`, a memory that helped with
- * another question would appear everywhere and displace memories that helped with this question. Source: npm run bench:learning.
+ * another question would appear everywhere. It would displace memories that helped with this question. Source: npm run bench:learning.
  */
 const NEARNESS_POWER = 8;
 
@@ -87,7 +87,7 @@ export function worth({ collection, standing, weight }: Rankable, similarity: nu
 export type Boosts = {
   /** Age of a book's chunk, ms. */
   ageMs: number;
-  /** Number of uses of this memory in the action graph, and their success rate. */
+  /** Number of outcomes of this fact or book, and their success rate. */
   evidence: { uses: number; rate: number } | undefined;
   /** Boost of 1…1.1 for the entities that query and memory share (content-graph.ts). */
   entities: number;

@@ -9,7 +9,6 @@ import { questionOf } from "../question/question.ts";
 const KEPT_MAX = 2_000;
 const KEPT_MS = 3_600_000;
 
-/** Searches of one agent. */
 export type OwnSearches = {
   note: (drawers: readonly string[], query: string) => void;
   /** Returns the question for a score and forgets the question, because a later score belongs to another search. */

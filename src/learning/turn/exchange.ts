@@ -25,7 +25,7 @@ export function keptExchange({ text, metadata }: Pick<Drawer, "text" | "metadata
   return { user: text.slice(USER.length, end), assistant: text.slice(end + BETWEEN.length) };
 }
 
-/** Cuts one side's text to at most `SAID_MAX` characters. */
+/** Trims one side's text, removes null characters, and cuts the text after `SAID_MAX` characters. */
 export function half(text: string): string {
   const whole = wellFormed(text.replaceAll("\0", "").trim());
   return whole.length <= SAID_MAX ? whole : `${whole.slice(0, SAID_MAX).toWellFormed()}…`;

@@ -1,6 +1,6 @@
 /**
- * Makes a ledger from a private copy of MemPalace's files, for `palace import`. It takes everything that an adoption
- * would take, except the vectors. It runs before a broker starts.
+ * Makes a ledger from a private copy of MemPalace's files, for `palace import`. The ledger gets everything that an adoption would file,
+ * except the vectors. Runs before a broker starts.
  */
 import { join } from "node:path";
 import { openForReading } from "../../memory/ledger/open.ts";

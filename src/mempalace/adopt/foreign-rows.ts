@@ -15,16 +15,14 @@ import { OPERATION } from "../format/queue.ts";
 import { absentIds, type RowKind } from "./settled-rows.ts";
 
 /**
- * Limits of foreign work. Rows numbered above `sinceSeq` were written after palace and ledger last agreed. Deletions above `untilSeq`
- * happened while the broker ran, and are undone instead (reconciler.ts). `isLeft`: the palace is as the last broker left it, not a restored
- * older copy.
+ * Limits of an adoption, as Chroma's sequence numbers. Rows above `sinceSeq` were written after palace and ledger last agreed. Deletions
+ * above `untilSeq` happened while the broker ran, and are undone instead (reconciler.ts). `isLeft`: the palace is as the last broker left
+ * it, not a restored older copy.
  */
 export type Horizon = { sinceSeq: number; untilSeq: number; isLeft?: boolean };
 
-/** Number of rows in one read. */
 const PAGE_ROWS = 200;
 const PAGES_PER_BATCH = 10;
-/** Number of rows in one read of a sample. */
 const SAMPLE_PAGE_ROWS = 50;
 
 /**
@@ -156,7 +154,7 @@ export class ForeignRows {
     return vector === undefined ? undefined : normalised(vector);
   }
 
-  /** Returns drawers that the queue records as deleted, because a drawer that is only absent may have been lost. */
+  /** Returns the ids that the queue records as deleted. An absent row may only be lost, so it counts only if the queue was purged. */
   #removed(): string[] {
     const { sinceSeq, untilSeq } = this.#horizon;
     if (this.#isQueuePurged()) return this.#absent();
@@ -188,7 +186,7 @@ export class ForeignRows {
     return kept === undefined;
   }
 
-  /** Returns rows that the palace must hold and lacks. */
+  /** Returns the ids of settled rows that the palace lacks. */
   #absent(): string[] {
     const sides = { palace: this.#palace, collection: this.#collection, ledger: this.#ledger, kind: this.#kind };
     return absentIds(sides).filter((id) => this.#tail.get(id) === undefined);

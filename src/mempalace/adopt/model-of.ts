@@ -1,7 +1,7 @@
 /**
- * Finds the model that made a palace's vectors. If the model is installed here, it embeds some texts and compares them with the stored
- * vectors, because vectors of two models may have the same width (palace.md 4.2). If that is impossible or fails, the name in the palace
- * decides.
+ * Finds the model that made a palace's vectors. If the model is installed here, it embeds some texts, and we compare these vectors with the
+ * stored vectors. The width does not decide, because two models may have the same width (palace.md 4.2). If that is impossible or fails,
+ * the name in the palace decides.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { MODEL_NAME } from "../../memory/index/embedding/model-files.ts";
 import type { Embedder } from "../../memory/port/search.ts";
 import { DRAWERS, readChroma } from "../format/chroma-file.ts";
 
-/** Minimum cosine of two vectors from one model. Its exports differ by about 1e-6, Python's int8 exports by a few thousandths. */
+/** Minimum cosine of two vectors from one model. Exports of a model differ by about 1e-6, Python's int8 exports by some thousandths. */
 const COSINE_MIN = 0.98;
 const BUSY_TIMEOUT_MS = 5_000;
 const MINILM_WIDTH = 384;
@@ -57,7 +57,7 @@ export async function modelOf(samples: readonly Sample[], options: ModelOfOption
   return anew("its vectors come from another model, so its texts are embedded again");
 }
 
-/** Returns true if the palace names MiniLM: `default` in the collection, or 3.11's own file for the model. */
+/** Returns true if the collection names the model `default`, and 3.11's mempalace_embedder.json, if present, names MiniLM. */
 function namesMiniLm(palaceDir: string, collection: string): boolean {
   const named = embedderFile(palaceDir, collection);
   if (named !== undefined && named !== "minilm") return false;

@@ -97,7 +97,7 @@ export function assertPalace(palaceDir: string): void {
   const stat = statSync(file, { throwIfNoEntry: false });
   if (stat?.isFile() !== true) throw none("is no file");
   if (stat.size === 0) throw none("is an empty file");
-  // The driver checks such a palace itself when it writes there.
+  // Reading a closed file in WAL mode would create files. The driver checks this palace when it writes.
   if (isClosedWal(palaceDir)) return;
   guardPalace(palaceDir, () =>
     readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {
@@ -107,9 +107,7 @@ export function assertPalace(palaceDir: string): void {
   );
 }
 
-/**
- * Finds the folder with the palace's files: `dir`, or a folder below it if `dir` is a home. Undefined without a palace.
- */
+/** Finds the folder with the palace's files: `dir`, or its folder `palace` if `dir` is MemPalace's home. Undefined without a palace. */
 export function palaceFolder(dir: string, exists: (file: string) => boolean): string | undefined {
   return [dir, join(dir, "palace")].find((folder) => exists(join(folder, "chroma.sqlite3")));
 }

@@ -1,14 +1,14 @@
 /**
  * Finds the Chroma server and the collection in it, or creates the collection as upstream 3.11 would. It sends two plain requests instead
- * of using the npm client, which resolves an embedding function whenever it sees a collection, and complains on stderr that upstream's
- * default function is missing. We send our own vectors. Only chroma.ts imports this file.
+ * of using the npm client. For each collection the client resolves an embedding function, and complains on stderr that upstream's default
+ * function is missing. We send our own vectors. Only chroma.ts imports this file.
  */
 import type { ChromaConfig } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { DRAWERS } from "../format/chroma-file.ts";
 import { chromaError } from "./chroma-error.ts";
 
-/** Request body with which MemPalace 3.11 creates a collection (upstream-latest.md 2.2). Both versions can open `default`. */
+/** Request body with which MemPalace 3.11 creates a collection (upstream-latest.md 2.2). MemPalace 3.3.6 can open `default`, too. */
 const CREATION = {
   get_or_create: false,
   metadata: { "hnsw:space": "cosine", "hnsw:num_threads": 1, "hnsw:batch_size": 100, "hnsw:sync_threshold": 1000 },

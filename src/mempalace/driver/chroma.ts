@@ -136,7 +136,7 @@ class ChromaDriver implements PalaceDriver {
         ...(where === undefined ? {} : { where }),
       });
       const [ids, distances = []] = [found.ids[0], found.distances[0]];
-      // The client makes an empty answer of any other page that a server may send.
+      // The client turns a reply of any other form into an answer without ids.
       if (ids === undefined) throw new Error("its answer to a query has no list of ids");
       return ids.map((id, i) => ({ id, cosine: 1 - (distances[i] ?? 2) }));
     });
@@ -174,7 +174,7 @@ class ChromaDriver implements PalaceDriver {
     }
   }
 
-  /** Parses the answer within `request`, so that an answer of another shape counts as an error of the palace. */
+  /** Reads within the read time-out. `request` also parses the answer, so an answer of another form counts as the palace's error. */
   #read<T>(request: (collection: Collection) => Promise<T>): Promise<T> {
     return this.#request(this.#timeouts.readMs, request);
   }

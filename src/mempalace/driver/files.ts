@@ -105,7 +105,7 @@ class FilesDriver implements PalaceDriver {
     return (await this.#ready()).call("query", vector, filter, limit);
   }
 
-  /** Waits a limited time for the running transaction. After that time SQLite rolls it back. */
+  /** Closes the driver. Waits at most CLOSE_MAX_MS for the running transaction; then SQLite rolls it back. */
   async close(): Promise<void> {
     this.#closed = true;
     if (!this.#thread.isStarted()) return;

@@ -42,7 +42,7 @@ export type ErasureOptions = {
 };
 
 export type Erasure = {
-  /** Notes that something was forgotten. */
+  /** Starts erasing, unless it is running. Call it after something was forgotten. */
   wake(): void;
   /** Resolves when everything is erased, or after `timeoutMs`. */
   settled(timeoutMs: number): Promise<ErasureReport>;
@@ -71,7 +71,7 @@ class Eraser {
   #problems: string[] = [];
   #notes: string[] = [];
   #failures = 0;
-  /** Number of the last entry of which the ledger's own files contain nothing any more. */
+  /** Number of the last entry whose text the ledger's own files no longer contain. */
   #rewrittenSeq = 0;
   #stopped = false;
 

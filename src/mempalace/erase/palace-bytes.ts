@@ -1,7 +1,7 @@
 /**
- * Erases the bytes of deleted rows from a palace's files on this machine, for either driver. These bytes remain in four places: the queue
- * keeps every record with its text, the full text keeps words until its segments are merged, pages keep cells until the file is rewritten,
- * and an index keeps vectors. Runs on the erase thread while none of our writers is active. It can be repeated.
+ * Erases the bytes of deleted rows from a palace's files on this machine, for either driver. These bytes remain in four places. The queue
+ * keeps every record with its text. The full text keeps words until its segments are merged. Pages keep cells until the file is rewritten.
+ * An index keeps vectors. Runs on the erase thread while none of our writers is active. Erasing can be repeated.
  */
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, utimesSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -103,7 +103,7 @@ function withoutVectorInUse(database: ChromaDatabase, collection: ChromaCollecti
     });
 }
 
-/** Overwrites vectors with zeros, which are far from everything. Chroma deletes such an entry at the next opening. */
+/** Overwrites vectors with zeros, which are far from every other vector. Chroma deletes such an entry at the next opening. */
 function eraseVectors(folder: string, ids: readonly string[]): void {
   const segment = openSegment(folder);
   if (segment.state !== "whole") return;

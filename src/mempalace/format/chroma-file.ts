@@ -1,7 +1,7 @@
 /**
  * Reads a palace's chroma.sqlite3 while Chroma or a MemPalace may be using it. Connections are read-only. Reads are short and have no
- * transaction around them, because a long transaction would keep a writer from committing. It never creates a file, although a reader in
- * WAL mode usually does.
+ * transaction around them, because a long transaction would keep a writer from committing. No read creates a file, although SQLite in WAL
+ * mode usually creates files for a reader.
  *
  * Source: palace.md 4.2-4.5, checked against files of a 1.5.9 server. Every record of a write is one row of the queue, also the deletion of
  * an unknown id. Chroma numbers rows without gaps, and stores a row in `embeddings` before it answers.
@@ -21,7 +21,7 @@ export const DEFAULT_DATABASE = "00000000-0000-0000-0000-000000000000";
 /** Byte 18 of a SQLite file; 2 means that it uses a write-ahead log (Source: sqlite.org/fileformat). */
 const FORMAT_AT = 18;
 const FORMAT_WAL = 2;
-/** Offset in header.bin: i32 version, u64 offset, u64 capacity, u64 elements (palace.md 4.5). */
+/** Offset of the number of elements in header.bin, after i32 version, u64 offset and u64 capacity (palace.md 4.5). */
 const ELEMENTS_AT = 20;
 
 export function chromaFile(palaceDir: string): string {
@@ -45,7 +45,7 @@ export function readChroma<T>(
   }
 }
 
-/** Opens the connection, for a caller that reads many pages and closes it. Errors: SQLite's. */
+/** Opens a connection, which the caller closes; undefined without a palace. Errors: SQLite's, and STORE_UNAVAILABLE for a closed WAL. */
 export function openChroma(palaceDir: string, busyTimeoutMs: number): ChromaDatabase | undefined {
   const file = chromaFile(palaceDir);
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined;
@@ -106,7 +106,7 @@ export function mayHold(palaceDir: string, collectionId: string | undefined): bo
   }
 }
 
-/** Counts rows that are missing in the index on disk. The index must have every row up to its mark; the queue has the others. */
+/** Counts rows missing in the index on disk. The index must have all rows up to its mark (`max_seq_id`); the queue has the others. */
 export function countUnindexed(database: ChromaDatabase, palaceDir: string, collection: ChromaCollection): number {
   const mark = database
     .prepare<[string], number>("SELECT seq_id FROM max_seq_id WHERE segment_id = ?")
@@ -136,7 +136,7 @@ function countBeforeQueue(database: ChromaDatabase, { id, metadataSegment }: Chr
   );
 }
 
-/** Returns true if Chroma has created its tables. It does so a moment after it has created the file. */
+/** Returns true if Chroma has created its tables. Chroma creates them a moment after the file. */
 function hasTables(database: ChromaDatabase): boolean {
   return missingTables(database).length === 0;
 }

@@ -20,7 +20,7 @@ export type PalaceRow = { row: number; seq: number; id: string; text: string; me
 
 /** Number of the queue's rows in one read. Without its vector, each row has about ten bytes. */
 const QUEUE_PAGE = 5_000;
-/** Largest valid mark. A known fault of upstream makes larger, meaningless marks (palace.md 10.5). */
+/** Largest valid mark (`max_seq_id`). A known fault of upstream makes larger, meaningless marks (palace.md 10.5). */
 const SEQ_MAX = 2 ** 53;
 
 export function topicOf({ id }: Pick<ChromaCollection, "id">): string {
@@ -181,7 +181,7 @@ function withContent(
   return [...found.values()];
 }
 
-/** Reads values in the order they were written. A palace of an older Chroma has no such table. */
+/** Reads the values of lists in the order they were written; none in a palace of an older Chroma, which has no lists. */
 function listValues(database: ChromaDatabase, ids: string): Value[] {
   if (!hasLists(database)) return [];
   return database
@@ -250,7 +250,7 @@ export class PalaceVectors {
     this.#readQueue(collection, mark ?? 0);
   }
 
-  /** Returns the vector as it was supplied (normalised if it is from the index); undefined without a reliable one. */
+  /** Returns the vector as it was supplied (normalised if it is from the index); undefined without a reliable vector. */
   vector(id: string): Float32Array | undefined {
     const seq = this.#queued.get(id);
     if (seq === null) return undefined;

@@ -164,7 +164,7 @@ function whole(fd: number, header: Header, labels: ReadonlyMap<string, number>):
   };
 }
 
-/** Checks upper levels. For each element: the size of its lists in bytes, then a list for each level. Errors: Torn. */
+/** Checks the links of upper levels. The file has each element's size of lists in bytes, then a list for each level. Errors: Torn. */
 function checkUpperLevels(file: string, { elements, levels, upperLinks }: Header): void {
   const listSize = COUNT_SIZE_BYTES + upperLinks * LINK_SIZE_BYTES;
   // Sparse files of hundreds of gigabytes have occurred.

@@ -64,7 +64,7 @@ export class GraphSide {
     return { finding, problem: problems.join("; ") };
   }
 
-  /** Accepts the look, because the ledger now holds its findings. */
+  /** Records that the ledger has adopted the findings of the last look. */
   accept(): void {
     for (const file of this.#files) if (!this.#failed.has(file)) file.accept();
   }

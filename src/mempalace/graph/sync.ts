@@ -33,7 +33,7 @@ type Problems = { looking: string; sending: string; step: string };
 type Sent = { rows: (RowName & { seq: number })[] };
 
 export type GraphSync = {
-  /** Notes a commit. Call it after each commit that changed the graph; it needs little time. */
+  /** Wakes the sync. Call it after each commit that changed the graph; it needs little time. */
   wake(): void;
   /** Resolves when the files have every commit, after SENT_MAX_MS, or at once if the commits cannot be sent now. */
   sent(): Promise<void>;
@@ -117,7 +117,7 @@ class Sync {
     await this.run();
   }
 
-  /** Runs both directions. */
+  /** Adopts foreign changes, then sends the ledger's rows. */
   run(): Promise<void> {
     return this.#enqueue("send", async (thread) => {
       let isDisturbed = false;

@@ -1,4 +1,4 @@
-/** Reads MemPalace's files about other copies of the palace: `peers.json`, and the state that its hubs publish. */
+/** Reads MemPalace's files about other copies of the palace: `peers.json`, and the state that its servers publish. */
 import { hash } from "node:crypto";
 import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ export function readPeers(palaceDir: string): MeshPeer[] {
   }));
 }
 
-/** Reads the state from `serversDir`, where every hub of this user publishes (`server_registry.py` of 3.11.0). */
+/** Reads the state from `serversDir`, where every MemPalace server of this user publishes (`server_registry.py` of 3.11.0). */
 export function readPublished(serversDir: string, palaceDir: string): PublishedMesh {
   const folder = hash("sha256", realpathSync(palaceDir)).slice(0, 24);
   const state = readJson(join(serversDir, folder, "mesh_state.json"));

@@ -87,7 +87,7 @@ async function tryStart(
   return `it did not answer within ${READY_MAX_MS / 1000} s`;
 }
 
-/** Finds the reason in Node's crash message; the message ends with Node's version after it. */
+/** Finds the reason in Node's crash message, which ends with Node's version. */
 function reasonIn(said: string): string | undefined {
   const lines = said
     .split("\n")

@@ -148,7 +148,7 @@ async function writeCollections(work: Work & { collections: Collections }): Prom
     const drawers = await fill(open(input.collection), snapshot.pages(), (rows) =>
       steps.step("writing drawers", rows, total),
     );
-    // A palace without rows is a palace, too. With a server it already exists here.
+    // Creates a palace without rows, too. A server has already created it.
     if (server === undefined && drawers.rows === 0) createEmpty(draft, input.collection);
     let from = drawers.rows;
     const others: Written["others"] = [];
@@ -190,8 +190,8 @@ async function verifyAll({
 }
 
 /**
- * Chooses the server that writes. If the caller named none and none works (the npm package needs a newer C library than some systems have),
- * the files are written without a server. Errors: STORE_UNAVAILABLE if the named server does not work.
+ * Chooses the server that writes. If the caller named no server and none works, the files are written without a server. (The npm package
+ * needs a newer C library than some systems have.) Errors: STORE_UNAVAILABLE if the named server does not work.
  */
 async function chromaFor(
   draft: string,

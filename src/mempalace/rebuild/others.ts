@@ -1,6 +1,6 @@
 /**
- * Reads the collections of a palace that are not made from the ledger (closets, leftovers of older versions) from its
- * files, so that a rebuilt palace does not lose them. Rows without a readable vector are counted and left out.
+ * Reads, from a palace's files, the collections that are not made from the ledger (closets, leftovers of older versions). So a rebuilt
+ * palace does not lose these collections. Rows without a readable vector are counted and left out.
  */
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
 import { openChroma, readCollections } from "../format/chroma-file.ts";

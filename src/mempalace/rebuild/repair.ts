@@ -31,7 +31,7 @@ export type RepairInput = {
 export type RepairReport = {
   drawers: number;
   hash: string;
-  /** Number of drawers that have no vector yet; they are sent when they have one. */
+  /** Number of drawers that have no vector yet; they are sent when they have their vectors. */
   leftOut: number;
   others: { name: string; rows: number; unreadable: number }[];
   /** Why the old palace's other collections could not be read; null if they could. */

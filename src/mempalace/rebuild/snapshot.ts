@@ -1,5 +1,5 @@
 /**
- * The ledger at one moment, while others continue to write. One read transaction makes sure that a palace is built and
+ * The state of the ledger at one moment, while other threads continue to write. One read transaction makes sure that a palace is built and
  * verified from the same state. A thread reads it page by page; the ledger's log grows meanwhile.
  */
 import { allLinks } from "../../memory/ledger/graph-row.ts";
@@ -18,7 +18,7 @@ export type GraphKind = keyof typeof GRAPH_TABLES;
 export class Snapshot {
   readonly #database: LedgerDatabase;
   readonly drawers: number;
-  /** Number of drawers with a vector. A palace cannot have drawers without one. */
+  /** Number of drawers with a vector. A palace cannot have drawers without a vector. */
   readonly embedded: number;
   /** Name of the model that made the vectors. */
   readonly model: string | undefined;

@@ -121,8 +121,8 @@ function segmentsOf(palaceDir: string): string[] {
 }
 
 /**
- * Moves the content of the old palace's log into its database file, because SQLite would read an old log as a log of the new file. Returns
- * files that must also be moved if the file cannot be opened. Errors: STORE_UNAVAILABLE while another process uses it.
+ * Moves the content of the old palace's log into its database file. Otherwise SQLite would read the old log as a log of the new file.
+ * Returns files that must also be moved if the file cannot be opened. Errors: STORE_UNAVAILABLE while another process uses it.
  */
 function quiesce(file: string): string[] {
   try {

@@ -27,7 +27,7 @@ export type CompareInput = {
   sinceSeq: number;
   /** Id of the collection whose foreign rows the ledger adopts, if any. */
   adopt?: string | undefined;
-  /** Limits of foreign work. */
+  /** Limits of an adoption. */
   horizon?: Horizon;
 };
 
@@ -47,7 +47,7 @@ export type Comparison = {
   isForeign: boolean;
   /** Number of rows of the adopted collection. */
   rows: number;
-  /** Number of the given rows that contain a number which an export or a repair does not write exactly. */
+  /** Number of the adopted collection's rows with a number that an export or a repair does not write exactly. */
   inexact: number;
   /** Undefined if closets are not adopted. */
   closets: ClosetComparison | undefined;
@@ -114,7 +114,7 @@ export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comp
   });
 }
 
-/** Returns the number of foreign rows. */
+/** Counts the foreign rows of a collection, and adds all findings to `result`. */
 function compareCollection(
   { ours, sinceSeq }: CompareInput,
   collection: ChromaCollection,

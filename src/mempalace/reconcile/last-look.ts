@@ -1,6 +1,6 @@
 /**
- * Types for the position of palace and driver at one look, and for the part of it that the ledger keeps between brokers. Also computes the
- * time of the next look. reconciler.ts uses it.
+ * Types for the position of palace and driver at one look, and for the part of the position that the ledger keeps between brokers. Also
+ * computes the time of the next look. reconciler.ts uses it.
  */
 import { statSync } from "node:fs";
 import { isRecord } from "../../base/is-record.ts";
@@ -59,7 +59,7 @@ export function parseSeen(text: string | undefined): Seen | undefined {
   return parseAs(text ?? "", isSeen);
 }
 
-/** Returns true for a record of this type, which may be nearly empty after its shutdown marker was removed. */
+/** Returns true for any object, because a record may be nearly empty after its shutdown marker was removed. */
 function isSeen(value: unknown): value is Seen {
   return isRecord(value);
 }

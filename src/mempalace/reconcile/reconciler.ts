@@ -3,9 +3,9 @@
  * palace numbers every write of every process. While the number grows only by what our driver sent, no other program wrote. If the counts
  * differ, at the start or later, a thread compares palace and ledger, and the status reports the result.
  *
- * The ledger adopts foreign rows and changes, and drawers deleted before this broker started (mempalace/adopt). A second comparison then
- * proves what was adopted. Our drawers that are missing without such a proof, or that a foreign writer deleted while this broker ran,
- * return to the outbox. broker/palace/public-palace.ts starts it.
+ * The ledger adopts foreign rows and changes, and deletions from before this broker started (mempalace/adopt). A second comparison then
+ * checks the result. Our drawers that are still missing in the palace return to the outbox, also drawers that a foreign writer deleted
+ * while this broker ran. broker/palace/public-palace.ts starts it.
  */
 import type { Log } from "../../base/log.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
@@ -129,7 +129,7 @@ class Watcher {
     this.#isLeft = consumeShutdownMarker(options.palaceDir, options.seen);
   }
 
-  /** Looks now, because a busy driver is idle only for moments, and the timer would miss these moments. */
+  /** Looks now if `LOOK_MS` has passed. A busy driver is idle only for moments, which the timer would miss. */
   lookSoon(): void {
     if (this.#options.now() - this.#lookedAtMs >= LOOK_MS) void this.look();
   }
@@ -222,7 +222,7 @@ class Watcher {
     // The finding about the vectors is valid while the palace's rows are unchanged.
     if (seen.adoption?.state === "verified") this.adoption = { ...NOT_ADOPTED, ...seen.adoption, taken: 0 };
     this.#agreedHead = seen.agreedHead;
-    // Compares an incomplete palace again, because Chroma may have been restarted, too.
+    // Compares again if more rows lack vectors than before, because Chroma may have been restarted, too.
     const holds = seen.head === now.head && seen.segment === now.segment && seen.report.unindexed <= seen.unindexed;
     if (!holds || now.sent.done > 0) return false;
     this.#mark = now;
@@ -230,7 +230,7 @@ class Watcher {
     return true;
   }
 
-  /** Limits of foreign work. The palace may have old rows that this ledger never saw, or be an older copy. */
+  /** Returns the limits of an adoption. The palace may have old rows that this ledger never saw, or be an older copy. */
   #horizon(): Horizon {
     return { sinceSeq: this.#agreedHead ?? 0, untilSeq: this.#startHead ?? this.#lastHead, isLeft: this.#isLeft };
   }

@@ -29,7 +29,10 @@ export function consumeShutdownMarker(palaceDir: string, kept: Kept): boolean {
   }
 }
 
-/** Writes and returns a number in a header field that Chroma does not use; undefined if this is impossible. Never throws. */
+/**
+ * Writes a random number into a header field that Chroma does not use, and returns the number; undefined if this is impossible. Never
+ * throws.
+ */
 export function writeShutdownMarker(palaceDir: string): number | undefined {
   const marker = randomInt(1, MARKER_MAX);
   try {

@@ -15,7 +15,7 @@ import {
 
 const OTHERS = /mempal|roampal/i;
 
-/** Settings of the project: pi reads them in the folder where it starts. */
+/** Reads the user's settings, and the settings in the folder where pi starts. */
 const settings = (look: Look): Sheet[] =>
   sheetsOf(look, [join(look.places.piDir, "settings.json"), join(look.cwd, ".pi/settings.json")]);
 

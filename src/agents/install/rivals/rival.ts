@@ -1,6 +1,6 @@
 /**
- * Types and helpers for the tables of rivals. A rival is a setting or program on this machine that an agent uses instead of our wiring or
- * in addition, or that disables our wiring. Imported by the tables of the agents.
+ * Types and helpers for the tables of rivals. A rival is a setting or program on this machine. An agent uses it instead of our wiring or in
+ * addition, or it disables our wiring. Imported by the tables of the agents.
  */
 import { dirname, join } from "node:path";
 import { getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser";
@@ -144,7 +144,7 @@ export function projectFolders({ cwd, names }: Look): string[] {
   return [...new Set([cwd, ...(root === undefined ? [] : [root])])];
 }
 
-/** Returns the files in `folders` whose name matches. */
+/** Returns the paths of files in `folders` whose name matches `name`. */
 export function filesNamed(look: Look, folders: readonly string[], name: RegExp): string[] {
   return folders.flatMap((folder) =>
     look

@@ -1,6 +1,6 @@
 /**
  * Applies the records of one transaction to a palace's files: rows, full text and queue. It first applies records that another process
- * queued and did not apply yet, because the mark at the end says that everything before it is applied.
+ * queued and did not apply yet, because the new mark (`max_seq_id`) says that all earlier records are applied.
  */
 import type Database from "better-sqlite3";
 import { faultPoint } from "../../../base/fault-point.ts";
@@ -17,7 +17,7 @@ import { objectionTo, widthError } from "../limits.ts";
 /** Metadata that upstream stores for a record without metadata, because Chroma keeps no empty metadata (palace.md 4.6). */
 const NO_METADATA: Metadata = { _repaired_empty_meta: true };
 
-/** SQL that puts a value into Chroma's column for its JSON type or queue type. Lists are in a separate table. */
+/** SQL that puts a value into Chroma's column for the value's JSON type. Lists are in a separate table. */
 const COLUMNS = `CASE type WHEN 'text' THEN atom END, CASE type WHEN 'integer' THEN atom END,
   CASE type WHEN 'real' THEN atom END, CASE type WHEN 'true' THEN 1 WHEN 'false' THEN 0 END`;
 
@@ -223,7 +223,7 @@ export class Batch {
   }
 }
 
-/** Returns the highest number of a record. Errors: STORE_CORRUPT if upstream's known fault damaged the counter. */
+/** Returns the highest sequence number of any record. Errors: STORE_CORRUPT if upstream's known fault damaged the counter. */
 function lastSeq(database: ChromaDatabase): bigint {
   const highest = (sql: string): bigint => database.prepare<[], bigint | null>(sql).safeIntegers().pluck().get() ?? 0n;
   const queue = highest("SELECT max(seq_id) FROM embeddings_queue");

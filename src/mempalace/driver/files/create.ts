@@ -103,7 +103,7 @@ export function createCollection(database: ChromaDatabase, id: string, name: str
   segment.run(randomUUID(), "urn:chroma:segment/metadata/sqlite", "METADATA", id);
 }
 
-/** Returns the dumped schema: how values are indexed, and a name of the model that both versions can open. */
+/** Returns the schema of a collection, as Chroma writes it: how values are indexed, and the model's name. */
 function schema({ space, model }: CollectionKind): unknown {
   const index = (name: string, enabled: boolean): Record<string, unknown> => ({ [name]: { enabled, config: {} } });
   const hnsw = {

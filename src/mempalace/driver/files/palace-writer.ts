@@ -28,7 +28,7 @@ import { filesError } from "./files-error.ts";
 
 /** Maximum time to wait for another transaction, ms. Chroma waits as long, and this thread has no other work. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** The migration that gave the tables their present form (palace.md 4.3). */
+/** Number of the migration that gave the tables their present form (palace.md 4.3). */
 const METADB_MIN = 5;
 
 export class PalaceWriter {
@@ -117,7 +117,7 @@ export class PalaceWriter {
     this.#open = undefined;
   }
 
-  /** Deletes the mark first, so that after a kill in between the next run finds the torn files again. */
+  /** Moves a torn index away. Deletes its mark (`max_seq_id`) first, so that after a kill the next run finds the torn files again. */
   #quarantine({ vectorSegment }: ChromaCollection, folder: string): void {
     const stamp = new Date().toISOString().replace(/\..*/, "").replaceAll(/[-:]/g, "").replace("T", "-");
     this.#database().prepare("DELETE FROM max_seq_id WHERE segment_id = ?").run(vectorSegment);
