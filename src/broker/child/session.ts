@@ -33,6 +33,7 @@ export type SessionOptions = Pick<ProcessOptions, "config" | "lock" | "generatio
 export type RequestOptions = { timeoutMs: number; onProgress?: (params: Record<string, unknown>) => void };
 
 type Pending = {
+  method: string;
   resolve: (result: unknown) => void;
   reject: (error: Error) => void;
   timer: NodeJS.Timeout;
@@ -40,6 +41,8 @@ type Pending = {
 };
 
 const TOOL_PAGES_MAX = 100;
+/** Methods that the session calls for itself. */
+const OWN_METHODS = ["initialize", "ping", "tools/list"];
 
 /** Id of the last request. All sessions share this counter, so no answer can match a request of another session. */
 let lastId = 0;
@@ -80,18 +83,19 @@ export class Session {
         ),
       );
     };
-    this.#pending.set(id, { resolve, reject, timer: setTimeout(expire, timeoutMs), onProgress });
+    this.#pending.set(id, { method, resolve, reject, timer: setTimeout(expire, timeoutMs), onProgress });
     const sent = onProgress === undefined ? params : withToken(params, id);
     this.process.send({ jsonrpc: "2.0", id, method, ...(sent !== undefined && { params: sent }) });
     return promise;
   }
 
   /**
-   * Tells the child to cancel the running call. The child may still answer the call, or never answer it. The answer to a ping shows that
+   * Tells the child to cancel the running call, not our own requests for tools or a ping. The child may still answer the call, or never answer it. The answer to a ping shows that
    * the child is free again.
    */
   cancel(): void {
     for (const [id, pending] of [...this.#pending]) {
+      if (OWN_METHODS.includes(pending.method)) continue;
       this.process.send({
         jsonrpc: "2.0",
         method: "notifications/cancelled",

@@ -36,7 +36,7 @@ export class Job {
   readonly end: Promise<JobEnd>;
   /** Last steps, oldest first. */
   readonly steps: Step[] = [];
-  onStep: ((step: Step) => void) | undefined;
+  readonly listeners = new Set<(step: Step) => void>();
   readonly #child: ChildProcess;
   #ended: string | undefined;
   #silence: NodeJS.Timeout | undefined;
@@ -105,7 +105,7 @@ export class Job {
     if (step === undefined) return false;
     this.steps.push(step);
     if (this.steps.length > STEPS_KEPT) this.steps.shift();
-    this.onStep?.(step);
+    for (const listener of this.listeners) listener(step);
     return true;
   }
 }

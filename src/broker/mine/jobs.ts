@@ -5,7 +5,7 @@
 import type { Log } from "../../base/log.ts";
 import type { Peer } from "../peer.ts";
 import { finished, running } from "./answer.ts";
-import { Job, type MinerCommand } from "./job.ts";
+import { Job, type MinerCommand, type Step } from "./job.ts";
 import { type MinePlaces, placeOf } from "./place.ts";
 import { argumentsOf, type MineRequest, readRequest, refusal } from "./request.ts";
 
@@ -39,7 +39,7 @@ export class MineJobs {
     this.#options = options;
   }
 
-  /** Mines a source. `onStep` is called for each file. If several callers wait for one mine, only the last caller's `onStep` is called. */
+  /** Mines a source. `onStep` is called for each file until this caller has its answer. */
   async mine(
     values: Record<string, unknown>,
     peer: Peer,
@@ -103,7 +103,8 @@ export class MineJobs {
     };
     signal.addEventListener("abort", takenBack, { once: true });
     mine.waiting += 1;
-    job.onStep = ({ done, total, name }) => onStep(done, total, name);
+    const listener = ({ done, total, name }: Step): void => onStep(done, total, name);
+    job.listeners.add(listener);
     try {
       const result = await Promise.race([mine.result, cut]);
       // A result is returned once; the next such call starts a new mine.
@@ -111,6 +112,7 @@ export class MineJobs {
       return result ?? running(mine.request, job.steps);
     } finally {
       clearTimeout(timer);
+      job.listeners.delete(listener);
       mine.waiting -= 1;
       signal.removeEventListener("abort", takenBack);
     }

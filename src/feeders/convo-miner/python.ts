@@ -60,11 +60,11 @@ function quoted(text: string): string {
   return `${mark}${escaped}${mark}`;
 }
 
-/** Formats a number as Python does: from 1e16 on with an exponent of at least two digits. */
+/** Formats a number as Python does: from 1e16 on and below 1e-4 with an exponent of at least two digits. */
 function numberText(value: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 1e16) return String(value);
   if (!Number.isFinite(value)) return value > 0 ? "Infinity" : "-Infinity";
-  const text = Number.isInteger(value) ? value.toExponential() : String(value);
+  const text = Number.isInteger(value) || Math.abs(value) < 1e-4 ? value.toExponential() : String(value);
   return text.replace(/e([+-])(\d)$/, "e$10$2");
 }
 

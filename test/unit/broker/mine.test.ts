@@ -92,13 +92,19 @@ test("a long mine answers with its progress, and a later call returns the result
   const script = `${step(1)}; const t = setInterval(() => {
     if (require("fs").existsSync(${JSON.stringify(go)})) { clearInterval(t); ${step(2)}; ${DOCUMENT}; } }, 20)`;
   const jobs = jobsOf(script, 3_000);
-  const call = (source: string): Promise<unknown> => jobs.mine({ source: join(root, source) }, HERE, never, quiet);
-  expect(await call("open")).toMatchObject({ success: true, status: "running", done: 1, total: 3 });
+  const call = (source: string, onStep: (done: number) => void = quiet): Promise<unknown> =>
+    jobs.mine({ source: join(root, source) }, HERE, never, onStep);
+  const steps = { first: [] as number[], second: [] as number[] };
+  const beside = call("open", (done) => steps.second.push(done));
+  expect(await call("open", (done) => steps.first.push(done))).toMatchObject({ status: "running", done: 1, total: 3 });
+  expect(await beside).toMatchObject({ success: true, status: "running", done: 1, total: 3 });
   expect(await call("closed")).toMatchObject({ success: false, error_class: "LockHeldByOtherProcess" });
   writeFileSync(go, "");
   const result = await call("open");
   expect(result).toMatchObject({ success: true, mode: "projects", dry_run: false, status: "done", drawers: 3 });
   expect((result as { output: string }).output).toContain("  + [2/3] f2 +2");
+  // Both callers saw the step before their answers, and none after them.
+  expect(steps).toEqual({ first: [1], second: [1] });
   // The result was taken, so the next call starts a new mine.
   rmSync(go);
   expect(await call("open")).toMatchObject({ status: "running" });

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Reading, readTranscript } from "../../../../src/feeders/convo-miner/read.ts";
+import { jsonDumps } from "../../../../src/feeders/convo-miner/python.ts";
 import { chunkConversation } from "../../../../src/feeders/convo-miner/chunk.ts";
 import { slackNamesOf } from "../../../../src/feeders/convo-miner/slack.ts";
 import { timesOf } from "../../../../src/feeders/convo-miner/times.ts";
@@ -191,4 +192,8 @@ test("the miner files a conversation with only one message", () => {
   expect(texts([alone])).toEqual(["> Remember the spare key.\n"]);
   const claude = { uuid: "x", name: "", chat_messages: [{ sender: "human", text: "Remember the kiln." }] };
   expect(texts([claude, { uuid: "y", chat_messages: [] }])).toEqual(["> Remember the kiln.\n"]);
+});
+
+test("numbers in a tool's input are written as Python writes them", () => {
+  expect(jsonDumps([1e-5, -1.5e-7, 0.0001, 0.00012, 12, 1e22])).toBe("[1e-05,-1.5e-07,0.0001,0.00012,12,1e+22]");
 });
