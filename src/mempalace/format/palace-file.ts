@@ -21,7 +21,7 @@ export type PalaceRow = { row: number; seq: number; id: string; text: string; me
 /** Number of the queue's rows in one read. Without its vector, each row has about ten bytes. */
 const QUEUE_PAGE = 5_000;
 /** Largest valid mark (`max_seq_id`). A known fault of upstream makes larger, meaningless marks (palace.md 10.5). */
-const SEQ_MAX = 2 ** 53;
+export const SEQ_MAX = 2 ** 53;
 
 export function topicOf({ id }: Pick<ChromaCollection, "id">): string {
   return `persistent://default/default/${id}`;

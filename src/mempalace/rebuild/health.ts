@@ -14,13 +14,11 @@ import {
   openChroma,
   readCollections,
 } from "../format/chroma-file.ts";
-import { countRows, readMark, topicOf } from "../format/palace-file.ts";
+import { countRows, readMark, SEQ_MAX, topicOf } from "../format/palace-file.ts";
 import { openSegment } from "../format/segment.ts";
 import { comparePalace } from "../reconcile/compare.ts";
 
 const BUSY_TIMEOUT_MS = 5_000;
-/** Largest valid mark (`max_seq_id`). A known fault of upstream makes larger, meaningless marks (palace.md 10.5). */
-const SEQ_MAX = 2 ** 53;
 
 export type HealthInput = { ledgerFile: string; palaceDir: string; collectionId: string | undefined };
 

@@ -5,7 +5,7 @@
 import type { Drawer, DrawerFilter, LogicalDrawer } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { type DrawerRecord, toDrawer } from "../record.ts";
-import { PARENT, SLICE_ORDER } from "../schema/slice-index.ts";
+import { BY_ID, PARENT, SLICE_ORDER } from "../schema/slice-index.ts";
 import { condition, isWindow, windowIndex } from "./drawer-filter.ts";
 
 type Entry = { id: string; isSplit: number; total?: number };
@@ -14,9 +14,6 @@ type Sql = { sql: string; values: string[] };
 
 /** Maximum number of UTF-16 units to read of a drawer: enough for the 200 characters that a list shows. */
 const PREVIEW_MAX = 400;
-
-/** SQLite's own name for the unique index on the ids. */
-const BY_ID = "sqlite_autoindex_drawer_1";
 
 export class LogicalPages {
   readonly #database: LedgerDatabase;

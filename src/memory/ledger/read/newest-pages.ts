@@ -4,11 +4,9 @@
  */
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
-import { PARENT, SLICE_ORDER } from "../schema/slice-index.ts";
+import { BY_ID, PARENT, SLICE_ORDER } from "../schema/slice-index.ts";
 import { condition } from "./drawer-filter.ts";
 
-/** SQLite's own name for the index on the ids. */
-const BY_ID = "sqlite_autoindex_drawer_1";
 /** SQL for the row of a drawer's first slice. */
 const FIRST_SLICE = `SELECT row FROM drawer INDEXED BY drawer_parent WHERE ${PARENT} = ? ORDER BY ${SLICE_ORDER} LIMIT 1`;
 /** Lists all slices from the index, drawer by drawer. */

@@ -12,6 +12,9 @@ const named = (key: string): string =>
 /** SQL over a drawer: the id of the drawer of which it is a slice; null for a whole drawer. Old diaries have only the second key. */
 export const PARENT = `coalesce(${named("parent_drawer_id")}, ${named("parent_entry_id")})`;
 
+/** SQLite's own name for the unique index on the ids. */
+export const BY_ID = "sqlite_autoindex_drawer_1";
+
 /** SQL over a slice: its position in its drawer's text (Source: upstream-latest.md 2.1). */
 export const SLICE_ORDER = "coalesce(CAST(metadata ->> '$.chunk_index' AS INTEGER), 0), id";
 
