@@ -177,7 +177,7 @@ test("a commit before the first query starts no thread, and the query finds it",
   expect(await rowsOf(vector)).toEqual([row]);
 });
 
-test("commits during a thread's start are found, also after an earlier failed start", async () => {
+test("commits during the start of the index's thread are found, also after an earlier failed start", async () => {
   const file = join(home, "ledger.sqlite3");
   const late = (index = openVectorIndex({ ledgerFile: file }));
   renameSync(file, `${file}.away`);
