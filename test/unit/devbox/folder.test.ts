@@ -1,6 +1,6 @@
 /**
- * Tests the stack's folder. A clone of the repository is its own folder. A package gets a folder beside our state: the settings in this folder survive an
- * update, and no build contains keys.
+ * Tests the stack's folder. A clone of the repository is its own folder. A package gets a folder beside our state: the settings in this
+ * folder survive an update, and no build contains keys.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

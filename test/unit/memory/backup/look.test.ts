@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test("in place of the coordination log, a folder or nothing is reported as no file, and a text file as damaged", () => {
+test("a coordination log that is missing or a folder is reported as no file, and a text file in its place as damaged", () => {
   mkdirSync(join(folder, "logstream.sqlite3"));
   const said = (name: string): unknown => {
     try {
