@@ -72,26 +72,22 @@ function inBash(all: readonly Run[]): { exit: number; output: string; tests: num
     });
 }
 
-test(
-  "a signal reports tests as passed or failed only if bash ran the tests with that result",
-  { timeout: 60_000 },
-  () => {
-    const all = runs(20_261_126);
-    const done = inBash(all);
-    expect(done).toHaveLength(LINES);
-    const counts = { passed: 0, failed: 0, unclear: 0, none: 0 };
-    for (const [at, { line, testExit, buildExit }] of all.entries()) {
-      const { exit, output, tests, reverts } = done[at] ?? expect.fail();
-      const told = readCommand(line, { exit, output });
-      const seen = JSON.stringify({ line, testExit, buildExit, exit, output, tests, reverts, told });
-      if (told.tests === "passed") expect(tests > 0 && testExit === 0, seen).toBe(true);
-      if (told.tests === "failed") expect(tests > 0 && testExit !== 0, seen).toBe(true);
-      if (told.hasReverted) expect(reverts > 0 && buildExit === 0, seen).toBe(true);
-      // A line that has only the test command always gives a result.
-      if (line === TEST) expect(told.tests, seen).toBe(testExit === 0 ? "passed" : "failed");
-      if (told.hasFailed) expect(exit, seen).not.toBe(0);
-      counts[told.tests ?? "none"] += 1;
-    }
-    for (const [name, count] of Object.entries(counts)) expect(count, name).toBeGreaterThan(LINES / 50);
-  },
-);
+test("a signal reports tests as passed or failed only if bash ran them with that result", { timeout: 60_000 }, () => {
+  const all = runs(20_261_126);
+  const done = inBash(all);
+  expect(done).toHaveLength(LINES);
+  const counts = { passed: 0, failed: 0, unclear: 0, none: 0 };
+  for (const [at, { line, testExit, buildExit }] of all.entries()) {
+    const { exit, output, tests, reverts } = done[at] ?? expect.fail();
+    const told = readCommand(line, { exit, output });
+    const seen = JSON.stringify({ line, testExit, buildExit, exit, output, tests, reverts, told });
+    if (told.tests === "passed") expect(tests > 0 && testExit === 0, seen).toBe(true);
+    if (told.tests === "failed") expect(tests > 0 && testExit !== 0, seen).toBe(true);
+    if (told.hasReverted) expect(reverts > 0 && buildExit === 0, seen).toBe(true);
+    // A line that has only the test command always gives a result.
+    if (line === TEST) expect(told.tests, seen).toBe(testExit === 0 ? "passed" : "failed");
+    if (told.hasFailed) expect(exit, seen).not.toBe(0);
+    counts[told.tests ?? "none"] += 1;
+  }
+  for (const [name, count] of Object.entries(counts)) expect(count, name).toBeGreaterThan(LINES / 50);
+});

@@ -51,9 +51,6 @@ test.each([
   ["apply_patch", {}, 0, EDITED],
   ["Read", { command: "ls" }, 0, undefined],
   [5, { command: "ls" }, 0, undefined],
-])(
-  "a call of the tool %j with input %j and exit code %j counts as a command, an edit or neither",
-  (tool, input, exit, step) => {
-    expect(stepOf(tool, input, exit === undefined ? undefined : { exit, output: "" })).toEqual(step);
-  },
-);
+])("a call of tool %j with input %j and exit code %j is a command, an edit or neither", (tool, input, exit, step) => {
+  expect(stepOf(tool, input, exit === undefined ? undefined : { exit, output: "" })).toEqual(step);
+});

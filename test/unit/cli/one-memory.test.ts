@@ -19,21 +19,18 @@ const config = (more: Record<string, string> = {}): Config => loadConfig({ HOME:
 test.each([
   ["a ledger", ({ paths }: Config) => paths.ledgerFile],
   ["a MemPalace palace that no broker has adopted", ({ paths }: Config) => join(paths.palaceDir, "chroma.sqlite3")],
-])(
-  "with %s the agents on this machine keep their own memory, and the hint says how to join the stack",
-  async (_what, fileOf) => {
-    const file = fileOf(config());
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, "");
-    const joined = await joinStack(config(), "box-broker-1", {});
-    expect(joined).toMatchObject({
-      state: "apart",
-      hint: expect.stringContaining("palace bridge setup docker:box-broker-1"),
-    });
-    expect(readSettings(config().paths)).toBeUndefined();
-    expect(joined).toHaveProperty("hint", expect.stringMatching(`palace import ${dirname(file)}$`));
-  },
-);
+])("with %s the agents here keep their own memory, and the hint says how to join the stack", async (_what, fileOf) => {
+  const file = fileOf(config());
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, "");
+  const joined = await joinStack(config(), "box-broker-1", {});
+  expect(joined).toMatchObject({
+    state: "apart",
+    hint: expect.stringContaining("palace bridge setup docker:box-broker-1"),
+  });
+  expect(readSettings(config().paths)).toBeUndefined();
+  expect(joined).toHaveProperty("hint", expect.stringMatching(`palace import ${dirname(file)}$`));
+});
 
 test("up keeps a configured broker and a bridge to another machine", async () => {
   const named = await joinStack(config({ MEMPALACE_BROKER: "http://far.test:7780" }), "box-broker-1", {});

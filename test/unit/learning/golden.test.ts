@@ -64,18 +64,12 @@ test.each([
   { weight: 0.9, uses: 0, learned: 0.81, final: 0.6955 },
   { weight: 0.7, uses: 0, learned: 0.49, final: 0.522778 },
   { weight: 0.9, uses: 4, learned: 0.750022, final: 0.701405 },
-])(
-  "a fact with importance and confidence $weight that worked $uses times ranks $final",
-  ({ weight, uses, learned, final }) => {
-    const standing = { score: 1, uses, successes: uses };
-    const ranked = rank(
-      { collection: "memory_bank", standing, weight: { importance: weight, confidence: weight } },
-      0.8,
-    );
-    expect(ranked.learned).toBeCloseTo(learned, 6);
-    expect(ranked.final).toBeCloseTo(final, 6);
-  },
-);
+])("importance and confidence $weight with $uses successes rank a fact $final", ({ weight, uses, learned, final }) => {
+  const standing = { score: 1, uses, successes: uses };
+  const ranked = rank({ collection: "memory_bank", standing, weight: { importance: weight, confidence: weight } }, 0.8);
+  expect(ranked.learned).toBeCloseTo(learned, 6);
+  expect(ranked.final).toBeCloseTo(final, 6);
+});
 
 test.each([
   [0, 1],

@@ -84,22 +84,19 @@ test.each([
   ['{ "permissions": { "allow": ["mcp__mempalace__*", "Read"] } }', ["mcp__mempalace__*", "Read"]],
   ['{ "permissions": { "ask": ["mcp__mempalace"] } }', undefined],
   ['{ "permissions": { "deny": ["mcp__mempalace__*"] } }', undefined],
-])(
-  "install allows our server in the permissions %s if no rule names it, and uninstall restores the permissions",
-  (before, allow) => {
-    for (const hasChanged of [false, true]) {
-      put(".claude/settings.json", before);
-      install("claude-code", parts, false);
-      const { permissions } = parse(read(".claude/settings.json")) as { permissions: { allow?: string[] } };
-      expect(permissions.allow).toEqual(allow);
-      expect(wiringOf("claude-code", parts)).toBe("wired");
-      // The file changed after the install, so uninstall removes our parts and does not restore the original.
-      if (hasChanged) put(".claude/settings.json", `${read(".claude/settings.json")}\n`);
-      uninstall("claude-code", parts, false);
-      expect(read(".claude/settings.json").trimEnd()).toBe(before.trimEnd());
-    }
-  },
-);
+])("if no rule in %s names our server, install allows it, and uninstall restores the settings", (before, allow) => {
+  for (const hasChanged of [false, true]) {
+    put(".claude/settings.json", before);
+    install("claude-code", parts, false);
+    const { permissions } = parse(read(".claude/settings.json")) as { permissions: { allow?: string[] } };
+    expect(permissions.allow).toEqual(allow);
+    expect(wiringOf("claude-code", parts)).toBe("wired");
+    // The file changed after the install, so uninstall removes our parts and does not restore the original.
+    if (hasChanged) put(".claude/settings.json", `${read(".claude/settings.json")}\n`);
+    uninstall("claude-code", parts, false);
+    expect(read(".claude/settings.json").trimEnd()).toBe(before.trimEnd());
+  }
+});
 
 test("uninstall keeps a user's rule that is identical to our rule", () => {
   const rule = '{ "permissions": { "allow": ["mcp__mempalace"] } }';
