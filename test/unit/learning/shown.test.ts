@@ -175,7 +175,7 @@ test("a profile shows the most important fact of each tag and asks for a missing
   );
 });
 
-test("a first sentence ends at its first full stop or at a word", () => {
+test("a text's first sentence ends at its first full stop, and a long sentence is cut between words", () => {
   expect(firstSentence("Wow! One. Two")).toBe("Wow! One.");
   expect(firstSentence("No end")).toBe("No end");
   const long = `${"word ".repeat(100)}end.`;

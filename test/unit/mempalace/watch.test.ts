@@ -114,7 +114,7 @@ describe("the comparison of the public palace with the ledger", () => {
     expect(compare()).toMatchObject({ missing: [] });
   });
 
-  it("the comparison notices an index on disk with fewer vectors than its mark says", () => {
+  it("the comparison counts the rows that have no vector in the index on disk", () => {
     file(["one", "two", "three"]);
     palace.flushIndex(3);
     expect(compare()).toMatchObject({ unindexed: 0 });

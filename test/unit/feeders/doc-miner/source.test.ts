@@ -37,7 +37,7 @@ test("the miner finds documents in the order of their names, without source code
   expect(found()).toEqual([".github/ci.yml", "a/z.md", "b.md", "src/README.md"]);
 });
 
-test("the miner reads a project with the name build", () => {
+test("the miner reads a project whose root folder has the name build", () => {
   put("build/a.md");
   expect(surveyProject(join(root, "build"), []).documents).toHaveLength(1);
 });
@@ -165,7 +165,7 @@ test("the miner reads a folder that a nearer .gitignore re-includes", () => {
   expect(found()).toEqual(["a/logs/x.md"]);
 });
 
-test("in a folder that rules re-include, the miner drops these rules in linear time", () => {
+test("the miner's time grows linearly with the number of rules that re-include a folder", () => {
   put("a/x.md");
   const took = (rules: number): number => {
     put(".gitignore", Array.from({ length: rules }, (_, at) => `![a${at}]\n`).join(""));

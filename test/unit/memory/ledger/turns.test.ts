@@ -68,7 +68,7 @@ async function besides<T>(answer: Promise<T>): Promise<{ value: T; turns: number
   return { value: await done, turns };
 }
 
-test("shown memories by week have the outcomes that one query over all rows finds, and other calls run meanwhile", async () => {
+test("the weekly outcomes of shown memories equal the result of one query over all rows, and other calls run meanwhile", async () => {
   const ledger = new Database(file, { readonly: true });
   const { value, turns } = await besides(reader.helpedByWeek(""));
   expect(value).toEqual(ledger.prepare(BY_WEEK).all());
