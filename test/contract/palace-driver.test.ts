@@ -41,7 +41,7 @@ function many(count: number, from = 0): PalaceRecord[] {
 
 /** The cases that every driver must pass. `make` returns an opened driver on an empty palace. */
 function holdsTheContract(make: () => Promise<Palace>): void {
-  test("a second open changes nothing", async () => {
+  test("opening a palace's driver again changes nothing", async () => {
     const { driver } = await make();
     const target = driver.target;
     await driver.upsert([record("a", 0)]);
@@ -60,7 +60,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect(await read("a")).toEqual({ text: "newer", metadata: { wing: "other", room: "r" }, vector });
   });
 
-  test("the later of two records with the same id wins", async () => {
+  test("of two records with the same id, the driver keeps the later record", async () => {
     const { driver, read } = await make();
     await driver.upsert([
       record("a", 0, { wing: "w" }, "first"),
@@ -81,7 +81,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect((await read("b"))?.metadata).toEqual({ topic: "kept" });
   });
 
-  test("integers, floats, booleans and strings keep their value and type", async () => {
+  test("integers, floats, booleans and strings in metadata keep their value and type", async () => {
     const { driver, read } = await make();
     const metadata = {
       count: 7,
@@ -185,14 +185,14 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     await expect(refused).rejects.toMatchObject({ code: "CONFIG_BAD_VALUE" });
   });
 
-  test("a closed driver refuses calls with an error that says it is closed", async () => {
+  test("a closed driver refuses calls with the error STORE_UNAVAILABLE", async () => {
     const { driver } = await make();
     await driver.close();
     await expect(driver.count()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
   });
 }
 
-describe("memory", () => {
+describe("the driver of a palace in memory", () => {
   holdsTheContract(async () => {
     const driver = new MemoryDriver();
     await driver.open();
@@ -204,7 +204,7 @@ describe("memory", () => {
   });
 });
 
-describe("files", () => {
+describe("the driver of a palace in files", () => {
   const folders: string[] = [];
   const drivers: PalaceDriver[] = [];
   afterAll(async () => {
@@ -247,7 +247,7 @@ test("CI runs the Chroma half of the contract", () => {
   if (process.env["CI"] === "true") expect(missing).toBeUndefined();
 });
 
-describe.skipIf(missing)("chroma", () => {
+describe.skipIf(missing)("the driver of a palace on a Chroma server", () => {
   let server: ChromaServer;
   beforeAll(async () => {
     server = await startChroma();
@@ -284,7 +284,7 @@ describe.skipIf(missing)("chroma", () => {
     return { driver, read: (id) => readRow(database, id) };
   });
 
-  test("the driver creates the same collection as upstream 3.11", async () => {
+  test("the driver creates the same collection as MemPalace 3.11", async () => {
     const database = await server.createDatabase();
     await chromaDriver(server.url, database).open();
     const [collection, ...others] = await collections(database);
@@ -314,7 +314,7 @@ describe.skipIf(missing)("chroma", () => {
     expect(await collections(database)).toMatchObject([{ metadata: made.metadata }]);
   });
 
-  test("two drivers that open at the same time create one collection", async () => {
+  test("drivers that open at the same time create one collection", async () => {
     const database = await server.createDatabase();
     const drivers = Array.from({ length: 4 }, () => chromaDriver(server.url, database));
     await Promise.all(drivers.map((driver) => driver.open()));

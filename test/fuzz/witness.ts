@@ -18,9 +18,9 @@ export type Witnessed = AsyncDisposable & {
   /** Token of an agent, for the TCP door. */
   token: string;
   drawers(): Promise<number>;
-  /** Is called with every input, and makes a call with some of them. */
+  /** Takes the number of each input, and makes a call to the broker after every 500th. */
   stillAnswers(number: number): Promise<void>;
-  /** Is called after the last input and checks the broker. */
+  /** Checks the broker after the last input. */
   assertUnharmed(): Promise<void>;
 };
 

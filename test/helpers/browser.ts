@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import type { TestPalace } from "./palace.ts";
 
-/** Other tests may share the cores. */
+/** Maximum wait for the page, ms. It is long because other tests use the same processors. */
 const WAIT_MAX_MS = 120_000;
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 

@@ -81,8 +81,8 @@ export async function execIn(container: string, command: readonly string[], opti
 }
 
 /**
- * Pauses a container. On a busy machine Docker fails if a container starts processes all the time ("unable to freeze"), so this tries
- * twice.
+ * Pauses a container. On a busy machine Docker fails if a container starts processes all the time ("unable to freeze"), so this tries ten
+ * times.
  */
 export async function pause(name: string): Promise<void> {
   const container = await containerOf(name);

@@ -38,7 +38,7 @@ const OLD_NPM = 10;
 const OLD_NODE_PACKAGE = `node_modules/node-linux-${process.arch}`;
 const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
-/** Returns why such a network is impossible here, or undefined if it is possible. */
+/** Returns why a separate network namespace is impossible here, or undefined if it is possible. */
 export function networkMissing(): string | undefined {
   const tried = spawnSync("unshare", ["--net", "ip", "link", "set", "lo", "up"], { encoding: "utf8" });
   if (tried.status === 0) return spawnSync("openssl", ["version"]).status === 0 ? undefined : "there is no openssl";
@@ -55,7 +55,7 @@ export function askNpm(setting: string): string {
   return execFileSync("npm", ["config", "get", setting], { encoding: "utf8", cwd: tmpdir(), stdio: "pipe" }).trim();
 }
 
-/** `path` comes before the system's own folders. */
+/** Makes the environment. In PATH, `path` comes before the system's own folders. */
 export async function openNewcomer(path?: string): Promise<Newcomer> {
   const folder = mkdtempSync(join(tmpdir(), "palace-newcomer-"));
   const [home, clone, proxySocket] = [join(folder, "home"), join(folder, "clone"), join(folder, "proxy.sock")];

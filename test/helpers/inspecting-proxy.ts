@@ -1,5 +1,5 @@
 /**
- * Runs a proxy that inspects TLS, as companies do. It ends every connection with a certificate of its own new CA, and asks the real server
+ * Runs a proxy that inspects TLS, as companies do. It decrypts every connection with a certificate of its own new CA, and asks the real server
  * on its client's behalf. It lets requests through that `allows` accepts and refuses all others. For the install tests. It trusts the same
  * CAs as npm and Node on this machine, and uses the machine's own proxy if there is one.
  */
@@ -14,9 +14,9 @@ import { askNpm } from "./fresh-clone.ts";
 import { createSecureContext, getCACertificates, type SecureContext, TLSSocket } from "node:tls";
 
 export type InspectingProxy = AsyncDisposable & {
-  /** Certificate of its CA, PEM. */
+  /** File with the certificate of the proxy's CA, PEM. */
   readonly caFile: string;
-  /** Set if it listens on TCP. */
+  /** TCP port of the proxy; 0 if it listens on a socket. */
   readonly port: number;
   /** HOST:PORT of each requested connection, in order, refused ones included. */
   readonly connections: string[];

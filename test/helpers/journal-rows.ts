@@ -1,6 +1,6 @@
 /**
  * Finds writes that were applied twice. The journal has one row for each applied write, with its arguments. Tests whose writes all have
- * different arguments see a doubled one here even if the second application changes nothing (the same drawer, the same fact).
+ * different arguments see a doubled write here even if the second application changes nothing (the same drawer, the same fact).
  */
 import type Database from "better-sqlite3";
 

@@ -1,8 +1,8 @@
-/** Makes a palace as 3.3.6 made it. Its rows name no id recipe, which the ledger notes at the adoption. */
+/** Makes a palace as MemPalace 3.3.6 made it. Its rows name no id recipe, which the ledger notes at the adoption. */
 import Database from "better-sqlite3";
 import type { TestPalace } from "./palace.ts";
 
-/** Must be called while its broker runs, before anything is filed. */
+/** Call this while the palace's broker runs, before any drawer is filed. */
 export async function makeOldRecipe(palace: TestPalace): Promise<void> {
   const client = await palace.client();
   await client.callTool("mempalace_status", {});

@@ -69,7 +69,7 @@ function list(folder: string): string[] {
 function look(files: ReadonlyMap<string, File>, pids: readonly string[]): Map<string, number> {
   const found = new Map<string, number>();
   for (const pid of pids) {
-    // Kernel threads have none.
+    // Kernel threads have no handles.
     const handles = list(`/proc/${pid}/fd`);
     if (handles.length === 0 || PLUMBING.has(programOf(pid))) continue;
     for (const fd of handles) {
@@ -91,7 +91,7 @@ function look(files: ReadonlyMap<string, File>, pids: readonly string[]): Map<st
   return found;
 }
 
-/** The next new file may reuse a deleted file's inode. */
+/** Returns true if the file is still at its path, because a new file may reuse a deleted file's inode. */
 function isStill({ path }: File, { dev, ino }: Stats): boolean {
   const now = statSync(path, { throwIfNoEntry: false });
   return now?.dev === dev && now.ino === ino;

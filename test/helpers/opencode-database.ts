@@ -61,7 +61,7 @@ export type OpencodeDatabase = {
 
 const START_MS = Date.UTC(2026, 0, 2, 3, 4, 5);
 
-/** Opens it as opencode does: written data stays in the write-ahead log, even after closing. */
+/** Opens the database as opencode does: written data stays in the write-ahead log, even after closing. */
 export function createOpencodeDatabase(file: string): OpencodeDatabase {
   mkdirSync(dirname(file), { recursive: true });
   const database = new Database(file);

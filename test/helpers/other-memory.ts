@@ -58,7 +58,7 @@ export function everyKind(name: string, drawers: number): Call[] {
   return calls;
 }
 
-/** Returns calls that score a memory for a question and add an entry of a Roampal's graphs. */
+/** Returns calls that score a memory for a question and add an entry of Roampal's graphs. */
 function judged(name: string, at: number): Call[] {
   const id = `working_${createHash("sha256").update(`${name} ${at}`).digest("hex").slice(0, 8)}`;
   const memory = { id, collection: "working", text: `${name} learned ${at}`, metadata: { score: 0.7, uses: 2 } };

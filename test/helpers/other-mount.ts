@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 
-/** Returns why that is impossible here, or undefined if it is possible. */
+/** Returns why a mount namespace is impossible here, or undefined if it is possible. */
 export const otherMountMissing = ((): string | undefined => {
   try {
     execFileSync("unshare", ["--mount", "true"], { stdio: "ignore" });

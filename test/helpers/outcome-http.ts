@@ -54,7 +54,7 @@ export async function told(ask: Ask, path: string, body?: unknown): Promise<Reco
 
 export type Behind = TestPalace & { port: number; socket: Ask; door: Ask };
 
-/** Makes a palace whose broker has both doors, and a token for the door that asks for one. */
+/** Makes a palace whose broker has both doors, and a token for the door that needs a token. */
 export async function withDoors(model = true, env: Record<string, string> = {}): Promise<Behind> {
   const port = await quietPort();
   const palace = createTestPalace({ env: { MEMPALACE_OUTCOME_PORT: `${port}`, ...env } });

@@ -1,6 +1,6 @@
 /**
- * Makes a palace for one test: a temporary home, real broker processes, real shims. At the end it stops every process that it started and
- * checks that none is left. Tests use it with `await using`.
+ * Makes a palace for one test: a temporary home, real broker processes, real shims. At the end it stops every process that it started.
+ * Tests use it with `await using`.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -156,7 +156,7 @@ export async function exitOf(child: ChildProcess): Promise<[number | null, NodeJ
   return [child.exitCode, child.signalCode];
 }
 
-/** Lists pids of processes whose command line contains `text`, to check that none is left. */
+/** Lists the pids of processes whose command line contains `text`, or whose HOME or MEMPALACE_PATH is this folder. */
 export function processesWith(text: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

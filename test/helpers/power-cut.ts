@@ -77,7 +77,7 @@ export class PowerCut implements Disposable {
     for (const fd of this.#held.values()) closeSync(fd);
   }
 
-  /** Simulates a power cut now, in each of the ways. */
+  /** Makes every kind of state that a power cut now may leave. */
   cut(what = "at the end"): void {
     this.#isLooking = true;
     this.#looked.clear();

@@ -71,7 +71,7 @@ export async function fillChroma(
   await python(version, home, FILL, [palace, String(rows), String(syncThreshold)]);
 }
 
-/** Copies such a palace, which is made only once for each version on a machine (`cachedPalace`). */
+/** Copies a palace of `fillChroma`, which is made only once for each version on a machine (`cachedPalace`). */
 export async function cachedChroma(
   version: MempalaceVersion,
   palace: string,

@@ -124,7 +124,7 @@ export type MempalaceOptions = {
   timeoutMs?: number;
 };
 
-/** Starts its MCP server over stdio, with the official client. */
+/** Starts MemPalace's MCP server over stdio, with the official client. */
 export async function openMempalace(version: MempalaceVersion, options: MempalaceOptions): Promise<Mempalace> {
   const { home, palace, env, wrapper = [], timeoutMs = CALL_TIMEOUT_MS } = options;
   const argv = [mempalaceBin(version, "mempalace-mcp"), ...(palace === undefined ? [] : ["--palace", palace])];
@@ -162,7 +162,7 @@ function forkedServer(version: MempalaceVersion, argv: readonly string[], env: R
   return { transport, pid: async () => (await asked?.pid) ?? 0 };
 }
 
-/** Runs its command line to the end. With a wrapper it starts a new process, otherwise it forks one from a resident Python. */
+/** Runs a command of MemPalace to its end. With a wrapper it starts a new process, otherwise it forks one from a resident Python. */
 export async function runMempalace(
   version: MempalaceVersion,
   args: readonly string[],

@@ -55,13 +55,13 @@ async function install(folder: string, packages: readonly string[]): Promise<voi
   await run("flock", [`${folder}.lock`, "sh", "-c", script, ...args], { timeout: INSTALL_TIMEOUT_MS });
 }
 
-/** Returns the path of its plugin for opencode. */
+/** Returns the path of Roampal's plugin for opencode. */
 export const roampalPlugin = (version: RoampalVersion): string =>
   join(folderOf(version), "roampal/plugins/opencode/roampal.ts");
 
 export type ClientRun = { home: string; port: number; stdin?: string; env?: Record<string, string> };
 
-/** Returns how to start one of its own clients, `python -m MODULE`, for the server at a port. */
+/** Returns how to start one of Roampal's own clients, `python -m MODULE`, for the server at a port. */
 export function roampalClient(
   version: RoampalVersion,
   module: string,
@@ -77,7 +77,7 @@ export function roampalClient(
       PYTHONPATH: `${client}:${folderOf(version)}:${SERVERS_FOLDER}`,
       PYTHONDONTWRITEBYTECODE: "1",
       ROAMPAL_TEST_PORT: `${port}`,
-      // Without this, it asks the package index for a newer version.
+      // Without this variable, Roampal asks the package index for a newer version.
       HTTPS_PROXY: "http://127.0.0.1:9",
       ...env,
     },
@@ -86,7 +86,7 @@ export function roampalClient(
 
 export type ClientEnd = { code: number | null; stdout: string; stderr: string };
 
-/** Runs one of its own clients to its end. */
+/** Runs one of Roampal's own clients to its end. */
 export async function runRoampal(version: RoampalVersion, module: string, run: ClientRun): Promise<ClientEnd> {
   const { command, args, env } = roampalClient(version, module, run);
   const child = spawn(command, args, { env, cwd: run.home, stdio: ["pipe", "pipe", "pipe"] });

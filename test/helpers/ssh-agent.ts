@@ -10,7 +10,7 @@ export function sshAgentSocket(folder: string): string {
   return join(folder, "agent", "agent.sock");
 }
 
-/** Starts it as `uid`, if root runs the test. */
+/** Starts the agent as `uid`, if root runs the test. */
 export async function startSshAgent(folder: string, uid: number): Promise<SshAgent> {
   const home = join(folder, "agent");
   const key = join(home, "key");

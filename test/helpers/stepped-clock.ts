@@ -2,7 +2,7 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Interval after which the file is read again. performance.now() is unchanged, as under a real stepped clock. */
+/** Module that replaces `Date` and reads the offset again after 20 ms. performance.now() is unchanged, as under a real stepped clock. */
 const HOOK = `import { readFileSync } from "node:fs";
 const real = Date.now;
 let offset = 0;

@@ -38,7 +38,7 @@ test("the examples of each verb call that verb", () => {
   for (const [name, { example }] of commands) expect(example.split(" ").slice(0, 2), name).toEqual(["palace", name]);
 });
 
-test("each old name leads to a call that is in the table", () => {
+test("each old name of a command leads to a call that is in the table of commands", () => {
   for (const call of Object.values(OLD_NAMES)) expectKnown(call);
   const names = [...Object.keys(COMMANDS), ...Object.keys(OLD_NAMES), ...Object.keys(ALSO)];
   expect(names.length).toBe(new Set(names).size);
@@ -97,7 +97,7 @@ test("the completions of each shell have every verb, subverb and option", async 
   }
 });
 
-test("the table lists every subverb that is loaded or that its verb accepts", async () => {
+test("the table of commands lists every subverb that is loaded or that its verb accepts", async () => {
   for (const [name, { subs = {} }] of commands) {
     const own = Object.keys((await LOADERS[name as keyof typeof LOADERS]()).verb.subs ?? {});
     const loaded = Object.keys(SUB_LOADERS[name as keyof typeof SUB_LOADERS] ?? {});

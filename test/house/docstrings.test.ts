@@ -43,7 +43,7 @@ function isWell({ isFunction, docstring }: Exported): boolean {
   return (isFunction ? /^(?!Errors)(?:True|False|[A-Z][a-z]+s)\b/ : /^(?!Errors\b)[A-Z]/).test(docstring);
 }
 
-test("every exported function, class and type of these folders has a docstring that begins with a verb or a noun", () => {
+test("every exported function, class and type in the listed folders has a docstring that begins with a verb or a noun", () => {
   for (const place of DOCUMENTED)
     expect(
       files.filter(({ path }) => path.startsWith(place)),
@@ -57,7 +57,7 @@ test("every exported function, class and type of these folders has a docstring t
   expect(silent).toEqual([]);
 });
 
-test("the check finds an export of any kind without a docstring", () => {
+test("the check of docstrings finds an export of any kind without a docstring", () => {
   const text = [
     "/** File. */",
     'import { x } from "x";',

@@ -39,21 +39,21 @@ test("only the entry points of src read the environment", () => {
   expect(readers.map(({ path }) => path)).toEqual([]);
 });
 
-test("an entry point may pass the whole environment on, but reads no variable from it", () => {
+test("no executable and no command reads a variable from the environment itself", () => {
   const picking = [...sourceFiles("src/bin"), ...sourceFiles("src/cli")].filter(({ text }) =>
     /process\.env\s*(\.|\[)/.test(withoutComments(text)),
   );
   expect(picking.map(({ path }) => path)).toEqual([]);
 });
 
-test("each of our variables in code, scripts, compose or image is in the table", () => {
+test("each of our variables in code, scripts, compose files or images is in the table of variables", () => {
   const files = [...sourceFiles("src"), ...sourceFiles("scripts"), ...rootFiles()];
   const used = new Set(files.flatMap(({ text }) => text.match(/\b(MEMPALACE|MEMPAL)_[A-Z][A-Z_]+[A-Z]\b/g) ?? []));
   expect(used.size).toBeGreaterThan(10);
   expect([...used].filter((name) => !names.includes(name))).toEqual([]);
 });
 
-test("the code reads every variable of the table", () => {
+test("the code reads every variable in the table of variables", () => {
   const code = sourceFiles("src/config")
     .filter(({ path }) => !["src/config/env.ts", "src/config/settings-table.ts"].includes(path))
     .map(({ text }) => text)

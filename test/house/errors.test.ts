@@ -13,18 +13,18 @@ test("docs/reference/tools.md is what scripts/docs.ts writes, so every tool is i
   expect(page, "run: node scripts/docs.ts").toBe(pages()["docs/reference/tools.md"]);
 });
 
-test("docs/reference/errors.md is what scripts/docs.ts writes, so every code is in it", () => {
+test("docs/reference/errors.md is what scripts/docs.ts writes, so every error code is in it", () => {
   const page = readFileSync(join(ROOT, "docs/reference/errors.md"), "utf8");
   expect(page, "run: node scripts/docs.ts").toBe(pages()["docs/reference/errors.md"]);
   expect(codes.filter((code) => !page.includes(`| \`${code}\` |`))).toEqual([]);
 });
 
-test("every code belongs to a family with an exit code", () => {
+test("every error code belongs to a family with an exit code", () => {
   const families = Object.keys(EXIT_CODES);
   expect(codes.filter((code) => !families.some((family) => code.startsWith(`${family}_`)))).toEqual([]);
 });
 
-test("every error code that src writes as text is in the table", () => {
+test("every error code that src writes as text is in the table of error codes", () => {
   const families = Object.keys(EXIT_CODES).join("|");
   const spelled = sourceFiles("src").flatMap(
     ({ text }) => text.match(new RegExp(`"(${families})_[A-Z_]+"`, "g")) ?? [],

@@ -14,7 +14,7 @@ function casts(text: string): number[] {
   });
 }
 
-test("the check finds a cast over several lines or behind a default value", () => {
+test("the check of JSON.parse finds a cast over several lines or behind a default value", () => {
   expect(casts('x;\nJSON.parse(\n  read(f("a")),\n) as {\n a: 1 }')).toEqual([2]);
   expect(casts("(JSON.parse(text) ?? {}) as Record<string, unknown>")).toEqual([1]);
   expect(casts("JSON.parse(text) as unknown; JSON.parse(text)")).toEqual([]);

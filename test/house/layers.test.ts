@@ -39,7 +39,7 @@ function objection(file: SourceFile, { specifier, typesOnly }: Import): string |
     : `${from} may not import ${to}`;
 }
 
-test("every folder of src is in the table, and the table names no other", () => {
+test("every folder of src is in the table of imports, and the table names no other folder", () => {
   const folders = readdirSync(join(ROOT, "src"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
   expect(folders.map(({ name }) => name).sort()).toEqual(WINGS.toSorted());
   expect(Object.keys(ROOMS).filter((room) => !existsSync(join(ROOT, "src", room)))).toEqual([]);
@@ -63,7 +63,7 @@ test("the picture in src/README.md has each folder once, above everything that i
   expect(upwards).toEqual([]);
 });
 
-test("the test sees the imports of all files", () => {
+test("this test finds the imports of every file of src that has some", () => {
   expect(files.length).toBeGreaterThan(60);
   const seen = files.flatMap(importsOf);
   expect(seen.length).toBeGreaterThan(200);
@@ -106,7 +106,7 @@ test("the folders of src/memory import only from lower layers, and its README li
   expect(readme).toContain(MEMORY_ROOMS.map((rooms) => rooms.join(", ")).join(" → "));
 });
 
-test("the page imports only types from our other files", () => {
+test("the page in the browser imports only types from our other files", () => {
   const page = files.filter(({ path }) => path.startsWith("src/ui/"));
   const wrong = page.flatMap((file) =>
     importsOf(file)

@@ -11,7 +11,7 @@
 export type Room = {
   /** Rooms that this room may import, besides itself. */
   mayImport: readonly string[];
-  /** Files that this room may import from other rooms of which it may not import the rest. */
+  /** Single files that this room may import from rooms that it may not import as a whole. */
   mayImportFiles: readonly string[];
   /** Node modules that this room may not use. */
   closedNode: readonly string[];
@@ -66,7 +66,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   }),
   // The feeders cut text with the same rules as MemPalace's Python, and cut transcripts into drawers before they send them.
   feeders: room([...FOUNDATION, "wire/client"], {
-    // `init` takes the same words for names as the memory does.
+    // `init` recognises names by the same word lists as the memory.
     mayImportFiles: [
       "memory/text/text.ts",
       "memory/closet/common-words.ts",
@@ -115,7 +115,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       ],
     },
   ),
-  // The page in a browser: a client of the doors like any other. It knows the shapes of messages and nothing else.
+  // The page in a browser: a client of the doors like any other. It knows only the shapes of messages.
   ui: room(["protocol"]),
   // The executables. They pass process.env to the configuration and load one command.
   bin: room([...FOUNDATION, "wire", "wire/client", "config", "broker", "cli"]),

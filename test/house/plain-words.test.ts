@@ -1,6 +1,6 @@
 /**
- * Counts the marks of sentences that are hard to read. Each count may only fall, and its ceiling here falls with it. A mark is a place to
- * look, not a verdict.
+ * Counts the marks of sentences that are hard to read. Each count may only fall, and its ceiling here falls with it. A marked sentence may
+ * still be good.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -62,7 +62,7 @@ test.each(CEILINGS)("%s has no more marked sentences than before", (_name, texts
   expect(found.length, found.slice(0, 20).join("\n")).toBeLessThanOrEqual(ceiling);
 });
 
-test("each pattern of a riddle finds its example, and finds nothing in a plain sentence", () => {
+test("each pattern for hard sentences finds its example, and finds nothing in a plain sentence", () => {
   const riddles = [
     "What a log holds is taken in: the copy is ours.",
     "Who asks first gets what is there, and the rest goes by.",

@@ -9,7 +9,7 @@ const PROJECTS_MAX = 7;
 type Project = { test: { name: string; include: string[] } };
 const projects = (config as { test: { projects: Project[] } }).test.projects.map((project) => project.test);
 
-test("there are at most seven projects, and the help of scripts/test lists each", async () => {
+test("there are at most seven vitest projects, and the help of scripts/test lists each", async () => {
   expect(projects.length).toBeLessThanOrEqual(PROJECTS_MAX);
   const said: string[] = [];
   const { signal } = new AbortController();
@@ -18,7 +18,7 @@ test("there are at most seven projects, and the help of scripts/test lists each"
   expect(suites.split(", ").toSorted()).toEqual(["build", "check", ...projects.map(({ name }) => name)].toSorted());
 });
 
-test("each test file is in exactly one project", () => {
+test("each test file is in exactly one vitest project", () => {
   const files = sourceFiles("test").filter(({ path }) => path.endsWith(".test.ts"));
   expect(files.length).toBeGreaterThan(100);
   const isIn = (path: string, { include }: { include: string[] }): boolean =>

@@ -1,4 +1,4 @@
-/** Every value in a template for a prompt is quoted. Otherwise a memory could speak with the broker's voice. */
+/** Every value in a template for a prompt is quoted. Otherwise a memory could pass for words of the broker. */
 import { basename } from "node:path";
 import { expect, test } from "vitest";
 import { importsOf, resolveImport, type SourceFile, sourceFiles } from "./source-files.ts";

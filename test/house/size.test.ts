@@ -20,7 +20,7 @@ test("every file in src and scripts begins with a comment that says what it is",
   expect(silent.map(({ path }) => path)).toEqual([]);
 });
 
-test("every folder of src has a README of at most a page", () => {
+test("every folder of src has a README with at most 70 lines of text", () => {
   const folders = readdirSync(join(ROOT, "src"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
   const pages = folders.map(({ name }) => join("src", name, "README.md"));
   expect(pages.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);

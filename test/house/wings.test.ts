@@ -8,7 +8,7 @@ import { FACES, LINES_MAX } from "./wings.ts";
 const files = sourceFiles("src");
 const wingOf = (path: string): string => path.split("/")[1] ?? "";
 
-test.each(Object.entries(LINES_MAX))("%s has at most %d lines", (wing, max) => {
+test.each(Object.entries(LINES_MAX))("the wing %s has at most %d lines", (wing, max) => {
   const lines = files
     .filter(({ path }) => wingOf(path) === wing)
     .reduce((sum, { text }) => sum + text.split("\n").length - 1, 0);
@@ -29,7 +29,7 @@ test("other wings import only the files of a wing's face, and each of these file
   expect([...open].filter((name) => !entered.has(name))).toEqual([]);
 });
 
-test("the table of wings in src/README.md has the same limits", () => {
+test("the table of wings in src/README.md has the same limits as wings.ts", () => {
   const page = readFileSync(join(ROOT, "src/README.md"), "utf8");
   const rows = [...page.matchAll(/^\| \d+ +\| `([a-z]+)` +\|.*\| ([\d,]+) +\| [\d,]+ +\|$/gm)];
   const bounds = rows.map(([, wing = "", max = ""]) => [wing, Number(max.replaceAll(",", ""))]);

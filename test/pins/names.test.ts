@@ -173,7 +173,7 @@ test("the list of executables is complete, and both names of the shim start one 
   expect(bin["mempalace-mcp"]).toBe(bin["mp-shim"]);
 });
 
-test("our settings and tests start the same files as npm's links", () => {
+test("npm links each executable to the file that builtFile names for it", () => {
   const { "mempalace-mcp": _, ...bin } = manifest.bin;
   for (const [name, file] of Object.entries(bin)) expect(file, name).toBe(`./dist/bin/${builtFile(name)}`);
 });

@@ -35,8 +35,8 @@ const WRITES = 6;
 type Answer = { id: number; result?: { content: { text: string }[] }; error?: { data: { code: string } } };
 
 /**
- * Results of one schedule: `kept` were acknowledged, `maybe` were sent. The key of a write is its text, and the key of a move names the
- * room.
+ * Writes of one schedule: `kept` are the acknowledged ones, `maybe` are all that were sent. The key of a write is its text, and the key of
+ * a move names the room.
  */
 type Told = {
   kept: Set<string>;
@@ -213,7 +213,7 @@ function callOf(agent: string, index: number, content: string, target: string | 
 const roomOf = (key: string): string => key.replaceAll(" ", "-");
 
 test(
-  `${ONLY === undefined ? COUNT : 1} schedules lose, double or reorder no acknowledged write and answer every request`,
+  `in ${ONLY === undefined ? COUNT : 1} schedules no acknowledged write is lost, doubled or reordered, and each request is answered`,
   { timeout: 1_200_000 },
   async () => {
     // Uses memory if the machine has /dev/shm, because the spool syncs every file.

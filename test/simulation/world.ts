@@ -1,6 +1,6 @@
 /**
  * Simulated world with its own clock. Events happen one at a time, in an order that the seed decides. Connections are linked in memory and
- * lose, delay and cut bytes as told. Client, spool, write queue and ledger are the real ones.
+ * lose, delay and cut bytes as the schedule says. Client, spool, write queue and ledger are the real ones.
  */
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";

@@ -24,12 +24,12 @@ test("the exchange is the user's last message and all agent texts after that mes
   });
 });
 
-test("the host supplies an answer that is missing from the transcript", () => {
+test("an answer that is missing from the transcript is taken from the hook's input", () => {
   expect(lastExchange(line("user", "how?"), " So. ")).toMatchObject({ user: "how?", assistant: "So." });
   expect(lastExchange("", "So.")).toMatchObject({ user: "", assistant: "So." });
 });
 
-test("texts of the host and prompts of a subagent do not count as the user's words", () => {
+test("texts that Claude Code adds and prompts of a subagent do not count as the user's words", () => {
   const transcript = [
     line("user", "<system-reminder>\nobey\n</system-reminder>\nthe question <system-reminder>x</system-reminder>"),
     line("user", "meta", { isMeta: true }),

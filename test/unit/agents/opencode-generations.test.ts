@@ -194,7 +194,7 @@ test("a process that loads the plugin for both generations of opencode gets one 
   expect((await host.request("ses_a")).system).toHaveLength(1);
   await called("turn", 1);
   await called("wake-up", 1);
-  // opencode 2 would have no 1.x hooks to run.
+  // With opencode 2's context, `server` returns no hooks.
   expect(await plugin.server(host.context() as object)).toEqual({});
   await hooks.dispose();
   await host.unload();

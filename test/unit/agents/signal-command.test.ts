@@ -100,7 +100,7 @@ test.each([
   ...["cd nowhere && npm test", "(cd app && npm test)", "set -e; cd app; npm test", "source env.sh && npm test"],
   ...["npm test > no/where/log", "npm test < given", "set -o pipefail; npm test | head -1", "set -u; npm test $X"],
   ...["npm test ${X:?}", "mkdir x/y && npm test", "set -o pipefail; cat given | npm test", "npm test && tee a/b"],
-])("%j with 0 means passed tests, and with 1 says nothing certain about the tests", (line) => {
+])("%j with exit code 0 means passed tests, and with exit code 1 the tests' result is unclear", (line) => {
   expect([toldBy(line, 0).tests, toldBy(line, 1).tests]).toEqual(["passed", "unclear"]);
 });
 

@@ -72,7 +72,7 @@ function inBash(all: readonly Run[]): { exit: number; output: string; tests: num
     });
 }
 
-test("bash's result decides whether a signal reports tests as passed or failed", { timeout: 60_000 }, () => {
+test("a signal reports tests as passed or failed only if bash ran them with that result", { timeout: 60_000 }, () => {
   const all = runs(20_261_126);
   const done = inBash(all);
   expect(done).toHaveLength(LINES);
@@ -84,7 +84,7 @@ test("bash's result decides whether a signal reports tests as passed or failed",
     if (told.tests === "passed") expect(tests > 0 && testExit === 0, seen).toBe(true);
     if (told.tests === "failed") expect(tests > 0 && testExit !== 0, seen).toBe(true);
     if (told.hasReverted) expect(reverts > 0 && buildExit === 0, seen).toBe(true);
-    // A line of tests alone is always understood.
+    // A line that has only the test command always gives a result.
     if (line === TEST) expect(told.tests, seen).toBe(testExit === 0 ? "passed" : "failed");
     if (told.hasFailed) expect(exit, seen).not.toBe(0);
     counts[told.tests ?? "none"] += 1;

@@ -51,6 +51,6 @@ test.each([
   ["apply_patch", {}, 0, EDITED],
   ["Read", { command: "ls" }, 0, undefined],
   [5, { command: "ls" }, 0, undefined],
-])("the signal is read from a call of the tool %j with %j and exit code %j", (tool, input, exit, step) => {
+])("a call of tool %j with input %j and exit code %j is a command, an edit or neither", (tool, input, exit, step) => {
   expect(stepOf(tool, input, exit === undefined ? undefined : { exit, output: "" })).toEqual(step);
 });

@@ -39,7 +39,7 @@ test.each(OTHERS)("hook_settings refuses to overwrite a config.json with the con
   expect(store.hooks()).toEqual({ silent_save: true, desktop_toast: false });
 });
 
-test.each(OTHERS)("a mark, list or note file with the content %j counts as empty", (text) => {
+test.each(OTHERS)("a state file with the content %j counts as empty", (text) => {
   put("failed", text);
   expect(readFailed({ stateDir: folder } as never)).toBeUndefined();
   put("backups.json", text);
@@ -49,7 +49,7 @@ test.each(OTHERS)("a mark, list or note file with the content %j counts as empty
   expect(formatLine(text)).toBe(text);
 });
 
-test("a list or note file with a wrong entry counts as empty", () => {
+test("a state file with a wrong entry counts as empty", () => {
   put("backups.json", '{"backups":[null],"schedule":null}');
   expect(readList(folder)).toEqual({ backups: [], schedule: null });
   expect(

@@ -31,7 +31,7 @@ test("locks count as reliable on the kernel's file systems and as unreliable on 
   for (const type of ["ext4", "overlay", "tmpfs", "nfs4"]) expect(hasCoherentLocks({ type, point: "/" })).toBe(true);
   for (const type of ["fuse.grpcfuse", "virtiofs", "9p", "fuse", "vboxsf", "cifs", "fakeowner"])
     expect(hasCoherentLocks({ type, point: "/" }), type).toBe(false);
-  // Some systems have no such table.
+  // Some systems have no mount table.
   expect(hasCoherentLocks(undefined)).toBe(true);
   expect(mountOf("/", [])).toBeUndefined();
 });

@@ -95,7 +95,7 @@ test("the wing in mempalace.yaml comes before all other names", () => {
   }
 });
 
-test("a plain folder is a project of its own name, and a home folder names none", () => {
+test("a plain folder is a project of its own name, and the home folder does not count as a project", () => {
   mkdirSync(join(home, "notes"));
   expect(namesOf(join(home, "notes"))).toEqual(["notes"]);
   expect(namesOf(join(home, "gone"))).toEqual(["gone"]);

@@ -55,7 +55,7 @@ test("a span that the caller does not sample, and its children, are not sent", a
   expect(tracer.counts()).toEqual({ sent: 2, lost: 0 });
 });
 
-test("a collector that never answers holds at most 2,048 waiting spans and four batches, and the rest count as lost", async () => {
+test("with a collector that never answers, at most 2,048 spans and four batches wait, and the other spans count as lost", async () => {
   const server = createServer(() => {}).listen(0, "127.0.0.1");
   await once(server, "listening");
   vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", `http://127.0.0.1:${(server.address() as AddressInfo).port}`);

@@ -36,7 +36,7 @@ function record(takeaway: string, ageMs: number): void {
   writer.commit([{ ...call, params: { key_takeaway: takeaway }, atMs: Date.now() - ageMs }]);
 }
 
-test("a broker deletes at its start an unscored memory of 25 hours and keeps a memory of one hour", async () => {
+test("at its start a broker deletes an unscored memory that is 25 hours old, and keeps a memory of the last hour", async () => {
   record("The old port is 4711", 25 * HOUR_MS);
   record("The new port is 4712", HOUR_MS);
   // Ageing calls only this method of the thread.

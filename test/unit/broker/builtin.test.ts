@@ -59,7 +59,7 @@ test("the first call fails with the reason if the broker cannot adopt the palace
   expect(error).toMatch(/cannot be adopted: .* has lost tables/);
 });
 
-test("an idle broker ends when the log of agents' events is deleted", async () => {
+test("an idle broker ends when the WAL of the coordination log is deleted", async () => {
   const ended = start();
   const event = { type: "note", stream: "project/p", room: "status", from_agent: "ada", body: "here" };
   await call("mempalace_event_append", event);

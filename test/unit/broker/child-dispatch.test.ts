@@ -39,7 +39,7 @@ test.each([
   ["a newer revision", "2025-11-25", SPOKEN],
   ["an unknown revision", "2025-01-01", SPOKEN],
   ["no revision", undefined, "2024-11-05"],
-])("a client that asks for %s gets a revision that the child also speaks", async (_what, asked, got) => {
+])("a client that asks for %s gets an MCP revision that the child also speaks", async (_what, asked, got) => {
   expect(await initialize(asked)).toMatchObject({ result: { protocolVersion: got } });
 });
 

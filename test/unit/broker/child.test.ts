@@ -36,7 +36,7 @@ test("a tool counts as reading if its annotations or the list of old MemPalace r
   );
 });
 
-test("the child's table remembers results and lost calls by key, and forgets refusals, failures and old keys", async () => {
+test("the broker remembers a child's results and lost calls by key, and forgets refusals, failures and old keys", async () => {
   const replays = new Replays<string>();
   const doubt = new PalaceError("ENGINE_CALL_LOST", "gone", "");
   const refusal = new PalaceError("BROKER_SHUTTING_DOWN", "no", "");

@@ -22,7 +22,7 @@ function open(): Socket & { isOpen: boolean } {
 }
 const peer = (key: string, isOwner = false) => ({ key, name: key, isOwner });
 
-test("a new connection closes the oldest unproven connection and no admitted connection", () => {
+test("above the limit, the broker closes the oldest unproven connection and no admitted connection", () => {
   const places = new Places(SILENT_LOG);
   const admitted = open();
   places.arrive(admitted);
@@ -120,7 +120,7 @@ test("a connection's waiting time starts at its last progress", async () => {
   expect(bytes.isOver).toBe(false);
 });
 
-test("the broker starts at most 32 requests in a turn, and streams take turns", async () => {
+test("the broker starts at most 32 requests in a turn of the event loop, and streams take turns", async () => {
   const starts = new Starts();
   const started: string[] = [];
   const stream = (name: string, count: number) => {

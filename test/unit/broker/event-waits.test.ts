@@ -78,7 +78,7 @@ test("a wait looks for events once more after its time is over", async () => {
   expect([await other.change(mark), await other.change(other.mark())]).toEqual([true, false]);
 });
 
-test("a wait ends with its caller, its peer or the broker", async () => {
+test("a wait ends when its caller cancels, its peer leaves or the broker ends", async () => {
   const controller = new AbortController();
   using a = waits.begin(1, 10_000, controller.signal);
   using b = waits.begin(2, 10_000, never);

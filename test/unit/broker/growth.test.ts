@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { growthOf } from "../../../src/broker/dispatch/stats.ts";
 
-/** Returns that many days after 2020-01-01, each with two drawers, and three drawers of an unknown day. */
+/** Returns `count` days from 2020-01-01 on, each with two drawers, and three drawers of an unknown day. */
 function daysOf(count: number): { day: string; drawers: number }[] {
   const dayOf = (at: number): string => new Date(Date.UTC(2020, 0, 1 + at)).toISOString().slice(0, 10);
   return [{ day: "", drawers: 3 }, ...Array.from({ length: count }, (_, at) => ({ day: dayOf(at), drawers: 2 }))];
@@ -25,6 +25,6 @@ test("a report since a day begins with this day, and its totals also count the d
   expect(periods[0]).toEqual({ begins: "2020-12-30", filed: 2, total: 3 + 2 * 365 });
 });
 
-test("a memory without a known day has no period", () => {
+test("if no drawer has a known day, the report has no periods", () => {
   expect(growthOf([{ day: "", drawers: 4 }], null)).toEqual({ unit: "day", undated: 4, periods: [] });
 });

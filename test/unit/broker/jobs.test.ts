@@ -44,7 +44,7 @@ function release(pipe = ""): void {
   closeSync(fd);
 }
 
-test("a cancelled job whose thread is stuck in a file ends, and few such threads are left behind", async () => {
+test("a cancelled job with a stuck thread ends, and while two threads are stuck the next job is refused", async () => {
   const folder = mkdtempSync(join(tmpdir(), "stuck-"));
   const pipes = ["a", "b", "c"].map((name) => join(folder, name));
   execFileSync("mkfifo", pipes);
@@ -68,7 +68,7 @@ test("a cancelled job whose thread is stuck in a file ends, and few such threads
   }
   const { id: refused } = jobs.start("verify", {}, () => reading(2));
   expect(await jobs.ended(refused)).toMatchObject({ state: "failed", error: { code: "BROKER_BUSY" } });
-  // The threads go on, and end.
+  // The stuck threads continue and end.
   for (const pipe of pipes.slice(0, 2)) release(pipe);
   let again = "";
   await expect

@@ -1,4 +1,4 @@
-/** Tests the lifetime lock of a palace: one broker has it and writes its name into it. */
+/** Tests the lifetime lock of a palace: one broker has the lock and writes its own name into the lock file. */
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

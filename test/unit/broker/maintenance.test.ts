@@ -21,10 +21,10 @@ afterEach(async () => {
 });
 
 test.each([
-  ["in files builds the files", "files", true],
-  ["on a server builds no files", "chroma", false],
-  ["nowhere builds no files", "none", false],
-])("a repair of a public palace %s", async (_where, driver, isBuilt) => {
+  ["with the driver files builds the public palace's files", "files", true],
+  ["with the driver chroma builds no files", "chroma", false],
+  ["with the driver none builds no files", "none", false],
+])("a repair %s", async (_where, driver, isBuilt) => {
   const config = loadConfig({ HOME: folder, MEMPALACE_OFFLINE: "1", MEMPALACE_DRIVER: driver });
   const { writer } = await openLedger(config, SILENT_LOG, opened);
   const maintenance = createMaintenance({

@@ -103,7 +103,7 @@ test("a long mine answers with its progress, and a later call returns the result
   const result = await call("open");
   expect(result).toMatchObject({ success: true, mode: "projects", dry_run: false, status: "done", drawers: 3 });
   expect((result as { output: string }).output).toContain("  + [2/3] f2 +2");
-  // Both callers saw the step before their answers, and none after them.
+  // Both callers got the step before their answers and no step after them.
   expect(steps).toEqual({ first: [1], second: [1] });
   // The result was taken, so the next call starts a new mine.
   rmSync(go);
@@ -111,7 +111,7 @@ test("a long mine answers with its progress, and a later call returns the result
   await jobs.close();
 });
 
-test("a mine ends with its call or with the broker", async () => {
+test("a mine ends when its call is cancelled or the broker ends", async () => {
   const jobs = jobsOf(`${step(1)}; process.on("SIGTERM", () => process.exit(130)); setInterval(() => {}, 1000)`);
   const controller = new AbortController();
   const begun = Promise.withResolvers<void>();

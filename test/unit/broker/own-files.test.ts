@@ -9,7 +9,7 @@ import { ownFiles } from "../../../src/broker/life/own-files.ts";
 import type { Peer } from "../../../src/broker/peer.ts";
 import { Spool } from "../../../src/wire/client/spool.ts";
 
-test("writes that the page sends again have their own authors, and the page can take no agent's name itself", async () => {
+test("spooled writes that the page sends again keep their authors, and the page cannot claim an agent's name", async () => {
   const spoolDir = mkdtempSync(join(tmpdir(), "spool-"));
   const spool = new Spool(spoolDir);
   for (const agent of ["pi", "codex"]) {

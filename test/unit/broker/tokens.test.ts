@@ -60,7 +60,7 @@ test.each([{ role: "owner" }, { storedKey: "" }, { name: 1 }, { expiresAtMs: "ne
   },
 );
 
-test.each(["", "a b", "../x", "x".repeat(64), "-a"])("%j is not accepted as a name", (name) => {
+test.each(["", "a b", "../x", "x".repeat(64), "-a"])("%j is not accepted as a token's name", (name) => {
   expect(() => addToken(file, { name, role: "agent" })).toThrow(expect.objectContaining({ code: "CONFIG_BAD_VALUE" }));
 });
 

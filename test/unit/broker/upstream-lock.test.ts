@@ -27,7 +27,7 @@ function keep(palaceDir: string, onChange = (): void => {}): UpstreamLock {
   return lock;
 }
 
-it("the lock has the file name that upstream derives from the palace's path", () => {
+it("MemPalace's lock has the file name that upstream derives from the palace's path", () => {
   mkdirSync(join(home, ".mempalace"));
   // Source: palace.md, appendix of test vectors.
   expect(keep("/data/palace").status()).toEqual({
@@ -36,7 +36,7 @@ it("the lock has the file name that upstream derives from the palace's path", ()
   });
 });
 
-it("the lock is the same file through a link to the palace", () => {
+it("MemPalace's lock is the same file through a link to the palace", () => {
   mkdirSync(join(home, ".mempalace"));
   symlinkSync(join(home, "real"), join(home, "link"));
   const byLink = keep(join(home, "link/palace")).status().detail;
@@ -47,7 +47,7 @@ it("the lock is the same file through a link to the palace", () => {
   expect(byLink).toMatch(/mine_palace_[0-9a-f]{16}\.lock$/);
 });
 
-it("the lock keeps byte 0 and writes its holder from byte 1 in upstream's form", () => {
+it("the broker keeps byte 0 of MemPalace's lock file and writes its own name from byte 1 in upstream's form", () => {
   mkdirSync(locksDir, { recursive: true });
   const file = join(locksDir, "mine_palace_9a994364b7c26031.lock");
   writeFileSync(
@@ -81,7 +81,7 @@ it("a broker waits for the lock of another broker and takes the lock after its r
   expect(changes).toBe(2);
 });
 
-it("the broker takes the lock again after the lock file was removed", async () => {
+it("the broker takes MemPalace's lock again after the lock file was removed", async () => {
   mkdirSync(join(home, ".mempalace"));
   const lock = keep("/data/palace");
   const file = lock.status().detail;
@@ -90,7 +90,7 @@ it("the broker takes the lock again after the lock file was removed", async () =
   expect(keep("/data/palace").status().state).toBe("waiting");
 });
 
-it("the broker works without the lock if the lock folder cannot be made", () => {
+it("the broker works without MemPalace's lock if the lock folder cannot be made", () => {
   writeFileSync(join(home, ".mempalace"), "a file where the folder should be");
   const lock = keep("/data/palace");
   const detail = `no MemPalace can write from here, because ${locksDir} cannot be made`;

@@ -89,7 +89,7 @@ test("each palace has its own unit, and the unit of the default palace has the s
   expect(a).not.toBe(b);
 });
 
-test("the unit has the broker's variables and settings that are set, but no secret and nothing else", () => {
+test("the unit has the broker's variables that are set, but no secret and no other variable", () => {
   const env = {
     MEMPALACE_PATH: join(home, "memory"),
     MEMPALACE_LISTEN: "tcp://127.0.0.1:7780",

@@ -35,7 +35,7 @@ test("an editor that removes its file causes an error and leaves no file", async
   expect([readdirSync(folder), notices]).toEqual([[], []]);
 });
 
-test("the editor refuses a text that is not UTF-8 and keeps the file with the text", async () => {
+test("an edit refuses a text that is not UTF-8 and keeps the file with the text", async () => {
   await expect(edit("printf 'caf\\351' | tee >/dev/null")).rejects.toMatchObject({ code: "CONFIG_USAGE" });
   const [, file = ""] = /^your text is kept in (\S+)$/.exec(notices[0] ?? "") ?? [];
   expect(existsSync(file)).toBe(true);

@@ -19,7 +19,7 @@ const config = (more: Record<string, string> = {}): Config => loadConfig({ HOME:
 test.each([
   ["a ledger", ({ paths }: Config) => paths.ledgerFile],
   ["a MemPalace palace that no broker has adopted", ({ paths }: Config) => join(paths.palaceDir, "chroma.sqlite3")],
-])("with %s the agents on this machine do not join the stack, and the hint says how to join", async (_what, fileOf) => {
+])("with %s the agents here keep their own memory, and the hint says how to join the stack", async (_what, fileOf) => {
   const file = fileOf(config());
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, "");
@@ -32,7 +32,7 @@ test.each([
   expect(joined).toHaveProperty("hint", expect.stringMatching(`palace import ${dirname(file)}$`));
 });
 
-test("the setup keeps a configured broker, and keeps a bridge to another machine", async () => {
+test("up keeps a configured broker and a bridge to another machine", async () => {
   const named = await joinStack(config({ MEMPALACE_BROKER: "http://far.test:7780" }), "box-broker-1", {});
   expect(named).toMatchObject({ state: "apart", why: expect.stringContaining("http://far.test:7780") });
   const far = { schema: 1, target: "you@far.test", host: "far.test", port: 22, user: "you", hostKey: "", kind: "gate" };

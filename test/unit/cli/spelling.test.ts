@@ -7,7 +7,7 @@ import { quoted } from "../../../src/base/shell-word.ts";
 
 const PALACE = process.cwd() === PACKAGE_ROOT ? "./scripts/palace" : join(PACKAGE_ROOT, "scripts/palace");
 
-test("a hint gets the spelling of the user's command anywhere in its text", () => {
+test("a hint shows each command in its text as the user must type the command", () => {
   expect(spelled("run `palace start`; or: palace doctor")).toBe(`run \`${PALACE} start\`; or: ${PALACE} doctor`);
   expect(spelled("MEMPALACE_OFFLINE=0 palace restart")).toBe(`MEMPALACE_OFFLINE=0 ${PALACE} restart`);
   expect(spelled("palace undo --client X")).toBe(`${PALACE} undo --client X`);
@@ -21,7 +21,7 @@ test("a hint keeps a client's name that looks like a command", () => {
   }
 });
 
-test("a hint keeps a folder's name or plain English", () => {
+test("a hint keeps a folder's name and plain English that look like a command", () => {
   for (const text of [
     "ls -ld '/home/me/old palace call/x'",
     "the palace is closed",

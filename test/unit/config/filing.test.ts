@@ -31,10 +31,10 @@ test("the defaults apply without a file, and an unusable file is reported", () =
     expect(filing(content)).toEqual({ ...USUAL, ignored: [expect.stringMatching(/^config.json is not used: /)] });
 });
 
-test("the reader of mempalace.yaml skips a byte order mark", () =>
+test("the reader of config.json skips a byte order mark", () =>
   expect(filing('\uFEFF{"chunk_size": 400}').cut).toEqual({ size: 400, overlap: 100, sizeMin: 50 }));
 
-test("each mine reads mempalace.yaml again", () => {
+test("the filing settings are read from config.json again at each use", () => {
   const config = loadConfig({ HOME: home });
   expect(config.filing().cut.size).toBe(800);
   filing({ chunk_size: 500 });
@@ -95,7 +95,7 @@ test("the settings keep the order of hall keywords and report unusable keywords"
   expect(many.halls?.map(([, words]) => words.length)).toEqual([2_000, 0]);
 });
 
-test("minimum counts are read from the environment before the file", () => {
+test("minimum counts in the environment win over the file", () => {
   const names = { MEMPALACE_KG_HALLWAY_MIN_COUNT: "5", MEMPALACE_TOPIC_TUNNEL_MIN_COUNT: "6" };
   const file = { hallway_min_count: 3, topic_tunnel_min_count: "4" };
   expect(filing(file)).toMatchObject({ hallwayMin: 3, topicsMin: 4, ignored: [] });
@@ -116,7 +116,7 @@ test("minimum counts are read from the environment before the file", () => {
   });
 });
 
-test("languages are read from the environment before the file, with English as the default", () => {
+test("languages in the environment win over the file, and English is the default", () => {
   expect(filing({ entity_languages: ["de", "en"] }).languages).toEqual(["de", "en"]);
   expect(filing({ entity_languages: "de" }).languages).toEqual(["en"]);
   expect(filing({ entity_languages: [] }).languages).toEqual(["en"]);

@@ -17,15 +17,15 @@ const settings = (content: unknown, folder = ".mempalace"): void =>
 const palaceDir = (env: Record<string, string> = {}): string => loadConfig({ HOME: home, ...env }).paths.palaceDir;
 const usual = (): string => join(home, ".mempalace/palace");
 
-describe("palace_path", () => {
-  test("palace_path moves the palace's folder and keeps the memory at home", () => {
+describe("palace_path in MemPalace's config.json", () => {
+  test("palace_path moves the palace's folder and keeps the ledger in ~/.mempalace", () => {
     for (const path of [join(home, "disk/palace"), "~/disk/palace"]) {
       mkdirSync(join(home, "disk"), { recursive: true });
       settings({ palace_path: path });
       const { paths } = loadConfig({ HOME: home });
       expect(paths).toMatchObject({ palaceDir: join(home, "disk/palace"), home: join(home, ".mempalace") });
       expect(paths.ledgerFile).toBe(join(home, ".mempalace/ledger.sqlite3"));
-      // palace.md 3.1: the links are beside the palace, the graph is at home.
+      // palace.md 3.1: the tunnels are beside the palace, the graph is in ~/.mempalace.
       expect(paths.tunnelsFile).toBe(join(home, "disk/tunnels.json"));
       expect(paths.graphFile).toBe(join(home, ".mempalace/knowledge_graph.sqlite3"));
     }

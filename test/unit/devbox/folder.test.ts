@@ -1,6 +1,6 @@
 /**
- * Tests the stack's folder. A clone uses itself. A package gets a folder beside our state: the settings in this folder survive an
- * update, and no build contains keys.
+ * Tests the stack's folder. A clone of the repository is its own folder. A package gets a folder beside our state: the settings in this
+ * folder survive an update, and no build contains keys.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { ROOT } from "../../../scripts/main.ts";
 const folder = mkdtempSync(join(tmpdir(), "palace-folder-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test("the folder of a clone is the clone", () => {
+test("a clone of the repository is its own stack folder", () => {
   expect(stackFolder(ROOT, folder, true)).toBe(ROOT);
 });
 

@@ -28,7 +28,7 @@ test("up mounts the shared git folder of a worktree at the path in its .git file
   expect(gitVariables({ source: common, target: common })).toEqual({ DEVBOX_GIT_DIR: common, DEVBOX_GIT_TARGET: "" });
 });
 
-test("up mounts the git folder of a worktree with a relative .git relative to /workspace", () => {
+test("if a worktree's .git file has a relative path, up mounts the git folder at this path from /workspace", () => {
   const folder = join(root, "relative");
   git("worktree", "add", "--quiet", folder);
   writeFileSync(join(folder, ".git"), "gitdir: ../main/.git/worktrees/relative\n");
@@ -82,7 +82,7 @@ test("a workspace without a git folder removes only the previous git folder from
   expect(writeSettings(root, { DEVBOX_GIT_DIR: "" })).toBe(false);
 });
 
-test("up passes on the identity that git uses in the workspace", async () => {
+test("up gives the devbox the name and email that git uses in the workspace", async () => {
   writeFileSync(join(root, "work.inc"), "[user]\nemail = ada@work.example\n");
   const more = `[includeIf "gitdir:${root}/main/"]\npath = ${root}/work.inc\n`;
   writeFileSync(join(root, ".gitconfig"), `[user]\nname = Ada\nemail = ada@example.org\n${more}`);

@@ -1,4 +1,4 @@
-/** Tests the loop with which all miners file: how many sources it files at a time, and when it stops. */
+/** Tests the loop with which all miners file: how many sources a miner files at a time, and when it stops. */
 import { expect, test } from "vitest";
 import { fileEach } from "../../../src/feeders/run.ts";
 
@@ -16,7 +16,7 @@ function runOf(signal = new AbortController().signal) {
 const FILES = ["a", "b", "c", "d", "e"];
 const nameOf = (name: string): string => name;
 
-test("the loop files a few sources at a time, and its progress names each source", async () => {
+test("a miner files a few sources at a time, and its progress names each source", async () => {
   const run = runOf();
   const releases: (() => void)[] = [];
   const file = (name: string): Promise<number> => {
@@ -37,7 +37,7 @@ test("the loop files a few sources at a time, and its progress names each source
   expect(run.report.interrupted).toBe(false);
 });
 
-test("a loop with a limit files one source at a time until the limit is reached", async () => {
+test("a miner with a limit files one source at a time until the limit is reached", async () => {
   const run = runOf();
   const file = async (name: string): Promise<number | undefined> => {
     run.begun.push(name);
@@ -50,7 +50,7 @@ test("a loop with a limit files one source at a time until the limit is reached"
   expect(run.begun).toEqual(["a", "b", "c"]);
 });
 
-test("after an error the loop begins no other source and throws the error", async () => {
+test("after an error a miner begins no other source and throws the error", async () => {
   const run = runOf();
   const file = async (name: string): Promise<number> => {
     run.begun.push(name);
@@ -62,7 +62,7 @@ test("after an error the loop begins no other source and throws the error", asyn
   expect(run.begun).toEqual(["a", "b"]);
 });
 
-test("Ctrl-C stops the loop even between sources that need no waiting", async () => {
+test("Ctrl-C stops a miner even between sources that need no waiting", async () => {
   const controller = new AbortController();
   const run = runOf(controller.signal);
   const file = (name: string): Promise<number> => {

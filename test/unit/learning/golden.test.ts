@@ -52,7 +52,7 @@ test.each([
   { collection: "patterns", score: 1, uses: 20, successes: 20, distance: 0.5, learned: 0.838875, final: 0.804433 },
   { collection: "working", score: 0.3, uses: 2, successes: 0.5, distance: 0.5, learned: 0.117785, final: 0.502002 },
 ] as const)(
-  "$collection, $successes of $uses, raw $score at $distance ranks $final",
+  "a memory of $collection with $successes successes in $uses uses, score $score and distance $distance ranks $final",
   ({ collection, distance, learned, final, ...standing }) => {
     const ranked = rank({ collection, standing, weight: { importance: 0.7, confidence: 0.7 } }, distance);
     expect(ranked.learned).toBeCloseTo(learned, 6);
@@ -64,7 +64,7 @@ test.each([
   { weight: 0.9, uses: 0, learned: 0.81, final: 0.6955 },
   { weight: 0.7, uses: 0, learned: 0.49, final: 0.522778 },
   { weight: 0.9, uses: 4, learned: 0.750022, final: 0.701405 },
-])("a fact of $weight × $weight that worked $uses times ranks $final", ({ weight, uses, learned, final }) => {
+])("importance and confidence $weight with $uses successes rank a fact $final", ({ weight, uses, learned, final }) => {
   const standing = { score: 1, uses, successes: uses };
   const ranked = rank({ collection: "memory_bank", standing, weight: { importance: weight, confidence: weight } }, 0.8);
   expect(ranked.learned).toBeCloseTo(learned, 6);
@@ -82,7 +82,7 @@ test.each([
   expect(timeWeight(NOW_MS - days * DAY_MS, NOW_MS)).toBeCloseTo(weight, 6);
 });
 
-test("after 30 days the outcome `worked` adds 0.1 and the outcome `failed` subtracts 0.15", () => {
+test("30 days after a memory's last use, the outcome `worked` adds 0.1 and `failed` subtracts 0.15", () => {
   const standing = { ...newStanding(0.5), lastUsedMs: NOW_MS - 30 * DAY_MS };
   const score = (outcome: Telling): number =>
     afterOutcome(standing, { outcome, atMs: NOW_MS, reason: null, weight: 1 }).score;

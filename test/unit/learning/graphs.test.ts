@@ -43,7 +43,7 @@ test("questions are similar if they share three concepts and half of each questi
   expect(likeness([], [])).toBeUndefined();
 });
 
-test("a question gets the three memories that solved such questions most reliably", () => {
+test("a question gets the three memories that solved similar questions most reliably", () => {
   const asked = { concepts: [1, 2, 3, 4] };
   const again = (id: string, times: number, concepts: readonly number[], atMs = 1): Answered[] =>
     Array.from({ length: times }, () => told(id, "worked", concepts, atMs));
@@ -88,7 +88,7 @@ test("a partial success counts half in a success rate", () => {
   expect(rateOf({ worked: 0, failed: 0, partial: 0 })).toEqual({ uses: 0, rate: 0 });
 });
 
-test("a question prefers memories that share its names with good facts", () => {
+test("memories that mention a name in the question rank higher if a weighty fact mentions the name", () => {
   const weight = { importance: 1, confidence: 1 };
   const found = [
     { collection: "memory_bank", text: "Orca is the team of payments", weight },

@@ -266,7 +266,7 @@ test("weights are read from words, text and lists", () => {
   ]);
 });
 
-test("the fact that a text means is found by words or by meaning", () => {
+test("the fact to which a text refers is found by words or by meaning", () => {
   const near = [
     { id: "one", text: "The user likes tea", cosine: 0.7 },
     { id: "two", text: "tea", cosine: 0.5 },

@@ -44,7 +44,7 @@ class Machine {
   }
 }
 
-test("an hour ages a memory by an hour", () => {
+test("after an hour of true time a memory is an hour older", () => {
   const machine = new Machine();
   machine.tick(0);
   const madeMs = machine.wallMs;

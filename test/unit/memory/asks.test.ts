@@ -21,7 +21,7 @@ test.each([
   "sort order of keys",
   "what is in the summary table",
   "every argument of fs.cp",
-])("%s asks for one drawer", (query) => {
+])("%s does not ask for an overview of everything", (query) => {
   const { everything, subject } = askedFor(query);
   expect({ everything, subject }).toEqual({ everything: undefined, subject: query });
 });
@@ -34,7 +34,7 @@ test.each([
   ["the first argument of open", undefined],
   ["what happened last week", undefined],
   ["how long does the battery last", undefined],
-])("%s asks for the %s", (query, end) => {
+])("whether %s asks for the newest or the oldest drawers: %s", (query, end) => {
   expect(askedFor(query).end).toBe(end);
 });
 

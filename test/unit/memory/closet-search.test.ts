@@ -97,7 +97,7 @@ test("the preview is cut after 200 characters, and the text after 10,000 with a 
   expect(whole?.text).toBe("ü".repeat(10_000));
 });
 
-test("a slice is found under its own id, and a source's only drawer gets no number", () => {
+test("a hit gets the number of its slice or drawer, and a source's only drawer gets no number", () => {
   const closets = reader([["/a", 0.9]], { "slice of /a": { index: 1, total: 4 }, "of /a": { index: 0, total: 1 } });
   const found = labelClosets(closets, [hit("/a", { chunk_id: "slice of /a" }), hit("/a"), hit("")], ASKED);
   expect(found[0]).toMatchObject({ drawer_index: 1, total_drawers: 4 });

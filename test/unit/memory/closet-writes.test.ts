@@ -100,7 +100,7 @@ test("a document that is mined again has only the closets of its new text", () =
   expect(closets()).toEqual(before);
 });
 
-test("the palace gets a closet with its vector, and gets the closet's removal only after it got the closet", () => {
+test("the public palace gets a closet with its vector, and gets the closet's removal only after it got the closet", () => {
   mine("/p/a.md", TEXT);
   expect(reader.closets.outbox.lag().awaitingVector).toBe(1);
   expect(sent()).toEqual([]);

@@ -1,4 +1,4 @@
-/** Tests of the drawer tools that 3.11 added, on a real ledger: ids of many rows, lists of ids, sources, checkpoints. */
+/** Tests of the drawer tools that MemPalace 3.11 added, on a real ledger: ids of many rows, lists of ids, sources, checkpoints. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -82,7 +82,7 @@ test("a list of ids gets one answer per id, in order, with an error for each mis
   expect(reader.drawerCount()).toBe(0);
 });
 
-test("a long list is fetched in parts, and other requests run between them", async () => {
+test("get_drawers fetches a long list of ids in parts, and other requests run between the parts", async () => {
   const ids = Array.from({ length: 30 }, (_, index) => file(`${index} ${"harbour ".repeat(11_000)}`).drawer_id);
   let turns = 0;
   const others = (): void => {
@@ -165,7 +165,7 @@ test("a repeated checkpoint is done once, even if its second search for duplicat
   expect(reader.drawerCount()).toBe(2);
 });
 
-test("a bound with an offset is converted to the broker's local time, and a reversed window is refused", () => {
+test("a since or before with an offset is converted to the broker's local time, and a reversed window is refused", () => {
   vi.stubEnv("TZ", "America/New_York");
   expect(validWindow({ since: "2026-04-01", before: " 2026-04-01T09:30:00.5+02:00 " })).toEqual({
     since: "2026-04-01",

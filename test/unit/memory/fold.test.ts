@@ -13,7 +13,7 @@ test("texts that differ only in case, spaces and punctuation, or in one of many 
   expect(same(TEXT, `${TEXT} indeed`)).toBe(true);
 });
 
-test("texts with another number, of another length or about something else are not", () => {
+test("texts with another number, of another length or about something else do not count as near-duplicates", () => {
   expect(same(`${TEXT} on port 8080`, `${TEXT} on port 8081`)).toBe(false);
   expect(same(TEXT, WORDS.join(" "))).toBe(false);
   expect(same(TEXT, TEXT.split(" ").toReversed().join(" ").replaceAll("the", "a"))).toBe(false);

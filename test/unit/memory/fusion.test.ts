@@ -10,7 +10,7 @@ const rows = (ranked: { row: number }[]): number[] => ranked.map(({ row }) => ro
 
 const scores = (ranked: { score: number }[]): number[] => ranked.map(({ score }) => Math.round(score * 1000) / 1000);
 
-test("the score is the weighted sum of cosine, static cosine and share of the best lexical score", () => {
+test("a hit's score is the weighted sum of cosine, static cosine and share of the best lexical score", () => {
   const candidates = [
     { row: 1, words: words(4, 0.5), cosine: 0.2 },
     { row: 2, words: words(2, 0.1), cosine: 0.9 },

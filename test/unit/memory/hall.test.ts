@@ -12,7 +12,7 @@ test.each([
   ["é love 😀 hate", "emotions"],
 ])("%s belongs to hall %s", (text, hall) => expect(hallOf(text)).toBe(hall));
 
-test("the scanner finds the same keywords as String.includes, also overlapping keywords", () => {
+test("the keyword scanner finds the same keywords as String.includes, also overlapping keywords", () => {
   const keywords = ["ab", "abc", "bc", "c", "cab", "b a"];
   const scanner = new KeywordScanner(keywords.map((keyword, owner) => ({ keyword, owner })));
   let seed = 7;

@@ -61,7 +61,7 @@ test("a mine leaves other wings' hallways unchanged, and links wings that share 
   ]);
 });
 
-test("changes beyond the limit of one write are made in the next write", () => {
+test("changes of hallways beyond the limit of one write are made in the next write", () => {
   const letters = "abcdefghijklmnopqrstuvwxy";
   for (let group = 0; group < 8; group++) {
     const names = Array.from(letters, (letter) => `Q${letters.charAt(group)}${letter}q`);

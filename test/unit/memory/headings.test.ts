@@ -11,7 +11,7 @@ function nearestAbove(document: string): (string | undefined)[] {
   return headingsAbove("/p/a.md", parts).map((above) => above.split("\n").at(-1));
 }
 
-test("a part has the headings above its beginning: the title and one of each level, without its own", () => {
+test("a part has the headings above its beginning: the title and one heading of each level, none from inside the part", () => {
   const document = `# Handbook\n\n## Ferry\n\n### Tickets\n\n${FILLER}\n\n${FILLER}\n\n## Trains\n\n${FILLER}`;
   const above = headingsAbove(
     "/p/a.md",
@@ -22,7 +22,7 @@ test("a part has the headings above its beginning: the title and one of each lev
   expect(above.at(-1)).toBe("Handbook\nTrains");
 });
 
-test("a heading that a cut goes through counts as a whole", () => {
+test("a heading that is split between two parts counts as a whole", () => {
   const parts = [
     "# Handbook\n\nA boat leaves each hour of the day.\n\n## Night fer",
     "hour of the day.\n\n## Night ferry\n\nNone.",

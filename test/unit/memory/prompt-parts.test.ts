@@ -29,7 +29,7 @@ test("only the beginning and the end of a huge prompt are searched for, in few t
   expect(identifiersOf(found[0] ?? "").length).toBeLessThan(20);
 });
 
-test("a question is looked for in the last hundred thousand characters", () => {
+test("a question is looked for in the last hundred thousand characters of a prompt", () => {
   const log = "step done\n".repeat(11_000);
   expect(sanitizeQuery(`${log}${LAST}`)).toMatchObject({ query: LAST, method: "question_extraction" });
   const early = sanitizeQuery(`${LAST}\n${log}`);

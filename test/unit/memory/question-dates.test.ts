@@ -42,7 +42,7 @@ test.each([
   ["before 2023-13-45", []],
   ["the week before 8 May 2023", ["2023-05-08"]],
   ["two days after 8 May 2023", ["2023-05-08"]],
-])("the words %s mean the dates on that side", (query, days) => {
+])("the words %s mean the days before or after the date that they name", (query, days) => {
   expect(agreeing(query)).toEqual(days);
   expect(askedDates(query, undefined).some(({ agrees }) => agrees(""))).toBe(false);
 });

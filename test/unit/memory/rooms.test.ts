@@ -20,7 +20,7 @@ const PALACE = [
 const rooms = (list: unknown): unknown[] => (list as { room: string }[]).map(({ room }) => room);
 
 describe("traverse", () => {
-  it("traverse goes from wing to wing, nearest rooms first, then rooms with the most drawers", () => {
+  it("traverse lists rooms that are connected by shared wings, the nearest first, and the largest first among equally near rooms", () => {
     expect(traverse(PALACE, { start_room: "auth", max_hops: 1 })).toEqual([
       { room: "auth", wings: ["code", "team"], halls: ["hall_events", "hall_facts"], count: 6, hop: 0 },
       { room: "rituals", wings: ["home", "team"], halls: [], count: 5, hop: 1, connected_via: ["team"] },

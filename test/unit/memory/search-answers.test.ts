@@ -29,7 +29,7 @@ function fileSource(wing: string, sourceFile: string, content: string, contentDa
   palace.write("source.replace", { ...source, ...(contentDate !== undefined && { contentDate }) });
 }
 
-test("a drawer of the question's day moves up, and no drawer is dropped", async () => {
+test("a drawer of the day in the question ranks higher, and no drawer is dropped", async () => {
   const days = ["2023-03-02", "2023-05-08", "2023-06-11"];
   for (const day of days)
     fileSource(
@@ -98,7 +98,7 @@ test("the slices of one long drawer also count as neighbours", async () => {
   });
 });
 
-test("a drawer that states an ended fact is labelled and moves down, unless it mentions the change", async () => {
+test("a drawer that states an ended fact is labelled and ranks lower, unless it mentions the change", async () => {
   const wing = { wing: "people" };
   const [old, fresh, change] = [
     "Alice works at Acme and likes her desk there.",
@@ -168,7 +168,7 @@ test("near-duplicates are folded into the best of them, and other drawers get th
   for (const other of others) expect(other).not.toHaveProperty("near_duplicates");
 });
 
-/** Removes a drawer from the answers to questions about the sea. */
+/** Words that make a drawer a poor answer to questions about the sea. */
 const OFFICE = "payroll, invoices and holidays of the staff in the office; ".repeat(9);
 
 test("a different text is found behind hundreds of copies, and the answer says if there are too many copies", async () => {

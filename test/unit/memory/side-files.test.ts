@@ -24,7 +24,7 @@ test.each([
     "/p/Cargo.lock",
   ],
   ...["/p/app.min.js", "/p/api_pb2.py", "/p/schema.generated.ts", "/p/What's new.md".replace("'", "")],
-])("%s is a side file", (path) => expect(isSideFile(path)).toBe(true));
+])("%s is a side file (a changelog, a licence or a generated file)", (path) => expect(isSideFile(path)).toBe(true));
 
 test.each([
   ...["", "/p/README.md", "/p/docs/release-process.md", "/changelog/docs/guide.md", "/p/history-api.md", "git:0123"],

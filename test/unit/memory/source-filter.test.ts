@@ -1,4 +1,4 @@
-/** Tests the limits of a `source_file` filter in 3.11, and the metadata keys that agents do not see. */
+/** Tests the limits of a `source_file` filter in MemPalace 3.11, and the metadata keys that agents do not see. */
 import { expect, test } from "vitest";
 import { shownMetadata } from "../../../src/memory/drawer/logical.ts";
 import { validSourceFilter } from "../../../src/memory/text/validate.ts";

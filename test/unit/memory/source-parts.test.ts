@@ -129,13 +129,13 @@ test.each([
   [{ from: 1.5 }, /from must/],
   [{ from: SOURCE_SIZE_MAX_BYTES }, /the document exceeds/],
   [{ from: 1 }, OUT_OF_ORDER],
-])("a part with %j is refused", (change, why) => {
+])("a part of a document with %j is refused", (change, why) => {
   expect(write("source.part", { sourceFile: "/f", sending: "one", from: 0, content: "text", ...change })).toMatch(why);
   expect(waiting()).toEqual([]);
 });
 
 test.each([5, "x", {}, { sending: "one" }, { sending: "one", length: 0 }, { sending: "", length: 9 }])(
-  "parts described as %j are refused",
+  "parts of a document that are described as %j are refused",
   (parts) => expect(write("source.replace", { ...SOURCE, parts })).toMatch(/^parts must be an object/),
 );
 

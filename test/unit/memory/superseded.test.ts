@@ -26,7 +26,7 @@ test.each([
   ["another attribute", "We deploy on Fridays.", "We eat on Tuesdays now."],
   ["another place", "We use Redis in production.", "We use Redis in staging now."],
   ["the same again", "We deploy on Fridays.", "We deploy on Fridays."],
-])("the statement %s replaces nothing", (_, older, newer) => {
+])("%s: the newer statement does not replace the older statement", (_, older, newer) => {
   expect(isReplaced(older, newer)).toBe(false);
 });
 

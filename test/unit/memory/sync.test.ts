@@ -160,7 +160,7 @@ test("sync looks up a folder once for many sources", async () => {
   expect(asked.length).toBeGreaterThan(300);
 });
 
-test("other requests run while folders are looked up and rules are read", async () => {
+test("other requests run while sync looks up folders and reads ignore rules", async () => {
   for (let at = 0; at < 10; at++) file(`/gone-${at}${"/a".repeat(2_000)}/b.md`);
   const seen = new Set<number>();
   await whileCounting((turns) => {
@@ -174,7 +174,7 @@ test("other requests run while folders are looked up and rules are read", async 
   expect(turns).toBeGreaterThan(3);
 });
 
-test("ignore rules of several megabytes are too large to decide about a file", async () => {
+test("if the ignore rules above a file have more than 1 MiB, sync leaves the file's drawers unresolved", async () => {
   for (const name of ["x.log", "sub/ignored.md", "sub/important.log"]) file(join(project, name));
   writeFileSync(join(project, ".gitignore"), `${"# a\n".repeat(200_000)}*.log\n`);
   const asked = { project_dir: project };

@@ -54,7 +54,7 @@ describe("a fact with a start and an end", () => {
     ["2025-01-01", "2025-06-01T12:00:00Z", "2025-06-01T11:59:59Z", true],
     ["2025-01-01", "2025-06-01T12:00:00Z", "2025-06-01T12:00:00Z", false],
     [null, null, "1999-01-01", true],
-    // Rows of 3.3.4 and older, which accepted any text.
+    // Rows of MemPalace 3.3.4 and older, which accepted any text.
     ["2025-06-01T01:00:00+02:00", null, "2025-05-31T23:00:00Z", true],
     ["2025-06-01T01:00:00+02:00", null, "2025-05-31T22:59:59Z", false],
     ["2025-05-31T20:00:00-0500", null, "2025-06-01T00:59:59Z", false],
@@ -63,7 +63,7 @@ describe("a fact with a start and an end", () => {
     ["2025", null, "2025-01-01", true],
     ["2026", null, "2025-01-01", false],
     ["last spring", null, "2025-01-01", false],
-  ])("a fact from %j to %j: at %j it is valid: %j", (from, to, moment, holds) => {
+  ])("whether a fact from %j to %j is valid at %j: %j", (from, to, moment, holds) => {
     expect(holdsAt(fact(from, to), moment)).toBe(holds);
   });
 
@@ -89,12 +89,12 @@ describe("a fact with a start and an end", () => {
     ["2025-06-02T00:00:00Z", "2025-06-01", true],
     [null, "2025-06-01", false],
     ["2025-06-01", null, false],
-  ])("a fact from %j to %j ends before it starts: %j", (from, to, inverted) => {
+  ])("whether a fact from %j to %j ends before it starts: %j", (from, to, inverted) => {
     expect(isInverted(from, to)).toBe(inverted);
   });
 });
 
-describe("at the present moment", () => {
+describe("the end of a fact at the present moment", () => {
   const noon = { moment: "2025-06-01T12:00:00Z", today: "2025-06-01" };
   it.each([
     [null, false],
@@ -104,7 +104,7 @@ describe("at the present moment", () => {
     ["2025-06-01T12:00:00Z", true],
     ["2025-06-01T12:00:01Z", false],
     ["2025-06-01T13:30:00+02:00", true],
-  ])("a fact that ends %s is over: %s", (validTo, over) => {
+  ])("whether a fact that ends %s is over: %s", (validTo, over) => {
     expect(isOver({ validTo }, noon)).toBe(over);
   });
 

@@ -21,7 +21,7 @@ import { applyWrite } from "../../../src/broker/tools/writes.ts";
 import { contentDate } from "../../../src/feeders/doc-miner/content-date.ts";
 import { LedgerWriter } from "../../../src/memory/ledger/write/group-commit.ts";
 
-describe("ids in a palace of 3.3.6", () => {
+describe("ids in a palace of MemPalace 3.3.6", () => {
   let folder: string, writer: LedgerWriter;
   let count = 0;
   beforeEach(() => {
@@ -53,7 +53,7 @@ describe("ids in a palace of 3.3.6", () => {
     }
   }
 
-  test("a palace of 3.3.6 gets upstream's ids for a project's chunks and its first closet", () => {
+  test("a palace of MemPalace 3.3.6 gets upstream's ids for a project's chunks and its first closet", () => {
     const source = { wing: "proj", room: "general", sourceFile: "/p/a.md", content: "a".repeat(2000) };
     write("source.replace", { ...source, sha256: "s", mtime: 1 });
     expect(idsIn("drawer").slice(0, 2)).toEqual([
@@ -63,7 +63,7 @@ describe("ids in a palace of 3.3.6", () => {
     expect(idsIn("closet")).toEqual(["closet_proj_general_adf7660f360456c15107d3d0_01"]);
   });
 
-  test("a palace of 3.3.6 gets upstream's ids for the exchanges of a conversation", () => {
+  test("a palace of MemPalace 3.3.6 gets upstream's ids for the exchanges of a conversation", () => {
     const part = {
       wing: "sessions",
       room: "technical",
@@ -76,7 +76,7 @@ describe("ids in a palace of 3.3.6", () => {
     expect(idsIn("drawer")).toEqual(["drawer_sessions_technical_db466bfa8a7ba84e8bb75a0d"]);
   });
 
-  test("a palace of 3.3.6 gets upstream's ids for a drawer and a diary entry", () => {
+  test("a palace of MemPalace 3.3.6 gets upstream's ids for a drawer and a diary entry", () => {
     expect(write("add_drawer", { wing: "proj", room: "notes", content: "hello world" })).toMatchObject({
       drawer_id: "drawer_proj_notes_787077a2695de31eeabcfa27",
     });
@@ -127,11 +127,11 @@ test.each([
   ["April-6th-2011-notes", "", "2011-04-06"],
   ["x", "---\ndate: 2023-05-01\n---\ntext", "2023-05-01"],
   ["x", "Meeting 31/12/2023 notes", "2023-12-31"],
-])("the date of %s, %j equals upstream's", (stem, content, date) =>
+])("the content date of the file %s with the text %j equals upstream's", (stem, content, date) =>
   expect(contentDate(stem, content, 0).date).toBe(date),
 );
 
-test("names are found as upstream finds them", () => {
+test("names are accepted and refused as in upstream", () => {
   for (const name of ["a", "a_b", "a b-c.d", "é", "o'neil"]) expect(validName(name, "wing")).toBe(name);
   for (const name of ["_a", "a_", "a,b"])
     expect(() => validName(name, "wing")).toThrow("wing contains invalid characters");

@@ -15,7 +15,7 @@ const BOAT = [
   "A second coat of paint makes the boat last; the paint of the first coat must be dry.",
 ];
 
-test("a search shows one slice of an exchange, and the hit names the others", async () => {
+test("a search shows one slice of an exchange, and the hit names the exchange's other slices", async () => {
   await using palace = await createSearchPalace();
   fileTalk(palace, "a.jsonl", [...BOAT, "> And the sails?\nNo paint for sails, they are washed beside the boat."]);
   const { results } = await palace.search("paint of the boat", { neighbors: 2 });

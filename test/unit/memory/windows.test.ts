@@ -42,7 +42,7 @@ test("a search in a window finds texts that were said then, however late they we
 });
 
 test.each(["UTC", "America/New_York", "Asia/Tokyo"])(
-  "a list in %s reads bounds as local time, and reads authored times with any offset as exact moments",
+  "a list in the time zone %s reads bounds as local time, and reads authored times with any offset as exact moments",
   (zone) => {
     vi.stubEnv("TZ", zone);
     const folder = mkdtempSync(join(tmpdir(), "ledger-"));

@@ -29,13 +29,13 @@ function record(id: string, metadata: Metadata = { wing: "w" }, text = `text of 
   return { id, text, metadata, vector: new Float32Array([1, 0]) };
 }
 
-test("a port without a server is unavailable", async () => {
+test("the driver reports a port without a server as unavailable", async () => {
   const driver = chromaDriver("http://127.0.0.1:1");
   await expect(driver.open()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", retryable: true });
   await expect(driver.count()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
 });
 
-test("another kind of server is unavailable and does not count as a palace", async () => {
+test("the driver reports a server of another program as unavailable, at the start or at the first call", async () => {
   await using other = await serve((_, response) => response.writeHead(200).end("<html>hello</html>"));
   await expect(chromaDriver(other.url).open()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
   await using odd = await serve((_, response) => response.writeHead(200).end('{"id":"1","max_batch_size":9}'));
@@ -46,7 +46,7 @@ test("another kind of server is unavailable and does not count as a palace", asy
     await expect(call()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
 });
 
-test("a request to a silent server ends with its time-out or with the driver", async () => {
+test("a request to a silent server ends at its time-out or when the driver closes", async () => {
   await using silent = await serve(() => {});
   await expect(chromaDriver(silent.url, { readMs: 200 }).open()).rejects.toMatchObject({
     code: "STORE_UNAVAILABLE",

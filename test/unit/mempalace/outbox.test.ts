@@ -45,7 +45,7 @@ function flaky(
   return new FlakyDriver(inner, (call) => (when(call) ? { how, error } : undefined));
 }
 
-test("earlier changes and later commits reach the palace and empty the list", async () => {
+test("the outbox sends earlier changes and later commits to the palace, and its list is then empty", async () => {
   const [source, driver] = [new MemoryOutboxSource(), new MemoryDriver()];
   source.write(record("a"));
   await using outbox = start(source, driver);
@@ -61,7 +61,7 @@ test("earlier changes and later commits reach the palace and empty the list", as
   expect(outbox.status()).toEqual({ kind: "memory", state: "synced", lag: 0, lagMs: 0, detail: "" });
 });
 
-test("a commit reaches the palace by the timer without a wake-up", async () => {
+test("the outbox also sends a commit without a wake-up, by its timer", async () => {
   const [source, driver] = [new MemoryOutboxSource(), new MemoryDriver()];
   await using outbox = start(source, driver);
   await reaches(outbox, "synced");
@@ -69,7 +69,7 @@ test("a commit reaches the palace by the timer without a wake-up", async () => {
   await vi.waitFor(() => expect(driver.read("a")).toBeDefined());
 });
 
-test("a wake-up ends the wait between two looks", async () => {
+test("a wake-up ends the outbox's wait for new rows", async () => {
   const [source, driver, clock] = [new MemoryOutboxSource(), new MemoryDriver(), new QuickClock()];
   const quick = clock.sleep.bind(clock);
   clock.sleep = (ms, signal) =>
@@ -102,7 +102,7 @@ test("the outbox sends writes and removals in order in batches of one kind", asy
   ]);
 });
 
-test("a new target gets every drawer again", async () => {
+test("another public palace gets every drawer again from the outbox", async () => {
   const source = new MemoryOutboxSource();
   const [first, second] = [new MemoryDriver({ target: "one" }), new MemoryDriver({ target: "two" })];
   for (const id of ["a", "b", "c"]) source.write(record(id));
@@ -153,7 +153,7 @@ test("the outbox tries an unreachable palace again at growing intervals up to ha
   await reaches(outbox, "synced");
 });
 
-test("a wake-up shortens the wait after a failure to one second", async () => {
+test("a wake-up shortens the outbox's wait after a failure to one second", async () => {
   const source = new MemoryOutboxSource();
   const clock = new QuickClock();
   const driver = flaky(new MemoryDriver(), () => true);
@@ -243,7 +243,7 @@ test("the outbox stops asking a palace that refuses everything", async () => {
   expect(outbox.status()).toMatchObject({ lag: 1_000, detail: "the palace refuses every record: d0: too large" });
 });
 
-test("the outbox sends a drawer only after it has a vector", async () => {
+test("the outbox sends a drawer only after the drawer has a vector", async () => {
   const [source, driver] = [new MemoryOutboxSource(), new MemoryDriver()];
   source.writeWithoutVector("a");
   await using outbox = start(source, driver);

@@ -59,7 +59,7 @@ function compare(sinceSeq = 0): Comparison | undefined {
   return comparePalace({ palaceDir, ours: palace.collectionId, sinceSeq }, ledger);
 }
 
-describe("comparing palace and ledger", () => {
+describe("the comparison of the public palace with the ledger", () => {
   it("the comparison finds no difference between equal drawers on many pages", () => {
     file(Array.from({ length: 450 }, (_, n) => `text ${n}`));
     expect(compare()).toMatchObject({ collections: [], recent: 0, changed: 0, missing: [], unindexed: 0 });
@@ -114,7 +114,7 @@ describe("comparing palace and ledger", () => {
     expect(compare()).toMatchObject({ missing: [] });
   });
 
-  it("the comparison notices an index on disk with fewer vectors than its mark says", () => {
+  it("the comparison counts the rows that have no vector in the index on disk", () => {
     file(["one", "two", "three"]);
     palace.flushIndex(3);
     expect(compare()).toMatchObject({ unindexed: 0 });
@@ -125,7 +125,7 @@ describe("comparing palace and ledger", () => {
   });
 });
 
-describe("reading a palace", () => {
+describe("the reader of a palace's Chroma file", () => {
   it("reading a palace makes no file in its folder, even in WAL mode", () => {
     file(["one"]);
     palace.close();
@@ -149,7 +149,7 @@ describe("reading a palace", () => {
   });
 });
 
-describe("the watch for other writers", () => {
+describe("the reconciler", () => {
   /** Chroma as the driver sees it, on top of the file. */
   class FileDriver extends MemoryDriver {
     override readonly collectionId = palace.collectionId as never;
@@ -198,7 +198,7 @@ describe("the watch for other writers", () => {
     for (const one of watches.splice(0)) await one.stop();
   });
 
-  it("the watch compares once at the start and not after the driver's own writes", async () => {
+  it("the reconciler compares once at the start and not after the driver's own writes", async () => {
     file(["one"]);
     begin();
     await watch.look();
@@ -210,7 +210,7 @@ describe("the watch for other writers", () => {
     expect([watch.status().state, compared]).toEqual(["clear", 1]);
   });
 
-  it("the watch reports foreign writes once in the log and sends our missing drawers again", async () => {
+  it("the reconciler reports foreign writes once in the log and sends our missing drawers again", async () => {
     const [, gone = ""] = file(["one", "two"]);
     begin();
     await watch.look();
@@ -228,7 +228,7 @@ describe("the watch for other writers", () => {
     expect(lines.filter((line) => line.includes("others wrote the public palace"))).toHaveLength(1);
   });
 
-  it("the watch finds a foreign write that becomes readable later", async () => {
+  it("the reconciler finds a foreign write that becomes readable later", async () => {
     file(["one"]);
     begin();
     await watch.look();
@@ -238,14 +238,14 @@ describe("the watch for other writers", () => {
     appear();
     await lookLater();
     expect(watch.status()).toMatchObject({ state: "found", rows: 1 });
-    // The watch stops comparing when nobody has written for a while.
+    // The reconciler stops comparing when nobody has written for a while.
     for (let looks = 0; looks < 5; looks++) await lookLater();
     const before = compared;
     await lookLater();
     expect(compared).toBe(before);
   });
 
-  it("the watch leaves a foreign write that is not readable yet to the next broker", async () => {
+  it("the reconciler leaves a foreign write that is not readable yet to the next broker", async () => {
     file(["one"]);
     begin();
     await watch.look();
@@ -258,7 +258,7 @@ describe("the watch for other writers", () => {
     expect(watch.status()).toMatchObject({ state: "found", rows: 1 });
   });
 
-  it("the watch uses the former broker's findings until a new foreign write", async () => {
+  it("the reconciler uses the former broker's findings until a new foreign write", async () => {
     file(["one"]);
     palace.upsert([recordOf("theirs", "words")]);
     begin();
@@ -276,7 +276,7 @@ describe("the watch for other writers", () => {
     expect(watch.status()).toMatchObject({ rows: 2 });
   });
 
-  it("the watch sends all drawers once more to an index that lost vectors", async () => {
+  it("the reconciler sends all drawers once more to an index that lost vectors", async () => {
     file(["one", "two"]);
     palace.flushIndex(1);
     begin();
@@ -290,7 +290,7 @@ describe("the watch for other writers", () => {
     expect(resent).toEqual(["all"]);
   });
 
-  it("the watch reports with a hint why it cannot compare palace and ledger", async () => {
+  it("the reconciler reports with a hint why it cannot compare palace and ledger", async () => {
     const database = new Database(join(palaceDir, "chroma.sqlite3"));
     database.exec("ALTER TABLE embeddings RENAME COLUMN created_at TO made_at");
     begin({ run: () => Promise.resolve(0), stop: () => Promise.resolve() });
@@ -310,7 +310,7 @@ describe("the watch for other writers", () => {
     expect(watch.isSettled()).toBe(true);
   });
 
-  it("the watch ends a running comparison when it stops", async () => {
+  it("the reconciler ends a running comparison when it stops", async () => {
     file(Array.from({ length: 2_000 }, (_, n) => `text ${n}`));
     begin();
     const looking = watch.look();
@@ -319,7 +319,7 @@ describe("the watch for other writers", () => {
     expect([watch.status().state, compared, lines]).toEqual(["looking", 0, []]);
   }, 60_000);
 
-  it("the watch is off without a palace or with a palace of another driver", async () => {
+  it("the reconciler is off without a palace or with a palace of another driver", async () => {
     palace.close();
     rmSync(join(palaceDir, "chroma.sqlite3"));
     begin();

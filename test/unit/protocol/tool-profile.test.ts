@@ -14,7 +14,7 @@ function tokensAtMost(text: string): number {
   return pieces.reduce((sum, piece) => sum + Math.ceil(Array.from(piece).length / LETTERS_PER_TOKEN), 0);
 }
 
-test("the estimate counts four letters, a digit or a mark as one token", () => {
+test("the token estimate counts four letters, a digit or a punctuation mark as one token", () => {
   expect(tokensAtMost('{"wing": "über 42"}')).toBe(1 + 1 + 1 + 1 + 1 + 1 + 1 + 2 + 1 + 1);
   expect(tokensAtMost("memories")).toBe(2);
 });

@@ -23,13 +23,13 @@ const { services, networks } = parse(text, { merge: true }) as {
   networks: Record<string, { internal?: boolean }>;
 };
 
-test("every variable has a default", () => {
+test("every variable in the compose file has a default", () => {
   const bare = [...text.matchAll(/\$\{?(\w+)(:[-+])?/g)].filter(([, , fallback]) => fallback === undefined);
   expect(text).toContain("${");
   expect(bare.map(([variable]) => variable)).toEqual([]);
 });
 
-test.each(Object.entries(services))("the service %s is contained and publishes no port", (_, service) => {
+test.each(Object.entries(services))("the service %s runs without capabilities and publishes no port", (_, service) => {
   expect(service).toMatchObject({
     cap_drop: ["ALL"],
     security_opt: ["no-new-privileges:true"],
@@ -40,7 +40,7 @@ test.each(Object.entries(services))("the service %s is contained and publishes n
   expect(service.stop_grace_period).toBeDefined();
 });
 
-test("only the broker shares chroma's network, and the network has no other exit", () => {
+test("only the broker shares chroma's network, and this network has no access to other networks", () => {
   expect(services["chroma"]?.networks).toEqual(["store"]);
   expect(networks["store"]).toEqual({ internal: true });
   const onStore = Object.entries(services).filter(([, { networks }]) => networks?.includes("store"));

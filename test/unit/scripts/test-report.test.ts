@@ -10,7 +10,7 @@ const file = (name: string, ...statuses: string[]) => ({
 const report = (numPassedTests: number, numFailedTests: number, ...testResults: ReturnType<typeof file>[]): string =>
   JSON.stringify({ numPassedTests, numFailedTests, testResults });
 
-test("the report counts passed and failed tests", () => {
+test("the test report counts passed and failed tests", () => {
   expect(readReport(report(2, 1, file("a", "passed", "passed", "failed")), 1)).toEqual({
     passed: 2,
     failed: 1,
@@ -19,7 +19,7 @@ test("the report counts passed and failed tests", () => {
   });
 });
 
-test("the report shows a failure with the first lines of its message", () => {
+test("the test report shows a failure with the first lines of its message", () => {
   const message = ["AssertionError: expected 1 to be 2", "", ...Array.from({ length: 30 }, (_, n) => `at ${n}`)];
   const failed = { status: "failed", fullName: "holds", failureMessages: [message.join("\n")] };
   const file = { name: "/x/test/unit/a.test.ts", status: "failed", assertionResults: [failed] };
@@ -46,7 +46,7 @@ test("an error outside of all tests counts as one failure", () => {
   expect({ passed, failed, failures: failures.length }).toEqual({ passed: 3, failed: 1, failures: 1 });
 });
 
-test("the report names skipped tests, and names a skipped file in one line", () => {
+test("the test report names skipped tests, and names a skipped file in one line", () => {
   const some = file("unit/some.test.ts", "passed", "skipped");
   const none = file("unit/none.test.ts", "skipped", "pending");
   expect(readReport(report(1, 0, some, none), 0).leftOut).toEqual([
@@ -55,11 +55,11 @@ test("the report names skipped tests, and names a skipped file in one line", () 
   ]);
 });
 
-test("the report names a suite without tests", () => {
+test("the test report names a suite without tests", () => {
   expect(readReport(report(0, 0), 0)).toEqual({ passed: 0, failed: 0, leftOut: ["it has no tests"], failures: [] });
 });
 
-test("the report adds up the numbers of several suites", () => {
+test("the test report adds up the numbers of several suites", () => {
   const one = { passed: 1, failed: 2, leftOut: ["a"], failures: ["b"] };
   expect(total([one, one])).toEqual({ passed: 2, failed: 4, leftOut: ["a", "a"], failures: ["b", "b"] });
 });

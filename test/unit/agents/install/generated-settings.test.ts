@@ -87,7 +87,7 @@ function isWithin(part: string, whole: string): boolean {
   return at === part.length;
 }
 
-test(`install keeps every character of ${TEXTS} generated texts, and uninstall removes only blanks from them`, () => {
+test(`install keeps every character of ${TEXTS} generated settings texts, and uninstall removes only blanks from them`, () => {
   for (let seed = 1; seed <= TEXTS; seed += 1) {
     const { text, chance } = generated(seed);
     const want = chance.of([ENTRY, DEEP, HOOKS]);

@@ -84,7 +84,7 @@ test.each([
   ['{ "permissions": { "allow": ["mcp__mempalace__*", "Read"] } }', ["mcp__mempalace__*", "Read"]],
   ['{ "permissions": { "ask": ["mcp__mempalace"] } }', undefined],
   ['{ "permissions": { "deny": ["mcp__mempalace__*"] } }', undefined],
-])("install adds our rule to the user's rules %s, and uninstall removes only our rule", (before, allow) => {
+])("if no rule in %s names our server, install allows it, and uninstall restores the settings", (before, allow) => {
   for (const hasChanged of [false, true]) {
     put(".claude/settings.json", before);
     install("claude-code", parts, false);
@@ -115,7 +115,7 @@ test("uninstall keeps a user's rule that is identical to our rule", () => {
   expect(read(".claude/settings.json").trimEnd()).toBe(rule);
 });
 
-test("without a record and without our hooks in the file, uninstall keeps a rule identical to our rule", () => {
+test("without install's record and without our hooks in the file, uninstall keeps a rule identical to our rule", () => {
   const rule = '{ "permissions": { "allow": ["mcp__mempalace"] } }';
   put(".claude/settings.json", rule);
   uninstall("claude-code", parts, false);
@@ -154,7 +154,7 @@ test("uninstall removes only our entries from a file and keeps the user's additi
   expect(read(".claude/settings.json")).toBe('{\n  "model": "x"\n}\n');
 });
 
-test("without a record uninstall recognises our entries by their command", () => {
+test("without install's record, uninstall recognises our entries by their command", () => {
   install("claude-code", parts, false);
   rmSync(join(home, "state"), { recursive: true });
   uninstall("claude-code", parts, false);
@@ -164,7 +164,7 @@ test("without a record uninstall recognises our entries by their command", () =>
   ]);
 });
 
-test("an unreadable file causes an error with line and column before install changes any file", () => {
+test("a mistake in a settings file causes an error that names the line, and install changes no file", () => {
   for (const [content, where] of [
     ['{\n  "a": 1\n  "b": 2\n}', "line 3, column 3"],
     ["[1]", "line 1, column 1"],
@@ -289,7 +289,7 @@ test("the installer finds an agent by its program or its folder, and reads its v
   expect(findAgent("claude-code", parts.places)).toMatchObject({ program: undefined, hasFolder: true });
 });
 
-test("without a record uninstall keeps MemPalace's own server and hooks with longer commands", () => {
+test("without install's record, uninstall keeps MemPalace's own server and hooks with longer commands", () => {
   const server = { command: "/opt/venv/bin/mempalace-mcp", args: ["--palace", "/data/p"], env: { A: "1" } };
   const theirs = JSON.stringify({ mcpServers: { mempalace: server } }, null, 2);
   const hook = (command: string) => [{ hooks: [{ type: "command", command }] }];

@@ -30,7 +30,7 @@ function put(name: string, content: string): void {
   writeFileSync(join(home, name), content, { mode: 0o755 });
 }
 
-/** Makes a program of this version. `undefined`: without a package, as opencode's own installer leaves it. */
+/** Makes an opencode program of this version. `undefined`: no package names the version, as after opencode's own installer. */
 function useOpencode(version: string | undefined): void {
   put("bin/opencode", "#!/bin/sh\n");
   rmSync(join(home, "package.json"), { force: true });
@@ -41,7 +41,7 @@ const read = (name: string): string => readFileSync(join(home, name), "utf8");
 const settings = (): Record<string, unknown> => JSON.parse(read(FILE).replaceAll(/^\s*\/\/.*$/gm, "")) as never;
 const noteOf = ({ changes }: Outcome): string | undefined => changes.find(({ kind }) => kind === "merge")?.note;
 
-test("opencode 2 gets an entry in the form of 2 and no packages for 1.x", () => {
+test("for opencode 2, install writes an entry in the form of version 2 and adds no packages for 1.x", () => {
   useOpencode("2.2.6");
   put(FILE, THEIRS);
   expect(labelOf("opencode", parts.places)).toBe("opencode 2");
@@ -72,7 +72,7 @@ test("uninstall deletes a settings file that install made for opencode 2, and ke
   expect(JSON.parse(read(FILE))).toEqual({ mcp: { servers: {} }, x: 2 });
 });
 
-test("after an update to opencode 2 the entry counts as drifted, and install moves the entry", () => {
+test("after an update to opencode 2 our entry counts as drifted, and install moves the entry to mcp.servers", () => {
   for (const isEdited of [false, true]) {
     const theirs = '{\n  "mcp": {\n    "mine": { "type": "local", "command": ["x"] }\n  },\n  "n": 1\n}\n';
     put(FILE, theirs);
@@ -115,7 +115,7 @@ test("uninstall restores a user's server with our name", () => {
   expect(settings()).toEqual({ mcp: { servers: { mempalace: SECOND } } });
   uninstall("opencode", parts, false);
   expect(read(FILE)).toBe(own);
-  // Expects this also after an update from 1.x.
+  // Uninstall also restores the server after an update from 1.x.
   useOpencode("1.18.33");
   install("opencode", parts, false);
   useOpencode("2.2.6");
@@ -124,7 +124,7 @@ test("uninstall restores a user's server with our name", () => {
   expect(read(FILE)).toBe(own);
 });
 
-test("an unknown version gets the form that its settings file has, or the form of 1.x and a note", () => {
+test("for an unknown version of opencode, install uses the form of its settings file, or the form of 1.x and a note", () => {
   useOpencode(undefined);
   put(FILE, '{ "plugin": ["x"], "mcp": { "servers": { "type": "local", "command": ["named servers"] } } }\n');
   expect(opencodeGeneration(parts.places)).toBeUndefined();

@@ -22,7 +22,7 @@ export class Chance {
   }
 }
 
-/** Returns generated settings. `containers`: keys under which our entries go. Some settings already have them. */
+/** Returns generated settings. `containers`: keys under which install puts our entries. Some settings already have these keys. */
 export function settings(chance: Chance, containers: Record<string, () => string>): string {
   const style = {
     eol: chance.of(["\n", "\n", "\r\n"]),

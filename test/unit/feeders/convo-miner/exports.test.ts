@@ -129,7 +129,7 @@ test("the miner reads a day in Slack with names and without markup, joins and le
   expect(day({ user: "U03", text: "done" })).toMatchObject({ conversations: [{ text: "> [U03] done\n" }] });
 });
 
-test("the miner skips an export's account files and files other JSON", () => {
+test("the miner does not file the account files of an export, but files other JSON", () => {
   expect(read({ id: "u", email: "jane.roe@example.org" }, "user.json")).toMatch(/^no conversation/);
   expect(read([{ uuid: "u", verified_phone: null, email_address: "a@example.org" }], "mine.json")).toMatch(/^no conv/);
   expect(read({ export_files: [] }, "export_manifest.json")).toMatch(/^no conversation/);

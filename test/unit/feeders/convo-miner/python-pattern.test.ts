@@ -22,7 +22,7 @@ const SOURCES = [
 const BESIDE = ["", " ", "_", "é", "1", "٣", "-", "’", "x", "\n", "😀", "\ud83d", "."];
 const TEXTS = 100;
 
-it.each(SOURCES)("%s finds the same matches after its word boundaries are written out", (source) => {
+it.each(SOURCES)("%s finds the same matches as a pattern with its word boundaries written out", (source) => {
   const random = seededRandom(1);
   const pick = (of: readonly string[]): string => of[Math.floor(random() * of.length)] ?? "";
   const written = source

@@ -47,7 +47,7 @@ const UNSAID = [
   line("user", [{ type: "text", text: REMINDER }]),
 ];
 
-test("both readers skip meta lines, summaries, slash commands, API errors and reminders", () => {
+test("the session miner and the convo miner skip meta lines, summaries, slash commands, API errors and reminders", () => {
   const lines = [
     ...UNSAID,
     line("user", `Take RabbitMQ for mails.\n${REMINDER}`),

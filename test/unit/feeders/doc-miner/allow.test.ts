@@ -41,7 +41,7 @@ test("a file without extension counts as documentation if its first line names a
     expect(isShellScript(head), head).toBe(false);
 });
 
-test("the walk never enters version control, packages, environments, build output and caches", () => {
+test("the document miner never enters folders of version control, packages, environments, build output or caches", () => {
   for (const name of names(
     ".git .hg node_modules .venv venv dist build target .next coverage __pycache__ foo.egg-info .ssh",
   ))
@@ -49,7 +49,7 @@ test("the walk never enters version control, packages, environments, build outpu
   for (const name of names("docs src .github packages")) expect(folderRefusal(name, []), name).toBeUndefined();
 });
 
-test("the walk recognises a virtual environment and a cache by their files", () => {
+test("the document miner recognises a virtual environment and a cache by their files", () => {
   expect(folderRefusal("py311", ["bin", "pyvenv.cfg"])).toBe("a virtual environment");
   expect(folderRefusal("out", ["CACHEDIR.TAG"])).toBe("a cache");
 });

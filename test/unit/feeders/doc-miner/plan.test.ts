@@ -1,4 +1,4 @@
-/** Tests the plan of a run. The plan is made from the folder, the notes and the palace. */
+/** Tests the document miner's plan of a run. The plan is made from the folder, the miner's notes and the palace. */
 import { expect, test } from "vitest";
 import {
   isFiled,
@@ -29,11 +29,11 @@ function manifest(files: Manifest["files"]): Manifest {
   return { schema: 1, root: "/p", wing: "w", rules: "r", files };
 }
 
-test("the miner skips a file whose size and time are the same as in its notes and the palace", () => {
+test("the miner skips a file that has the size and time in its notes and is in the palace", () => {
   expect(plan()).toEqual({ read: [], unchanged: [found], gone: [] });
 });
 
-test("the miner reads a file that MemPalace has filed only with --force", () => {
+test("the miner skips an unchanged file that MemPalace has filed, unless --force is given", () => {
   const mined = {
     isMined: ({ sourceFile, mtime }: { sourceFile: string; mtime: number }) =>
       `${sourceFile} ${mtime}` === "a.md 100.5",

@@ -14,19 +14,19 @@ afterEach(() => rmSync(root, { recursive: true }));
 
 const configure = (text: string, name = "mempalace.yaml"): void => writeFileSync(join(root, name), text);
 
-test("--wing wins over the file, and the file wins over the folder's name", async () => {
+test("--wing wins over mempalace.yaml, and mempalace.yaml wins over the folder's name", async () => {
   expect(await readProject(root, undefined)).toMatchObject({ wingFrom: "folder name", rooms: undefined });
   configure("wing: my_wing\n");
   expect(await readProject(root, undefined)).toMatchObject({ wing: "my_wing", wingFrom: "mempalace.yaml" });
   expect(await readProject(root, "other")).toMatchObject({ wing: "other", wingFrom: "--wing" });
 });
 
-test("the project reader also reads the older file name", async () => {
+test("the project reader also reads the older file mempal.yaml", async () => {
   configure("wing: older\n", "mempal.yaml");
   expect((await readProject(root, undefined)).wing).toBe("older");
 });
 
-test("rooms keep their order and keywords", async () => {
+test("rooms in mempalace.yaml keep their order and keywords", async () => {
   configure("wing: w\nrooms:\n  - name: backend\n    description: x\n    keywords: [api, 3, server]\n  - docs\n");
   expect((await readProject(root, undefined)).rooms).toEqual([
     { name: "backend", keywords: ["api", "server"] },

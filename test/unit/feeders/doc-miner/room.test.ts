@@ -41,7 +41,7 @@ test("a keyword counts twice if it is also the room's name", () => {
   expect(room("a.md", "planning planning react react react")).toBe("planning");
 });
 
-test("without rooms the first folder decides by the table of known names", () => {
+test("if a project has no rooms, the first folder decides by the table of known names", () => {
   const placed = (path: string): string => placeDocument(path, "", undefined).room;
   expect(placed("docs/deep/a.md")).toBe("documentation");
   expect(placed("Front-End/a.md")).toBe("frontend");

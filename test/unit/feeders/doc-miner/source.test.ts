@@ -1,4 +1,4 @@
-/** Tests the walk over a project on real files: what it finds, and what it skips and why. Also tests upstream's rules for reading text. */
+/** Tests which files of a project the document miner finds, which files it skips, and why. Also tests upstream's rules for reading text. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ const found = (avoid: string[] = []): string[] => surveyProject(root, avoid).doc
 const skips = (): Record<string, string> =>
   Object.fromEntries(surveyProject(root, []).skipped.map(({ file, reason }) => [file, reason]));
 
-test("the walk finds documents in the order of their names, without source code and refused folders", () => {
+test("the miner finds documents in the order of their names, without source code and refused folders", () => {
   for (const path of [
     "b.md",
     "a/z.md",
@@ -37,25 +37,25 @@ test("the walk finds documents in the order of their names, without source code 
   expect(found()).toEqual([".github/ci.yml", "a/z.md", "b.md", "src/README.md"]);
 });
 
-test("the walk reads a project with the name build", () => {
+test("the miner reads a project whose root folder has the name build", () => {
   put("build/a.md");
   expect(surveyProject(join(root, "build"), []).documents).toHaveLength(1);
 });
 
-test("the walk skips a folder with the marker of a virtual environment", () => {
+test("the miner skips a folder with the marker of a virtual environment", () => {
   put("py/pyvenv.cfg");
   put("py/lib/readme.md");
   expect(found()).toEqual([]);
 });
 
-test("the walk finds shell scripts without extension by their first line", () => {
+test("the miner finds shell scripts without extension by their first line", () => {
   put("run", "#!/usr/bin/env bash\necho\n");
   put("tool", "#!/usr/bin/env python3\n");
   put("blob", Buffer.from([0, 1, 2]));
   expect(found()).toEqual(["run"]);
 });
 
-test("the walk skips symbolic links to files and folders", () => {
+test("the miner skips symbolic links to files and folders", () => {
   put("real/a.md");
   symlinkSync(join(root, "real"), join(root, "linked"));
   symlinkSync(join(root, "real/a.md"), join(root, "b.md"));
@@ -63,7 +63,7 @@ test("the walk skips symbolic links to files and folders", () => {
   expect(skips()).toEqual({ "b.md": "symbolic link" });
 });
 
-test("the walk skips a file over the size limit and gives the reason", () => {
+test("the miner skips a file over the size limit and gives the reason", () => {
   for (const [name, size] of [
     ["big.txt", SOURCE_SIZE_MAX_BYTES + 1],
     ["full.txt", SOURCE_SIZE_MAX_BYTES],
@@ -75,7 +75,7 @@ test("the walk skips a file over the size limit and gives the reason", () => {
   expect(skips()["big.txt"]).toMatch(/larger than 40\.0 MiB/);
 });
 
-test("the walk skips a file that looks like a secret and gives the reason", () => {
+test("the miner skips a file that looks like a secret and gives the reason", () => {
   put("secrets.yaml");
   expect(found()).toEqual([]);
   expect(skips()).toEqual({ "secrets.yaml": "looks like a secret" });
@@ -100,13 +100,13 @@ test("a chapter about passwords is a document, and a list of passwords is not", 
 const CHAPTER = `Password management is something that should generally not be reinvented unnecessarily, and this framework
 endeavors to provide a secure and flexible set of tools for managing user passwords.`;
 
-test("the walk does not enter folders that the caller excludes", () => {
+test("the miner does not enter folders that the caller excludes", () => {
   put("a.md");
   put("cache/b.md");
   expect(found([join(root, "cache")])).toEqual(["a.md"]);
 });
 
-test("the walk reports an unreadable folder", () => {
+test("the miner reports an unreadable folder", () => {
   put("locked/a.md");
   chmodSync(join(root, "locked"), 0);
   // Root can read every folder, unless it lacks these two capabilities.
@@ -126,11 +126,11 @@ test("the walk reports an unreadable folder", () => {
   expect(JSON.parse(answer)).toEqual(["locked"]);
 });
 
-test("the walk reports a missing root as unreadable", () => {
+test("the miner reports a missing root as unreadable", () => {
   expect(surveyProject(join(root, "gone"), []).unreadable).toEqual([""]);
 });
 
-test("the walk obeys .gitignore files, and the nearest file wins", () => {
+test("the miner obeys .gitignore files, and the nearest file wins", () => {
   put(".gitignore", "*.txt\n/top.md\nprivate/\n\\#odd.md\nsub/deep/*.md\n");
   put("sub/.gitignore", "!keep.txt\n/local.md\n");
   for (const path of [
@@ -149,14 +149,14 @@ test("the walk obeys .gitignore files, and the nearest file wins", () => {
   expect(found()).toEqual(["sub/in/local.md", "sub/keep.txt", "sub/top.md"]);
 });
 
-test("the walk does not enter an ignored folder, even for a rule that re-includes a file in this folder", () => {
+test("the miner does not enter an ignored folder, even for a rule that re-includes a file in this folder", () => {
   put(".gitignore", "out/\n!out/keep.md\n");
   put("out/keep.md");
   put("out/.gitignore", "!*\n");
   expect(found()).toEqual([]);
 });
 
-test("the walk reads a folder that a nearer .gitignore re-includes", () => {
+test("the miner reads a folder that a nearer .gitignore re-includes", () => {
   put(".gitignore", "logs/\n*.rst\n");
   put("a/.gitignore", "!logs/\n");
   put("a/logs/x.md");
@@ -165,7 +165,7 @@ test("the walk reads a folder that a nearer .gitignore re-includes", () => {
   expect(found()).toEqual(["a/logs/x.md"]);
 });
 
-test("in a folder that rules re-included, these rules are dropped in linear time", () => {
+test("the miner's time grows linearly with the number of rules that re-include a folder", () => {
   put("a/x.md");
   const took = (rules: number): number => {
     put(".gitignore", Array.from({ length: rules }, (_, at) => `![a${at}]\n`).join(""));
@@ -177,7 +177,7 @@ test("in a folder that rules re-included, these rules are dropped in linear time
   expect(took(2_000) / small).toBeLessThan(40);
 });
 
-test("the walk reports a document in a folder whose .gitignore rules are too complex", () => {
+test("the miner reports a document in a folder whose .gitignore rules are too complex", () => {
   const folder = "a".repeat(200);
   put(".gitignore", `${"*a*a*a*a*b\n".repeat(20_000)}!a*\n`);
   put(`${folder}/x.md`);

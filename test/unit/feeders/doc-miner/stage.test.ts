@@ -68,13 +68,13 @@ test("looking up a project's staging folder writes no file", () => {
   expect(existsSync(join(home, "cache"))).toBe(false);
 });
 
-test("each palace has its own notes", () => {
+test("the miner keeps separate notes for each palace", () => {
   const root = project("one");
   writeNotes(claimStage(options(root, "/a")).manifestFile, manifest(root));
   expect(readManifest(claimStage(options(root, "/b")))).toBeUndefined();
 });
 
-test("unchanged notes are not written again", () => {
+test("the miner does not write unchanged notes again", () => {
   const root = project("one");
   const stage = claimStage(options(root));
   writeNotes(stage.manifestFile, manifest(root));
@@ -84,13 +84,13 @@ test("unchanged notes are not written again", () => {
   expect([after.ino, after.mtimeNs]).toEqual([before.ino, before.mtimeNs]);
 });
 
-test("damaged notes are ignored", () => {
+test("the miner ignores damaged notes", () => {
   const stage = claimStage(options(project("one")));
   writeFileSync(stage.manifestFile, '{"schema":1,');
   expect(readManifest(stage)).toBeUndefined();
 });
 
-test("a copy has the original's bytes and time", () => {
+test("a staged copy has the original's bytes and time", () => {
   const stage = claimStage(options(project("one")));
   stageDocument(stage, "docs/a.md", Buffer.from("x\r\n"), 1_700_000_000.123456);
   const copy = stagedPath(stage, "docs/a.md");
@@ -98,7 +98,7 @@ test("a copy has the original's bytes and time", () => {
   expect(statSync(copy).mtimeMs / 1000).toBeCloseTo(1_700_000_000.123456, 4);
 });
 
-test("removing a copy also removes the folders that become empty", () => {
+test("removing a staged copy also removes the folders that become empty", () => {
   const stage = claimStage(options(project("one")));
   for (const path of ["a/b/c.md", "a/d.md"]) stageDocument(stage, path, Buffer.from("x"), 1);
   unstageDocument(stage, "a/b/c.md");

@@ -110,7 +110,7 @@ describe("a commit", () => {
   });
 });
 
-describe("a folder", () => {
+describe("a folder that the git miner opens", () => {
   let root = "";
   const env = (): NodeJS.ProcessEnv => ({ PATH: process.env["PATH"], HOME: root, GIT_CONFIG_NOSYSTEM: "1" });
   const git = (folder: string, ...args: string[]): void =>
@@ -155,7 +155,7 @@ describe("a folder", () => {
     });
   });
 
-  test("a git that fails half-way causes an error", async () => {
+  test("a git process that fails half-way causes an error", async () => {
     const { git: opened } = await openRepository(join(root, "clone"), env());
     const log = parseLog(readLog({ ...opened, folder: join(root, "none") }, 0));
     await expect(log.next()).rejects.toMatchObject({ code: "FEEDER_SOURCE_UNREADABLE" });

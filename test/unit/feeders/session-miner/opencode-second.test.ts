@@ -39,7 +39,7 @@ const textsOf = (session: Session | undefined): string[] =>
     blocks.map((block) => (block.type === "tool" ? block.name : block.text)),
   );
 
-test("the miner reads texts, reasoning, tools and shell of an opencode 2 session, without injected text", async () => {
+test("the miner reads texts, reasoning, tools and shell commands of an opencode 2 session, without injected text", async () => {
   const second = openOpencode2Database(file());
   second.addSession({ id: "ses_new", title: "Second", directory: "/home/u/second" });
   second.add("ses_new", "agent-switched", { agent: "build" });

@@ -139,7 +139,7 @@ test.each([
   expect(existsSync("/tmp/escaped")).toBe(false);
 });
 
-test("a link in place of a file is refused", async () => {
+test("a backup with a link in place of a file is refused", async () => {
   const linked = Buffer.from(archive);
   const at = linked.indexOf("tokens.json\0");
   linked.write("2", at + 156);
@@ -184,7 +184,7 @@ test.each([
   await expect(verify(forged)).rejects.toThrow(/of its own/);
 });
 
-test("a time beyond the range of dates is refused", async () => {
+test("a backup whose time is beyond the range of dates is refused", async () => {
   const forged = forge([{ name: LEDGER, bytes: Buffer.alloc(512) }], { ...body, madeAtMs: 8.64e15 + 1 });
   await expect(verify(forged)).rejects.toThrow(/manifest lacks/);
 });
@@ -195,7 +195,7 @@ test.each([
   ['{"collection_name": "x"}', false],
   ["{", false],
 ])(
-  "a restore keeps settings %s as %s; it restores tokens only on request and never a door's address",
+  "whether a restore puts back the settings %s: %s; it restores tokens only on request, and never a door's address",
   async (text, isPutBack) => {
     const bytes = readFileSync(join(folder, "source", LEDGER));
     const [config, tokens, listen] = ["config.json", "tokens.json", "listen.json"];

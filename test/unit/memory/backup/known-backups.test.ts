@@ -1,4 +1,4 @@
-/** Tests which backups belong to this palace. The schedule counts and removes only these, and the list keeps them. */
+/** Tests which backups belong to this palace. The schedule counts and removes only these backups, and the list keeps these backups. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ test("a backup dated in the future does not count as the last backup, and an emp
   expect([made, ahead].map((found) => found.map(({ file }) => file))).toEqual([[own], [future]]);
 });
 
-test("the list keeps a backup on an unmounted disk and drops a removed backup", () => {
+test("the list of backups keeps a backup on an unmounted disk and drops a removed backup", () => {
   const file = make(-2 * HOUR_MS);
   rmSync(join(root, "disk"), { recursive: true });
   note(join(root, "b.tar"));

@@ -1,4 +1,4 @@
-/** Tests that a backup checks the file of agents' events before it copies the file. */
+/** Tests that a backup checks the file of the coordination log before it copies the file. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test("a folder or a missing file is reported as no file, and a text file as damaged", () => {
+test("a coordination log that is missing or a folder is reported as no file, and a text file in its place as damaged", () => {
   mkdirSync(join(folder, "logstream.sqlite3"));
   const said = (name: string): unknown => {
     try {

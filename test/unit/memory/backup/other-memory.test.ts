@@ -14,7 +14,7 @@ test.each([
   ["chroma.sqlite3", []],
   ["tunnels.json", ["chroma.sqlite3"]],
   ["hallways.json", ["chroma.sqlite3"]],
-])("a pipe named %s is refused", async (name, files) => {
+])("import refuses a memory in which %s is a pipe", async (name, files) => {
   const folder = mkdtempSync(join(tmpdir(), "other-memory-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const [there, cacheDir] = [join(folder, "there"), join(folder, "cache")];

@@ -67,12 +67,12 @@ test("a swap that fails after its list was written keeps the staged files, and t
   expect(readdirSync(paths.home).filter((name) => name.startsWith(".restore") || name === "restore.json")).toEqual([]);
 });
 
-test("the next start removes staged files that are not in the list", () => {
+test("a restore that ends without a list of moves removes its staged files", () => {
   leaveStaged(paths.home, staged);
   expect(existsSync(staged.folder)).toBe(false);
 });
 
-test("the next start refuses a list with missing staged files and moves no file", () => {
+test("the next start refuses a list of moves whose staged files are missing, and moves no file", () => {
   list(plan());
   rmSync(staged.folder, { recursive: true });
   expect(() => finishRestore(paths)).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
@@ -107,7 +107,7 @@ test.each<[string, (list: PendingRestore) => unknown]>([
   ["a door's address", (one) => ({ ...one, come: ["listen.json"] })],
   ["another staged folder", (one) => ({ ...one, staged: "../elsewhere" })],
   ["another folder for the old state", (one) => ({ ...one, stamp: "x/../../../elsewhere" })],
-])("a list with %s is refused, and no file is moved", (_what, forge) => {
+])("a list of moves with %s is refused, and no file is moved", (_what, forge) => {
   put(join(root, "victim"), "mine");
   put(join(paths.home, "id_rsa"), "mine");
   put(join(staged.folder, "listen.json"), "{}");

@@ -66,7 +66,7 @@ const held = (): unknown[] => rows("SELECT json_extract(id, '$[2]') FROM carried
 
 const forget = (findings: Record<string, unknown>): unknown => write("memory.forget", {}, { findings });
 
-test("an entry is added once, updated, and restored by undo; the journal does not contain it", () => {
+test("an entry of Roampal's graphs is added once, updated, and restored by undo; the journal does not contain the entry", () => {
   const first = [entry("routing_patterns", "zeppelin", { total: 1 }), entry("routing_patterns", "b", 1)];
   expect(bring(first, { isDry: true })).toEqual({ added: 2, updated: 0 });
   expect(held()).toEqual([]);
@@ -95,7 +95,7 @@ test.each([
   ["x", { ids: ["history_00000001"] }, { reason: "as (working_00000001), it says." }],
   ["book_0000000f_chunk_1", { ids: ["book_0000000f_chunk_1"] }],
   ["x", { ids: ["mem 001"] }, [{ doc_id: "mem 001" }]],
-])("%s is forgotten with %j, also in before-images", (name, selector, value: unknown = 1) => {
+])("the entry %s is forgotten with %j, also in before-images", (name, selector, value: unknown = 1) => {
   bring([entry("problem_categories", name, value), entry("problem_categories", "other", 1)]);
   bring([entry("problem_categories", name, value), entry("problem_categories", "other", 2)]);
   bring([entry("problem_categories", "later", value)]);
@@ -116,7 +116,7 @@ test.each([
   ["mem 0012", { ids: ["mem 001"] }],
   ["a_b", { match: "!?!?", words: [] }],
   ["", { match: "!?!?", words: [] }, ""],
-])("%s stays when %j is forgotten", (name, selector, value: unknown = 1) => {
+])("the entry %s stays when %j is forgotten", (name, selector, value: unknown = 1) => {
   bring([entry("problem_categories", name, value)]);
   expect(forget(selector)).toMatchObject({ carried: 0 });
   expect(held()).toEqual([name]);
@@ -149,7 +149,7 @@ test("entries that name a drawer of a forgotten source are deleted", () => {
   expect(held()).toEqual(["b"]);
 });
 
-test("the pages together have every entry once, even large entries", () => {
+test("the pages of Roampal's graph entries together have every entry once, even large entries", () => {
   const many = Array.from({ length: 1500 }, (_, at) => entry("relationships", `r${at}`, at));
   const large = Array.from({ length: 5 }, (_, at) => entry("routing_patterns", `l${at}`, "x".repeat(1_500_000)));
   for (const part of [many.slice(0, 1000), many.slice(1000), large]) bring(part);
@@ -167,7 +167,7 @@ test("the pages together have every entry once, even large entries", () => {
   expect(sizes).toEqual([1000, 501, 1, 1, 1, 1, 0]);
 });
 
-test("a ledger of version 13 gets the table, and earlier writes can still be undone", () => {
+test("a ledger of version 13 gets the table for Roampal's graph entries, and earlier writes can still be undone", () => {
   write("add_drawer", { wing: "w", room: "r", content: "words" });
   const sinceMs = clock;
   writer.close();

@@ -29,18 +29,18 @@ afterEach(() => {
 
 const adopt = (finding: Partial<Finding>) => merge.adopt({ rows: [], missing: [], deleted: [], ...finding });
 
-test("a row that the ledger lacks is adopted from the file the first time, and not again", () => {
+test("the ledger adopts a missing row from MemPalace's file once", () => {
   expect(adopt({ rows: [BOB] })).toEqual({ taken: 1, relisted: 0, removed: 0 });
   expect(adopt({ rows: [BOB] })).toEqual({ taken: 0, relisted: 0, removed: 0 });
 });
 
-test("a fact that the file has lost is put on the list of rows to send again, once", () => {
+test("a row that MemPalace's file has lost is put once on the list of rows to send again", () => {
   adopt({ rows: [BOB] });
   expect(adopt({ missing: [BOB] })).toEqual({ taken: 0, relisted: 1, removed: 0 });
   expect(adopt({ missing: [BOB] })).toEqual({ taken: 0, relisted: 0, removed: 0 });
 });
 
-test("a link that somebody deleted from the file counts as removed, once", () => {
+test("a link that another program deleted from MemPalace's file counts as removed once", () => {
   adopt({ rows: [ROAD] });
   expect(adopt({ deleted: [ROAD] })).toEqual({ taken: 0, relisted: 0, removed: 1 });
   expect(adopt({ deleted: [ROAD] })).toEqual({ taken: 0, relisted: 0, removed: 0 });

@@ -98,7 +98,7 @@ const held = (memory: Memory, text: string): unknown[] =>
   memory.rows(`SELECT key FROM imported_journal WHERE instr(source || arguments || result, '${text}')
     UNION ALL SELECT id FROM change WHERE instr(before, '${text}')`);
 
-test("rows are added once, even through a third memory; they keep agent, time and origin, and can be listed page by page", () => {
+test("another memory's journal rows are added once, even through a third memory, and keep agent, time and origin", () => {
   const texts = Array.from({ length: 5 }, (_, at) => `note ${at}`);
   const times = texts.map((text) => {
     host.write("add_drawer", note(text));
@@ -128,7 +128,7 @@ test("a repeated call of the other memory gets its old answer if its drawer was 
   expect(stack.rows("SELECT count(*) FROM drawer")).toEqual([1]);
 });
 
-test("old rows are deleted by their own time, and a later import does not bring them back", () => {
+test("imported journal rows are deleted by their own age, and a later import does not bring them back", () => {
   host.write("add_drawer", note("old"));
   const old = clock;
   clock += 10_000_000;
@@ -149,7 +149,7 @@ test("undo of an import removes its rows, and undo of the undo restores them", (
   expect(stack.history()).toMatchObject([{ agent: "ada", arguments: { content: "one" } }]);
 });
 
-test("forgetting removes texts, drawers and names of memories from rows and from before-images", () => {
+test("forgetting removes texts, drawers and names of memories from imported journal rows and from before-images", () => {
   const { drawer_id: id } = host.write("add_drawer", note("zeppelin secret"), { key: "k" });
   host.write("add_drawer", note("other"));
   const memory = { id: "working_0123abcd", collection: "working", text: "airship", metadata: {} };
@@ -174,7 +174,7 @@ test("forgetting removes texts, drawers and names of memories from rows and from
   expect(stack.history()).toEqual([]);
 });
 
-test("undo restores the headings, although the restored drawers have another order", () => {
+test("a ledger of version 14 gets the table for imported journal rows, and an import refuses damaged rows", () => {
   stack.writer.close();
   const old = new Database(stack.file);
   old.exec("DROP TABLE imported_journal");

@@ -78,7 +78,7 @@ test.each<[string, Miner, Fields[], unknown[]]>([
   ["exchanges, for memories", "general", [TALK], []],
   ["memories", "general", [{ ...TALK, extract_mode: "general" }], [["/p/a", 100.5]]],
   ["messages of a sweep", "exchange", [{ ...MINED, ingest_mode: "sweep" }], []],
-])("%s (%s)", (_what, miner, rows, expected) => {
+])("MemPalace's rules decide whether a source counts as filed: %s (%s)", (_what, miner, rows, expected) => {
   put("/p/a", rows);
   expect(found(miner)).toEqual(expected);
 });

@@ -70,7 +70,7 @@ test.each([
   expect(waiting()).toHaveLength(times);
 });
 
-test("a large palace is listed in parts, between which other writes run, and a killed broker begins again", () => {
+test("a large palace is listed in parts, between which other writes run, and after a kill the list begins again", () => {
   const drawers = 2_500;
   const text = Array.from({ length: drawers }, (_, at) => `text ${at}`).join("\n");
   const cut = { size: 10, overlap: 0, sizeMin: 1 };

@@ -28,7 +28,7 @@ function call(key: string): WriteCall {
   return { key, isRepeatable: true, method: "test.file", params: { id: key }, peer, requestId: key, atMs: 1 };
 }
 
-test("each group syncs the log once before its acknowledgement and survives any power cut", () => {
+test("each group of writes syncs the log once before its acknowledgement and survives any power cut", () => {
   const acknowledged: string[] = [];
   const writer = new LedgerWriter(join(root, NAME), apply);
   let syncs: number;

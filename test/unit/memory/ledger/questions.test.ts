@@ -109,7 +109,7 @@ test("shown memories and the answer are scored for the user's question, other me
   );
 });
 
-test("signals, a person's score and plain drawers have no question; a book's chunk has a question and keeps its score", () => {
+test("no question is stored for a signal, a person's score or a plain drawer; for a book's chunk only the question is stored", () => {
   const shown = keep("one");
   const { drawer_id: drawer } = write("add_drawer", { wing: "w", room: "r", content: "words" });
   const { id: book } = write("book.ingest", { content: "A chapter on zeppelins.", title: "Air", source: "a" });

@@ -87,7 +87,7 @@ test("a migrated drawer keeps its outcomes without their scorer, and new scores 
   writer.close();
 });
 
-test("a score from before the migration can be undone after it", () => {
+test("a score from before the ledger's migration can still be undone", () => {
   let writer = new LedgerWriter(file, applyWrite);
   const { drawer_id: id } = write(writer, "a", "add_drawer", { wing: "w", room: "r", content: "words" }) as {
     drawer_id: string;

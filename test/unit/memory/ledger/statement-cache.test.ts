@@ -12,7 +12,7 @@ afterEach(() => database.close());
 
 const SQL = "SELECT a, b FROM t ORDER BY a";
 
-test("a statement is prepared once, and each use gets it as if it were new", () => {
+test("the cache prepares a SQL statement once and resets its options for each use", () => {
   const first = database.prepare(SQL).pluck();
   expect(first.all()).toEqual([1, 3]);
   const again = database.prepare(SQL);
@@ -28,7 +28,7 @@ test("a statement is prepared once, and each use gets it as if it were new", () 
   expect(database.prepare(SQL).get()).toEqual({ a: 1, b: 2 });
 });
 
-test("a statement in the middle of an iteration is not shared", () => {
+test("the cache does not share a SQL statement that is being iterated", () => {
   const seen: unknown[] = [];
   for (const row of database.prepare(SQL).iterate()) {
     const [inner] = database.prepare(SQL).pluck().all();
@@ -44,13 +44,13 @@ test("a cached statement sees a changed schema, and writes as before", () => {
   expect(database.prepare("SELECT * FROM t").all()).toContainEqual({ a: 5, b: 6, c: 7 });
 });
 
-test("of thousands of different statements only some are kept", () => {
+test("the cache keeps a limited number of SQL statements", () => {
   const first = database.prepare(SQL);
   for (let at = 0; at < 1_000; at++) database.prepare(`SELECT ${at} AS n`).get();
   expect(database.prepare(SQL)).not.toBe(first);
 });
 
-test("two statements with different texts are both kept", () => {
+test("the cache keeps two SQL statements with different texts", () => {
   const first = database.prepare(SQL);
   database.prepare("SELECT b FROM t").all();
   expect(database.prepare(SQL)).toBe(first);

@@ -15,7 +15,7 @@ const SCORES = 12_000;
 const DAY_MS = 86_400_000;
 const BEGIN_MS = Date.UTC(2026, 0, 5);
 
-/** Last outcome of each showing, by all rows at once. */
+/** SQL for the last outcome of each shown memory, from all rows at once. */
 const BY_WEEK = `WITH told AS (SELECT id, conversation, outcome, max(nth) AS nth FROM scored WHERE conversation IS NOT NULL GROUP BY 1, 2),
     said AS (SELECT id, outcome, at_ms, max(nth) AS nth FROM scored WHERE source = 'user' AND conversation IS NULL GROUP BY id)
   SELECT week, agent, count(*) AS shown, sum(last IS 'worked') AS worked, sum(last IS 'partial') AS partial, sum(last IS 'failed') AS failed
@@ -68,7 +68,7 @@ async function besides<T>(answer: Promise<T>): Promise<{ value: T; turns: number
   return { value: await done, turns };
 }
 
-test("showings by week have the outcomes that one query over all rows finds, and other calls run meanwhile", async () => {
+test("the weekly outcomes of shown memories equal the result of one query over all rows, and other calls run meanwhile", async () => {
   const ledger = new Database(file, { readonly: true });
   const { value, turns } = await besides(reader.helpedByWeek(""));
   expect(value).toEqual(ledger.prepare(BY_WEEK).all());

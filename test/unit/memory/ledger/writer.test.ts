@@ -44,7 +44,7 @@ function read<T>(sql: string): T[] {
   }
 }
 
-test("a write that fails half-way leaves no row, and the others of its group are kept", () => {
+test("a write that fails half-way leaves no row, and the other writes of its group are kept", () => {
   const { outcomes, changes } = writer.commit([
     call("one", { ids: ["a"] }),
     call("two", { ids: ["b", "c"], fail: true }),
@@ -72,7 +72,7 @@ test("a write repeated with its key gets the same answer and is not done again, 
   expect(read("SELECT id FROM drawer")).toEqual(["a"]);
 });
 
-test("a clock that jumps ahead expires no key at once: counted time advances at most one day at each check", () => {
+test("a clock that jumps ahead expires no key at once, because each check counts at most one day", () => {
   const DAY_MS = 86_400_000;
   const retention = { journalRetentionMs: 90 * DAY_MS, undoMs: 90 * DAY_MS, imagesBytes: 1e9 };
   const t0 = 1_000 * DAY_MS;
@@ -80,8 +80,7 @@ test("a clock that jumps ahead expires no key at once: counted time advances at 
   writer.prune(retention, t0);
   for (let look = 0; look < 24; look++) writer.prune(retention, t0 + 400 * DAY_MS);
   expect(read("SELECT key FROM journal")).toEqual(["key"]);
-  // After a clock is set back, time continues from there. On a machine that was off for a long time, counted time catches up by one day at
-  // each check.
+  // Pruning continues after the clock was set back. If the clock is far ahead, each check counts at most one day.
   writer.prune(retention, t0);
   for (let look = 0; look < 90; look++) writer.prune(retention, t0 + 400 * DAY_MS);
   expect(read("SELECT key FROM journal")).toEqual(["key"]);
@@ -89,7 +88,7 @@ test("a clock that jumps ahead expires no key at once: counted time advances at 
   expect(read("SELECT key FROM journal")).toEqual([]);
 });
 
-test("a wrong clock and a hundred broker starts expire no key, and counted time catches up with a correct clock", () => {
+test("a wrong clock and a hundred broker starts expire no key, but the machine's running time does", () => {
   const DAY_MS = 86_400_000;
   const retention = { journalRetentionMs: 90 * DAY_MS, undoMs: 90 * DAY_MS, imagesBytes: 1e9 };
   const t0 = 1_000 * DAY_MS;
@@ -136,7 +135,7 @@ test("a write without a change is journaled only if it may be repeated", () => {
   expect(read("SELECT key FROM journal ORDER BY seq")).toEqual(["may", "changes"]);
 });
 
-test("a drawer that was never sent keeps its text, however often the palace shows another text under its id", () => {
+test("a drawer that was never sent to the public palace keeps its text, whatever text the public palace has under its id", () => {
   writer.commit([call("one", { ids: ["a", "b"] })]);
   const row = (id: string, text: string) => ({ id, text, metadata: { wing: "w", room: "r" }, vector: undefined });
   const taken = (...rows: ReturnType<typeof row>[]): number =>

@@ -37,7 +37,7 @@ function samples(count: number, odd: number, width = 384): Sample[] {
 const find = (rows: readonly Sample[], ours: Embedder | undefined) =>
   modelOf(rows, { palaceDir, recorded: undefined, embedder: ours });
 
-it("the majority of the vectors decides the model", async () => {
+it("the majority of the sampled vectors decides which model made a palace's vectors", async () => {
   expect(await find(samples(24, 1), embedder(384))).toEqual({ model: "ours", width: 384, why: "" });
   expect(await find(samples(24, 11), embedder(384))).toMatchObject({ model: "ours" });
   expect(await find(samples(24, 12), embedder(384))).toMatchObject({ model: undefined });

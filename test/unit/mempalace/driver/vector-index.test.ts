@@ -55,7 +55,7 @@ class HandClock implements Clock {
   }
 }
 
-test("one search waits for a palace that does not answer, and the next ones fail at once until a pause is over", async () => {
+test("one search waits for a palace that does not answer, and the next searches fail at once until a pause is over", async () => {
   let asked = 0;
   const driver = new MemoryDriver();
   await driver.open();

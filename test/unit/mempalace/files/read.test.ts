@@ -18,14 +18,14 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const bytes = (...parts: (string | number[])[]): Buffer =>
   Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part, "latin1") : Buffer.from(part))));
 
-describe("a pickle", () => {
-  it("a pickle of the Rust core is read", () => {
+describe("the reader of Chroma's pickles", () => {
+  it("a pickle of Chroma's Rust core is read", () => {
     const root = readPickle(pickleOf([["a", 1]])) as Map<string, unknown>;
     expect(root.get("id_to_label")).toEqual(new Map([["a", 1]]));
     expect(root.get("dimensionality")).toBeNull();
   });
 
-  it("a pickle of an older core is read", () => {
+  it("a pickle of Chroma's older Python core is read", () => {
     // Output of `pickle.dumps(PersistentData(…), 4)` in Python 3.11, with a shorter state.
     const module = "chromadb.segment.impl.vector.local_persistent_hnsw";
     const pickle = bytes(
@@ -56,7 +56,7 @@ describe("a pickle", () => {
   });
 });
 
-describe("a persisted index", () => {
+describe("the reader of Chroma's vector index on disk", () => {
   const vectors = Array.from({ length: 5 }, (_, n) => Float32Array.of(n, 1, 0.5));
   const entries = vectors.map((vector, n) => ({ id: `id${n}`, vector, deleted: n === 3 }));
 
@@ -142,10 +142,10 @@ describe("a persisted index", () => {
   });
 });
 
-describe("a row of the queue", () => {
+describe("a row of Chroma's queue", () => {
   const row = { seq: 1, operation: 2, id: "a", vector: null, encoding: null, metadata: null };
 
-  it("a row of the queue is merged into the existing record as in Chroma", () => {
+  it("a row of Chroma's queue is merged into the existing record as in Chroma", () => {
     const at = (operation: number, metadata: unknown) => {
       const record = parseQueueRow({ ...row, operation, metadata: JSON.stringify(metadata) });
       if (record === undefined) throw new Error("not read");

@@ -25,8 +25,8 @@ const facts = (): string[] =>
 const ends = (): unknown[] => graph.reader.graph.timeline(undefined, 100, 0).facts.map(({ validTo }) => validTo);
 const agree = (): void => expect(graphDifferences(graph.paths)).toEqual([]);
 
-describe("a change in the ledger", () => {
-  it("a change in the ledger is sent once with upstream's columns, and then removed from the list", () => {
+describe("a change of a fact in the ledger", () => {
+  it("a change in the ledger is sent to the graph file once with upstream's columns, and then no longer listed", () => {
     graph.write("kg_add", {
       ...JOB,
       valid_from: "2025-01-01",
@@ -65,7 +65,7 @@ describe("a change in the ledger", () => {
     expect(existsSync(graph.paths.graphFile)).toBe(false);
   });
 
-  it("a change that is sent twice is in the file once", () => {
+  it("a change that is sent twice is in the graph file once", () => {
     graph.write("kg_add", JOB);
     graph.side.look();
     graph.side.accept();
@@ -75,7 +75,7 @@ describe("a change in the ledger", () => {
     agree();
   });
 
-  it("a fact stays listed after another change during the sending", () => {
+  it("a fact that changes while it is sent stays in the list of unsent rows", () => {
     graph.write("kg_add", JOB);
     graph.side.look();
     graph.side.accept();
@@ -98,7 +98,7 @@ describe("a change in the ledger", () => {
   });
 });
 
-describe("changes of others", () => {
+describe("changes of the graph file by other programs", () => {
   beforeEach(() => {
     graph.write("kg_add", JOB);
     graph.sync();
@@ -144,7 +144,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("a restore of an older file by others does not reopen a fact that we ended", () => {
+  it("an older graph file that another program restores does not reopen a fact that we ended", () => {
     graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
     graph.sync();
     graph.foreign("UPDATE triples SET valid_to = NULL");
@@ -155,7 +155,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("rows that others deleted are sent again", () => {
+  it("graph rows that another program deleted are sent again", () => {
     graph.foreign("DELETE FROM triples");
     expect(graph.sync()).toMatchObject({ relisted: 1, sent: 1 });
     agree();
@@ -164,7 +164,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("a file that replaces ours is adopted and completed", () => {
+  it("a graph file that replaces ours is adopted and completed", () => {
     const other = new Database(`${graph.paths.graphFile}.other`);
     other.exec(`CREATE TABLE entities (id TEXT PRIMARY KEY, name TEXT NOT NULL, type TEXT, properties TEXT, created_at TEXT);
       CREATE TABLE triples (id TEXT PRIMARY KEY, subject TEXT NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL,
@@ -195,7 +195,7 @@ describe("changes of others", () => {
     agree();
   });
 
-  it("a file that others made unreadable is reported and stays unchanged", () => {
+  it("a graph file that another program made unreadable is reported and stays unchanged", () => {
     for (const suffix of ["", "-wal", "-shm"]) rmSync(graph.paths.graphFile + suffix, { force: true });
     writeFileSync(graph.paths.graphFile, "not a database, by any means, but long enough to look at ".repeat(20));
     graph.write("kg_add", { ...JOB, object: "Globex" });
@@ -211,7 +211,7 @@ describe("changes of others", () => {
   });
 });
 
-it("values of any SQLite type are adopted as text, once", () => {
+it("values of any SQLite type in the graph file are adopted as text, once", () => {
   graph.write("kg_add", JOB);
   graph.sync();
   graph.foreign(`INSERT INTO entities (id, name, type) VALUES (7, 7, x'c3a9');

@@ -157,7 +157,7 @@ describe("tunnels.json", () => {
     expect(file()).toMatchObject([{ id: "theirs" }, { label: "ours" }]);
   });
 
-  it("tunnels.json gives us the new, changed and deleted tunnels of other programs", () => {
+  it("the ledger adopts new, changed and deleted tunnels of other programs from tunnels.json", () => {
     graph.write("create_tunnel", ENDS);
     graph.write("create_tunnel", { ...ENDS, target_room: "gone" });
     graph.sync();
@@ -175,7 +175,7 @@ describe("tunnels.json", () => {
     agree();
   });
 
-  it("tunnels.json keeps our new tunnel and loses our deleted tunnel", () => {
+  it("after a foreign change, tunnels.json has our new tunnel and lacks our deleted tunnel", () => {
     graph.write("create_tunnel", ENDS);
     graph.sync();
     graph.write("create_tunnel", { ...ENDS, target_room: "more" });

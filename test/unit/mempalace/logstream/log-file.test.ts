@@ -40,7 +40,7 @@ const append = (key: string, more: Record<string, unknown> = {}): WriteCall =>
 const values = (outcomes: readonly WriteOutcome[]): unknown[] =>
   outcomes.map(({ outcome }) => (outcome.ok ? outcome.value : outcome.error));
 
-test("SQLite syncs each commit of the log before the answer", () => {
+test("SQLite syncs each commit of the coordination log before the answer", () => {
   const { file } = openLog();
   const database = file.open(() => {});
   expect(database.pragma("synchronous", { simple: true })).toBe(2);
@@ -48,7 +48,7 @@ test("SQLite syncs each commit of the log before the answer", () => {
   file.close();
 });
 
-test("opening the log migrates a log without topics and origins", () => {
+test("a coordination log without topics and origins is migrated when it is opened", () => {
   const old = new Database(join(palaceDir, "logstream.sqlite3"));
   old.exec(`CREATE TABLE events (id TEXT PRIMARY KEY, type TEXT NOT NULL, stream TEXT NOT NULL, room TEXT NOT NULL,
       from_agent TEXT NOT NULL, to_agent TEXT, correlation_id TEXT, branch TEXT, base_commit TEXT, status TEXT,
@@ -107,7 +107,7 @@ const bodiesIn = (file: string): unknown[] => {
   }
 };
 
-test("the log refuses a commit after its write-ahead log was deleted, and saves the content", () => {
+test("the coordination log refuses a commit after its write-ahead log was deleted, and saves the content", () => {
   const { file, writer } = openLog();
   writer.commit([append("k1", { body: "b1" })]);
   rmSync(`${file.file}-wal`);
@@ -121,7 +121,7 @@ test("the log refuses a commit after its write-ahead log was deleted, and saves 
   file.close();
 });
 
-test("the log saves a commit in the file before its answer if the write-ahead log was deleted meanwhile", () => {
+test("if the write-ahead log is deleted during a commit, the coordination log saves the commit before the answer", () => {
   const { file, writer } = openLog();
   const [answer] = values(
     file.guard(() => {
@@ -136,7 +136,7 @@ test("the log saves a commit in the file before its answer if the write-ahead lo
   file.close();
 });
 
-test("closing saves a deleted write-ahead log while another process has the file open", () => {
+test("closing the coordination log saves a deleted write-ahead log while another process has the file open", () => {
   const { file, writer } = openLog();
   writer.commit([append("k1", { body: "b1" })]);
   const other = new Database(file.file);
@@ -148,7 +148,7 @@ test("closing saves a deleted write-ahead log while another process has the file
   other.close();
 });
 
-test("a replaced log file is opened again", () => {
+test("a replaced file of the coordination log is opened again", () => {
   const { file, writer } = openLog();
   writer.commit([append("k1", { body: "b1" })]);
   for (const suffix of ["", "-wal", "-shm"]) renameSync(file.file + suffix, `${file.file}.away${suffix}`);
@@ -158,7 +158,7 @@ test("a replaced log file is opened again", () => {
   file.close();
 });
 
-test("later writes delete expired keys", () => {
+test("later writes to the coordination log delete expired keys", () => {
   const { file, writer } = openLog(-1);
   writer.commit([append("k1")]);
   writer.commit([append("k2")]);
@@ -168,7 +168,7 @@ test("later writes delete expired keys", () => {
   file.close();
 });
 
-test("stamps rise even if the wall clock stops or goes back", () => {
+test("the time stamps of events rise even if the wall clock stops or goes back", () => {
   const clock = new HybridClock();
   const stamps = [
     clock.next("r", null, 1_000),
@@ -185,7 +185,7 @@ test("stamps rise even if the wall clock stops or goes back", () => {
   ]);
 });
 
-test("a copy of the log keeps its name", () => {
+test("a coordination log keeps its replica id, and a damaged replica.json is refused", () => {
   const file = join(palaceDir, "replica.json");
   const own = replicaId(palaceDir);
   expect(own).toMatch(/^rep_[0-9a-f]{32}$/);

@@ -25,14 +25,14 @@ function open(reach: Partial<Reach>, answers: string[]): Link {
   });
 }
 
-test.each(["open", "ensure"] as const)("a bug in the function `%s` reaches the caller unchanged", async (where) => {
+test.each(["open", "ensure"] as const)("the caller gets the error of a bug in `%s` unchanged", async (where) => {
   const bug = new TypeError("undefined is not a function");
   const link = open({ [where]: () => Promise.reject(bug) }, []);
   await expect(link.connect()).rejects.toBe(bug);
   link.close();
 });
 
-test("a system error counts as an outage and reaches the call", async () => {
+test("a system error while the client connects counts as an outage, and the call gets an error", async () => {
   const answers: string[] = [];
   const full = Object.assign(new Error("spawn ENOMEM"), { code: "ENOMEM", syscall: "spawn" });
   const link = open({ ensure: () => Promise.reject(full) }, answers);

@@ -27,7 +27,7 @@ test.each([
   ["a path with a NUL", { kind: "unix", path: "/run/\0" }],
   ["a path that is not a text", { kind: "unix", path: 7 }],
   ["a host that is not a text", { kind: "tcp", host: 127, port: 1 }],
-  ["a host that is an option", { kind: "tcp", host: "a b", port: 1 }],
+  ["a host with a blank", { kind: "tcp", host: "a b", port: 1 }],
   ["a port that is text", { kind: "tcp", host: "h", port: "1" }],
   ["port 0", { kind: "tcp", host: "h", port: 0 }],
   ["port 65,536", { kind: "tcp", host: "h", port: 65_536 }],

@@ -26,7 +26,7 @@ test.each<[Sighting, readonly Presence[]]>([
   expect(PRESENCES.map((presence) => nextPresence(presence, sighting))).toEqual(expected);
 });
 
-test("a caller waits for a broker that was there, and an agent does not wait", () => {
+test("a command waits up to 10 s for a broker that was there, and a link with a spool waits at most 0.7 s", () => {
   expect(PRESENCES.map((presence) => dialTimeoutMs(presence, false))).toEqual([500, 10_000, 10_000, 10_000, 0]);
   expect(PRESENCES.map((presence) => dialTimeoutMs(presence, true))).toEqual([700, 700, 700, 700, 0]);
 });

@@ -83,7 +83,7 @@ test("an endpoint's port is at most 65,535", () => {
   expect(() => parseEndpoint("http://h:65536")).toThrow(/is not an endpoint/);
 });
 
-test("a message that is too long loses the end of its hint", () => {
+test("the client removes a hint that an error's message repeats at its end", () => {
   const said = (message: string) =>
     toPalaceError({ code: -32_000, message, data: { code: "BROKER_DENIED", hint: "do this" } });
   expect(said("no; do this")).toMatchObject({ message: "no", hint: "do this" });

@@ -12,7 +12,7 @@ const AT_ONCE = {
   embed: (texts: string[]) => Promise.resolve(texts.map(() => new Float32Array(1))),
 } as unknown as ConstructorParameters<typeof Backlog>[0]["embedder"];
 
-it("the expected time is computed from the embedded texts, and is unknown before the first text", async () => {
+it("the backlog's expected time is computed from the embedded texts, and is unknown before the first text", async () => {
   let waiting: PendingText[] = [];
   const backlog = new Backlog({
     embedder: {

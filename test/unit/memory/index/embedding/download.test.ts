@@ -82,7 +82,7 @@ const download = (seen: DownloadProgress[] = [], change: Partial<ModelConfig> = 
     { files, signal: new AbortController().signal, onProgress: (at) => seen.push(at) },
   );
 
-test("every file arrives complete, and the last progress report counts all bytes", async () => {
+test("the model's download writes every file complete, and the last progress report counts all bytes", async () => {
   const seen: DownloadProgress[] = [];
   const found = await download(seen);
   expect(found.folder).toBe(dirname(target("tokenizer.json")));
@@ -143,7 +143,7 @@ test("a missing file is an error with its address, and the hint names the settin
   });
 });
 
-test("offline no request is sent", async () => {
+test("in offline mode the download sends no request", async () => {
   await expect(download([], { offline: true })).rejects.toMatchObject({ code: "CONFIG_BAD_VALUE" });
   expect(requests).toEqual([]);
 });

@@ -79,7 +79,7 @@ test("changing a returned vector does not change the next answer", async () => {
   expect(await embedOne("kept query")).toEqual(copy);
 });
 
-test("an invalid model file is refused with the store's own error", async () => {
+test("an invalid model file is refused with the error STORE_UNAVAILABLE", async () => {
   const dir = writeTinyModel(join(home, "broken"));
   writeFileSync(join(dir, "onnx/model.onnx"), "not a model");
   await expect(open(dir)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });

@@ -24,11 +24,11 @@ afterEach(() => rmSync(home, { recursive: true, force: true }));
 const inCache = (): string => join(config.cacheDir, "all-MiniLM-L6-v2");
 const inChroma = (): string => join(home, ".cache/chroma/onnx_models/all-MiniLM-L6-v2/onnx");
 
-test("an empty machine has no model", async () => {
+test("on a machine without model files no model is found", async () => {
   expect(await findModel({ ...config, dir: join(home, "nowhere") })).toBeUndefined();
 });
 
-test("the configured folder comes first, then our cache, then the cache of Python's Chroma", async () => {
+test("a model is looked up in the configured folder, then in our cache, then in the cache of Python's Chroma", async () => {
   const named = writeTinyModel(join(home, "named"));
   writeTinyModel(inCache());
   const flat = writeTinyModel(inChroma());
@@ -56,7 +56,7 @@ test("a model with an unknown hash gets its own name, and the same bytes get the
   expect(other?.identity).not.toEqual(one?.identity);
 });
 
-test("the hash comes from the note of the last start until the file's time changes", async () => {
+test("a model's hash is read from a note of the last start until the model file's time changes", async () => {
   const dir = writeTinyModel(join(home, "one"));
   const before = await findModel({ ...config, dir });
   const [note] = readdirSync(config.cacheDir);

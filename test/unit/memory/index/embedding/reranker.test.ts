@@ -73,7 +73,7 @@ test("a model that returns no numbers fails, an invalid model file is refused, a
   expect(await embedder.embed(["a boat"])).toHaveLength(1);
 });
 
-test("the model is looked up in the configured folder, then beside the embedding model's downloads", async () => {
+test("the cross-encoder is looked up in the configured folder, then beside the embedding model's downloads", async () => {
   expect(rerankerFolder({ rerankDir: "/named", cacheDir: "/cache" })).toBe("/named");
   const cacheDir = join(home, "models");
   const folder = rerankerFolder({ rerankDir: undefined, cacheDir });

@@ -43,7 +43,7 @@ const scoresOf = async (query: string, rows: readonly number[]): Promise<number[
   (await index.score(query, rows)).map(lexicalScore);
 const scoreOf = async (query: string, row: number): Promise<number> => (await scoresOf(query, [row]))[0] as number;
 
-test("in a small palace the first rows are exactly FTS5's for all words", async () => {
+test("in a small palace the lexical index returns the same first rows as FTS5", async () => {
   insertDrawers(
     ledger,
     Array.from({ length: 300 }, () => ({ text: randomText(20 + Math.floor(random() * 60)) })),

@@ -33,7 +33,7 @@ test("a query without any word has no terms", () => {
   expect(parseQuery(" … ?! ")).toMatchObject({ words: [], terms: [], pairs: [] });
 });
 
-test("FTS5's syntax is quoted", () => {
+test("FTS5 syntax in a query is quoted", () => {
   expect(matchAny(parseQuery('cats" OR NEAR(dogs*) -x:y').words)).toBe('"cats" OR "near" OR "dogs" OR "x" OR "y"');
   expect(matchPhrase(["red", "boat"])).toBe('"red boat"');
 });

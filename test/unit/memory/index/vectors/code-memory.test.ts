@@ -43,7 +43,7 @@ test("after any additions, changes, moves and removals the code memory has the s
   expect(memory.size).toBe(list.size);
 });
 
-test("the product is exact for the largest values, at both ends of a batch", () => {
+test("a scan's dot product is exact for the largest values, at both ends of a batch", () => {
   const memory = createScanMemory(DIMENSIONS);
   memory.reserve(BATCH_SLOTS);
   memory.query.fill(-127);
@@ -55,7 +55,7 @@ test("the product is exact for the largest values, at both ends of a batch", () 
   expect([memory.products[0], memory.products[1], memory.products[BATCH_SLOTS - 1]]).toEqual([-largest, 0, largest]);
 });
 
-test("codes survive growth of the memory", () => {
+test("codes stay the same when the code memory grows", () => {
   const memory = createScanMemory(DIMENSIONS);
   memory.reserve(10);
   memory.codes.fill(1, 0, DIMENSIONS);

@@ -48,7 +48,7 @@ const open = async (): Promise<LocalVectorIndex> => {
 const rowsOf = async (vector: Float32Array, filter = {}, limit = 5): Promise<number[]> =>
   ((await index?.nearest(vector, filter, limit)) ?? []).map(({ row }) => row);
 
-test("nearest returns the rows and cosines of a plain exact search, also across batches", async () => {
+test("the vector index returns the rows and cosines of a plain exact search, also across batches", async () => {
   const vectors = Array.from({ length: 5000 }, randomVector);
   const rows = insertDrawers(
     ledger,
@@ -68,7 +68,7 @@ test("nearest returns the rows and cosines of a plain exact search, also across 
   }
 });
 
-test("nearest is exact even if many vectors are nearly equal", async () => {
+test("the vector index is exact even if many vectors are nearly equal", async () => {
   const centre = randomVector();
   const vectors = Array.from({ length: 300 }, () => {
     const near = centre.map((value) => value + (random() - 0.5) * 0.02);
@@ -102,7 +102,7 @@ test("a filter by wing, room or both leaves out other drawers", async () => {
   expect(await found({ wing: "none" })).toEqual([]);
 });
 
-test("with a filter by place, source or time, nearest equals a plain search among the matching drawers", async () => {
+test("with a filter by place, source or time, the vector index finds what a plain search among matching drawers finds", async () => {
   const drawers = mixedDrawers(Array.from({ length: 600 }, (_, at) => ({ text: `${at}`, vector: randomVector() })));
   const rows = insertDrawers(ledger, drawers);
   await open();
@@ -116,7 +116,7 @@ test("with a filter by place, source or time, nearest equals a plain search amon
   }
 });
 
-test("similarity is NaN for rows without a vector, in the given order", async () => {
+test("the similarity of a row without a vector is NaN, and similarities come in the given order", async () => {
   const [one, two] = [randomVector(), randomVector()];
   const [first, bare, second] = insertDrawers(ledger, [
     { text: "1", vector: one },
@@ -130,7 +130,7 @@ test("similarity is NaN for rows without a vector, in the given order", async ()
   expect(atFirst).toBeCloseTo(1, 5);
 });
 
-test("refresh shows the changes of a commit: added, updated, moved, re-worded and removed drawers", async () => {
+test("a refreshed vector index has the changes of a commit: added, updated, moved, re-worded and removed drawers", async () => {
   const [one, two, three, four] = [randomVector(), randomVector(), randomVector(), randomVector()];
   const rows = insertDrawers(ledger, [
     { text: "1", vector: one },
@@ -177,7 +177,7 @@ test("a commit before the first query starts no thread, and the query finds it",
   expect(await rowsOf(vector)).toEqual([row]);
 });
 
-test("commits during a thread's start are found, also after an earlier failed start", async () => {
+test("commits during the start of the index's thread are found, also after an earlier failed start", async () => {
   const file = join(home, "ledger.sqlite3");
   const late = (index = openVectorIndex({ ledgerFile: file }));
   renameSync(file, `${file}.away`);
