@@ -7,7 +7,7 @@ import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 /** Backup interval: about a third of a second. */
 const OFTEN = "0.0001";
 
-it("the broker makes backups by itself, keeps the newest, and doctor reports their state", async () => {
+it("the broker makes backups by itself and keeps the newest two, and doctor warns if the next backup is late", async () => {
   await using palace = createTestPalace();
   const dir = join(palace.home, "backups");
   const env = { MEMPALACE_BACKUP_DIR: dir, MEMPALACE_BACKUP_HOURS: OFTEN, MEMPALACE_BACKUP_KEEP: "2" };

@@ -71,7 +71,7 @@ test("--fix recreates missing folders, readable only by their user", async () =>
   expect(existsSync(palace.config.paths.home)).toBe(false);
 });
 
-test("--fix leaves foreign files and the files of a paused broker (SIGSTOP) alone", async () => {
+test("--fix keeps files that no broker wrote, and the files of a paused broker (SIGSTOP)", async () => {
   await using palace = createTestPalace();
   const { socketPath, brokerFile, gatePath } = palace.config.paths;
   const broker = await palace.startBroker();
@@ -105,7 +105,7 @@ test("--fix delivers spooled writes once, and leaves a broker stopped that was s
   expect(JSON.parse(found.stdout)).toMatchObject({ total: 1 });
 });
 
-test("--fix wires a changed agent again and leaves other palaces' agents and foreign lines alone", async () => {
+test("--fix wires a changed agent again, and keeps the user's own lines and the agents of other palaces", async () => {
   await using palace = createTestPalace({ env: { PATH: "/usr/bin:/bin" } });
   const claude = join(palace.home, ".claude.json");
   const pi = join(palace.home, ".pi/agent/mcp.json");

@@ -50,7 +50,7 @@ test("a launcher without Node and npm says what to install, and keeps stdout cle
   expect(stderr).toContain("hint: install Node 24");
 });
 
-test("the help of scripts/test needs no Node, and equals that of scripts/test.ts", () => {
+test("the help of scripts/test needs no Node, and equals the help of scripts/test.ts", () => {
   symlinkSync(execaSync("sh", ["-c", "command -v cat"]).stdout, join(folder, "cat"));
   const { exitCode, stdout, stderr } = launch("test", ["quick", "--help"], folder);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });

@@ -60,7 +60,7 @@ async function socketTransport(palace: TestPalace): Promise<Transport> {
   return transport;
 }
 
-/** TCP port that leads to the UNIX door. */
+/** Opens a TCP port that forwards to the UNIX door. */
 async function relay(palace: TestPalace): Promise<{ url: URL } & AsyncDisposable> {
   const server = createServer((from) => {
     const to = connect(palace.config.paths.socketPath);
@@ -115,8 +115,8 @@ describe.each(Object.keys(CLIENTS) as (keyof typeof CLIENTS)[])("%s", (generatio
   });
 });
 
-describe("the same idempotency key", () => {
-  it("two calls with the same idempotency key over HTTP (header) and over the stream file one drawer, and the answer says so", async () => {
+describe("an idempotency key", () => {
+  it("calls with the same idempotency key over HTTP (header) and over the stream file one entry, and a repeated call's answer says so", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     await using port = await relay(palace);

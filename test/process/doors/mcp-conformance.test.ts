@@ -80,7 +80,7 @@ describe("the conformance suite, run against its own tools behind our door", () 
     expect([...results.keys()].sort()).toEqual(listed.sort());
   });
 
-  test("the conformance suite meets a server that declares only tools", () => {
+  test("the server that the conformance suite tests declares only tools", () => {
     expect(Object.keys(capabilities as object)).toEqual(["tools"]);
   });
 

@@ -14,7 +14,7 @@ function put(root: string, path: string, content = `# ${path}\n\n${PARAGRAPH}\n`
   writeFileSync(join(root, path), content);
 }
 
-/** Project folder inside the palace's own temporary home. */
+/** Creates a project folder in the palace's own temporary home. */
 function createProject(palace: TestPalace, name: string, files: readonly string[]): string {
   const root = join(palace.home, "src", name);
   for (const path of files) put(root, path);
@@ -283,7 +283,7 @@ test("a dry run says what it would do, starts no broker and writes nothing", asy
   expect(snapshot(stagedIn(palace, ""))).toEqual(before);
 });
 
-test("a folder that lost all its documents empties the palace only on request", async () => {
+test("if a folder has lost all its documents, their drawers are removed only with --force", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "away", ["a.md", "b.md"]);
   await feed(palace, [root]);
@@ -326,7 +326,7 @@ test("`mempalace-docs why` names the rule that takes a document or leaves it out
   expect(await why("docs/2024-01-02-plan.md")).toMatchObject({ palace: "changed since it was filed" });
 });
 
-test("a path alone files its documents and names the other kinds; a file alone files that file", async () => {
+test("`palace mine PATH` files a folder's documents and names the other commands; with the path of a file it files only that file", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "notes", ["README.md", "docs/one.md", "docs/two.md"]);
   mkdirSync(join(root, ".git"));

@@ -114,7 +114,7 @@ test(
 );
 
 test(
-  "a reader may not mine, and an agent of another machine may mine only the folders that the owner opened",
+  "a reader may not mine, and an agent of another machine may mine only the folders that the owner allowed",
   { timeout: 120_000 },
   async () => {
     const port = await freePort();

@@ -54,7 +54,7 @@ describe("hooks at the beginning of a session", () => {
     expect(await claude(palace, { hook_event_name: "SessionStart", source: "startup" }, on)).toBe(said);
   });
 
-  test("the same session gets the same bytes even after new notes", async () => {
+  test("a session that asks again gets the same wake-up text, even after new notes", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     await file(palace, "first of all");
@@ -174,7 +174,7 @@ describe("hooks at the beginning of a session", () => {
     client.close();
   });
 
-  test("an empty palace adds no text", async () => {
+  test("an empty palace adds no text to a session", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     expect(await claude(palace, { hook_event_name: "SessionStart", source: "startup" })).toBe("");

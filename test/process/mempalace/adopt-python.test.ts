@@ -112,7 +112,7 @@ for (const version of MEMPALACE_VERSIONS) {
 const version = "3.11.0";
 const ROWS = 5_000;
 
-describe.skipIf((await mempalaceMissing(version)) !== undefined)("a palace of 5,000 rows", () => {
+describe.skipIf((await mempalaceMissing(version)) !== undefined)("the adoption of a palace", () => {
   it("a palace with an index on disk and later changes and deletions is adopted whole, although the broker is killed at every step", async () => {
     await using palace = createTestPalace();
     const { palaceDir, ledgerFile } = palace.config.paths;
