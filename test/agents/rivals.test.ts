@@ -84,7 +84,7 @@ async function agentsSay(agent: Agent): Promise<Named> {
   return agents.find((one) => one.agent === NAMES[agent]) ?? expect.fail(stdout);
 }
 
-/** Types the command that removes the rival. */
+/** Runs a command line as the user would type it. */
 async function type(command: string): Promise<void> {
   await execa("sh", ["-c", command], { ...home.within({}), extendEnv: false });
 }

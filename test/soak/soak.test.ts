@@ -31,7 +31,7 @@ const ENV = { NODE_OPTIONS: "--max-semi-space-size=4 --max-old-space-size=256" }
 type Written = { present: Set<string>; deleted: Set<string> };
 
 test(
-  `${MINUTES} minutes of storms, kills and churn lose no write and leave no process, memory or file`,
+  `${MINUTES} minutes of concurrent writes, kills and short-lived clients lose no write and leave no process, memory or file`,
   { timeout: (MINUTES + 10) * 60_000 },
   async () => {
     await using palace = createTestPalace({ env: ENV });

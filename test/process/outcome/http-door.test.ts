@@ -85,7 +85,7 @@ test.each([
   },
 );
 
-test("the door stays shut until a token exists, and then opens", async () => {
+test("the door at Roampal's port opens only when a token exists", async () => {
   const port = await freePort();
   await using palace = createTestPalace({ env: { MEMPALACE_OUTCOME_PORT: `${port}` } });
   await palace.startBroker();
@@ -110,7 +110,7 @@ test("a second palace on the same port reports the first palace's broker, and bo
   expect(await told(first.door, "/api/health")).toMatchObject({ data_path: first.config.paths.home });
 });
 
-test("the setting accepts a port, `on` and `off`, and refuses other values", () => {
+test("MEMPALACE_OUTCOME_PORT accepts a port, `on` and `off`, and refuses other values", () => {
   const portOf = (value?: string): number | "off" | undefined =>
     loadConfig({ HOME: "/nowhere", MEMPALACE_OUTCOME_PORT: value }).outcomePort;
   expect([undefined, "", "off", "on", "27182", "8080"].map(portOf)).toEqual([

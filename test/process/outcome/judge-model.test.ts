@@ -203,7 +203,7 @@ test("the log names an endpoint that fails, and the turn continues without it", 
   await vi.waitFor(() => expect(log()).toContain(`${endpoint.url}: status 500`), 30_000);
   expect(endpoint.asked).toHaveLength(2);
   expect(await outcomesOf(scene, exchange)).toEqual([]);
-  // The agent is then asked about its newest exchange, and not again about the judged exchange.
+  // The agent is then asked about its newest exchange.
   expect(await say("and why?")).toContain("thanks");
 });
 
@@ -224,7 +224,7 @@ test("a late judgment leaves the question about the newer exchange open", async 
   expect(await client.call("turn.scored", { conversation: SESSION })).toEqual({ isAsked: true, isScored: false });
 });
 
-test("without an address, or a model's name, nothing is sent", async () => {
+test("without the name of a judge model nothing is sent to the judge's address", async () => {
   await using endpoint = await startEndpoint(saying("failed"));
   await using scene = await talk({ MEMPALACE_JUDGE_URL: endpoint.url });
   await scene.say("thanks");
@@ -233,7 +233,7 @@ test("without an address, or a model's name, nothing is sent", async () => {
   expect(endpoint.asked).toEqual([]);
 });
 
-test("palace doctor says whether the model's address answers", async () => {
+test("palace doctor says whether the judge model's address answers", async () => {
   await using palace = createTestPalace();
   const endpoint = await startEndpoint(() => "");
   const told = async (env: Record<string, string>): Promise<string> => {

@@ -228,7 +228,7 @@ test("the owner's score of a memory replaces an agent's score by a click, and an
   expect(page.complaints).toEqual([]);
 });
 
-test("axe finds nothing serious in search, a drawer, its dialogs and the history", async () => {
+test("axe finds no serious accessibility fault in search, a drawer, its dialogs and the history", async () => {
   await using palace = await filled();
   const [id = ""] = palace.ids;
   for (const colorScheme of ["light", "dark"] as const) {

@@ -44,7 +44,7 @@ type Scene = AsyncDisposable & {
 };
 type ChromaScene = Scene & { chroma: PythonChroma };
 
-/** Chroma on a palace folder, a broker that writes it, and OURS drawers in both. */
+/** Starts Chroma on a palace folder and a broker that uses this Chroma, and files OURS drawers. */
 async function setChromaScene(version: MempalaceVersion): Promise<ChromaScene> {
   // If a later step fails, the stack still ends the started processes, the broker before its Chroma.
   await using begun = new AsyncDisposableStack();
@@ -166,10 +166,10 @@ function stuck(call: Promise<unknown>): Promise<boolean> {
 }
 
 describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing !== undefined)(
-  "MemPalace mines",
+  "MemPalace that mines beside our broker",
   () => {
     // Two upstream writers lose a part of their vectors in this way, without an error.
-    it("MemPalace mines through a second mount path and under a second HOME, during a storm: we lose no drawer, and the report names the writers", async () => {
+    it("while MemPalace mines by a second mount path and a second HOME, and our agents write, we lose no drawer, and doctor warns", async () => {
       await using scene = await setChromaScene(NEW);
       const { palace, palaceDir, env } = scene;
       const projects = ["one", "two"].map((name) => {

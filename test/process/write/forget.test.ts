@@ -14,7 +14,7 @@ import { writeTinyModel } from "../../helpers/tiny-model.ts";
 /** Word that occurs in no other text, and that a full-text index keeps whole. */
 const SECRET = "zq7xk9unforgettable4w2v";
 
-/** Files the secret in every way and returns its ids. `settle`: the public palace has it. */
+/** Files the secret in every way. Returns the id of a drawer with the secret, and the id of another drawer. */
 async function fileSecrets(palace: TestPalace): Promise<{ id: string; other: string }> {
   await using shim = await palace.shim();
   const add = async (content: string, more: object = {}): Promise<string> =>
