@@ -215,7 +215,7 @@ test("pi expands a tilde in PI_CODING_AGENT_DIR and shows its model each of our 
   expect(ours.map(({ name }) => name)).toEqual([ourTool("pi")]);
 });
 
-test("opencode shows the memory twice if our plugin is in plugin/ and in plugins/", async () => {
+test("opencode shows the wake-up text twice if our plugin is in plugin/ and in plugins/", async () => {
   const folder = join(home.palace.home, ".config/opencode");
   cpSync(join(folder, "plugins"), join(folder, "plugin"), { recursive: true });
   const server = { type: "local", command: ["node", other], enabled: true };

@@ -75,7 +75,7 @@ it("forget names the backups with a forgotten text, and rewrites them with --rew
   expect((await palace.run("palace", ["verify", file])).code).toBe(0);
 });
 
-it("the settings command says how to make a missing backup folder", async () => {
+it("config set and backup say how to make a missing backup folder", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const dir = join(palace.home, "two", "levels");

@@ -135,7 +135,7 @@ test("a hook ignores invalid input and logs one line about the problem", async (
   ]);
 });
 
-test("a dry run counts what the real run files", async () => {
+test("a dry run of `palace mine` counts the files that the real run files", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, "project");
   mkdirSync(root);

@@ -27,7 +27,7 @@ function agent(palace: TestPalace, name: string) {
   };
 }
 
-test("a shim without a name keeps its agent's name across brokers", async () => {
+test("the journal has the agent's name for a shim without a configured name, also after the broker was killed", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   const [claude, opencode] = [agent(palace, "claude-code"), agent(palace, "opencode\r\nX: y")];

@@ -63,7 +63,7 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
     await near.close();
   });
 
-  test("a bridge's setup stops the local broker and serves its agents too; `palace stop` here does not stop the host's broker", async () => {
+  test("the setup of a bridge stops the local broker; the local agents then use the host's broker, which `palace stop` does not stop", async () => {
     await using all = await pair();
     const { box, host, setup } = all;
     await box.run("palace", ["start"]);

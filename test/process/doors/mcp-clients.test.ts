@@ -85,7 +85,7 @@ const CLIENTS = {
 
 const negotiating = (mode: "auto" | { pin: string }): ClientV2 => new ClientV2(info, { versionNegotiation: { mode } });
 
-describe.each(Object.keys(CLIENTS) as (keyof typeof CLIENTS)[])("%s", (generation) => {
+describe.each(Object.keys(CLIENTS) as (keyof typeof CLIENTS)[])("the MCP client %s", (generation) => {
   const { sdk, make, revision } = CLIENTS[generation];
 
   it.each(["stdio", "socket", "HTTP"])("the client lists and calls the tools over %s", async (way) => {

@@ -84,13 +84,13 @@ describe("the conformance suite, run against its own tools behind our door", () 
     expect(Object.keys(capabilities as object)).toEqual(["tools"]);
   });
 
-  test.each(PASSES)("%s passes", (scenario) => {
+  test.each(PASSES)("the scenario %s passes", (scenario) => {
     const checks = results.get(scenario) ?? [];
     expect(checks.length).toBeGreaterThan(0);
     expect(checks.filter(({ status }) => status !== "SUCCESS")).toEqual([]);
   });
 
-  test.each(Object.entries(NOT_OFFERED))("%s does not apply: %s", (scenario) => {
+  test.each(Object.entries(NOT_OFFERED))("the scenario %s does not apply: %s", (scenario) => {
     const failed = (results.get(scenario) ?? []).filter(({ status }) => status === "FAILURE");
     expect(failed.length, "it passes now: move it to PASSES").toBeGreaterThan(0);
     // The suite got a proper error answer, so nothing broke.
@@ -98,14 +98,14 @@ describe("the conformance suite, run against its own tools behind our door", () 
       expect(errorMessage).toMatch(/-32601|does not support|Unknown tool|No progress notifications/);
   });
 
-  test.each(Object.entries(NOTHING_TO_CHECK))("%s has nothing to check: %s", (scenario) => {
+  test.each(Object.entries(NOTHING_TO_CHECK))("the scenario %s has nothing to check: %s", (scenario) => {
     const statuses = (results.get(scenario) ?? []).map(({ status }) => status);
     expect(statuses.filter((status) => !["WARNING", "INFO"].includes(status))).toEqual([]);
   });
 });
 
 describe("the conformance suite, against a real broker", () => {
-  test.each(["server-initialize", "ping", "tools-list", "dns-rebinding-protection"])("%s passes", async (scenario) => {
+  test.each(["server-initialize", "ping", "tools-list", "dns-rebinding-protection"])("the scenario %s passes", async (scenario) => {
     const port = await freePort();
     await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
     await palace.startBroker();

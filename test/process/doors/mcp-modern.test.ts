@@ -115,7 +115,7 @@ describe.each(DOOR_NAMES)("MCP 2026-07-28 over %s", (name) => {
       });
   });
 
-  test("there are two prompts: one reads the memory, and the other files new memories", async () => {
+  test("the prompt `wake-up` reads the memory, and the prompt `remember` files new memories", async () => {
     await call(door, "add_drawer", { wing: "prompted", room: "r", content: "told by the prompt" });
     const get = (prompt: string, values: object = {}): Promise<Said> =>
       ask(door, "prompts/get", { name: prompt, arguments: values });

@@ -212,7 +212,7 @@ test("an expired token's connections are cut, the token is refused like a revoke
   expect(palace.said()).not.toContain(token);
 });
 
-test("after ten wrong tokens an address gets 429, but the right token still works from it", async () => {
+test("after ten wrong tokens an address gets 429, but the right token still works from that address", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "right");
   const wrong = { authorization: `Bearer pdx_AAAAAAAA_${"A".repeat(43)}` };
@@ -282,7 +282,7 @@ test("an impostor on the broker's port gets neither the token nor a message, and
   expect(await rawStatus(palace, { host: "127.0.0.1", authorization })).toBe(401);
 });
 
-test("only its owner can read the token file, and its contents do not open the door", async () => {
+test("only the owner can read the token file, and a key from the file opens no door", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "kept");
   const file = palace.config.paths.tokensFile;

@@ -177,7 +177,7 @@ test("a partly filed source counts as not filed, and the next run completes it",
 });
 
 test.each(["SIGKILL", "SIGINT"] as const)(
-  "the next run continues after %s and files each exchange once",
+  "the next run of the miner continues after %s and files each exchange once",
   async (signal) => {
     await using palace = createTestPalace();
     await using other = createTestPalace();
@@ -205,7 +205,7 @@ test.each(["SIGKILL", "SIGINT"] as const)(
   },
 );
 
-test("a run survives the broker's death and files each exchange once", async () => {
+test("a run of the miner survives the broker's death and files each exchange once", async () => {
   await using palace = createTestPalace();
   await using other = createTestPalace();
   const root = join(palace.home, "talks");
@@ -266,7 +266,7 @@ test("a vanished, blank or unreadable transcript keeps its drawers", async () =>
   expect(rowsOf(palace)).toEqual(rows);
 });
 
-test("a dry run names what it would file, starts no broker and writes nothing", async () => {
+test("a dry run of `mine convos` names the files that a real run would file, starts no broker and writes nothing", async () => {
   await using palace = createTestPalace();
   const root = createTalks(palace, 2);
   put(root, "blank.md", "\n");

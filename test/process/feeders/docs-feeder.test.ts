@@ -98,7 +98,7 @@ test("documents are filed under their staged path, in wing and room, with the or
   expect(results[0]?.text).toBe("first line\nsecond line of a text that is long enough\nthird \u00e9");
 });
 
-test("a run over an unchanged project writes nothing", async () => {
+test("mempalace-docs writes nothing for an unchanged project", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "still", ["README.md", "docs/a.md", "docs/b.md"]);
   put(root, "short.txt", "too short");
@@ -219,7 +219,7 @@ async function interrupt(
   return { code, stdout: output.stdout, lines: output.stderr.split("\n  + [").length - 1 };
 }
 
-test("the next run continues after a kill and files no document twice", async () => {
+test("the next run of mempalace-docs continues after a kill and files no document twice", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "killed", MANY);
   const { lines } = await interrupt(palace, root, "SIGKILL");
@@ -241,7 +241,7 @@ test("Ctrl-C finishes the current documents, reports the progress and leaves the
   expect(await feed(palace, [root])).toMatchObject({ code: 0, filed: MANY.length - lines, unchanged: lines });
 });
 
-test("a run survives the broker's death and files each document once", async () => {
+test("a run of mempalace-docs survives the broker's death and files each document once", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "restarted", MANY);
   await palace.run("palace", ["start"]);
@@ -265,7 +265,7 @@ test("a run survives the broker's death and files each document once", async () 
   expect((await agent.call("mempalace_list_wings", {}))["wings"]).toEqual({ restarted: MANY.length });
 });
 
-test("a dry run says what it would do, starts no broker and writes nothing", async () => {
+test("a dry run of mempalace-docs says what a real run would do, starts no broker and writes nothing", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "dry", ["a.md", "b.md"]);
   expect(await feed(palace, [root, "--dry-run"])).toMatchObject({
@@ -347,7 +347,7 @@ test("`palace mine PATH` files a folder's documents and names the other commands
   expect([nowhere.code, nowhere.stderr]).toEqual([2, expect.stringContaining("usage: ")]);
 });
 
-test("a missing folder is an error with a hint and the feeder's exit code", async () => {
+test("mempalace-docs answers a missing folder with an error, a hint and the feeder's exit code", async () => {
   await using palace = createTestPalace();
   const { code, stderr, stdout } = await palace.run("mempalace-docs", [join(palace.home, "nowhere")]);
   expect([code, stdout]).toEqual([8, ""]);

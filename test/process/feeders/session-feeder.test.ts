@@ -209,7 +209,7 @@ test("filters choose sessions, and subagents are left out unless asked for", asy
   expect(await feed(palace, ["--since", "yesterday"])).toMatchObject({ code: 2, error: { code: "CONFIG_USAGE" } });
 });
 
-test("the database is read while opencode writes it, and is never changed", async () => {
+test("mempalace-session reads the database while opencode writes it, and never changes the database", async () => {
   await using palace = createTestPalace();
   const database = databaseOf(palace);
   fillOpencode(database, { sessions: 30, messages: 300, seed: 4 });

@@ -104,7 +104,7 @@ test("a fork is filed with the shared messages if its original session was filed
   database.close();
 });
 
-test("Claude Code sessions with the same beginning file it once, also when they continue alternately", async () => {
+test("the common beginning of Claude Code sessions is filed once, also when the sessions continue alternately", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, ".claude/projects/-home-u-app");
   const folder = join(palace.home, "app");
@@ -181,7 +181,7 @@ test("a fork in pi is filed without the original session's messages, until that 
   expect(counts("ferns", "mosses", "lichens", "horsetails", "quillworts")).toEqual([1, 1, 1, 1, 1]);
 });
 
-test("a transcript is filed without the exchanges that it shares with another, until the other transcript leaves the palace", async () => {
+test("a transcript is filed without the exchanges that it shares with another transcript, until that transcript leaves the palace", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, "talks");
   mkdirSync(root, { recursive: true });

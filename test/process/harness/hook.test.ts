@@ -32,7 +32,7 @@ async function file(palace: TestPalace, content: string): Promise<void> {
 }
 
 describe("hooks at the beginning of a session", () => {
-  test("an agent gets the palace's notes, fenced and masked, except in a resumed session", async () => {
+  test("an agent gets the palace's notes, quoted and with masked secrets, except in a resumed session", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     await file(palace, POISON);

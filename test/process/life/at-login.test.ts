@@ -136,7 +136,7 @@ test("a unit file that is not ours is refused and stays unchanged, and no broker
   expect([palace.asked(), await isServed(palace)]).toEqual([[], false]);
 });
 
-test("without systemctl the command says what to run at login, and writes nothing", async () => {
+test("without systemctl palace start --at-login says what to run at login, and writes nothing", async () => {
   await using palace = createTestPalace();
   const { code, stderr } = await palace.run("palace", ["start", "--at-login"], { env: { PATH: palace.home } });
   expect([code, stderr]).toEqual([

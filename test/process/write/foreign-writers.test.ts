@@ -141,7 +141,7 @@ for (const version of MEMPALACE_VERSIONS) {
     // Our driver decides how a foreign writer is noticed, and the writer's version decides how it writes. Each driver and each
     // version has one scene. The third pair, 3.11.0 beside a Chroma, is the storm below.
     const driver = version === "3.3.6" ? "chroma" : "files";
-    it(`a foreign MemPalace of another HOME and at another mount point, beside the driver ${driver}, is reported, its rows are adopted, and our drawers that it deleted are sent again`, async () => {
+    it(`a foreign MemPalace of another HOME and mount point, beside the driver ${driver}, is reported, its rows are adopted, and drawers that it deleted are sent again`, async () => {
       await using scene = await (driver === "chroma" ? setChromaScene(version) : setFilesScene());
       const { palace, palaceDir } = scene;
       const written = await meddle(scene, { home: otherHome, palace: palaceDir });

@@ -66,7 +66,7 @@ function scene(driver: "none" | "files"): { palace: TestPalace; env: Record<stri
 }
 
 for (const driver of ["none", "files"] as const) {
-  describe(`forgetting, driver ${driver}`, () => {
+  describe(`palace forget, driver ${driver}`, () => {
     it("forgetting leaves no byte of a text, with the broker running or stopped, and keeps every other drawer", async () => {
       const { palace, env } = scene(driver);
       await using _owned = palace;
@@ -118,7 +118,7 @@ for (const driver of ["none", "files"] as const) {
   });
 }
 
-describe("forgetting", () => {
+describe("palace forget", () => {
   it("forgetting by ids and by source removes only the given drawers and all their earlier states", async () => {
     const { palace, env } = scene("files");
     await using _owned = palace;

@@ -122,7 +122,7 @@ async function installed(): Promise<string | undefined> {
 const missing = await installed();
 if (missing !== undefined) console.log(`left out: miners side by side (${missing})`);
 
-describe.skipIf(missing !== undefined)("with the files driver", () => {
+describe.skipIf(missing !== undefined)("two MemPalaces that mine beside the files driver", () => {
   it("while two MemPalaces mine and our agents write, all our drawers stay, all their drawers are adopted, and doctor names both", async () => {
     await using palace = createTestPalace();
     const otherHome = mkdtempSync(join(tmpdir(), "palace-other-"));
