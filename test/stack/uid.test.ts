@@ -120,7 +120,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
   test.each([
     { uid: 1001, name: "developer" },
     { uid: 0, name: "root" },
-  ])("after a run of the compose service `owner`, uid $uid can write the workspace and has the memory", async ({ uid, name }) => {
+  ])("after a run of `owner`, uid $uid can write the workspace and has the memory", async ({ uid, name }) => {
     chownSync(workspace, uid, uid);
     await as(uid, "down");
     await as(uid, "run", "--rm", "owner");

@@ -45,7 +45,7 @@ for (const version of ROAMPAL_VERSIONS) {
   });
 
   if (version === "0.6.0")
-    claim("Roampal's hooks in the folder of an unknown profile get the reason, and read and store no memory", async () => {
+    claim("Roampal's hooks in a folder of an unknown profile get the reason and read and store no memory", async () => {
       await using palace = await withDoors(false, LOCAL);
       const settings = join(palace.home, ".config/roampal");
       mkdirSync(settings, { recursive: true });
@@ -74,7 +74,7 @@ for (const version of ROAMPAL_VERSIONS) {
     expect(await submit(version, palace, "s2", "How is the oven cleaned?")).toMatchObject({ code: 0 });
   });
 
-  claim("Roampal's hooks and MCP server store an exchange, ask about the exchange, score it and find it once", async () => {
+  claim("Roampal's hooks and MCP server store an exchange, ask about it, score it and find it once", async () => {
     await using palace = await withDoors(false, LOCAL);
     const first = "How is the oven cleaned?";
     expect(await submit(version, palace, "s1", first)).toMatchObject({ code: 0 });

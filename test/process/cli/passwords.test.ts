@@ -14,15 +14,15 @@ function filesBelow(folder: string): string[] {
 }
 
 test.each([
-  ["the password of a judge", { MEMPALACE_JUDGE_URL: address("http"), MEMPALACE_JUDGE_MODEL: "m", MEMPALACE_OUTCOMES: "on" }],
-  ["the password of a judge in an invalid address", { MEMPALACE_JUDGE_URL: `ftp://ada:${PASSWORD}@h`, MEMPALACE_JUDGE_MODEL: "m" }],
-  ["the password of a model", { MEMPALACE_MODEL_URL: address("http"), MEMPALACE_OFFLINE: "0" }],
-  ["the password of a Chroma", { MEMPALACE_CHROMA_URL: address("http"), MEMPALACE_DRIVER: "chroma" }],
-  ["the password of a broker", { MEMPALACE_BROKER: address("http") }],
-  ["the password of a broker in an invalid address", { MEMPALACE_BROKER: `tls://ada:${PASSWORD}@h` }],
-  ["the password of a bridge", { MEMPALACE_BROKER: `ssh://ada:${PASSWORD}@h` }],
-  ["the password of a judge in place of the user", { MEMPALACE_JUDGE_URL: `http://${PASSWORD}@h` }],
-])("%s is in no output and in no file", async (_whose, env) => {
+  ["judge", { MEMPALACE_JUDGE_URL: address("http"), MEMPALACE_JUDGE_MODEL: "m", MEMPALACE_OUTCOMES: "on" }],
+  ["judge (in an invalid address)", { MEMPALACE_JUDGE_URL: `ftp://ada:${PASSWORD}@h`, MEMPALACE_JUDGE_MODEL: "m" }],
+  ["model", { MEMPALACE_MODEL_URL: address("http"), MEMPALACE_OFFLINE: "0" }],
+  ["Chroma", { MEMPALACE_CHROMA_URL: address("http"), MEMPALACE_DRIVER: "chroma" }],
+  ["broker", { MEMPALACE_BROKER: address("http") }],
+  ["broker (in an invalid address)", { MEMPALACE_BROKER: `tls://ada:${PASSWORD}@h` }],
+  ["bridge", { MEMPALACE_BROKER: `ssh://ada:${PASSWORD}@h` }],
+  ["judge (in place of the user)", { MEMPALACE_JUDGE_URL: `http://${PASSWORD}@h` }],
+])("the password of a %s is in no output and in no file", async (_whose, env) => {
   await using palace = createTestPalace({ env });
   const note = JSON.stringify({ wing: "w", room: "r", content: "The heron stands in the reeds." });
   const said = [];

@@ -74,7 +74,7 @@ describe("hostile input on a stream", () => {
   it.each([
     ["too long", { text: "x".repeat(FRAME_SIZE_MAX_BYTES) }, "TRANSPORT_FRAME_TOO_LARGE"],
     ["too deep", JSON.parse(`${'{"a":'.repeat(70)}1${"}".repeat(70)}`) as object, "PROTOCOL_BAD_FRAME"],
-  ])("the shim answers a request that is %s with an error for the request's id, and then answers the next request", async (_name, args, code) => {
+  ])("the shim refuses a request that is %s, and then answers the next request", async (_name, args, code) => {
     const message = {
       method: "tools/call",
       params: { name: "mempalace_search", arguments: args },

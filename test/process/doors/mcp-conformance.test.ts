@@ -105,7 +105,7 @@ describe("the conformance suite, run against its own tools behind our door", () 
 });
 
 describe("the conformance suite, against a real broker", () => {
-  test.each(["server-initialize", "ping", "tools-list", "dns-rebinding-protection"])("the scenario %s passes", async (scenario) => {
+  test.each(["server-initialize", "ping", "tools-list", "dns-rebinding-protection"])("%s passes", async (scenario) => {
     const port = await freePort();
     await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
     await palace.startBroker();

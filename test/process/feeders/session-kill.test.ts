@@ -221,7 +221,7 @@ test.each(AGENTS)(
   },
 );
 
-test("a run of mempalace-session continues to its end although the broker dies at each step", { timeout: 300_000 }, async () => {
+test("mempalace-session runs to its end although the broker dies at each step", { timeout: 300_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "sessions-"));
   try {
     using sessions = opencode(folder, "exchange");

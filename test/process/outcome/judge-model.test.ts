@@ -224,7 +224,7 @@ test("a late judgment leaves the question about the newer exchange open", async 
   expect(await client.call("turn.scored", { conversation: SESSION })).toEqual({ isAsked: true, isScored: false });
 });
 
-test("without the name of a judge model nothing is sent to the judge's address", async () => {
+test("without the name of a judge model the hook sends nothing to the judge's address", async () => {
   await using endpoint = await startEndpoint(saying("failed"));
   await using scene = await talk({ MEMPALACE_JUDGE_URL: endpoint.url });
   await scene.say("thanks");
