@@ -4,7 +4,7 @@ import type { Answer } from "./server.ts";
 type Row = Record<string, unknown>;
 
 const SCORES = ["similarity", "distance", "effective_distance"];
-/** Upstream rounds a float32, and we round a double. */
+/** Largest accepted difference of two scores. Upstream rounds a float32, and we round a double. */
 const SCORE_TOLERANCE = 0.0021;
 
 export function isRecord(value: unknown): value is Row {

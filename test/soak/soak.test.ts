@@ -146,7 +146,7 @@ class Churn {
     this.visits += 1;
   }
 
-  /** Is killed during a write. */
+  /** Starts a shim that is killed during a write. */
   async #shortLived(round: number): Promise<void> {
     const { env, executable } = this.#palace;
     const shim = spawn(process.execPath, [executable("mp-shim")], { env, stdio: ["pipe", "pipe", "ignore"] });

@@ -134,7 +134,7 @@ describe.skipIf(reason)("the compose stack", () => {
       return {
         end: async () => {
           if ((await first).exitCode !== 0) cutOff++;
-          // The file of that name is whole, or does not exist.
+          // The backup's file is whole, or does not exist.
           for (const script of [
             `[ ! -e ${cut} ] || palace verify ${cut}`,
             `palace backup ${whole} && palace verify ${whole} && rm -f ${cut} ${whole}`,

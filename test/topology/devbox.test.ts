@@ -60,7 +60,7 @@ describe.skipIf(reason)("palace devbox", () => {
   };
   const arrangement = (name: string): string =>
     ["docker-compose.yml", `scripts/compose/${name}.yml`].map((file) => join(clone, file)).join(":");
-  /** Returns everything that a person keeps there: files of the home and the workspace, drawers, facts. */
+  /** Returns everything that a person keeps in a devbox: files of the home and the workspace, drawers, facts. */
   const kept = async (more: Record<string, string> = {}): Promise<string> => {
     const files = await box("cat ~/notes.txt ~/.claude/settings.json; readlink ~/link; cat /workspace/plan.txt", more);
     const found = await box(

@@ -6,7 +6,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
-/** Shim to which the test speaks as an agent does, including the handshake. */
+/** Starts a shim to which the test speaks as an agent does, including the handshake. */
 function agent(palace: TestPalace, name: string) {
   const child = spawn(process.execPath, [palace.executable("mp-shim")], { env: palace.env });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();

@@ -8,7 +8,7 @@ import { dial } from "../../../src/wire/transport/endpoint.ts";
 import { upgrade } from "../../../src/wire/transport/http-client.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
-/** Upgraded stream to which the test writes raw bytes. */
+/** Opens an upgraded stream to which the test writes raw bytes. */
 async function rawStream(palace: TestPalace): Promise<Socket & { lines: string[] }> {
   const socket = await dial({ kind: "unix", path: palace.config.paths.socketPath });
   await upgrade(socket, {});

@@ -25,7 +25,7 @@ type Behind = TestPalace & {
   said(): string;
 };
 
-/** Palace with a broker that listens on a free loopback port. `prepare` runs before it starts. */
+/** Makes a palace with a broker that listens on a free loopback port. `prepare` runs before the broker starts. */
 async function withTcp(prepare?: (palace: TestPalace) => Promise<void>): Promise<Behind> {
   const port = await freePort();
   const palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });

@@ -26,7 +26,7 @@ function filed(palace: TestPalace): string {
 
 const dayMs = Date.UTC(2026, 1, 3);
 
-/** opencode's database. `talk` adds one message for each word. */
+/** Opens an opencode database. `talk` adds one message for each word. */
 function openTalks(palace: TestPalace): {
   database: OpencodeDatabase;
   talk: (session: string, atMs: number, ...words: string[]) => void;
@@ -143,7 +143,7 @@ test("a fork in pi is filed without the original session's messages, until that 
   const root = join(palace.home, ".pi/agent/sessions/--home-u-app--");
   mkdirSync(root, { recursive: true });
   let written = 0;
-  /** Each word is an entry below the entry before it. The last entry is the session's present position. */
+  /** Writes a session. Each word is an entry below the entry before it. The last entry is the session's present position. */
   const write = (session: string, ...said: string[]): void => {
     const head = {
       type: "session",

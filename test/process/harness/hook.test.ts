@@ -1,6 +1,6 @@
 /**
- * Tests `palace hook` as agents run it: its text at the beginning of a session, and that the hook makes no agent fail or wait if the
- * memory is away or the input is odd.
+ * Tests `palace hook` as agents run it: its text at the beginning of a session, and that the hook makes no agent fail or wait if
+ * no broker answers or the input is invalid.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";

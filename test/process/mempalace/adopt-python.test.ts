@@ -1,5 +1,5 @@
 /**
- * A broker opens a palace that the real MemPalace made. The broker takes all drawers into the memory, including vectors, and changes no
+ * A broker opens a palace that the real MemPalace made. The broker adopts all drawers, including their vectors, and changes no
  * byte of the palace. It also adopts later changes by MemPalace. A kill at any step leads to the same result.
  */
 import { createHash } from "node:crypto";

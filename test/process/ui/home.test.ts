@@ -35,7 +35,7 @@ async function filled(): Promise<TestPalace> {
   return palace;
 }
 
-/** Returns the number that the page shows under that name. */
+/** Returns the number that the page shows under `name`. */
 async function number(page: SeenPage, name: string): Promise<number> {
   const text = await page.locator(`[data-number="${name}"]`).innerText();
   return Number(/[\d,]+/.exec(text)?.[0].replaceAll(",", "") ?? NaN);

@@ -28,7 +28,7 @@ const OURS = 30;
 const FOUND_MAX_MS = 60_000;
 /** Time limit. The foreign Chroma and the palace's own may wait for each other for ever. */
 const FOREIGN_MAX_MS = 40_000;
-/** The pause between two comparisons of a palace is nine times as long as a comparison, and on a busy machine a comparison takes long. */
+/** Time limit, ms. The pause between two comparisons of a palace is nine times as long as a comparison, which a busy machine slows. */
 const SETTLED_MAX_MS = 400_000;
 
 let otherHome: string;
@@ -246,7 +246,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
 
 /** Number of drawers beyond Chroma's sync threshold of 1,000, so that an index on disk can be torn. */
 const INDEXED = 1_150;
-/** Two of the first thousand records are not in the index: a deletion and the deleted record. */
+/** Minimum number of rows that lose their index entry. Two of the first thousand records had none: a deletion and the deleted record. */
 const INDEXED_MIN = 998;
 const OLD = "3.3.6";
 
@@ -255,7 +255,7 @@ describe.skipIf((await mempalaceMissing(OLD)) !== undefined)(`a foreign MemPalac
   it("a foreign MemPalace that only reads and moves the index away is noticed, and a restart of Chroma and broker brings all vectors back", async () => {
     await using scene = await setChromaScene(OLD);
     const { palace, palaceDir, chroma, env } = scene;
-    // 3.3.6 takes an index with a deleted element for a damaged one.
+    // 3.3.6 considers an index with a deleted element damaged.
     await using shim = await palace.shim(env);
     await shim.call("mempalace_delete_drawer", { drawer_id: ledgerIds(scene)[0] ?? "" });
     await file(palace, env, OURS, INDEXED + 1);

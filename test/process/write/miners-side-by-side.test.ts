@@ -37,7 +37,7 @@ const MINES_MAX_MS = 200_000;
 const ROUNDS_MAX = 3;
 const SETTLED_MAX_MS = 180_000;
 
-/** Project whose drawers are all different. */
+/** Makes a project whose drawers are all different. */
 function makeProject(folder: string, wing: string): string {
   mkdirSync(folder);
   for (let file = 0; file < FILES; file++) {

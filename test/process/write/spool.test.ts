@@ -38,7 +38,7 @@ async function contents(palace: TestPalace): Promise<string[]> {
   return found;
 }
 
-/** Spool files, without the files that a killed process left half written. */
+/** Returns the names of the spool files, without the files that a killed process left half written. */
 const files = (palace: TestPalace): string[] =>
   existsSync(palace.config.paths.spoolDir)
     ? readdirSync(palace.config.paths.spoolDir).filter((name) => !name.endsWith(".tmp"))
