@@ -26,9 +26,9 @@ const BUNDLED = [
 ] as const;
 
 /**
- * Entries whose modules are merged into one file. A broker then starts in half the time, and a command in four fifths of it: they have up
- * to 250 modules, and finding these costs more than compiling them. Packages are not bundled, which would save nothing measurable. The
- * other entries are merged so that the package needs no further module.
+ * Entries whose modules are merged into one file. A broker then starts in half the time, and a command in four fifths of the time: they
+ * have up to 250 modules, and finding these costs more than compiling them. Packages are not bundled, which would save nothing measurable.
+ * The other entries are merged so that the package needs no further module.
  */
 const MERGED = [
   ...["bin/palace.js", "bin/mempalace-broker.js", "bin/roampal.js", "bin/library.js", "protocol/spec.js"],
@@ -158,7 +158,7 @@ async function mergeModules(file: string, dist: string): Promise<string[]> {
 }
 
 /**
- * Replaces imports of Node's own modules. An ES import reads all exports of a module, and reading node:http's loads a whole HTTP client.
+ * Replaces imports of Node's own modules. An ES import reads all exports of a module, and the exports of node:http load a whole HTTP client.
  */
 function builtinsAsTheyAre(): Plugin {
   const imported = /\bimport ?(?:(\w+),? ?)?(\{[^}]*\})? ?from ?["`](node:[\w/]+)["`];/g;

@@ -45,7 +45,7 @@ const VARIABLE_GROUPS = {
   traces: "OpenTelemetry",
 } as const satisfies Partial<Record<(typeof VARIABLES)[keyof typeof VARIABLES]["group"], string>>;
 
-/** Returns the content of the generated pages, without the commands' pages, by their paths from the root. */
+/** Returns the generated pages of the documentation, without the command pages, by their paths in the repository. */
 export function pages(): Record<string, string> {
   return {
     "docs/reference/settings.md": settingsPage(),
@@ -55,7 +55,7 @@ export function pages(): Record<string, string> {
   };
 }
 
-/** Returns the content of the pages about commands by their paths. Loads the file of every verb. */
+/** Returns the pages about commands by their paths in the repository. Loads the file of every verb. */
 export async function commandPages(): Promise<Record<string, string>> {
   const commands = await describeCommands();
   return { "docs/reference/commands.md": commandsPage(commands), "docs/reference/palace.1": manPage(commands) };

@@ -28,12 +28,12 @@ mkdir -p ~/.ssh && ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519
 git init -q ~/tool && cd ~/tool && git -c user.email=ada@example.org commit -q --allow-empty -m first
 npm init -y > /dev/null && npm install --global --offline . > /dev/null
 zsh -ic 'print -s "echo a line of history"; fc -W'`;
-/** Lists the files of the home, without caches. */
+/** Lists the files of the home, without caches and without SQLite's -wal and -shm files. */
 const FILES_OF_HOME =
   "cd ~ && find . -type f -not -path './.cache/*' -not -path './.npm/*' -not -name '*-wal' -not -name '*-shm' | sort";
 const PAIRS = AGENTS.flatMap((writer) => AGENTS.map((reader) => ({ writer, reader })));
 
-/** Prompt that asks only for the words, so the mark in an answer can only come from the memory. */
+/** Memory of each agent. A prompt asks only for its words, so the mark in an answer can only come from the memory. */
 const MEMORIES: Record<Agent, { words: string; mark: string }> = {
   pi: { words: "marmalade kettles whistle", mark: randomUUID() },
   opencode: { words: "glaciers polish granite", mark: randomUUID() },
@@ -55,7 +55,7 @@ describe.each([
   { title: "on this machine", open: onHost, left: undefined },
   { title: "in the devbox, without a network", open: inDevbox, left: reason },
 ])("the real agents: $title", ({ title, open, left }) => {
-  describe.skipIf(left)("share one memory", () => {
+  describe.skipIf(left)("three real agents with one memory", () => {
     let place: Place;
     const answers = {} as Record<Agent, string>;
 
@@ -105,11 +105,11 @@ describe.each([
         return shown;
       })());
 
-    test.each(AGENTS)("a new session of %s shows its model the memory once", async (agent) => {
+    test.each(AGENTS)("a new session of %s shows its model the wake-up text once", async (agent) => {
       expect((await freshSession(agent)).split(FENCE)).toHaveLength(2);
     });
 
-    test("pi does not show the memory again in a resumed or forked session", async () => {
+    test("pi does not show the wake-up text again in a resumed or forked session", async () => {
       const fences = async (...session: string[]): Promise<number> => {
         const { args, ...run } = runOf("pi", "Say hello", place.url);
         await place.run("pi", { ...run, args: [...session, ...args] });

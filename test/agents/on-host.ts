@@ -16,7 +16,7 @@ export type AgentsHome = AsyncDisposable & {
 
 const RUN_MAX_MS = 300_000;
 
-/** `url` is the model's address. */
+/** Opens a home with the real agents. `url` is the model's address. */
 export async function openAgentsHome(
   url: string,
   { isWired = true, built }: { isWired?: boolean; built?: boolean } = {},

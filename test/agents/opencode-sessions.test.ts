@@ -63,7 +63,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await host?.[Symbol.asyncDispose]());
 
-test("opencode shows the memory once in a compacted, continued and forked session, and files each message once", async () => {
+test("opencode shows the wake-up text once in a compacted, continued and forked session, and files each message once", async () => {
   const session = await begin(() => post("/session", {}));
   const first = await told();
   expect(first).toHaveLength(1);

@@ -151,7 +151,7 @@ export async function inDevbox(): Promise<Place> {
   };
 }
 
-/** User of this machine who shares the memory of the broker in a container, as `./scripts/up` arranges it. */
+/** Makes a user of this machine who shares the memory of the broker in a container, as `./scripts/up` arranges it. */
 function hostOf(container: string): AsyncDisposable & Pick<Place, "palace"> {
   const home = mkdtempSync(join(tmpdir(), "palace-"));
   const { PATH, DOCKER_HOST } = process.env;

@@ -84,7 +84,7 @@ async function agentsSay(agent: Agent): Promise<Named> {
   return agents.find((one) => one.agent === NAMES[agent]) ?? expect.fail(stdout);
 }
 
-/** Types the command that removes the rival. */
+/** Runs a command line as the user would type it. */
 async function type(command: string): Promise<void> {
   await execa("sh", ["-c", command], { ...home.within({}), extendEnv: false });
 }
@@ -215,7 +215,7 @@ test("pi expands a tilde in PI_CODING_AGENT_DIR and shows its model each of our 
   expect(ours.map(({ name }) => name)).toEqual([ourTool("pi")]);
 });
 
-test("opencode shows the memory twice if our plugin is in plugin/ and in plugins/", async () => {
+test("opencode shows the wake-up text twice if our plugin is in plugin/ and in plugins/", async () => {
   const folder = join(home.palace.home, ".config/opencode");
   cpSync(join(folder, "plugins"), join(folder, "plugin"), { recursive: true });
   const server = { type: "local", command: ["node", other], enabled: true };

@@ -42,7 +42,7 @@ const BROUGHT = /<result>([^]*?)<\/result>/g;
 
 export async function startStubModel(port = 0): Promise<StubModel> {
   const seen: Seen = { tools: {}, texts: {}, asides: {}, awayMs: {}, held: [], unknown: [] };
-  /** Returns all texts of each request. */
+  /** All texts of each request. */
   const requests: string[][] = [];
   const calledAtMs = new Map<string, number>();
   let go = Promise.withResolvers<void>();

@@ -72,7 +72,7 @@ async function fill(): Promise<void> {
   fillLedger({ ledgerFile, model, text, from: 0, to, chunks: CHUNKS, cut: HALF_CUT, vectorOf });
 }
 
-/** Starts a broker with that setting. Resolves when its model answers. */
+/** Starts a broker with MEMPALACE_VECTORS=`vectors`. Resolves when the broker's model answers. */
 async function open(vectors: string): Promise<{ client: Client; rss: () => string; end: () => Promise<void> }> {
   const broker = await palace.startBroker({
     MEMPALACE_IDLE_EXIT_MINUTES: "0",

@@ -11,7 +11,7 @@ import { atMost, median, type Row } from "./measure.ts";
 
 const COLD_ROUNDS = 3;
 const WARM_ROUNDS = 7;
-/** Claude Code starts in half a second and runs two hooks before a prompt, so the added time is relatively large. */
+/** Maximum ratios of the time with the memory to the time without. Claude Code starts fast and runs two hooks, so its ratio is large. */
 const BARS: Record<Agent, { cold: number; warm: number }> = {
   pi: { cold: 5, warm: 2.5 },
   opencode: { cold: 2, warm: 1.5 },

@@ -25,7 +25,7 @@ const STAMP = /^\d{4}-\d\d-\d\d(T[\d:.]+(\+00:00|Z)?)?$/;
 /** A time of the coordination log's hybrid clock, as upstream writes it. */
 const HYBRID = /^\d{13}-[0-9a-f]{6}-@replica@$/;
 
-/** Returns undefined if the answers agree. `used` collects the names of the differences that this needed. */
+/** Returns undefined if the answers agree. `used` collects the names of the accepted differences that the comparison needed. */
 export function compare(
   version: MempalaceVersion,
   call: Call,

@@ -12,7 +12,7 @@ chromadb.PersistentClient(sys.argv[1]).create_collection("mempalace_drawers", me
   "no collection": "import chromadb, sys; chromadb.PersistentClient(sys.argv[1])",
 };
 
-/** Without a palace, wrong arguments are still refused first. 3.11 words the answer about a missing palace differently. */
+/** Script that makes no palace. Wrong arguments are still refused first. 3.11 words the answer about a missing palace differently. */
 const NO_PALACE = "";
 const MANY = Array.from({ length: 501 }, (_, at) => `drawer_${at}`);
 const REFUSED: readonly ToolCall[] = [
@@ -69,7 +69,7 @@ for (const version of MEMPALACE_VERSIONS) {
       );
 
     if (version !== "3.3.6")
-      test("both report wrong arguments before they report a missing palace", { timeout: 180_000 }, () =>
+      test("MemPalace and we report wrong arguments before a missing palace", { timeout: 180_000 }, () =>
         expectAnsweredAlike(version, NO_PALACE, REFUSED),
       );
   });

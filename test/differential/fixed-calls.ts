@@ -17,7 +17,7 @@ export const MINED: Readonly<Record<string, string>> = {
 };
 const HALLWAY = `hallway_mined_Quill_Zora_${sha256Hex("mined::Quill::Zora").slice(0, 8)}`;
 
-/** These calls come last, because 3.11 answers them from the files that it has just mined. */
+/** Returns calls about the mined project. They come last, because 3.11 answers them from the files that it has just mined. */
 function minedCalls(): Fixed[] {
   const source_file = `${PROJECT}-mined/engine.md`;
   return [
@@ -62,7 +62,7 @@ function longEvents(): Fixed[] {
   ];
 }
 
-/** calls.ts names the ids that steps 2 and 4 give. */
+/** Returns the opening calls. calls.ts refers to the ids that steps 2 and 4 give. */
 export function opening(version: MempalaceVersion): Fixed[] {
   const long = "long drawer ".repeat(150);
   return [
@@ -125,7 +125,7 @@ export function graphCalls(): Fixed[] {
   ];
 }
 
-/** `@-n@` is the id that the call n steps before gave. */
+/** Returns the closing calls. `@-n@` is the id from the answer to the call n steps before. */
 export function closing(version: MempalaceVersion): Fixed[] {
   const long = "grown past one row ".repeat(60);
   const split = { wing: "closing", room: "split", content: `${long}of the closing` };
@@ -159,7 +159,7 @@ export function closing(version: MempalaceVersion): Fixed[] {
   ];
 }
 
-/** Method and parameters of requests that are not a valid tool call. Only 3.11 answers a method that is not a string. */
+/** Returns the method and parameters of invalid requests. Only 3.11 answers a method that is not a string. */
 export const oddRequests = (version: MempalaceVersion): readonly (readonly [method: unknown, params: unknown])[] => [
   ...(version === "3.11.0" ? [5, 0.5, true, null, [], {}].map((method) => [method, {}] as const) : []),
   ["ping", {}],

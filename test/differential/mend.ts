@@ -4,17 +4,14 @@ import type { Answer } from "./server.ts";
 type Row = Record<string, unknown>;
 
 const SCORES = ["similarity", "distance", "effective_distance"];
-/** Upstream rounds a float32, and we round a double. */
+/** Largest accepted difference of two scores. Upstream rounds a float32, and we round a double. */
 const SCORE_TOLERANCE = 0.0021;
 
 export function isRecord(value: unknown): value is Row {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/**
- * Upstream answers the following calls from a cache that is up to a minute old. They come at the end, where upstream reads the graph for
- * the first time.
- */
+/** Removes the keys from a value, at any depth. */
 export function withoutKeys(value: unknown, keys: readonly string[]): unknown {
   if (Array.isArray(value)) return value.map((one) => withoutKeys(one, keys));
   if (!isRecord(value)) return value;

@@ -29,10 +29,10 @@ const MODEL_MAX_MS = 60_000;
 /** Tools that search vectors. We compute a vector a moment after the write, upstream during the write. */
 const BY_VECTOR: readonly string[] = ["search", "check_duplicate", "checkpoint"];
 
-/** Installs that version if needed. If that is impossible, its tests are skipped on a developer's machine and fail in CI. */
+/** Installs MemPalace `version` if needed. If that is impossible, its tests are skipped on a developer's machine and fail in CI. */
 export async function describeDifferential(version: MempalaceVersion): Promise<void> {
   const missing = await mempalaceMissing(version);
-  const title = `against MemPalace ${version}${missing === undefined ? "" : ` (left out: ${missing})`}`;
+  const title = `our answers against MemPalace ${version}${missing === undefined ? "" : ` (left out: ${missing})`}`;
   describe.skipIf(missing !== undefined)(title, () => defineTests(version));
 }
 

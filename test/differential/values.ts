@@ -17,8 +17,8 @@ export const SOURCES = ["/p/a.md", "/p/sub/b c.md", "C:\\dir\\c.txt", "plain.txt
 /** Placeholder in calls for the folder that both servers see. `makeProject` makes its content. */
 export const PROJECT = "@PROJECT@";
 /**
- * Sources in that folder: kept, ignored by one of two .gitignore files, deleted while others in the folder remain, and deleted with their
- * folder.
+ * Sources in the folder PROJECT: kept, ignored by one of two .gitignore files, deleted while others in the folder remain, and deleted with
+ * their folder.
  */
 export const PROJECT_SOURCES = [
   "kept.md",

@@ -1,5 +1,5 @@
 /**
- * Packs our devcontainer Feature with the official CLI, as for others who reference it. This test needs no Docker; test/stack installs the
+ * Packs our devcontainer Feature with the official CLI, as for projects that use it. This test needs no Docker; test/stack installs the
  * Feature.
  */
 import { execFileSync } from "node:child_process";

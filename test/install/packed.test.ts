@@ -25,7 +25,7 @@ import { writeTinyModel } from "../helpers/tiny-model.ts";
 const missing = networkMissing();
 if (missing !== undefined) console.warn(`packed install left out: ${missing}`);
 
-/** Folders and files that the test may make. Its user told npm to install into `.npm-global`. */
+/** Folders and files that the test may make. The test's user told npm to install into `.npm-global`. */
 const PLACES = [".mempalace", ".local/state/palace", ".cache/palace", ".npm", ".npm-global", ".npmrc"];
 
 const INSTALLED_MAX_MB = 160;
@@ -172,7 +172,7 @@ describe.skipIf(missing)("the packed package", () => {
   });
 });
 
-/** Size on the disk of a file or a folder. */
+/** Returns the size of a file or a folder on the disk, MB. */
 function megabytes(path: string): number {
   return Number(execFileSync("du", ["-sk", path], { encoding: "utf8" }).split("\t")[0]) / 1000;
 }

@@ -8,7 +8,7 @@ import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 
 const LEAVE = new URL("../../src/base/exit-process.ts", import.meta.url).href;
-/** More bytes than a pipe buffers. */
+/** Number of bytes: more than a pipe buffers. */
 const BYTES = 300_000;
 
 const script = (body: string): string => `import { leave } from ${JSON.stringify(LEAVE)};\n${body}`;

@@ -12,7 +12,7 @@ import { moment } from "../../src/base/uptime.ts";
 
 const DAY_MS = 86_400_000;
 
-test("an undo of the last hour reverts a write dated twenty days back and shows its date", () => {
+test("an undo of the last hour reverts a write dated twenty days back and shows the write's date", () => {
   const folder = mkdtempSync(join(tmpdir(), "dated-"));
   const file = join(folder, "ledger.sqlite3");
   const writer = new LedgerWriter(file, applyWrite);

@@ -31,7 +31,7 @@ const ENV = { NODE_OPTIONS: "--max-semi-space-size=4 --max-old-space-size=256" }
 type Written = { present: Set<string>; deleted: Set<string> };
 
 test(
-  `${MINUTES} minutes of storms, kills and churn lose no write and leave no process, memory or file`,
+  `${MINUTES} minutes of concurrent writes, kills and short-lived clients lose no write and leave no process, memory or file`,
   { timeout: (MINUTES + 10) * 60_000 },
   async () => {
     await using palace = createTestPalace({ env: ENV });
@@ -146,7 +146,7 @@ class Churn {
     this.visits += 1;
   }
 
-  /** Is killed during a write. */
+  /** Starts a shim that is killed during a write. */
   async #shortLived(round: number): Promise<void> {
     const { env, executable } = this.#palace;
     const shim = spawn(process.execPath, [executable("mp-shim")], { env, stdio: ["pipe", "pipe", "ignore"] });

@@ -41,7 +41,7 @@ function parts(arrangement: string, env: Record<string, string> = {}): Record<st
 
 const targets = ({ volumes }: Service): string[] => volumes.map(({ target }) => target).sort();
 
-describe.skipIf(reason)("the services of an arrangement", () => {
+describe.skipIf(reason)("the services of a compose arrangement", () => {
   test("each file in scripts/compose is named in docs/topologies/arrangements.md", () => {
     const page = readFileSync(join(ROOT, "docs/topologies/arrangements.md"), "utf8");
     const files = readdirSync(join(ROOT, "scripts/compose"));
@@ -52,7 +52,7 @@ describe.skipIf(reason)("the services of an arrangement", () => {
   test.each([
     ["embedded", {}, "files"],
     ["remote-chroma", { MEMPALACE_CHROMA_URL: "https://chroma.test:8000" }, "chroma"],
-  ])("%s has a broker and no Chroma of its own", (name, env, driver) => {
+  ])("the arrangement %s has a broker and no Chroma of its own", (name, env, driver) => {
     const { broker, ...others } = parts(name, env);
     expect(Object.keys(others)).toEqual(["devbox"]);
     expect(broker?.environment).toMatchObject({
@@ -67,7 +67,7 @@ describe.skipIf(reason)("the services of an arrangement", () => {
   test.each([
     ["host-bridge", { DEVBOX_BRIDGE: "you@host.test" }, "ssh://you@host.test"],
     ["host-tcp", {}, "http://host.docker.internal:7780"],
-  ])("%s is a devbox that uses the host's broker and mounts no palace", (name, env, endpoint) => {
+  ])("the arrangement %s is a devbox that uses the host's broker and mounts no palace", (name, env, endpoint) => {
     const services = parts(name, env);
     expect(Object.keys(services)).toEqual(["devbox"]);
     const devbox = services["devbox"] as Service;
@@ -75,7 +75,7 @@ describe.skipIf(reason)("the services of an arrangement", () => {
     expect(targets(devbox)).toEqual(["/home/developer", "/mnt/git", "/workspace"]);
   });
 
-  test("agents-only is a devbox that may write its own palace", () => {
+  test("the arrangement agents-only is a devbox that may write its own palace", () => {
     const services = parts("agents-only");
     expect(Object.keys(services)).toEqual(["devbox"]);
     const devbox = services["devbox"] as Service;
@@ -86,7 +86,7 @@ describe.skipIf(reason)("the services of an arrangement", () => {
   test.each([
     ["remote-chroma", "MEMPALACE_CHROMA_URL is missing a value"],
     ["host-bridge", "DEVBOX_BRIDGE is missing a value"],
-  ])("%s names its missing variable", (name, words) => {
+  ])("the arrangement %s names its missing variable", (name, words) => {
     const lacking = (): unknown => parts(name, { MEMPALACE_CHROMA_URL: "", DEVBOX_BRIDGE: "" });
     expect(lacking).toThrow(words);
   });
@@ -108,7 +108,7 @@ describe.skipIf(reason)("the services of an arrangement", () => {
   });
 });
 
-describe.skipIf(reason)("without Chroma's server", () => {
+describe.skipIf(reason)("the compose stack without Chroma's server", () => {
   let stack: DockerStack;
   let workspace: string;
   const alone = { COMPOSE_FILE: composeFiles("agents-only") };
@@ -126,7 +126,7 @@ describe.skipIf(reason)("without Chroma's server", () => {
     if (workspace !== undefined) rmSync(workspace, { recursive: true, force: true });
   });
 
-  test("the stack without Chroma's server finds a drawer after its containers were recreated", async () => {
+  test("the compose stack without Chroma's server finds a drawer after its containers were recreated", async () => {
     expect((await stack.compose("ps", "--services")).split("\n").sort()).toEqual(["broker", "devbox"]);
     const filed = await stack.exec("devbox", 1, "palace", "call", ...add);
     expect(filed.exitCode, filed.stderr).toBe(0);

@@ -29,7 +29,7 @@ const SERVICES = ["chroma", "broker", "devbox"];
 describe.skipIf(reason)("the compose stack", () => {
   let stack: DockerStack;
   let workspace: string;
-  /** Returns the ids of every acknowledged drawer of the wing. */
+  /** Contents of every acknowledged drawer of the wing. */
   const acknowledged = new Set<string>();
 
   const up = (...args: string[]): Promise<string> =>
@@ -56,7 +56,7 @@ describe.skipIf(reason)("the compose stack", () => {
     if (workspace !== undefined) await rm(workspace, { recursive: true, force: true });
   });
 
-  test("no service of the stack publishes a port, has a capability, runs as root or writes its own root folder", async () => {
+  test("no service of the compose stack publishes a port, has a capability, runs as root or writes its own root folder", async () => {
     for (const service of SERVICES) {
       const { HostConfig, NetworkSettings } = await stack.inspect(service);
       expect(Object.values(NetworkSettings.Ports).filter(Boolean), service).toEqual([]);
@@ -173,7 +173,7 @@ describe.skipIf(reason)("the compose stack", () => {
     await expectEveryDrawer();
   });
 
-  test("docs/how-to/backup.md restores a backup made in a devbox", async () => {
+  test("the commands of docs/how-to/backup.md restore a backup made in a devbox", async () => {
     const backup = await stack.exec("devbox", 1, "palace", "backup", "/home/developer/b.tar", "--json");
     expect(backup.exitCode, backup.stderr).toBe(0);
     expect(JSON.parse(backup.stdout)).toMatchObject({ file: "/home/developer/b.tar", encrypted: false });

@@ -64,7 +64,7 @@ describe.skipIf(reason)("a devcontainer", () => {
     const { exitCode, stderr } = await execa("timeout", command, { ...options, stdin: "ignore" });
     return `${exitCode}\n${stderr}`;
   };
-  /** Runs it with an npm that does not see this machine's settings. */
+  /** Runs install.sh with an npm that does not see this machine's settings. */
   const installFrom = (url: string, more: Record<string, string> = {}): Promise<string> => {
     const own = { HOME: join(folder, "npm"), npm_config_globalconfig: join(folder, "npm/none"), ...more };
     return install({ ...own, PACKAGE: "some-package", npm_config_registry: url });
@@ -143,14 +143,14 @@ describe.skipIf(reason)("a devcontainer", () => {
   });
 
   test("the Feature ends within minutes if a registry never answers", async () => {
-    // If the time limit had ended it, its exit code would be different.
+    // If the time limit had ended install.sh, the exit code would be different.
     expect(await stalled).toMatch(
       /^1\n[^]*network timeout[^]*palace: npm could not install some-package\n.*does not reach/,
     );
     expect(registry.connections()).toBeGreaterThan(1);
   });
 
-  test("this repository's devcontainer is the stack's devbox", async () => {
+  test("this repository's devcontainer is the compose stack's devbox", async () => {
     const asked = ["read-configuration", "--workspace-folder", ROOT];
     const { stdout } = await execa("node", [cli, ...asked], { stdin: "ignore" });
     const { configuration } = JSON.parse(stdout) as { configuration: { dockerComposeFile: string[]; service: string } };

@@ -78,7 +78,7 @@ async function open(): Promise<Scene> {
 const note = (content: string): Record<string, string> => ({ wing: "first", room: "start", content });
 
 describe.skipIf(missing)("a devbox that should share the host's palace", () => {
-  test("a devbox that should share the host's palace says what to type on the host, spools writes meanwhile, continues by itself, and changes nothing on the second run", async () => {
+  test("a devbox without a bridge says what to type on the host and spools writes, continues after the authorization, and changes nothing on a second start", async () => {
     await using scene = await open();
     const { host, sshd, up, agent, says, inBox, fingerprint } = scene;
     await sshd.kill();
@@ -116,7 +116,7 @@ describe.skipIf(missing)("a devbox that should share the host's palace", () => {
     await near.close();
   });
 
-  test("the devbox stops at the host's key if nobody has confirmed it, and shows its fingerprint", async () => {
+  test("the devbox does not log in to a host whose key nobody has confirmed, and shows the key's fingerprint", async () => {
     await using scene = await open();
     const { host, sshd, up, agent, says, inBox, fingerprint } = scene;
     await up("SHA256:ofAnotherHost");

@@ -27,13 +27,13 @@ const FILES_MINED = 400;
 const WRITERS = 8;
 /** Number of writes that are acknowledged before the action starts. */
 const FIRST_WRITES = 40;
-/** Long enough that the miner does not skip it. */
+/** Text of a mined file, long enough that the miner does not skip the file. */
 const MINED =
   "What the workshop of a small orchestra has to know of an instrument that somebody brought in on a rainy day.";
 const MEMORY = { words: "marmalade kettles whistle", mark: "at dawn on shelf four" };
 const HISTORY = "~/.zsh_history";
 
-/** Work in progress in the stack. `end` waits until it has ended, and asserts what must then be true. */
+/** Work in progress in the stack. `end` waits until the work has ended, and asserts what must then be true. */
 type UnderWay = { end: () => Promise<void> };
 
 describe.skipIf(reason)("the compose stack", () => {
@@ -134,7 +134,7 @@ describe.skipIf(reason)("the compose stack", () => {
       return {
         end: async () => {
           if ((await first).exitCode !== 0) cutOff++;
-          // The file of that name is whole, or does not exist.
+          // The backup's file is whole, or does not exist.
           for (const script of [
             `[ ! -e ${cut} ] || palace verify ${cut}`,
             `palace backup ${whole} && palace verify ${whole} && rm -f ${cut} ${whole}`,
@@ -145,7 +145,7 @@ describe.skipIf(reason)("the compose stack", () => {
     },
   };
 
-  /** Lists the files of the home, without caches, state and files that change by themselves. */
+  /** Lists the files of the home, without caches, state and files that change by themselves (WAL, locks, spool, archives). */
   const filesOfHome = async (): Promise<string[]> =>
     (await good("cd ~ && find . -type f -not -path './.cache/*' -not -path './.npm/*' -not -path './.local/state/*'"))
       .split("\n")
@@ -189,7 +189,7 @@ describe.skipIf(reason)("the compose stack", () => {
 
   const CASES = Object.keys(ACTIONS).flatMap((action) => Object.keys(STATES).map((state) => ({ action, state })));
 
-  test.each(CASES)("a stack that is $state loses no data by $action", async ({ action, state }) => {
+  test.each(CASES)("a compose stack that is $state loses no data by $action", async ({ action, state }) => {
     const turn = ++history;
     await good(`zsh -ic 'print -s "echo turn ${turn}"; fc -A'`);
     const underWay = await STATES[state]!(turn);
@@ -208,14 +208,14 @@ describe.skipIf(reason)("the compose stack", () => {
     expect(lines.trim()).toBe(String(history));
   });
 
-  test("after all of these actions a recreated stack lets each agent find the memories written before", async () => {
+  test("after all actions each agent in a recreated compose stack finds the memories written before", async () => {
     await startModel();
     const query = { query: MEMORY.words, limit: 1 };
     for (const answer of await ask(`Look it up:\n@@tool mempalace_search ${JSON.stringify(query)}`))
       expect(answer).toContain(MEMORY.mark);
   });
 
-  test("the stack was really working during at least one of these actions", () => {
+  test("at least one action interrupted work of the compose stack", () => {
     expect(cutOff).toBeGreaterThan(0);
   });
 });

@@ -64,7 +64,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     if (workspace !== undefined) rmSync(workspace, { recursive: true, force: true });
   });
 
-  test("only its user can write the home, and the first shell says how an agent gets a model", async () => {
+  test("only the devbox's user can write the home, and the first shell says how an agent gets a model", async () => {
     await up(1000);
     expect(await box("stat -c %a ~")).toBe("755");
     const told = /No agent has a model yet[^]*\.env\.devbox[^]*palace devbox up[^]*opencode auth login/;
@@ -120,7 +120,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
   test.each([
     { uid: 1001, name: "developer" },
     { uid: 0, name: "root" },
-  ])("uid $uid can write the workspace and keeps the memory after the named command", async ({ uid, name }) => {
+  ])("after a run of `owner`, uid $uid can write the workspace and has the memory", async ({ uid, name }) => {
     chownSync(workspace, uid, uid);
     await as(uid, "down");
     await as(uid, "run", "--rm", "owner");
@@ -150,7 +150,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
   });
 
   test.each(["1000", "1001"])(
-    "the stack runs as root under a rootless container engine that shows the files of uid %s as root's",
+    "the compose stack runs as root under a rootless container engine that shows the files of uid %s as root's",
     async (uid) => {
       const folder = mkdtempSync(join(tmpdir(), "palace-clone-"));
       const info = { SecurityOptions: ["name=seccomp,profile=builtin", "name=rootless", "name=cgroupns"] };
@@ -167,7 +167,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     },
   );
 
-  test("another uid works on new volumes without a command", async () => {
+  test("on new volumes another uid needs no run of the compose service `owner`", async () => {
     chownSync(workspace, 1001, 1001);
     await as(0, "down", "--volumes");
     await up(1001);

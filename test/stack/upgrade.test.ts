@@ -22,10 +22,10 @@ const FILES_MINED = 300;
 const WRITERS = 4;
 const WRITES_BEFORE = 40;
 const WAIT_MAX_MS = 300_000;
-/** Long enough that the miner does not skip it. */
+/** Text of a mined file, long enough that the miner does not skip the file. */
 const MINED = "What the workshop of a small orchestra has to know of an instrument that somebody brought in.";
 
-describe.skipIf(reason)("a stack of an older version", () => {
+describe.skipIf(reason)("a compose stack of an older version", () => {
   let stack: DockerStack;
   let workspace: string;
 
@@ -87,13 +87,13 @@ describe.skipIf(reason)("a stack of an older version", () => {
     if (workspace !== undefined) rmSync(workspace, { recursive: true, force: true });
   });
 
-  test("a stack of an older version keeps everything in an upgrade while it is idle", async () => {
+  test("an idle compose stack of an older version keeps everything in an upgrade", async () => {
     await begin();
     await upgrade();
     await expectFirst();
   });
 
-  test("a stack of an older version loses no acknowledged write in an upgrade during writes", async () => {
+  test("a compose stack of an older version loses no acknowledged write in an upgrade during writes", async () => {
     await begin();
     const acknowledged = new Set<string>();
     const shims = await Promise.all(Array.from({ length: WRITERS }, () => stack.shim(1)));
@@ -119,7 +119,7 @@ describe.skipIf(reason)("a stack of an older version", () => {
     await expectFirst();
   });
 
-  test("after an upgrade during a mine and a second mine, a stack of an older version has each file once", async () => {
+  test("after an upgrade during a mine and a second mine, a compose stack of an older version has each file once", async () => {
     await begin();
     const mine = ["palace", "mine", "docs", "/workspace/mined", "--wing", "mined", "--json"];
     let isEnded = false;

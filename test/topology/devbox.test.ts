@@ -60,7 +60,7 @@ describe.skipIf(reason)("palace devbox", () => {
   };
   const arrangement = (name: string): string =>
     ["docker-compose.yml", `scripts/compose/${name}.yml`].map((file) => join(clone, file)).join(":");
-  /** Returns everything that a person keeps there: files of the home and the workspace, drawers, facts. */
+  /** Returns everything that a person keeps in a devbox: files of the home and the workspace, drawers, facts. */
   const kept = async (more: Record<string, string> = {}): Promise<string> => {
     const files = await box("cat ~/notes.txt ~/.claude/settings.json; readlink ~/link; cat /workspace/plan.txt", more);
     const found = await box(
@@ -97,7 +97,7 @@ describe.skipIf(reason)("palace devbox", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test("up refuses unusable settings with a reason, and does not store a failed workspace", async () => {
+  test("devbox up refuses unusable settings with a reason, and does not store a failed workspace", async () => {
     const noCertificates = await run(clone, ["up"], { NODE_EXTRA_CA_CERTS: "/nowhere.pem", EXTRA_CA_CERTS: "" });
     expect(noCertificates).toMatchObject({ code: 2, stderr: expect.stringContaining("NODE_EXTRA_CA_CERTS names") });
     const colon = await run(clone, ["up", "--workspace", "../a:b"]);
@@ -111,7 +111,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(existsSync(join(clone, ".env"))).toBe(false);
   });
 
-  test("up remembers its workspace for the next start", async () => {
+  test("devbox up remembers the workspace for the next start", async () => {
     const fragment = readFileSync(join(clone, "scripts/compose/ssh-agent.yml"), "utf8");
     const override = fragment.replace("{ SSH_AUTH_SOCK:", "{ MINE: mine, SSH_AUTH_SOCK:");
     writeFileSync(join(clone, "docker-compose.override.yml"), override);
@@ -145,7 +145,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await box("stat -c '%u %a' $SSH_AUTH_SOCK")).toBe("1000 600");
   });
 
-  test("another clone with the same project name is refused, and changes nothing", async () => {
+  test("devbox up in another clone with the same project name is refused, and changes nothing", async () => {
     const { code, stderr } = await run(other, ["up"]);
     expect(code).toBe(2);
     expect(stderr).toContain(clone);
@@ -155,7 +155,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await status()).toMatchObject({ up: true, madeFrom: null });
   });
 
-  test("a second shell has a separate window and size", async () => {
+  test("a second devbox shell has a separate window and size", async () => {
     const screens = async (): Promise<string> => {
       const { stdout } = await run(clone, ["shell", "--", "tmux", "list-windows", "-a", "-F", "#S:#I #{window_width}"]);
       return stdout;
@@ -192,7 +192,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await third).toMatchObject({ exitCode: 0 });
   });
 
-  test("shell runs a command without a terminal and returns its exit code", async () => {
+  test("devbox shell runs a command without a terminal and returns the command's exit code", async () => {
     expect(await run(clone, ["shell", "--", "sh", "-c", "pwd; exit 7"])).toMatchObject({
       code: 7,
       stdout: "/workspace",
@@ -200,7 +200,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await run(clone, ["shell"])).toMatchObject({ code: 2, stderr: expect.stringContaining("-- CMD") });
   });
 
-  test("the next recreate finishes a recreate killed at any step and keeps everything", async () => {
+  test("the next devbox recreate finishes a recreate killed at any step and keeps everything", async () => {
     await box("echo mine > ~/notes.txt; ln -s notes.txt ~/link; rm -f ~/.zshrc; echo '# mine' > ~/.zshrc");
     await box(
       'palace call mempalace_add_drawer \'{"wing":"home","room":"kitchen","content":"The kettle is on shelf four"}\'',
@@ -223,7 +223,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("up cancels a recreate that has not changed anything yet", async () => {
+  test("devbox up cancels a recreate that has not changed anything yet", async () => {
     const before = await kept();
     await derive("three");
     expect(await run(clone, ["recreate", "--no-build"], { MEMPALACE_FAULT: "recreate.snapshot" })).toMatchObject({
@@ -238,7 +238,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("a rollback of a new image also restores a file that the image deleted", async () => {
+  test("devbox recreate rolls a bad image back, and restores a file that the image deleted", async () => {
     const before = await kept();
     await derive(
       "thief",
@@ -254,7 +254,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("a clone that shares the stack can recreate it too", async () => {
+  test("a clone that shares the compose stack can recreate the stack too", async () => {
     const before = await kept();
     expect(await run(other, ["up", "--share"], { PALACE_REVISION: "two-again" })).toMatchObject({ code: 0 });
     await derive("shared");
@@ -264,7 +264,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("a new image that never becomes healthy is rolled back", async () => {
+  test("devbox recreate rolls back a new image that never becomes healthy", async () => {
     const before = await kept();
     await derive("sick", "HEALTHCHECK --interval=1s --start-period=1s --retries=2 CMD false");
     const { code, stderr } = await run(clone, ["recreate", "--no-build"]);
@@ -275,7 +275,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("a recreate killed during its build has changed nothing, and the next recreate finishes", async () => {
+  test("a devbox recreate killed during its build has changed nothing, and the next recreate finishes", async () => {
     const before = await kept();
     const file = join(clone, "Dockerfile.base");
     const dockerfile = readFileSync(file, "utf8");
@@ -304,7 +304,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("an arrangement without a broker starts and finds the same memory", async () => {
+  test("a compose arrangement without a broker starts and finds the same memory", async () => {
     const before = await kept();
     const alone = { PALACE_REVISION: "two-again", COMPOSE_FILE: arrangement("agents-only") };
     await good(["down"]);
@@ -323,7 +323,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("up under a new project name moves memory and home byte for byte, even if it is killed", async () => {
+  test("devbox up under a new project name moves memory and home byte for byte, even if the move is killed", async () => {
     const before = await kept();
     const renamed = { COMPOSE_PROJECT_NAME: `${project}-2`, PALACE_REVISION: "two-again" };
     const asked = await run(clone, ["up"], renamed);
@@ -337,7 +337,7 @@ describe.skipIf(reason)("palace devbox", () => {
     await killAt("palace");
     const halved = await run(clone, ["up", "--fresh"], renamed);
     expect(halved).toMatchObject({ code: 2, stderr: expect.stringContaining("is not complete") });
-    // Plain compose may have written there since, so a later `up` must not overwrite it.
+    // Plain compose may have written to the new volumes since, so a later `up` must not overwrite them.
     await execa("docker", ["compose", "down"], { cwd: clone, env: env(renamed) });
     const used = await run(clone, ["up"], renamed);
     expect(used).toMatchObject({ code: 2, stderr: expect.stringContaining("may have run since") });
@@ -361,7 +361,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await box("zsh -ic true")).toMatch(told);
   });
 
-  test("down keeps the volumes, and down --volumes copies them before it erases them", async () => {
+  test("devbox down keeps the volumes, and devbox down --volumes copies the volumes before it erases them", async () => {
     await good(["down"]);
     expect((await run(clone, ["status"])).code).toBe(3);
     expect((await run(clone, ["shell", "--", "true"])).stderr).toContain("devbox up");

@@ -28,7 +28,7 @@ if (missing === undefined && cannotBridge !== undefined)
 /** Opens a container that sees the palace's folder through bindfs, and removes both when it is disposed of. */
 async function openShared({ config: { paths } }: TestPalace, name: string): Promise<AsyncDisposable & { box: Box }> {
   const shared = mkdtempSync(join(tmpdir(), "palace-shared-"));
-  // The container's user owns everything there, so file permissions do not keep it out. Only our check does.
+  // The container's user owns everything in the mount, so only our check keeps this user out, not file permissions.
   const options = ["allow_other", "--force-user=1000", "--force-group=1000", "--perms=0700"];
   execFileSync("bindfs", ["-o", ...options, paths.home, shared]);
   const unmount = (): void => {

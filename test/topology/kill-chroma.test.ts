@@ -48,7 +48,7 @@ describe.skipIf(missing !== undefined)("with a public palace in Chroma", () => {
   });
 
   it.each(OUTBOX_POINTS)(
-    "the palace catches up with the ledger exactly after a broker is killed at %s",
+    "the public palace in Chroma has the ledger's rows after a broker is killed at %s",
     async (point) => {
       await using palace = createTestPalace();
       const env = await environment(palace);

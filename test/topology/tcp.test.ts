@@ -56,7 +56,7 @@ function knocking(port: number, wrong: string): { end(): Promise<Map<number, num
   };
 }
 
-describe.skipIf(reason)("agents in a container, the broker outside, TCP between them", () => {
+describe.skipIf(reason)("agents in a container that reach the broker over TCP", () => {
   let palace: TestPalace;
   let port: number;
 

@@ -10,7 +10,7 @@ import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
 import { seededRandom } from "../helpers/random.ts";
 import { writeTinyModel } from "../helpers/tiny-model.ts";
 
-/** More drawers than a search looks at. With fewer, any drawer would be a candidate without being near. */
+/** Number of drawers: more than a search looks at. With fewer, any drawer would be a candidate without being near. */
 const OTHERS = 250;
 const SYNC_MAX_MS = 120_000;
 /**

@@ -159,7 +159,7 @@ async function mine(palace: TestPalace, { id, sessions }: Conversation): Promise
   if (code !== 0) throw new Error(stderr);
 }
 
-/** Each conversation has its own palace. MemPalace calls no answer weak. */
+/** Asks the real MemPalace, with one palace for each conversation. MemPalace calls no answer weak. */
 async function askMempalace(conversations: readonly Conversation[], way: object): Promise<Measured> {
   const scores: Score[] = [];
   for (const conversation of conversations) {

@@ -23,7 +23,7 @@ export function mempalaceUnavailable(): Promise<string | undefined> {
   return realModelDir === undefined ? Promise.resolve("there is no model for it") : mempalaceMissing(MEMPALACE);
 }
 
-/** `kept`: an embedded palace of kept.ts. */
+/** Opens the real MemPalace on a copy of `kept`, an embedded palace of kept.ts. */
 export async function openMempalaceOn(kept: string): Promise<MempalaceSide> {
   const python = pythonHome();
   const palace = join(python.home, "palace");

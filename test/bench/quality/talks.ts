@@ -102,7 +102,7 @@ function makeTalk({ id, topics, facts }: Plan, chooser: Chooser): Talk {
   return { id, sessions, questions };
 }
 
-/** Two sessions are nine days apart, two exchanges are seven minutes apart. */
+/** Returns the time of an exchange. Two sessions are nine days apart, two exchanges are seven minutes apart. */
 function timeOf(slot: number): string {
   const ms = FIRST_DAY + Math.floor(slot / EXCHANGES) * 9 * DAY_MS + (slot % EXCHANGES) * 7 * MINUTE_MS;
   return new Date(ms).toISOString();

@@ -34,7 +34,7 @@ const AGE = /^(?:now|\d+m)$/;
 const AGE_IN_TEXT = /\((?:now|\d+m)(?=,)/g;
 const DIGITS = 4;
 
-/** Returns undefined if the answers agree. `used` collects the names of the differences that this needed. */
+/** Returns undefined if the answers agree. `used` collects the names of the accepted differences that the comparison needed. */
 export function compareAnswers(
   version: RoampalVersion,
   step: Step,

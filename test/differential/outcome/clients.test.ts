@@ -33,7 +33,7 @@ for (const version of ROAMPAL_VERSIONS) {
       run,
     );
 
-  claim("hooks without permission print nothing, exit with 0 and end no process", async () => {
+  claim("without the owner's permission Roampal's hooks print nothing, exit with 0 and end no process", async () => {
     await using palace = await withDoors(false);
     const before = await identity(palace);
     for (const prompt of ["How is the oven cleaned?", "And the fridge?"]) {
@@ -45,7 +45,7 @@ for (const version of ROAMPAL_VERSIONS) {
   });
 
   if (version === "0.6.0")
-    claim("hooks in the folder of an unknown profile get the reason and read and store no memory", async () => {
+    claim("Roampal's hooks in a folder of an unknown profile get the reason and read and store no memory", async () => {
       await using palace = await withDoors(false, LOCAL);
       const settings = join(palace.home, ".config/roampal");
       mkdirSync(settings, { recursive: true });
@@ -60,7 +60,7 @@ for (const version of ROAMPAL_VERSIONS) {
       expect(await identity(palace)).toEqual(before);
     });
 
-  claim("the broker survives a hook that kills the port's process, and opens the port again", async () => {
+  claim("the broker survives a hook of Roampal that kills the port's process, and opens the port again", async () => {
     await using palace = await withDoors(false, LOCAL);
     const { instance, holders } = await identity(palace);
     // The id is longer than we accept, so the hook gets an error.
@@ -74,7 +74,7 @@ for (const version of ROAMPAL_VERSIONS) {
     expect(await submit(version, palace, "s2", "How is the oven cleaned?")).toMatchObject({ code: 0 });
   });
 
-  claim("hooks and the MCP server store an exchange, ask about it, score it and find it once", async () => {
+  claim("Roampal's hooks and MCP server store an exchange, ask about it, score it and find it once", async () => {
     await using palace = await withDoors(false, LOCAL);
     const first = "How is the oven cleaned?";
     expect(await submit(version, palace, "s1", first)).toMatchObject({ code: 0 });

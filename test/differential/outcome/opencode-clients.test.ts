@@ -24,7 +24,7 @@ const FACT = "The oven in the kitchen is cleaned with soda.";
 
 for (const version of ROAMPAL_VERSIONS) {
   const missing = await roampalMissing(version);
-  const title = `${version}: opencode's plugin stores a turn, judges it by the next turn and shows it to a second session`;
+  const title = `${version}: Roampal's plugin for opencode stores a turn, judges it by the next turn and shows it to a second session`;
   test.skipIf(missing !== undefined)(
     missing === undefined ? title : `${title} (${missing})`,
     { timeout: TIMEOUT_MS },

@@ -28,12 +28,12 @@ const AT_MS = Date.UTC(2026, 2, 1);
 
 type Answer = { rows: Record<string, { added: number; updated: number; here: number }> } & Record<string, unknown>;
 
-/** Age limit of the journal that is longer than the age of the tests' writes. */
+/** Creates a palace whose journal keeps writes for 100 years, because the tests' writes have old dates. */
 function createPalace(env: Env = {}): TestPalace {
   return createTestPalace({ env: { MEMPALACE_AUDIT_DAYS: "36500", ...env } });
 }
 
-/** Palace that no broker has opened yet. */
+/** Writes drawers into the ledger of a palace that no broker has opened yet. Returns the ledger's path. */
 function fill(palace: TestPalace, name: string, drawers: number): string {
   const { ledgerFile } = palace.config.paths;
   mkdirSync(dirname(ledgerFile), { recursive: true });
@@ -279,7 +279,7 @@ test("an admin's token may import an encrypted backup over TCP, and an agent's t
   expect(contentsOf(stack.config.paths.ledgerFile, "host").drawer).toMatch(/^0 /);
 });
 
-test("import refuses the memory itself, newer memories, damaged memories and other files", async () => {
+test("import refuses the palace that it would write to, newer memories, damaged memories and paths without a memory", async () => {
   await using host = createPalace();
   await using stack = createPalace();
   const [hostLedger, stackLedger] = [fill(host, "host", 60), fill(stack, "stack", 10)];
@@ -313,7 +313,7 @@ test("import refuses the memory itself, newer memories, damaged memories and oth
   expect(readFileSync(hostLedger).equals(bytes)).toBe(true);
 });
 
-test("import reads a consistent snapshot while agents write, and Ctrl-C ends it after the current part", async () => {
+test("import reads a consistent snapshot while agents write, and after Ctrl-C the next import brings the rest", async () => {
   await using host = createPalace();
   await using stack = createPalace();
   fill(host, "host", 2_000);

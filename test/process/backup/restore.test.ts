@@ -13,15 +13,15 @@ type Rows = { drawers: string[]; facts: number; links: number; events: number };
 
 it.each([
   [
-    "the agents' events, with bytes of another kind in it",
+    "the agents' events, overwritten with other bytes",
     "logstream.sqlite3",
     (file: string) => writeFileSync(file, "x".repeat(8192)),
   ],
   ["the agents' events, with a page overwritten", "logstream.sqlite3", (file: string) => tear(file)],
-  ["the agents' events, a pipe in its place", "logstream.sqlite3", (file: string) => makePipe(file)],
-  ["the tokens, a folder in its place", "tokens.json", (file: string) => mkdirSync(file)],
+  ["the agents' events, replaced by a pipe", "logstream.sqlite3", (file: string) => makePipe(file)],
+  ["the tokens, replaced by a folder", "tokens.json", (file: string) => mkdirSync(file)],
 ])(
-  "a backup names a damaged file beside the ledger (%s), omits it and contains the rest",
+  "a backup names and omits a damaged file beside the ledger (%s), and contains the rest",
   async (_what, name, damage) => {
     await using palace = createTestPalace();
     await fill(palace, 3);
@@ -130,7 +130,7 @@ it("a restore moves the old palace aside, and its dry run counts the palace and 
   expect(rowsOf(palace).drawers).toHaveLength(1);
 });
 
-it("a restore moves an unreadable palace aside only with consent, and the door's tokens back only on request", async () => {
+it("a restore replaces an unreadable palace only with --yes, and restores the door's tokens only with --with-tokens", async () => {
   await using palace = createTestPalace();
   await fill(palace, 1);
   const { home, palaceDir, ledgerFile } = palace.config.paths;
@@ -154,7 +154,7 @@ it("a restore moves an unreadable palace aside only with consent, and the door's
   expect(readFileSync(join(home, "tokens.json"), "utf8")).toContain("laptop");
 });
 
-it("a damaged or foreign backup changes nothing", async () => {
+it("verify and restore refuse a damaged backup and change nothing", async () => {
   await using palace = createTestPalace();
   await fill(palace, 2);
   const file = join(palace.home, "b.tar");
@@ -173,7 +173,7 @@ it("a damaged or foreign backup changes nothing", async () => {
 });
 
 it.each(["backup.after-ledger", "backup.in-archive", "backup.before-rename"])(
-  "a broker killed at %s leaves no backup of that name, and the next backup removes its files",
+  "a broker killed at %s leaves no backup file, and the next backup removes its temporary files",
   async (point) => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker({ MEMPALACE_FAULT: point });
@@ -201,7 +201,7 @@ it("a restore killed at any step leaves the old or the new palace, and the next 
     await fill(palace, 5);
     const killed = await palace.run("palace", ["restore", file, "--yes"], { env: { MEMPALACE_FAULT: point } });
     expect(killed.code, point).toBeNull();
-    // During the restore no broker could start.
+    // A killed restore does not keep a broker from starting.
     expect((await palace.run("palace", ["start"])).code, point).toBe(0);
     expect(rowsOf(palace).drawers, point).toHaveLength(after.includes(point) ? 3 : 5);
     expect(existsSync(join(palace.config.paths.home, "restore.json")), point).toBe(false);
@@ -210,7 +210,7 @@ it("a restore killed at any step leaves the old or the new palace, and the next 
   expect(leftovers(palace)).toEqual([]);
 });
 
-it("an encrypted backup is restored with its passphrase, also from a pipe", async () => {
+it("an encrypted backup is restored only with its passphrase, and `backup -` writes a backup to stdout", async () => {
   await using palace = createTestPalace();
   await fill(palace, 2);
   const secret = join(palace.home, "secret");
@@ -226,7 +226,6 @@ it("an encrypted backup is restored with its passphrase, also from a pipe", asyn
   const done = await palace.run("palace", ["restore", file, "--yes", "--passphrase-file", secret]);
   expect(done).toMatchObject({ code: 0 });
   expect(rowsOf(palace).drawers).toHaveLength(2);
-  // If the archive comes from a pipe, restore reads the whole archive first.
   const piped = await palace.run("palace", ["backup", "-"]);
   expect(piped.code).toBe(0);
   expect(piped.stdout).toContain("manifest.json");

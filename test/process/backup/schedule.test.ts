@@ -7,7 +7,7 @@ import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 /** Backup interval: about a third of a second. */
 const OFTEN = "0.0001";
 
-it("the broker makes backups by itself, keeps the newest, and doctor reports their state", async () => {
+it("the broker makes backups by itself and keeps the newest two, and doctor warns if the next backup is late", async () => {
   await using palace = createTestPalace();
   const dir = join(palace.home, "backups");
   const env = { MEMPALACE_BACKUP_DIR: dir, MEMPALACE_BACKUP_HOURS: OFTEN, MEMPALACE_BACKUP_KEEP: "2" };
@@ -75,7 +75,7 @@ it("forget names the backups with a forgotten text, and rewrites them with --rew
   expect((await palace.run("palace", ["verify", file])).code).toBe(0);
 });
 
-it("the settings command says how to make a missing backup folder", async () => {
+it("config set and backup say how to make a missing backup folder", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const dir = join(palace.home, "two", "levels");

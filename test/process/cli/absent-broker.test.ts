@@ -69,8 +69,8 @@ test.runIf(isRoot)("a command reports at once that a read-only palace has no bro
   expect(readdirSync(palace.config.paths.spoolDir)).toHaveLength(1);
 });
 
-// `palace devbox down` removes the containers. This `docker` is a script that fails as `docker inspect` fails after that.
-test.each(["start", "restart", "stop"])("palace %s names the command that starts a stopped stack", async (verb) => {
+// `palace devbox down` removes the containers. This test's `docker` is a script that fails like `docker inspect` without a container.
+test.each(["start", "restart", "stop"])("palace %s says how to start a stopped compose stack", async (verb) => {
   await using palace = createTestPalace();
   const bin = join(palace.home, "bin");
   mkdirSync(bin);

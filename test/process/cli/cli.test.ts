@@ -289,7 +289,7 @@ test("logs shows the end of the log, and with -f also new lines", async () => {
   });
 });
 
-test("up proves with two shims that they share the palace, and leaves nothing of the test in the palace", async () => {
+test("palace up checks that two shims share the palace, and leaves no test data in the palace", async () => {
   await using palace = createTestPalace();
   const { code, stdout } = await palace.run("palace", ["up"]);
   expect([code, stdout.split("\n").length <= 13]).toEqual([0, true]);

@@ -78,7 +78,7 @@ test("a search shows ids for reveal and forget, and reports a missing model", as
   ]);
   const wrong = await palace.run("palace", ["search", "heron", "--wing", "../x"]);
   expect([wrong.code, wrong.stderr]).toEqual([4, expect.not.stringContaining("spec.ts")]);
-  // The other drawer has the same text and stays. `forget` must not count it as a rest of the forgotten drawer.
+  // The other drawer has the same text and stays. `forget` must not report that drawer as left over.
   const forgotten = await palace.run("palace", ["forget", id, "--yes", "--json"]);
   const { pending, left, notes } = JSON.parse(forgotten.stdout) as {
     pending: number;
@@ -135,7 +135,7 @@ test("a hook ignores invalid input and logs one line about the problem", async (
   ]);
 });
 
-test("a dry run counts what the real run files", async () => {
+test("a dry run of `palace mine` counts the files that the real run files", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, "project");
   mkdirSync(root);
@@ -173,7 +173,7 @@ test("a repair of an empty palace keeps no empty copy and reports no difference"
   expect(stdout).not.toContain("put aside");
 });
 
-test("output that cannot be written ends a command with exit code 7 and one line, and a reader that is gone ends it quietly", async () => {
+test("a command whose output cannot be written ends with exit code 7 and one line; a command whose reader has ended is silent", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const typed = async (line: string): Promise<[number | null, string]> => {

@@ -103,7 +103,7 @@ test("an event is spooled without a broker and delivered once", async () => {
   expect((await palace.run("palace", ["spool", "list"])).stdout).not.toContain("event_append");
 });
 
-test("a watch shows new events, resumes where it stopped and omits the watcher's events", async () => {
+test("`events watch` shows new events, resumes where it stopped and omits the watcher's own events", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const append = (from: string, body: string): Promise<unknown> =>

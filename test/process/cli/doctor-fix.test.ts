@@ -28,7 +28,7 @@ async function fix(palace: TestPalace, args: string[] = [], env: Record<string, 
   return { code, fixes, names: fixes.map(({ name }) => name), states };
 }
 
-test("--fix removes a killed broker's files and starts a new broker", async () => {
+test("doctor --fix removes a killed broker's files and starts a new broker", async () => {
   await using palace = createTestPalace();
   const { socketPath, gatePath, brokerFile, wantedFile, stateDir, tag } = palace.config.paths;
   const broker = await palace.startBroker();
@@ -60,7 +60,7 @@ test("--fix removes a killed broker's files and starts a new broker", async () =
   expect(plain.stdout).toContain("Nothing to fix.");
 });
 
-test("--fix recreates missing folders, readable only by their user", async () => {
+test("doctor --fix recreates missing folders, readable only by their user", async () => {
   await using palace = createTestPalace();
   const { stateDir, socketPath } = palace.config.paths;
   const said = await palace.run("palace", ["doctor", "--fix", "--no-start"]);
@@ -71,7 +71,7 @@ test("--fix recreates missing folders, readable only by their user", async () =>
   expect(existsSync(palace.config.paths.home)).toBe(false);
 });
 
-test("--fix leaves foreign files and the files of a paused broker (SIGSTOP) alone", async () => {
+test("doctor --fix keeps files that no broker wrote, and the files of a paused broker (SIGSTOP)", async () => {
   await using palace = createTestPalace();
   const { socketPath, brokerFile, gatePath } = palace.config.paths;
   const broker = await palace.startBroker();
@@ -91,7 +91,7 @@ test("--fix leaves foreign files and the files of a paused broker (SIGSTOP) alon
   expect([gatePath, brokerFile].map((file) => readFileSync(file, "utf8"))).toEqual(Array(2).fill("somebody's file"));
 });
 
-test("--fix delivers spooled writes once, and leaves a broker stopped that was stopped by hand", async () => {
+test("doctor --fix delivers spooled writes once, and leaves a broker stopped that was stopped by hand", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["start"]);
   await palace.run("palace", ["stop"]);
@@ -105,7 +105,7 @@ test("--fix delivers spooled writes once, and leaves a broker stopped that was s
   expect(JSON.parse(found.stdout)).toMatchObject({ total: 1 });
 });
 
-test("--fix wires a changed agent again and leaves other palaces' agents and foreign lines alone", async () => {
+test("doctor --fix wires a changed agent again, and keeps the user's own lines and the agents of other palaces", async () => {
   await using palace = createTestPalace({ env: { PATH: "/usr/bin:/bin" } });
   const claude = join(palace.home, ".claude.json");
   const pi = join(palace.home, ".pi/agent/mcp.json");
@@ -129,7 +129,7 @@ test("--fix wires a changed agent again and leaves other palaces' agents and for
   expect((await fix(palace, ["--no-start"])).names).toEqual([]);
 });
 
-test("--fix makes an overdue backup, but not while the backup folder is missing", async () => {
+test("doctor --fix makes an overdue backup, but not while the backup folder is missing", async () => {
   await using palace = createTestPalace();
   const dir = join(palace.home, "backups");
   const env = { MEMPALACE_BACKUP_DIR: dir };
@@ -151,7 +151,7 @@ test("--fix makes an overdue backup, but not while the backup folder is missing"
   expect(existsSync(dir)).toBe(false);
 });
 
-test("--fix names each problem that it cannot fix, and fixes all others", async () => {
+test("doctor --fix names each problem that it cannot fix, and fixes all others", async () => {
   await using palace = createTestPalace();
   const { stateDir, socketPath } = palace.config.paths;
   mkdirSync(dirname(dirname(stateDir)), { recursive: true });

@@ -72,7 +72,7 @@ test.skipIf(!isRoot)("doctor warns of a nearly full disk", async () => {
   }
 });
 
-test.skipIf(!isRoot)("doctor shows another user of the machine who owns the socket", async () => {
+test.skipIf(!isRoot)("doctor warns if the broker's socket belongs to another user", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   expect((await doctor(palace))["uid"]).toMatchObject({

@@ -141,7 +141,7 @@ test("status, install and doctor name the generation of opencode", async () => {
   }
 });
 
-test("a dry run prints the lines for a read-only file, and status reports the file as read-only", async () => {
+test("install --dry-run prints the lines for a read-only file, and install status reports the file as read-only", async () => {
   await using palace = createTestPalace({ env: { PATH: "/usr/bin:/bin" } });
   settle(palace.home);
   chmodSync(join(palace.home, ".claude/settings.json"), 0o444);

@@ -50,7 +50,7 @@ test("a launcher without Node and npm says what to install, and keeps stdout cle
   expect(stderr).toContain("hint: install Node 24");
 });
 
-test("the help of scripts/test needs no Node, and equals that of scripts/test.ts", () => {
+test("the help of scripts/test needs no Node, and equals the help of scripts/test.ts", () => {
   symlinkSync(execaSync("sh", ["-c", "command -v cat"]).stdout, join(folder, "cat"));
   const { exitCode, stdout, stderr } = launch("test", ["quick", "--help"], folder);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
@@ -67,7 +67,7 @@ const folders = readdirSync(join(ROOT, "src"), { recursive: true, withFileTypes:
   .filter((entry) => entry.isDirectory())
   .map(({ parentPath, name }) => relative(ROOT, join(parentPath, name)));
 
-/** Clone whose sources and whose build print which of the two runs. */
+/** Makes a clone whose sources and build print which of the two runs. */
 function makeClone(): string {
   const clone = mkdtempSync(join(folder, "it's a clone-"));
   for (const name of ["scripts", "dist/bin", "node_modules", ...folders])
@@ -100,7 +100,7 @@ async function shimOf(clone: string, path: string, ...args: string[]): Promise<S
   return { code, pid: child.pid, stdout };
 }
 
-/** With an empty PATH only a program with a full path can start: the Node that the launcher noted. */
+/** Starts the shim with an empty PATH, so only a program with a full path can start: the Node that the launcher noted. */
 const startAsNoted = (clone: string): Promise<Start> => shimOf(clone, "");
 
 const builtBy = (node: string): Partial<Start> => ({ stdout: expect.stringContaining(`built ${node} `) as string });

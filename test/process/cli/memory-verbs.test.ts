@@ -27,7 +27,7 @@ function typed(command: string, keys = "", env: Env = {}): { code: number | null
   return typeIn(palace, command, { keys, env: { TMPDIR: palace.home, ...env } });
 }
 
-/** Editor that writes this text. */
+/** Makes an editor that writes `text`, and returns the editor's path. */
 function editorOf(text: string, exit = 0): string {
   const file = join(palace.home, `editor-${exit}.sh`);
   writeFileSync(`${file}.txt`, text);

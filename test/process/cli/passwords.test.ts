@@ -14,15 +14,15 @@ function filesBelow(folder: string): string[] {
 }
 
 test.each([
-  ["a judge's", { MEMPALACE_JUDGE_URL: address("http"), MEMPALACE_JUDGE_MODEL: "m", MEMPALACE_OUTCOMES: "on" }],
-  ["a judge's (in an invalid address)", { MEMPALACE_JUDGE_URL: `ftp://ada:${PASSWORD}@h`, MEMPALACE_JUDGE_MODEL: "m" }],
-  ["a model's", { MEMPALACE_MODEL_URL: address("http"), MEMPALACE_OFFLINE: "0" }],
-  ["a Chroma's", { MEMPALACE_CHROMA_URL: address("http"), MEMPALACE_DRIVER: "chroma" }],
-  ["a broker's", { MEMPALACE_BROKER: address("http") }],
-  ["a broker's (in an invalid address)", { MEMPALACE_BROKER: `tls://ada:${PASSWORD}@h` }],
-  ["a bridge's", { MEMPALACE_BROKER: `ssh://ada:${PASSWORD}@h` }],
-  ["a judge's (in place of the user)", { MEMPALACE_JUDGE_URL: `http://${PASSWORD}@h` }],
-])("%s password is in no output and in no file", async (_whose, env) => {
+  ["judge", { MEMPALACE_JUDGE_URL: address("http"), MEMPALACE_JUDGE_MODEL: "m", MEMPALACE_OUTCOMES: "on" }],
+  ["judge (in an invalid address)", { MEMPALACE_JUDGE_URL: `ftp://ada:${PASSWORD}@h`, MEMPALACE_JUDGE_MODEL: "m" }],
+  ["model", { MEMPALACE_MODEL_URL: address("http"), MEMPALACE_OFFLINE: "0" }],
+  ["Chroma", { MEMPALACE_CHROMA_URL: address("http"), MEMPALACE_DRIVER: "chroma" }],
+  ["broker", { MEMPALACE_BROKER: address("http") }],
+  ["broker (in an invalid address)", { MEMPALACE_BROKER: `tls://ada:${PASSWORD}@h` }],
+  ["bridge", { MEMPALACE_BROKER: `ssh://ada:${PASSWORD}@h` }],
+  ["judge (in place of the user)", { MEMPALACE_JUDGE_URL: `http://${PASSWORD}@h` }],
+])("the password of a %s is in no output and in no file", async (_whose, env) => {
   await using palace = createTestPalace({ env });
   const note = JSON.stringify({ wing: "w", room: "r", content: "The heron stands in the reeds." });
   const said = [];

@@ -61,7 +61,7 @@ async function use(palace: TestPalace): Promise<void> {
   client.close();
 }
 
-test("the proof of `palace up` does not count as a search", async () => {
+test("the test search that `palace up` makes does not count as a search", async () => {
   await using palace = createTestPalace();
   await json(palace, "up");
   expect((await json<StatsReport>(palace, "stats")).usage).toMatchObject({ searchesGood: 0, searchesNone: 0 });

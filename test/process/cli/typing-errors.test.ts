@@ -104,7 +104,7 @@ test("a command refuses a wrong word, number or path with one sentence, and chan
   expect((await palace.run("palace", ["token", "list", "--json"])).stdout).toBe('{"tokens":[]}\n');
 });
 
-test("a text on stdin that is larger than a call may be is refused before it ends", async () => {
+test("a command refuses a text on stdin of more than 16 MB before the text ends", async () => {
   await using palace = createTestPalace();
   const input = "x".repeat(17_000_000);
   for (const words of [["add"], ["call", "add_drawer", "-"], ["forget", "--match", "-"]]) {
@@ -113,7 +113,7 @@ test("a text on stdin that is larger than a call may be is refused before it end
   }
 });
 
-test("a list of outcomes, turns or books says so if it is empty", async () => {
+test("`palace outcome` says so if there are no turns, memories or books to list", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const lists = { turns: /^No turn has shown/, list: /^No memories in working/, books: /^No books; / };

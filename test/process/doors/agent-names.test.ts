@@ -6,7 +6,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
-/** Shim to which the test speaks as an agent does, including the handshake. */
+/** Starts a shim to which the test speaks as an agent does, including the handshake. */
 function agent(palace: TestPalace, name: string) {
   const child = spawn(process.execPath, [palace.executable("mp-shim")], { env: palace.env });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
@@ -27,7 +27,7 @@ function agent(palace: TestPalace, name: string) {
   };
 }
 
-test("a shim without a name keeps its agent's name across brokers", async () => {
+test("the journal has the agent's name for a shim without a configured name, also after the broker was killed", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   const [claude, opencode] = [agent(palace, "claude-code"), agent(palace, "opencode\r\nX: y")];

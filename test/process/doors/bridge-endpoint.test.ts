@@ -33,7 +33,7 @@ describe("MEMPALACE_BROKER=ssh://", () => {
     expect(existsSync(box.config.paths.brokerFile)).toBe(false);
   });
 
-  test("an address without a host is refused as a bad value by every client", async () => {
+  test("`palace status` refuses an ssh:// address without a valid host", async () => {
     await using box = createTestPalace();
     for (const endpoint of ["ssh://", "ssh:host", "ssh://-oProxyCommand=x", "ssh://a@b:99999", "ssh://a b"]) {
       const { code, stderr } = await box.run("palace", ["status"], { env: { MEMPALACE_BROKER: endpoint } });
@@ -43,7 +43,7 @@ describe("MEMPALACE_BROKER=ssh://", () => {
   });
 });
 
-// A label of 64 characters is refused without asking the network.
+// A host name with a part of 64 characters is refused without a network lookup.
 test.each([
   [`me@${"x".repeat(64)}.test`, /check the host's name, then: .*palace bridge setup USER@HOST/],
   ["me@127.0.0.1", /see what your own ssh says: ssh -p 1 me@127\.0\.0\.1/],
@@ -56,7 +56,7 @@ test.each([
   expect(stderr).not.toContain("palace bridge status");
 });
 
-describe.skipIf(sshdMissing)("a broker at an address ssh:// with a bridge", () => {
+describe.skipIf(sshdMissing)("MEMPALACE_BROKER=ssh:// with a bridge", () => {
   test("a client connects to exactly the host of its ssh:// address across broker restarts", async () => {
     await using all = await pair();
     const { box, host, sshd, setup } = all;

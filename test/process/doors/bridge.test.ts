@@ -27,7 +27,7 @@ if (sshdMissing !== undefined) console.log(`left out: SSH bridge (${sshdMissing}
 
 const note = (index: number): Record<string, string> => ({ wing: "bridge", room: "box", content: `note ${index}` });
 
-describe.skipIf(sshdMissing)("a bridge", () => {
+describe.skipIf(sshdMissing)("the SSH bridge", () => {
   test("a bridge is set up with one command, and a second setup changes nothing", async () => {
     await using all = await pair();
     const { box, host, sshd, setup } = all;
@@ -63,7 +63,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     await near.close();
   });
 
-  test("a bridge's setup stops the local broker and serves its agents too; `palace stop` here does not stop the host's broker", async () => {
+  test("the setup of a bridge stops the local broker; the local agents then use the host's broker, which `palace stop` does not stop", async () => {
     await using all = await pair();
     const { box, host, setup } = all;
     await box.run("palace", ["start"]);
@@ -142,7 +142,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     await near.close();
   });
 
-  test("a bridge may forward to the host's socket instead, with its own key or through the user's ssh and its shared connection", async () => {
+  test("a bridge can forward to the host's socket, with its own key or through the user's ssh and its shared connection", async () => {
     for (const kind of [["--streamlocal"], ["--through-ssh"]]) {
       const control = ["ControlMaster auto", "ControlPath /tmp/palace-test-%C", "ControlPersist 30"];
       await using all = await pair(kind[0] === "--through-ssh" ? control : []);
@@ -243,7 +243,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
   });
 });
 
-describe.skipIf(process.getuid?.() !== 0)("root, who adds a key to another user's authorized_keys", () => {
+describe.skipIf(process.getuid?.() !== 0)("`palace gate authorize` as root", () => {
   test("setup as root keeps the owner and mode of another user's authorized_keys, and makes the file if it is missing", async () => {
     await using host = createTestPalace();
     const key = ssh2.utils.generateKeyPairSync("ed25519").public;

@@ -1,5 +1,5 @@
 /**
- * A door reserves room for clients that prove a token, however many connections prove none. One greedy peer cannot take the room of others.
+ * A door keeps connections free for clients with a token, even if many connections have none. One peer cannot use up all connections.
  */
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -25,7 +25,7 @@ afterAll(async () => {
   await palace[Symbol.asyncDispose]();
 });
 
-test("1,100 TCP connections without a proof are cut and keep no token holder out", async () => {
+test("1,100 TCP connections without a token are closed, and a client with a token still gets an answer", async () => {
   let connected = 0;
   const silent = Array.from({ length: 1_100 }, () =>
     connect(port, "127.0.0.1", function (this: Socket) {

@@ -39,7 +39,7 @@ function residentMiB(): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
 }
 
-/** Stream whose peer reads nothing. */
+/** Opens a stream whose peer reads nothing. */
 async function deaf(): Promise<Socket> {
   const socket = await dial({ kind: "unix", path: palace.config.paths.socketPath });
   await upgrade(socket, {});

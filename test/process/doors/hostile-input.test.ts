@@ -8,7 +8,7 @@ import { dial } from "../../../src/wire/transport/endpoint.ts";
 import { upgrade } from "../../../src/wire/transport/http-client.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
-/** Upgraded stream to which the test writes raw bytes. */
+/** Opens an upgraded stream to which the test writes raw bytes. */
 async function rawStream(palace: TestPalace): Promise<Socket & { lines: string[] }> {
   const socket = await dial({ kind: "unix", path: palace.config.paths.socketPath });
   await upgrade(socket, {});
@@ -74,7 +74,7 @@ describe("hostile input on a stream", () => {
   it.each([
     ["too long", { text: "x".repeat(FRAME_SIZE_MAX_BYTES) }, "TRANSPORT_FRAME_TOO_LARGE"],
     ["too deep", JSON.parse(`${'{"a":'.repeat(70)}1${"}".repeat(70)}`) as object, "PROTOCOL_BAD_FRAME"],
-  ])("the shim answers a request that is %s under its id, and then the next request", async (_name, args, code) => {
+  ])("the shim refuses a request that is %s, and then answers the next request", async (_name, args, code) => {
     const message = {
       method: "tools/call",
       params: { name: "mempalace_search", arguments: args },
@@ -166,9 +166,9 @@ describe("hostile input on a stream", () => {
 });
 
 it.each([
-  ["by its texts", 180, "long".repeat(24_000), 50],
-  ["only when it is written as JSON", 60, '\\"'.repeat(45_000), 20],
-])("a call with an answer too long %s gets an error that says what to ask for", async (_why, count, text, fewer) => {
+  ["through its texts", 180, "long".repeat(24_000), 50],
+  ["only after JSON escaping", 60, '\\"'.repeat(45_000), 20],
+])("a call whose answer is too long (%s) gets an error that says what to ask for", async (_why, count, text, fewer) => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using shim = await palace.shim();
@@ -183,7 +183,7 @@ it.each([
   });
 });
 
-it("the broker refuses a checkpoint with too many notes for one answer before it files any", async () => {
+it("the broker refuses a checkpoint with too many notes for one answer before it files a note", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using shim = await palace.shim();

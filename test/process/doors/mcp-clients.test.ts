@@ -36,7 +36,7 @@ const shimCommand = (palace: TestPalace) => ({
   env: palace.env as Record<string, string>,
 });
 
-/** Message transport over the broker's upgraded stream, as another program would write it. */
+/** Makes a message transport over the broker's upgraded stream, as another program would write it. */
 async function socketTransport(palace: TestPalace): Promise<Transport> {
   const socket = await dial({ kind: "unix", path: palace.config.paths.socketPath });
   await upgrade(socket, {});
@@ -60,7 +60,7 @@ async function socketTransport(palace: TestPalace): Promise<Transport> {
   return transport;
 }
 
-/** TCP port that leads to the UNIX door. */
+/** Opens a TCP port that forwards to the UNIX door. */
 async function relay(palace: TestPalace): Promise<{ url: URL } & AsyncDisposable> {
   const server = createServer((from) => {
     const to = connect(palace.config.paths.socketPath);
@@ -85,7 +85,7 @@ const CLIENTS = {
 
 const negotiating = (mode: "auto" | { pin: string }): ClientV2 => new ClientV2(info, { versionNegotiation: { mode } });
 
-describe.each(Object.keys(CLIENTS) as (keyof typeof CLIENTS)[])("%s", (generation) => {
+describe.each(Object.keys(CLIENTS) as (keyof typeof CLIENTS)[])("the MCP client %s", (generation) => {
   const { sdk, make, revision } = CLIENTS[generation];
 
   it.each(["stdio", "socket", "HTTP"])("the client lists and calls the tools over %s", async (way) => {
@@ -115,8 +115,8 @@ describe.each(Object.keys(CLIENTS) as (keyof typeof CLIENTS)[])("%s", (generatio
   });
 });
 
-describe("the same idempotency key", () => {
-  it("two calls with the same idempotency key over HTTP (header) and over the stream file one drawer, and the answer says so", async () => {
+describe("an idempotency key", () => {
+  it("calls with the same idempotency key over HTTP (header) and over the stream file one entry, and a repeated call's answer says so", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     await using port = await relay(palace);

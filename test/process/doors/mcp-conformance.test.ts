@@ -80,17 +80,17 @@ describe("the conformance suite, run against its own tools behind our door", () 
     expect([...results.keys()].sort()).toEqual(listed.sort());
   });
 
-  test("the conformance suite meets a server that declares only tools", () => {
+  test("the server that the conformance suite tests declares only tools", () => {
     expect(Object.keys(capabilities as object)).toEqual(["tools"]);
   });
 
-  test.each(PASSES)("%s passes", (scenario) => {
+  test.each(PASSES)("the scenario %s passes", (scenario) => {
     const checks = results.get(scenario) ?? [];
     expect(checks.length).toBeGreaterThan(0);
     expect(checks.filter(({ status }) => status !== "SUCCESS")).toEqual([]);
   });
 
-  test.each(Object.entries(NOT_OFFERED))("%s does not apply: %s", (scenario) => {
+  test.each(Object.entries(NOT_OFFERED))("the scenario %s does not apply: %s", (scenario) => {
     const failed = (results.get(scenario) ?? []).filter(({ status }) => status === "FAILURE");
     expect(failed.length, "it passes now: move it to PASSES").toBeGreaterThan(0);
     // The suite got a proper error answer, so nothing broke.
@@ -98,7 +98,7 @@ describe("the conformance suite, run against its own tools behind our door", () 
       expect(errorMessage).toMatch(/-32601|does not support|Unknown tool|No progress notifications/);
   });
 
-  test.each(Object.entries(NOTHING_TO_CHECK))("%s has nothing to check: %s", (scenario) => {
+  test.each(Object.entries(NOTHING_TO_CHECK))("the scenario %s has nothing to check: %s", (scenario) => {
     const statuses = (results.get(scenario) ?? []).map(({ status }) => status);
     expect(statuses.filter((status) => !["WARNING", "INFO"].includes(status))).toEqual([]);
   });

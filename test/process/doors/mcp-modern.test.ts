@@ -17,7 +17,7 @@ const SERVER = { name: "mempalace", version: VERSION };
 const call = (door: RawDoor, name: string, values: Record<string, unknown> = {}): Promise<Said> =>
   ask(door, "tools/call", { name: `mempalace_${name}`, arguments: values });
 
-describe.each(DOOR_NAMES)("over %s", (name) => {
+describe.each(DOOR_NAMES)("MCP 2026-07-28 over %s", (name) => {
   let palace: TestPalace;
   let door: RawDoor;
   beforeAll(async () => {
@@ -43,7 +43,7 @@ describe.each(DOOR_NAMES)("over %s", (name) => {
     });
   });
 
-  test("every list has its type and its lifetime, and the same order each time", async () => {
+  test("the answer to each list method has a type and a lifetime, and the same order each time", async () => {
     for (const method of LISTS) {
       const { result } = await ask(door, method);
       expect(result, method).toMatchObject({ resultType: "complete", ttlMs: 300_000, cacheScope: "private" });
@@ -64,7 +64,7 @@ describe.each(DOOR_NAMES)("over %s", (name) => {
     }
   });
 
-  test("a request whose envelope lacks a key is refused with the key's name", async () => {
+  test("a request without a required key in _meta is refused with the key's name", async () => {
     const key = "io.modelcontextprotocol/clientCapabilities";
     const { error } = await ask(door, "tools/list", {}, { [VERSION_META]: "2026-07-28" });
     expect(error).toMatchObject({ code: -32602, data: { envelope: { key, problem: "missing" } } });
@@ -115,7 +115,7 @@ describe.each(DOOR_NAMES)("over %s", (name) => {
       });
   });
 
-  test("there are two prompts: one reads the memory, and the other files new memories", async () => {
+  test("the prompt `wake-up` reads the memory, and the prompt `remember` files new memories", async () => {
     await call(door, "add_drawer", { wing: "prompted", room: "r", content: "told by the prompt" });
     const get = (prompt: string, values: object = {}): Promise<Said> =>
       ask(door, "prompts/get", { name: prompt, arguments: values });
@@ -146,7 +146,7 @@ test("over HTTP, headers that contradict the message are refused", async () => {
   expect(messageIn(answer).error).toMatchObject({ code: -32020 });
 });
 
-test("a client of an older revision keeps its titles and hints across a broker's restart", async () => {
+test("a client of an older revision gets the same titles and hints of tools after its broker was killed", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   await using shim = await palace.shim();
@@ -157,7 +157,7 @@ test("a client of an older revision keeps its titles and hints across a broker's
   expect(await shim.request("tools/list", {})).toEqual(before);
 });
 
-test("the shim without a broker gives the same answers, spools writes and explains failed reads", async () => {
+test("without a broker the shim gives the same lists as with a broker, spools writes and refuses reads", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using stream = await DOORS.stream(palace);
@@ -182,8 +182,8 @@ test("a client's name in its requests becomes the author of its writes", async (
   expect(entries.map(({ agent }) => agent)).toContain("modern");
 });
 
-describe("another MCP server with an older revision, as the broker's child", () => {
-  test.each(["stream", "HTTP"] as const)("answers a client of 2026-07-28 over %s", async (name) => {
+describe("another MCP server as the broker's child", () => {
+  test.each(["stream", "HTTP"] as const)("an older child serves a client of 2026-07-28 over %s", async (name) => {
     await using palace = createSmallPalace();
     await palace.startBroker();
     await palace.report();

@@ -54,7 +54,7 @@ async function hear(palace: TestPalace, door: DoorName, revision: string): Promi
 
 const bare = ({ title: _title, annotations: _annotations, ...tool }: Listed): object => tool;
 
-describe.each(DOOR_NAMES)("over %s", (door) => {
+describe.each(DOOR_NAMES)("older MCP revisions over %s", (door) => {
   let palace: TestPalace;
   beforeAll(async () => void (await (palace = createTestPalace()).startBroker()));
   afterAll(() => palace[Symbol.asyncDispose]());

@@ -44,7 +44,7 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
         await expectFiledLater(palace, 1);
       });
 
-  test("a write fails with both reasons if the home is in the sandbox's memory", async () => {
+  test("a write fails with two reasons if the sandbox refuses sockets and the home is only in memory", async () => {
     await using palace = createTestPalace();
     const env = { ...palace.env, ...refusing(palace.home, EPERM) };
     const box = ["--dev-bind", "/", "/", "--tmpfs", palace.home, "--ro-bind", env.LD_PRELOAD, env.LD_PRELOAD];
@@ -67,7 +67,7 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
     await expectFiledLater(palace, 1);
   });
 
-  test("the hint names the sandbox and its setting, according to the environment variables", async () => {
+  test("the hint after a refused socket names the sandbox that the environment variables show, and its setting", async () => {
     await using palace = createTestPalace();
     const hintIn = async (env: Record<string, string>): Promise<string> =>
       (await palace.run("palace", ["search", "x"], { env: { ...refusing(palace.home, EPERM), ...env } })).stderr;
@@ -134,7 +134,7 @@ describe.skipIf(reason)("Claude Code's own sandbox (sandbox-runtime)", () => {
     expect(allowed.stdout).not.toContain("spooled");
   });
 
-  test("Claude Code's sandbox spools a write if its settings allow this, and otherwise the write is refused with both reasons", async () => {
+  test("in Claude Code's sandbox a write is spooled if the sandbox may write to the home, and is refused otherwise", async () => {
     await using palace = createTestPalace({ home });
     const refused = await inside(palace, ["call", "add_drawer", drawer]);
     expect(refused.code, refused.stdout).toBe(3);

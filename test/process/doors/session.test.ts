@@ -101,7 +101,7 @@ function shown({ isClient, bytes }: Told): string {
   return lines.map((line) => `${isClient ? "→" : "←"} ${line}`.trimEnd()).join("\n");
 }
 
-test("the page shows the real session of a client and a broker", async () => {
+test("src/protocol/README.md shows the real session of a client and a broker", async () => {
   const block = `${(await session()).map(shown).join("\n")}\n`;
   if (process.env["WRITE_PAGES"] === "1")
     writeFileSync(

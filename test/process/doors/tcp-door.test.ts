@@ -25,7 +25,7 @@ type Behind = TestPalace & {
   said(): string;
 };
 
-/** Palace with a broker that listens on a free loopback port. `prepare` runs before it starts. */
+/** Makes a palace with a broker that listens on a free loopback port. `prepare` runs before the broker starts. */
 async function withTcp(prepare?: (palace: TestPalace) => Promise<void>): Promise<Behind> {
   const port = await freePort();
   const palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
@@ -118,8 +118,8 @@ test("a client with Authorization: Bearer is admitted, others get 401 with WWW-A
 });
 
 test.each([
-  ["a page of another origin", { origin: "https://evil.example" }, 403],
-  ["a name that was bound to our address", { host: "evil.example" }, 421],
+  ["a request from a page of another origin", { origin: "https://evil.example" }, 403],
+  ["a request for another host name (DNS rebinding)", { host: "evil.example" }, 421],
 ])("%s is refused even with a token", async (_name, headers, status) => {
   await using palace = await withTcp();
   const token = await addToken(palace, "browser");
@@ -142,7 +142,7 @@ const FOR_READERS: readonly MethodName[] = [
   ...(["turn.list", "turn.scored", "ui.link"] as const),
 ];
 
-test("each of our own methods refuses every role below its own before it reads its arguments", async () => {
+test("each of our own methods refuses a peer without the required role before it reads the arguments", async () => {
   await using palace = await withTcp();
   const refused: Record<string, string[]> = {};
   for (const role of ["reader", "agent"]) {
@@ -212,7 +212,7 @@ test("an expired token's connections are cut, the token is refused like a revoke
   expect(palace.said()).not.toContain(token);
 });
 
-test("after ten wrong tokens an address gets 429, but the right token still works from it", async () => {
+test("after ten wrong tokens an address gets 429, but the right token still works from that address", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "right");
   const wrong = { authorization: `Bearer pdx_AAAAAAAA_${"A".repeat(43)}` };
@@ -222,7 +222,7 @@ test("after ten wrong tokens an address gets 429, but the right token still work
   expect((await post(palace, { authorization: `Bearer ${token}` })).status).toBe(200);
 });
 
-test("wrong proofs and wrong tokens under an owner's id, from the owner's address, do not lock the owner out", async () => {
+test("wrong proofs and wrong tokens with a valid token's id do not lock out the token's owner at the same address", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "owner");
   const forged = `${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`;
@@ -232,7 +232,7 @@ test("wrong proofs and wrong tokens under an owner's id, from the owner's addres
     expect(await client.callTool("mempalace_status", {})).toBeDefined();
     client.close();
   };
-  // Our own clients prove a token without sending it. These clients send wrong proofs under the owner's id.
+  // Our own clients prove a token without sending it. These clients send wrong proofs with the id of the owner's token.
   const refusals: unknown[] = [];
   for (let round = 0; round < 12; round++)
     refusals.push(await elsewhere(palace, forged).catch(({ code }: PalaceError) => code));
@@ -282,7 +282,7 @@ test("an impostor on the broker's port gets neither the token nor a message, and
   expect(await rawStatus(palace, { host: "127.0.0.1", authorization })).toBe(401);
 });
 
-test("only its owner can read the token file, and its contents do not open the door", async () => {
+test("only the owner can read the token file, and a key from the file opens no door", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "kept");
   const file = palace.config.paths.tokensFile;
@@ -297,7 +297,7 @@ test("only its owner can read the token file, and its contents do not open the d
   }
 });
 
-test("a door that other machines can reach stays shut until a token exists, and the error gives the command that adds one", async () => {
+test("a broker whose door other machines can reach does not start without a token, and the error gives the command that adds a token", async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://0.0.0.0:${await freePort()}` } });
   const refused = await palace.run("palace", ["start"]);
   expect(refused.code).toBe(2);
@@ -314,7 +314,7 @@ test("a door that other machines can reach stays shut until a token exists, and 
   expect((await findBroker(running.config))?.health.instanceId).not.toBe(before);
 });
 
-test("the next broker opens the door again, whoever starts it, until the door is switched off", async () => {
+test("each later broker opens the TCP door again, until a start with MEMPALACE_LISTEN=off", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "stays");
   const without = { MEMPALACE_LISTEN: "" };

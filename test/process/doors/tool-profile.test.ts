@@ -23,7 +23,7 @@ test("two agents on one broker get different tool lists, and both can call every
   expect(await light.call("mempalace_list_drawers", { limit: 1 })).toMatchObject({ total: 1 });
 });
 
-test("without a broker the shim lists the same few tools", async () => {
+test("without a broker the shim lists the tools of the profile that the variable or the settings file names", async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_BROKER: "unix:/nowhere/palace.sock" } });
   await using light = await palace.shim({ MEMPALACE_TOOLS: "light" });
   expect(names(await light.request("tools/list", {}))).toEqual(LIGHT);
@@ -43,7 +43,7 @@ test("the HTTP address names the tool profile, and an unknown profile lists all 
   expect(await listOverHttp(palace, "/mcp")).toEqual(FULL);
 });
 
-test("an unknown MEMPALACE_TOOLS is refused by name", async () => {
+test("palace refuses an unknown value of MEMPALACE_TOOLS and lists the known values", async () => {
   await using palace = createTestPalace();
   const { code, stderr } = await palace.run("palace", ["tools"], { env: { MEMPALACE_TOOLS: "tiny" } });
   expect(code).toBe(2);

@@ -63,7 +63,7 @@ test("agent, shim, broker, queue and commit are one trace, and no span has the t
   expect(collector.texts.join("")).not.toMatch(/zebra|cellar|animals/);
 });
 
-test("a write that is sent again to the next broker has one trace, and its second span says so", async () => {
+test("a write that is sent again to the next broker has one trace, and the next broker's span is marked as replayed", async () => {
   await using collector = await startCollector();
   await using palace = createTestPalace({ env: on(collector) });
   await palace.startBroker({ MEMPALACE_FAULT: "acknowledge.before-reply" });
@@ -80,7 +80,7 @@ test("a write that is sent again to the next broker has one trace, and its secon
   expect(served?.attributes["palace.replayed"]).toBe(true);
 });
 
-test("a broker alone continues the agent's trace over the shim, the HTTP door and a command's TRACEPARENT", async () => {
+test("if only the broker sends spans, they continue the agent's trace from the shim, the HTTP door and a command's TRACEPARENT", async () => {
   await using collector = await startCollector();
   await using palace = createTestPalace();
   await palace.startBroker(on(collector));
@@ -144,7 +144,7 @@ test("without a collector calls are answered, and /metrics counts the lost spans
   client.close();
 });
 
-test("tracing is off without a collector, and /metrics then has no spans", async () => {
+test("OTEL_SDK_DISABLED, the exporter `none` and the protocol `grpc` each switch tracing off", async () => {
   await using collector = await startCollector();
   await using palace = createTestPalace();
   for (const off of [

@@ -81,9 +81,9 @@ function createTalks(palace: TestPalace, count = 4): string {
   return root;
 }
 
-/** Plain exchanges. Each becomes one drawer. */
 const saidAt = (number: number): string => new Date(Date.UTC(2026, 0, 2, 3, number)).toISOString();
 
+/** Returns plain exchanges. Each becomes one drawer. */
 function exchanges(from: number, count: number): string {
   const message = (role: string, text: string, timestamp: string): string =>
     JSON.stringify({ type: role, timestamp, message: { role, content: text } });
@@ -94,7 +94,7 @@ function exchanges(from: number, count: number): string {
   }).join("");
 }
 
-test("the miner skips an unchanged folder, and reads but does not write a touched file", async () => {
+test("the miner files nothing again from an unchanged folder or from a touched file", async () => {
   await using palace = createTestPalace();
   const root = createTalks(palace);
   put(root, "blank.txt", " \n");
@@ -177,7 +177,7 @@ test("a partly filed source counts as not filed, and the next run completes it",
 });
 
 test.each(["SIGKILL", "SIGINT"] as const)(
-  "the next run continues after %s and files each exchange once",
+  "the next run of the miner continues after %s and files each exchange once",
   async (signal) => {
     await using palace = createTestPalace();
     await using other = createTestPalace();
@@ -205,7 +205,7 @@ test.each(["SIGKILL", "SIGINT"] as const)(
   },
 );
 
-test("a run survives the broker's death and files each exchange once", async () => {
+test("a run of the miner survives the broker's death and files each exchange once", async () => {
   await using palace = createTestPalace();
   await using other = createTestPalace();
   const root = join(palace.home, "talks");
@@ -266,7 +266,7 @@ test("a vanished, blank or unreadable transcript keeps its drawers", async () =>
   expect(rowsOf(palace)).toEqual(rows);
 });
 
-test("a dry run names what it would file, starts no broker and writes nothing", async () => {
+test("a dry run of `mine convos` names the files that a real run would file, starts no broker and writes nothing", async () => {
   await using palace = createTestPalace();
   const root = createTalks(palace, 2);
   put(root, "blank.md", "\n");
@@ -274,7 +274,7 @@ test("a dry run names what it would file, starts no broker and writes nothing", 
   expect(readdirSync(palace.home)).toEqual(["talks"]);
 });
 
-test("links, side files, tool dumps and subagents are skipped, and agents' folders have their own wing", async () => {
+test("the miner skips tool dumps, side files and subagents, and files the folders of coding agents into the wing `wing_api`", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, ".claude/projects/-work");
   const talk = `${claudeCodeLines(chooserOf(1), 3).join("\n")}\n`;
@@ -292,7 +292,7 @@ test("links, side files, tool dumps and subagents are skipped, and agents' folde
   expect(existsSync(join(root, "s.jsonl"))).toBe(true);
 });
 
-test("a search finds text from a transcript of every format", async () => {
+test("the miner files a transcript of every format", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, "all");
   for (const { name, text } of transcriptFiles(5, 1)) put(root, name, text);
@@ -357,7 +357,7 @@ test("exchanges and memories of one transcript are filed side by side, each once
   expect(await mine(palace, [root])).toMatchObject({ filed: 1 });
 });
 
-test("a session that both miners find is filed once, whichever comes first", async () => {
+test("a session that the transcript miner and the session miner find is filed once, whichever runs first", async () => {
   const uuid = "0f8b6b60-5a0e-4c59-9d51-0a5f3a1f2b3c";
   for (const first of ["convos", "sessions"] as const) {
     await using palace = createTestPalace();

@@ -14,7 +14,7 @@ function put(root: string, path: string, content = `# ${path}\n\n${PARAGRAPH}\n`
   writeFileSync(join(root, path), content);
 }
 
-/** Project folder inside the palace's own temporary home. */
+/** Creates a project folder in the palace's own temporary home. */
 function createProject(palace: TestPalace, name: string, files: readonly string[]): string {
   const root = join(palace.home, "src", name);
   for (const path of files) put(root, path);
@@ -98,7 +98,7 @@ test("documents are filed under their staged path, in wing and room, with the or
   expect(results[0]?.text).toBe("first line\nsecond line of a text that is long enough\nthird \u00e9");
 });
 
-test("a run over an unchanged project writes nothing", async () => {
+test("mempalace-docs writes nothing for an unchanged project", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "still", ["README.md", "docs/a.md", "docs/b.md"]);
   put(root, "short.txt", "too short");
@@ -219,7 +219,7 @@ async function interrupt(
   return { code, stdout: output.stdout, lines: output.stderr.split("\n  + [").length - 1 };
 }
 
-test("the next run continues after a kill and files no document twice", async () => {
+test("the next run of mempalace-docs continues after a kill and files no document twice", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "killed", MANY);
   const { lines } = await interrupt(palace, root, "SIGKILL");
@@ -241,7 +241,7 @@ test("Ctrl-C finishes the current documents, reports the progress and leaves the
   expect(await feed(palace, [root])).toMatchObject({ code: 0, filed: MANY.length - lines, unchanged: lines });
 });
 
-test("a run survives the broker's death and files each document once", async () => {
+test("a run of mempalace-docs survives the broker's death and files each document once", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "restarted", MANY);
   await palace.run("palace", ["start"]);
@@ -265,7 +265,7 @@ test("a run survives the broker's death and files each document once", async () 
   expect((await agent.call("mempalace_list_wings", {}))["wings"]).toEqual({ restarted: MANY.length });
 });
 
-test("a dry run says what it would do, starts no broker and writes nothing", async () => {
+test("a dry run of mempalace-docs says what a real run would do, starts no broker and writes nothing", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "dry", ["a.md", "b.md"]);
   expect(await feed(palace, [root, "--dry-run"])).toMatchObject({
@@ -283,7 +283,7 @@ test("a dry run says what it would do, starts no broker and writes nothing", asy
   expect(snapshot(stagedIn(palace, ""))).toEqual(before);
 });
 
-test("a folder that lost all its documents empties the palace only on request", async () => {
+test("if a folder has lost all its documents, their drawers are removed only with --force", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "away", ["a.md", "b.md"]);
   await feed(palace, [root]);
@@ -326,7 +326,7 @@ test("`mempalace-docs why` names the rule that takes a document or leaves it out
   expect(await why("docs/2024-01-02-plan.md")).toMatchObject({ palace: "changed since it was filed" });
 });
 
-test("a path alone files its documents and names the other kinds; a file alone files that file", async () => {
+test("`palace mine PATH` files a folder's documents and names the other commands; with the path of a file it files only that file", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "notes", ["README.md", "docs/one.md", "docs/two.md"]);
   mkdirSync(join(root, ".git"));
@@ -347,7 +347,7 @@ test("a path alone files its documents and names the other kinds; a file alone f
   expect([nowhere.code, nowhere.stderr]).toEqual([2, expect.stringContaining("usage: ")]);
 });
 
-test("a missing folder is an error with a hint and the feeder's exit code", async () => {
+test("mempalace-docs answers a missing folder with an error, a hint and the feeder's exit code", async () => {
   await using palace = createTestPalace();
   const { code, stderr, stdout } = await palace.run("mempalace-docs", [join(palace.home, "nowhere")]);
   expect([code, stdout]).toEqual([8, ""]);

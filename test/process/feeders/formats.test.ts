@@ -108,7 +108,7 @@ for (const version of MEMPALACE_VERSIONS) {
 type Report = { filed: number; unchanged: number; drawers: number; skipped: { file: string; outcome?: string }[] };
 
 test(
-  "a second run sends nothing, a changed document is replaced, and an unreadable document is named without stopping the run",
+  "a second run of `mine formats` sends nothing, a changed document is replaced, and an unreadable document is named and does not stop the run",
   {
     timeout: 300_000,
   },

@@ -119,7 +119,7 @@ test("each commit is filed whole and once, even if amended, rebased or seen in a
   client.close();
 });
 
-test("a killed run leaves whole commits, and the next run files the others once", async () => {
+test("a killed run of `mine git` leaves whole commits, and the next run files the other commits once", async () => {
   await using palace = createTestPalace();
   const { root, git } = repositoryOf(palace, "long");
   const entries = Array.from({ length: COMMITS }, (_, at) => {

@@ -114,7 +114,7 @@ test(
 );
 
 test(
-  "a reader may not mine, and an agent of another machine may mine only the folders that the owner opened",
+  "a reader may not mine, and an agent of another machine may mine only the folders that the owner allowed",
   { timeout: 120_000 },
   async () => {
     const port = await freePort();
@@ -153,7 +153,7 @@ function minedIn(palace: TestPalace, before = Number.MAX_SAFE_INTEGER): number {
 }
 
 /**
- * `before`: number of mined drawers when each of the other writes was sent. The test compares counts, because times depend on the machine.
+ * Asserts that the mine delayed no write. `before`: number of mined drawers when each write was sent. Times would depend on the machine.
  */
 function expectNotHeldUp(palace: TestPalace, before: readonly number[]): void {
   const ledger = new Database(palace.config.paths.ledgerFile, { readonly: true });

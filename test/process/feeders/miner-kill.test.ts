@@ -25,7 +25,7 @@ function put(path: string, text: string): void {
 const lines = (about: string, count: number): string =>
   Array.from({ length: count }, (_, at) => `${about}, line ${at}: the broker writes it down for everybody\n`).join("");
 
-/** Plain exchanges of Claude Code. Each becomes one drawer. */
+/** Returns plain exchanges of Claude Code. Each becomes one drawer. */
 function exchanges(from: number, count: number): string {
   const message = (role: string, content: string): string =>
     `${JSON.stringify({ type: role, timestamp: "2026-01-02T03:04:05Z", message: { role, content } })}\n`;
@@ -36,7 +36,7 @@ function exchanges(from: number, count: number): string {
   ).join("");
 }
 
-/** `grow` changes the source before the run with that number. */
+/** `grow` changes the source before the run with the given number. */
 type Miner = {
   name: string;
   make: (root: string) => void;

@@ -209,7 +209,7 @@ test("filters choose sessions, and subagents are left out unless asked for", asy
   expect(await feed(palace, ["--since", "yesterday"])).toMatchObject({ code: 2, error: { code: "CONFIG_USAGE" } });
 });
 
-test("the database is read while opencode writes it, and is never changed", async () => {
+test("mempalace-session reads the database while opencode writes it, and never changes the database", async () => {
   await using palace = createTestPalace();
   const database = databaseOf(palace);
   fillOpencode(database, { sessions: 30, messages: 300, seed: 4 });
@@ -258,7 +258,7 @@ test.each([
   ["there is no database", undefined, /there is no opencode database at/],
   ["the database belongs to another program", "other", /has no table session, message, part/],
   ["the file is not a database", "noise", /cannot be read: file is not a database/],
-])("if %s, an error says so and what to do", async (_title, kind, message) => {
+])("if %s, the error names the problem and the command to type", async (_title, kind, message) => {
   await using palace = createTestPalace();
   const file = join(palace.home, "some.db");
   if (kind === "noise") writeFileSync(file, "x".repeat(10_000));

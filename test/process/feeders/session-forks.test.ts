@@ -26,7 +26,7 @@ function filed(palace: TestPalace): string {
 
 const dayMs = Date.UTC(2026, 1, 3);
 
-/** opencode's database. `talk` adds one message for each word. */
+/** Opens an opencode database. `talk` adds one message for each word. */
 function openTalks(palace: TestPalace): {
   database: OpencodeDatabase;
   talk: (session: string, atMs: number, ...words: string[]) => void;
@@ -104,7 +104,7 @@ test("a fork is filed with the shared messages if its original session was filed
   database.close();
 });
 
-test("Claude Code sessions with the same beginning file it once, also when they continue alternately", async () => {
+test("the common beginning of Claude Code sessions is filed once, also when the sessions continue alternately", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, ".claude/projects/-home-u-app");
   const folder = join(palace.home, "app");
@@ -143,7 +143,7 @@ test("a fork in pi is filed without the original session's messages, until that 
   const root = join(palace.home, ".pi/agent/sessions/--home-u-app--");
   mkdirSync(root, { recursive: true });
   let written = 0;
-  /** Each word is an entry below the entry before it. The last entry is the session's present position. */
+  /** Writes a session. Each word is an entry below the entry before it. The last entry is the session's present position. */
   const write = (session: string, ...said: string[]): void => {
     const head = {
       type: "session",
@@ -181,7 +181,7 @@ test("a fork in pi is filed without the original session's messages, until that 
   expect(counts("ferns", "mosses", "lichens", "horsetails", "quillworts")).toEqual([1, 1, 1, 1, 1]);
 });
 
-test("a transcript is filed without the exchanges that it shares with another, until the other transcript leaves the palace", async () => {
+test("a transcript is filed without the exchanges that it shares with another transcript, until that transcript leaves the palace", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, "talks");
   mkdirSync(root, { recursive: true });

@@ -30,12 +30,12 @@ import { seededRandom } from "../../helpers/random.ts";
 const KILLS = 8;
 const RUNS_MAX = 30;
 const SEED = Number(process.env["FUZZ_SEED"] ?? 1);
-/** More exchanges than fit in one part, so that some kills hit the middle of a session. */
+/** Number of exchanges in a long session: more than fit in one part, so that some kills hit the middle of a session. */
 const LONG = 1_300;
 
 const FAULTS = ["admit.before-queue:3", "commit.after-apply:5", "commit.after-sync:2", "acknowledge.before-reply:4"];
 
-/** Sessions as an agent keeps them. `grow` continues them before the run with that number. */
+/** Sessions as an agent keeps them. `grow` continues the sessions before the run with the given number. */
 type Sessions = Disposable & { argv: string[]; grow: (run: number) => void };
 type Agent = { name: string; open: (folder: string) => Sessions };
 
@@ -221,7 +221,7 @@ test.each(AGENTS)(
   },
 );
 
-test("a run continues to its end although the broker dies at each step", { timeout: 300_000 }, async () => {
+test("mempalace-session runs to its end although the broker dies at each step", { timeout: 300_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "sessions-"));
   try {
     using sessions = opencode(folder, "exchange");

@@ -67,7 +67,7 @@ class PlainPi implements Pi {
   async call(name: string, args: object): Promise<string> {
     return (await this.tools.get(name)?.execute("1", args))?.content[0]?.text ?? "";
   }
-  /** The wake-up text comes with the first prompt for which it is ready. */
+  /** Sends prompts until the wake-up text comes with a prompt, and returns the wake-up text. */
   async wakeUp(): Promise<string> {
     let text = "";
     await vi.waitFor(

@@ -1,6 +1,6 @@
 /**
- * Tests `palace hook` as agents run it: its text at the beginning of a session, and that the hook makes no agent fail or wait if the
- * memory is away or the input is odd.
+ * Tests `palace hook` as agents run it: its text at the beginning of a session, and that the hook makes no agent fail or wait if
+ * no broker answers or the input is invalid.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -32,7 +32,7 @@ async function file(palace: TestPalace, content: string): Promise<void> {
 }
 
 describe("hooks at the beginning of a session", () => {
-  test("an agent gets the palace's notes, fenced and masked, except in a resumed session", async () => {
+  test("an agent gets the palace's notes, quoted and with masked secrets, except in a resumed session", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     await file(palace, POISON);
@@ -54,7 +54,7 @@ describe("hooks at the beginning of a session", () => {
     expect(await claude(palace, { hook_event_name: "SessionStart", source: "startup" }, on)).toBe(said);
   });
 
-  test("the same session gets the same bytes even after new notes", async () => {
+  test("a session that asks again gets the same wake-up text, even after new notes", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     await file(palace, "first of all");
@@ -174,7 +174,7 @@ describe("hooks at the beginning of a session", () => {
     client.close();
   });
 
-  test("an empty palace adds no text", async () => {
+  test("an empty palace adds no text to a session", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     expect(await claude(palace, { hook_event_name: "SessionStart", source: "startup" })).toBe("");

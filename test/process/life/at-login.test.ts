@@ -41,7 +41,7 @@ const isServed = async ({ config }: TestPalace): Promise<boolean> => (await find
 const isServiceHolding = ({ config }: TestPalace): boolean =>
   /^broker \d+\n$/.test(readFileSync(config.paths.lockFile, "utf8"));
 
-test("palace start --at-login runs the broker as a service, again changes nothing, and palace stop --at-login undoes it", async () => {
+test("palace start --at-login runs the broker as a service, a second call changes nothing, and palace stop --at-login undoes it", async () => {
   await using palace = withSystemctl();
   const shown = await palace.run("palace", ["start", "--at-login", "--dry-run"]);
   expect([shown.code, shown.stdout]).toEqual([
@@ -98,7 +98,7 @@ test("a restart with other settings starts a broker with these settings, and say
   expect([await isServed(palace), isServiceHolding(palace)]).toEqual([true, false]);
 });
 
-test("a service that would not encrypt the scheduled backups is refused", async () => {
+test("palace start --at-login refuses a service that would not encrypt the scheduled backups", async () => {
   await using palace = withSystemctl();
   const env = { MEMPALACE_BACKUP_DIR: join(palace.home, "backups"), MEMPALACE_BACKUP_PASSPHRASE: "a long secret" };
   const { code, stderr } = await palace.run("palace", ["start", "--at-login"], { env });
@@ -136,7 +136,7 @@ test("a unit file that is not ours is refused and stays unchanged, and no broker
   expect([palace.asked(), await isServed(palace)]).toEqual([[], false]);
 });
 
-test("without systemctl the command says what to run at login, and writes nothing", async () => {
+test("without systemctl palace start --at-login says what to run at login, and writes nothing", async () => {
   await using palace = createTestPalace();
   const { code, stderr } = await palace.run("palace", ["start", "--at-login"], { env: { PATH: palace.home } });
   expect([code, stderr]).toEqual([

@@ -44,7 +44,7 @@ describe("the broker's life", () => {
     expect(first.exitCode).toBeNull();
   });
 
-  it("--ensure prints one JSON line with the endpoint, and the same line at the next call", async () => {
+  it("mempalace-broker --ensure prints one JSON line with the endpoint, and names the same broker at the next call", async () => {
     await using palace = createTestPalace();
     const first = await palace.run("mempalace-broker", ["--ensure"]);
     const again = await palace.run("mempalace-broker", ["--ensure"]);

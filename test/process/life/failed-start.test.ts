@@ -41,7 +41,7 @@ test("an agent gets the reason of a failed start, and the next agent gets an ans
   await shim.close();
 });
 
-test("an invalid address is refused at once, before a broker starts", async () => {
+test("an invalid MEMPALACE_LISTEN is refused at once, before a broker starts", async () => {
   await using palace = createTestPalace();
   const failed = await palace.run("palace", ["start"], { env: { MEMPALACE_LISTEN: "nonsense" } });
   expect(failed).toMatchObject({

@@ -32,7 +32,7 @@ test("a home whose socket path is too long for the kernel has its sockets in a p
 const missing = existsSync("/usr/bin/bindfs") ? undefined : "there is no bindfs (apt-get install bindfs)";
 if (missing !== undefined) console.log(`left out: a mount that refuses chmod (${missing})`);
 
-test.skipIf(missing)("a palace on a mount that refuses chmod and chown works, without a socket there", async () => {
+test.skipIf(missing)("a palace works on a mount that refuses chmod and chown, and puts no socket there", async () => {
   const root = mkdtempSync(join(tmpdir(), "palace-hostile-"));
   const [real, mounted] = [join(root, "real"), join(root, "mounted")];
   for (const folder of [real, mounted]) mkdirSync(folder);

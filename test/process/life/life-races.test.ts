@@ -81,7 +81,7 @@ test("a stop while clients start brokers causes neither an endless series of sta
   for (const shim of shims) await shim.close();
 });
 
-test("an update of the broker only delays running sessions", async () => {
+test("restarts of the broker only delay the writes of running sessions", async () => {
   await using palace = createTestPalace();
   const shims = await Promise.all(Array.from({ length: 4 }, () => palace.shim()));
   const ids = new Set<string>();

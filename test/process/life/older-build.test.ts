@@ -55,7 +55,7 @@ const withModel = (palace: TestPalace): void => {
   Object.assign(palace.env, { MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`) });
 };
 
-describe.skipIf(openFilesMissing)("with an older build", () => {
+describe.skipIf(openFilesMissing)("the upgrade from an older build", () => {
   test("agents' sessions continue through an upgrade: the new broker takes over their palace, and each write exists once", async () => {
     await using palace = createTestPalace();
     withModel(palace);

@@ -104,7 +104,7 @@ test("a bad value stops the broker's start with an error that names file and key
   expect(await palace.run("palace", ["status"])).toMatchObject({ code: 0, stderr: expect.stringContaining(file) });
 });
 
-test("set refuses a value that a key does not accept, a secret and an unknown key, and changes nothing", async () => {
+test("config set refuses a value that a key does not accept, a secret and an unknown key, and changes nothing", async () => {
   await using palace = createTestPalace();
   const file = settingsFile(palace, `{ "redact": "strict" } // mine\n`);
   const before = readFileSync(file, "utf8");
@@ -137,7 +137,7 @@ test("a pipe in place of the settings file is refused, because reading it would 
   expect([code, value]).toMatchObject([2, { error: { code: "CONFIG_BAD_VALUE" } }]);
 });
 
-test("a remote broker's settings are set on its machine, and the agents' settings here", async () => {
+test("config set refuses a remote broker's settings, and accepts the settings of this machine's agents", async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_BROKER: "http://127.0.0.1:9" } });
   const { value } = await palaceJson(palace, ["config", "set", "model-dir", "/m"]);
   expect(value).toMatchObject({ error: { code: "CONFIG_USAGE", hint: expect.stringContaining("on that machine: ") } });
@@ -157,7 +157,7 @@ test("commands that set keys at the same time lose no key, and comments stay", a
   expect(JSON.parse(text.replace(/\/\/.*/, ""))).toEqual({ redact: "strict", ...sets });
 });
 
-test("a `set` killed at any step leaves the old or the new file, and the next `set` works", async () => {
+test("a `config set` killed at any step leaves the old or the new file, and the next `config set` works", async () => {
   await using palace = createTestPalace();
   const file = settingsFile(palace, `{ "audit-days": 60 }\n`);
   for (const step of ["before-write", "before-sync", "before-rename", "after-rename"]) {
@@ -173,7 +173,7 @@ test("a `set` killed at any step leaves the old or the new file, and the next `s
   expect(readFileSync(file, "utf8")).toBe(`{ "audit-days": 99 }\n`);
 });
 
-test("the first set makes the file for its owner alone, and list names each source", async () => {
+test("the first `config set` makes a file that only its owner can read, and `config` names each setting's source", async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: "" } });
   const { paths } = palace.config;
   expect((await palace.run("palace", ["config", "set", "wake-up", "off"])).code).toBe(0);

@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const AGENTS = 3;
 const NEXT_WRITES = 5;
-/** Longer than any write takes, unless the broker hangs. */
+/** Maximum time of a few writes, ms. Only a hanging broker needs longer. */
 const STANDSTILL_MS = 60_000;
 
 /** Writes diary entries one after another until `end` is called. An entry that is delivered twice would exist twice. */

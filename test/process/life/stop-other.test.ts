@@ -29,7 +29,7 @@ async function future(palace: TestPalace, claims: { pid?: number; instanceId?: s
   return child;
 }
 
-test("stop ends the process that listens and answers as broker.json says", async () => {
+test("stop ends a process that /health confirms as the broker in broker.json", async () => {
   await using palace = createTestPalace();
   const child = await future(palace, {});
   const ended = once(child, "exit");

@@ -1,5 +1,5 @@
 /**
- * A broker opens a palace that the real MemPalace made. The broker takes all drawers into the memory, including vectors, and changes no
+ * A broker opens a palace that the real MemPalace made. The broker adopts all drawers, including their vectors, and changes no
  * byte of the palace. It also adopts later changes by MemPalace. A kill at any step leads to the same result.
  */
 import { createHash } from "node:crypto";
@@ -112,7 +112,7 @@ for (const version of MEMPALACE_VERSIONS) {
 const version = "3.11.0";
 const ROWS = 5_000;
 
-describe.skipIf((await mempalaceMissing(version)) !== undefined)("a palace of 5,000 rows", () => {
+describe.skipIf((await mempalaceMissing(version)) !== undefined)("the adoption of a palace", () => {
   it("a palace with an index on disk and later changes and deletions is adopted whole, although the broker is killed at every step", async () => {
     await using palace = createTestPalace();
     const { palaceDir, ledgerFile } = palace.config.paths;

@@ -128,7 +128,7 @@ for (const version of MEMPALACE_VERSIONS) {
 
   describe.skipIf(missing !== undefined)(`MemPalace ${version}`, () => {
     it(
-      "MemPalace reads the closets of our mining, and they improve the order of its search",
+      "MemPalace reads the closets of our mining, and the closets improve the order of MemPalace's search",
       { timeout: 240_000 },
       async () => {
         await using palace = createScene();

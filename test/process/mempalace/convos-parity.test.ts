@@ -28,7 +28,7 @@ function timeless([id, { text, metadata }]: [string, Row]): unknown {
   return { id, text, rest, times };
 }
 
-/** Conversations in which people decide, wish, fail and rejoice, in every format. */
+/** Writes conversations in which people decide, wish, fail and rejoice, in every format. */
 function write(root: string): void {
   const seed = Number(process.env["FUZZ_SEED"] ?? 1);
   for (const { name, text } of transcriptFiles(seed, 5)) {

@@ -91,7 +91,7 @@ describe.skipIf(missing !== undefined)("MemPalace of either version", () => {
   });
 });
 
-/** Works in a copy, because that version changes the folder. */
+/** Opens a copy of the export with the MemPalace `by`, because MemPalace changes the folder. */
 async function expectOpens(
   by: MempalaceVersion,
   home: string,
@@ -123,7 +123,7 @@ const STEPS = [
   AFTER_RENAME,
 ];
 
-describe.skipIf(missing !== undefined)("an export", () => {
+describe.skipIf(missing !== undefined)("palace export", () => {
   it("an export keeps every file time as exactly as Chroma's server reads it", async () => {
     await using palace = createScene();
     const folder = join(palace.home, "project");

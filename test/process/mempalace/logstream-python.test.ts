@@ -22,7 +22,7 @@ async function call(client: Client, tool: string, args: JsonObject): Promise<Rec
 }
 
 it.skipIf(missing !== undefined)(
-  "both sides see all events that a MemPalace and our agents append at once, in one order, and the events end their waits",
+  "MemPalace and our agents append at once: both see all events in one order, and an event ends the other side's wait",
   { timeout: 300_000 },
   async () => {
     await using palace = createTestPalace();

@@ -44,7 +44,7 @@ function said(output: string): string {
 }
 
 describe.skipIf(missing !== undefined)(`beside MemPalace ${VERSION}`, () => {
-  it("status and wake-up print the same text, and search prints in the same form", async () => {
+  it("status and wake-up print the same text as MemPalace, and search prints its hits in the same form", async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
     mempalaceEnv(palace.home);
     await palace.startBroker();

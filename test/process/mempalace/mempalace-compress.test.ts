@@ -155,7 +155,7 @@ test("a summary is deleted with its drawer, and masks secrets", async () => {
   expect([summaries().has(deleted), summaries().has(changed)]).toEqual([false, false]);
 });
 
-test("without a palace compress fails as upstream does, and with a wrong config it names the error", async () => {
+test("compress fails without a palace as upstream does, and names a wrong config file in its error", async () => {
   await using palace = createTestPalace();
   const none = await palace.run("mempalace", ["compress"]);
   expect([none.code, none.stdout]).toEqual([1, expect.stringContaining("No palace found at")]);

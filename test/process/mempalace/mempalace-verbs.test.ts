@@ -67,7 +67,7 @@ it.skipIf(missing !== undefined)(
   },
 );
 
-test("sync prunes several folders at once, hallways --rebuild makes them again, and the daemon is the broker", async () => {
+test("sync prunes several folders at once, hallways --rebuild makes the hallways again, and `daemon` acts on the broker", async () => {
   await using palace = createTestPalace();
   const [one = "", two = ""] = await mineTwo(palace);
   writeFileSync(join(one, ".gitignore"), "b.md\n");
@@ -82,7 +82,7 @@ test("sync prunes several folders at once, hallways --rebuild makes them again, 
 });
 
 it.skipIf(missing !== undefined)(
-  "a wrong usage, and verbs that ask nothing, have the same exit codes as with the real MemPalace",
+  "wrong usage and commands without a palace end with the same exit codes as the real MemPalace",
   { timeout: 900_000 },
   async () => {
     await using palace = createTestPalace();

@@ -99,7 +99,7 @@ for (const version of MEMPALACE_VERSIONS) {
       },
     };
     for (const [what, mining] of Object.entries(MININGS))
-      it(`${what} that did not change keeps its drawers`, { timeout: 300_000 }, async () => {
+      it(`our miner keeps the drawers of unchanged files: ${what}`, { timeout: 300_000 }, async () => {
         await using palace = createTestPalace();
         const root = await mined(palace, mining);
         const theirs = await upstreamRows(version, palace.home, palace.config.paths.palaceDir);

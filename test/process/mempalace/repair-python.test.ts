@@ -65,7 +65,7 @@ const STEPS = [
   "repair.after-segments",
 ];
 
-describe.skipIf(missing !== undefined)("repair", () => {
+describe.skipIf(missing !== undefined)("palace repair", () => {
   it("repair reports the damage, repairs it, keeps closets and the old palace, and MemPalace opens both palaces", async () => {
     await using palace = createScene();
     const { palaceDir, ledgerFile } = palace.config.paths;

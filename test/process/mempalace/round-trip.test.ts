@@ -48,7 +48,7 @@ async function createScene(): Promise<TestPalace> {
 
 type Mine = { home: string; palaceDir: string; files: number; paragraphs: number; word?: string };
 
-/** Lets that version mine its own project, in which each paragraph has a unique word. */
+/** Lets MemPalace `version` mine its own project, in which each paragraph has a unique word. */
 async function mine(version: MempalaceVersion, { home, palaceDir, files, paragraphs, word }: Mine): Promise<void> {
   const root = join(home, `project-${version}-${word ?? ""}`);
   mkdirSync(root);
@@ -62,7 +62,7 @@ async function mine(version: MempalaceVersion, { home, palaceDir, files, paragra
   expect(code, output).toBe(0);
 }
 
-/** Dumps a copy of the palace with that version's Chroma. It uses a copy because opening a palace writes to it. */
+/** Dumps a copy of the palace with the Chroma of MemPalace `version`. Opening a palace writes to it, hence the copy. */
 async function dumpCopy(version: MempalaceVersion, { home, config }: TestPalace): Promise<Map<string, ChromaRow>> {
   const copy = join(home, `copy-${version}`);
   cpSync(config.paths.palaceDir, copy, { recursive: true });
@@ -111,7 +111,7 @@ worded = sum(c.get(where_document={"$contains": text.split(" ")[1]}, include=[])
 near = c.query(query_embeddings=g["embeddings"], n_results=10)
 print(json.dumps([len(g["ids"]), worded, sum(id in ids for id, ids in zip(g["ids"], near["ids"]))]))`;
 
-/** Uses that version as a user does: mines a project, files, changes and deletes a drawer, and writes in the diary. */
+/** Uses MemPalace `version` as a user does: mines a project, files, changes and deletes a drawer, and writes in the diary. */
 async function changeBy(
   version: MempalaceVersion,
   { home, config }: TestPalace,

@@ -54,7 +54,7 @@ const CASES: readonly [what: string, settings: Settings, isNewOnly?: boolean][] 
   ["none", { chunk_size: null, hall_keywords: { "": ["a"] } }],
 ];
 
-/** `both` are upstream's home and our home. */
+/** Writes `settings` into MemPalace's config.json in each home. */
 function configure(both: readonly string[], settings: unknown): void {
   for (const home of both) {
     mkdirSync(join(home, ".mempalace"), { recursive: true });

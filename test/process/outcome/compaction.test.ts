@@ -26,7 +26,7 @@ test("a memory shown before a compaction is shown again in a later turn that it 
   client.close();
 });
 
-test("a memory shown in the turn before a compaction is asked about after it, and shown again in a later turn", async () => {
+test("a memory shown in the turn before a compaction is asked about after the compaction, and shown again in a later turn", async () => {
   await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
@@ -94,7 +94,7 @@ test("after a compaction the last four exchanges of the conversation are shown o
   const next = await begin("and now?");
   expect(next.context).not.toContain("RECENT");
   expect([...next.scoring.matchAll(/^• \[(\w+)\]/gm)].map(([, one]) => one).sort()).toEqual(idsIn(context).sort());
-  // Context that lost the shown memories, but not the conversation.
+  // This agent's context lost the shown memories but not the conversation.
   expect((await begin("and now?", { isFresh: true })).context).not.toContain("RECENT");
   client.close();
 });

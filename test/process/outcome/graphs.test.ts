@@ -86,7 +86,7 @@ async function back(palace: TestPalace): Promise<Answer> {
 
 const NOTHING = { added: 0, updated: 0, unchanged: 0, refused: [], unread: [] };
 
-test("graphs are imported once, entry by entry, and exported unchanged", async () => {
+test("the graphs of a Roampal folder are imported once, entry by entry, and exported unchanged", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);
@@ -107,7 +107,7 @@ test("graphs are imported once, entry by entry, and exported unchanged", async (
   expect(await back(palace)).toEqual({ ...FILES, [KNOWLEDGE_FILE]: changed });
 });
 
-test("unusual numbers and names are exported as they were written", async () => {
+test("unusual numbers and names in a graph are exported as they were written", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data, {});

@@ -10,7 +10,7 @@ import { freePort } from "../../helpers/free-port.ts";
 import { addToken, doorOf, get, opened, post, told, withDoors } from "../../helpers/outcome-http.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("the port serves requests with a token and this machine's name as Host, but none from another web page", async () => {
+test("the port of Roampal's API serves requests with a token and this machine's name as Host, but no request from a foreign web page", async () => {
   await using palace = await withDoors(false);
   const { at, headers = {} } = palace.door;
   const path = "/api/health";
@@ -57,7 +57,7 @@ test.each([
     () => createTcpServer((socket) => socket.on("error", () => {}).end("220 hello\r\n")),
   ],
 ])(
-  "the log names %s on the port, the broker leaves it alone, and the door opens once the port is free",
+  "the log names %s on Roampal's port, the broker leaves that program alone, and opens the port once the port is free",
   async (name, start) => {
     const port = await freePort();
     const foreign = start().listen(port, "127.0.0.1");
@@ -85,7 +85,7 @@ test.each([
   },
 );
 
-test("the door stays shut until a token exists, and then opens", async () => {
+test("the door at Roampal's port opens only when a token exists", async () => {
   const port = await freePort();
   await using palace = createTestPalace({ env: { MEMPALACE_OUTCOME_PORT: `${port}` } });
   await palace.startBroker();
@@ -110,7 +110,7 @@ test("a second palace on the same port reports the first palace's broker, and bo
   expect(await told(first.door, "/api/health")).toMatchObject({ data_path: first.config.paths.home });
 });
 
-test("the setting accepts a port, `on` and `off`, and refuses other values", () => {
+test("MEMPALACE_OUTCOME_PORT accepts a port, `on` and `off`, and refuses other values", () => {
   const portOf = (value?: string): number | "off" | undefined =>
     loadConfig({ HOME: "/nowhere", MEMPALACE_OUTCOME_PORT: value }).outcomePort;
   expect([undefined, "", "off", "on", "27182", "8080"].map(portOf)).toEqual([

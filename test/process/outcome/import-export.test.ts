@@ -104,7 +104,7 @@ function stateOf(dir: string): string {
   return hash.digest("hex");
 }
 
-test("every memory in the folder is imported once, with its outcomes, and the folder stays unchanged", async () => {
+test("every memory in a Roampal folder is imported once, with its outcomes, and the folder stays unchanged", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);
@@ -281,7 +281,7 @@ test("a database that a Roampal has open is read with its write-ahead log, and n
   roampal.close();
 });
 
-test("the folder is the argument, then ROAMPAL_DATA_PATH, then Roampal's own default", async () => {
+test("the import uses the folder of its argument, else of ROAMPAL_DATA_PATH, else Roampal's own default folder", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);

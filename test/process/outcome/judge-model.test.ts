@@ -96,7 +96,7 @@ const judging = ({ url }: Endpoint, key = ""): Record<string, string> => ({
   ...(key !== "" && { MEMPALACE_JUDGE_KEY: key }),
 });
 
-test("the model judges an unscored exchange once, and the outcome is recorded as the judge's", async () => {
+test("the judge model judges an unscored exchange once, and the outcome is recorded as the judge's", async () => {
   await using endpoint = await startEndpoint(saying("worked", "failed"));
   await using scene = await talk(judging(endpoint, "secret"));
   const { say, answer, exchange, shown } = scene;
@@ -117,7 +117,7 @@ test("the model judges an unscored exchange once, and the outcome is recorded as
   });
 });
 
-test("an exchange that the agent scored is not sent to the model", async () => {
+test("an exchange that the agent scored is not sent to the judge model", async () => {
   await using endpoint = await startEndpoint(saying("failed"));
   await using scene = await talk(judging(endpoint));
   const { client, say, answer, exchange, shown } = scene;
@@ -137,7 +137,7 @@ test.each([
   ["a reply that is not a judgment", "worked", "No."],
   ["an HTTP error", "worked", 429],
 ] as const)(
-  "after %s the model is asked once more, without the parameters that some models refuse",
+  "after %s the judge model is asked once more, without the parameters that some models refuse",
   async (_what, outcome, first) => {
     const usual = saying(outcome);
     await using endpoint = await startEndpoint((asked, count) => (count === 1 ? first : usual(asked)));
@@ -155,7 +155,7 @@ test.each([
   },
 );
 
-test("a score without a conversation, or after its turn, counts alone, and the model's judgment is dropped", async () => {
+test("a score without a conversation, or after its turn, counts alone, and the judge model's judgment is dropped", async () => {
   const goes = Promise.withResolvers<void>();
   await using endpoint = await startEndpoint(async (asked) => {
     await goes.promise;
@@ -193,7 +193,7 @@ test("a judgment of an id that was not asked about counts for no memory", async 
   for (const one of [exchange, shown, foreign]) expect(await outcomesOf(scene, one)).toEqual([]);
 });
 
-test("the log names an endpoint that fails, and the turn continues without it", async () => {
+test("the log names a judge's address that fails, and the turn continues without a judgment", async () => {
   await using endpoint = await startEndpoint(() => 500);
   await using scene = await talk(judging(endpoint));
   const { palace, say, answer, exchange } = scene;
@@ -203,7 +203,7 @@ test("the log names an endpoint that fails, and the turn continues without it", 
   await vi.waitFor(() => expect(log()).toContain(`${endpoint.url}: status 500`), 30_000);
   expect(endpoint.asked).toHaveLength(2);
   expect(await outcomesOf(scene, exchange)).toEqual([]);
-  // The agent is then asked about its newest exchange, and not again about the judged exchange.
+  // The agent is then asked about its newest exchange.
   expect(await say("and why?")).toContain("thanks");
 });
 
@@ -224,7 +224,7 @@ test("a late judgment leaves the question about the newer exchange open", async 
   expect(await client.call("turn.scored", { conversation: SESSION })).toEqual({ isAsked: true, isScored: false });
 });
 
-test("without an address, or a model's name, nothing is sent", async () => {
+test("without the name of a judge model the hook sends nothing to the judge's address", async () => {
   await using endpoint = await startEndpoint(saying("failed"));
   await using scene = await talk({ MEMPALACE_JUDGE_URL: endpoint.url });
   await scene.say("thanks");
@@ -233,7 +233,7 @@ test("without an address, or a model's name, nothing is sent", async () => {
   expect(endpoint.asked).toEqual([]);
 });
 
-test("palace doctor says whether the model's address answers", async () => {
+test("palace doctor says whether the judge model's address answers", async () => {
   await using palace = createTestPalace();
   const endpoint = await startEndpoint(() => "");
   const told = async (env: Record<string, string>): Promise<string> => {

@@ -59,7 +59,7 @@ test("a person's score replaces the agents' scores, never lowers a score it agre
   client.close();
 });
 
-test("the command reports a deletion, and the printed command reverts only this write", async () => {
+test("`palace outcome score` reports a deletion, and the command that it prints reverts only this write", async () => {
   await using palace = createTestPalace();
   const { client, run, keep, scored, why } = await opened(palace);
   const [bad, other] = [await keep("Restart the router at noon"), await keep("Tea is in the second drawer")];
@@ -87,7 +87,7 @@ test("the command reports a deletion, and the printed command reverts only this 
   client.close();
 });
 
-test("a list shows the newest or the best first, of all collections or of one", async () => {
+test("`palace outcome list` shows the newest or the best memories first, of all collections or of one", async () => {
   await using palace = createTestPalace();
   const { client, run, keep } = await opened(palace);
   const [first, second, third] = [await keep("alpha one"), await keep("beta two"), await keep("gamma three")];

@@ -43,7 +43,7 @@ test("a memory found useful for a question three times is a known solution, a pa
   client.close();
 });
 
-test("a turn shows how effective a collection was for such questions, and learns from its first question", async () => {
+test("a turn shows how effective a collection was for similar questions; an outcome counts for the question that the memory was shown for", async () => {
   await using palace = await palaceWithModel();
   const client = await clientOf(palace, "ada");
   const { id } = await client.call("outcome.record", { key_takeaway: "The zeppelin pipeline wants a longer timeout" });

@@ -6,7 +6,7 @@ import { freePort } from "../../helpers/free-port.ts";
 import { addToken, doorOf, opened } from "../../helpers/outcome-http.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("start opens the door, and later brokers open it too until it is turned off", async () => {
+test("`roampal start` opens the port of Roampal's API, and later brokers open the port too until it is turned off", async () => {
   await using palace = createTestPalace();
   const port = await freePort();
   const start = ["start", "--port", `${port}`];
@@ -38,7 +38,7 @@ test("start opens the door, and later brokers open it too until it is turned off
   expect(await doorOf(palace)).toBeUndefined();
 });
 
-test("each verb runs a verb of palace with Roampal's options, and an unsupported verb names the command to type instead", async () => {
+test("each verb of `roampal` runs a verb of `palace` with Roampal's options, and an unsupported verb names the command to type instead", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const run = (...args: string[]): ReturnType<typeof palace.run> => palace.run("roampal", args);

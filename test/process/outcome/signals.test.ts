@@ -173,7 +173,7 @@ test.each([
   expect(saidOf(await why(client, shown))).toHaveLength(1);
 });
 
-test("signals of a turn whose beginning was missed count neither for it nor for memories shown before", async () => {
+test("if the broker missed the beginning of a turn, the turn's signals count for no memory", async () => {
   await using scene = await begun();
   const { client, shown } = scene;
   await answer(client);

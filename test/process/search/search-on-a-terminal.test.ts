@@ -10,7 +10,7 @@ const LINES = ["Before lunch.", "After the news.", "While nobody looks."].join("
 const DEPLOY = `# Deploying\n\n${FILLER}\n\n## On Fridays\n\n${LINES}\n\nWe roll the servers back by hand. ${FILLER}\n`;
 
 test.skipIf(!hasTerminal)(
-  "a hit shows its file, its heading and the matching passage, with the words of the query marked",
+  "on a terminal a hit shows its file, its heading and the matching passage, with the words of the query marked",
   async () => {
     await using palace = createTestPalace();
     const project = join(palace.home, "project");

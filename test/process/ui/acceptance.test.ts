@@ -1,6 +1,6 @@
 /**
  * The page beside a memory of 20,000 drawers, filled by the real miners and by agents' turns. Broker and browser are in a network namespace
- * without a route. Each number of each view is the one of its command, lists have few rows, and each view is accessible at 360 pixels.
+ * without a route. Each number in a view is the number that its command prints. Lists have few rows, and views are accessible at 360 pixels.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -259,7 +259,7 @@ test("the list of the largest wing has only the rows in sight, from its first ro
   expect(page.complaints).toEqual([]);
 });
 
-test("axe finds nothing serious in any view, and no view is wider than 360 pixels, in light and dark", async () => {
+test("axe finds no serious accessibility fault in any view, and no view is wider than 360 pixels, in light and dark", async () => {
   const all = await views();
   for (const colorScheme of ["light", "dark"] as const) {
     const options = { colorScheme, viewport: { width: 360, height: 740 }, bypassCSP: true };

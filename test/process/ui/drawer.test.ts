@@ -32,7 +32,7 @@ async function filled(...more: string[]): Promise<TestPalace & { ids: string[] }
 const press = (page: SeenPage, name: string): Promise<void> =>
   page.getByRole("dialog").getByRole("button", { name, exact: true }).click();
 
-test("a search shows the same hits in the same order as `palace search`, with marked words and the reason", async () => {
+test("the page's search shows the same hits in the same order as `palace search`, with marked words and the reason", async () => {
   await using palace = await filled("Nothing here is about ships.", "The shop is closed on Sundays.");
   const page = await openPage(browser, palace);
   await page.getByRole("link", { name: "Search" }).click();
@@ -52,7 +52,7 @@ test("a search shows the same hits in the same order as `palace search`, with ma
   expect(page.complaints).toEqual([]);
 });
 
-test("a hit shows its file, and links to the statement that replaces it", async () => {
+test("a hit in the page shows its file, and links to the statement that replaces the hit", async () => {
   await using palace = await filled("We deploy the shop on Tuesdays now.");
   const client = await palace.client();
   const filed = {
@@ -126,7 +126,7 @@ test("erasing a note for good says which other places contain the text, and eras
   expect(page.complaints).toEqual([]);
 });
 
-test("the history undoes one write of another client, after a preview", async () => {
+test("the page's history undoes one write of another client, after a preview", async () => {
   await using palace = await filled();
   const page = await openPage(browser, palace);
   await visit(page, "#/history", "History");
@@ -228,7 +228,7 @@ test("the owner's score of a memory replaces an agent's score by a click, and an
   expect(page.complaints).toEqual([]);
 });
 
-test("axe finds nothing serious in search, a drawer, its dialogs and the history", async () => {
+test("axe finds no serious accessibility fault in search, a drawer, its dialogs and the history", async () => {
   await using palace = await filled();
   const [id = ""] = palace.ids;
   for (const colorScheme of ["light", "dark"] as const) {

@@ -35,7 +35,7 @@ async function filled(): Promise<TestPalace> {
   return palace;
 }
 
-/** Returns the number that the page shows under that name. */
+/** Returns the number that the page shows under `name`. */
 async function number(page: SeenPage, name: string): Promise<number> {
   const text = await page.locator(`[data-number="${name}"]`).innerText();
   return Number(/[\d,]+/.exec(text)?.[0].replaceAll(",", "") ?? NaN);
@@ -128,7 +128,7 @@ test("a link opens the page once, and nobody reads the memory without a link", a
   expect((await ask("/ui/session", { method: "POST", body, headers: foreign })).status).toBe(403);
 });
 
-test("a request with a host name that was rebound to this machine is refused", async () => {
+test("a request with another host name (DNS rebinding) is refused", async () => {
   await using palace = await filled();
   const { port } = new URL(await linkTo(palace));
   const { request } = await import("node:http");
@@ -178,7 +178,7 @@ test("an admin's token opens a page with the role agent, which writes no files o
   expect(shown.stderr).toContain("ssh -N -L");
 });
 
-test("the page refuses a sign-in that is longer than a sign-in needs", async () => {
+test("the page refuses a sign-in of more than 4,096 bytes", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();

@@ -38,7 +38,7 @@ function keepWrites(palace: TestPalace): [good: string, bad: string] {
   return [good, bad];
 }
 
-test("tokens have their role and last use, and a click revokes one; the doors are listed", async () => {
+test("the page lists tokens with role and last use, revokes a token by a click, and lists the doors", async () => {
   const port = await freePort();
   await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
   const { token } = await json<{ token: string }>(palace, "bridge", "token", "add", "ci");
@@ -88,7 +88,7 @@ test("a client on another machine with an admin's token gets neither tokens nor 
   expect(tokens.map(({ name }) => name)).toEqual(["far"]);
 });
 
-test("refused writes are the writes that `palace status spool` lists, and a click sends one of them again", async () => {
+test("the page lists the refused writes that `palace status spool` lists, and a click sends a refused write again", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const [good, bad] = keepWrites(palace);
@@ -114,7 +114,7 @@ test("refused writes are the writes that `palace status spool` lists, and a clic
   expect(page.complaints).toEqual([]);
 });
 
-test("axe finds nothing serious in the view `care` with tokens, backups and spooled writes", async () => {
+test("axe finds no serious accessibility fault in the view `care` with tokens, backups and spooled writes", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   keepWrites(palace);

@@ -14,7 +14,7 @@ afterAll(() => browser.close());
 const HOSTILE = "The boiler wants <img src=x onerror=alert(1)> two bar, says user\u202Etxt.exe";
 const DAY_MS = 86_400_000;
 
-/** Two agents are shown memories. The tests of one agent pass, and the other agent scores its shown memories. */
+/** Makes a palace in which two agents were shown memories, and the tests of the agent `pi` passed. */
 async function worked(): Promise<TestPalace> {
   const palace = await palaceWithModel();
   await using agent = await agentOf(palace);
@@ -31,7 +31,7 @@ async function worked(): Promise<TestPalace> {
   return palace;
 }
 
-test("turns have the numbers that their command prints, and a click corrects a score", async () => {
+test("the page's turns have the numbers that `palace outcome turns` prints, and a click corrects a score", async () => {
   await using palace = await worked();
   const listed = () => json<TurnPage>(palace, "outcome", "turns");
   const before = await listed();
@@ -88,7 +88,7 @@ test("a removed memory is marked as removed, and another profile's turns are not
   expect(page.complaints).toEqual([]);
 });
 
-test("the share of memories that helped is drawn by week and by agent, with the numbers that its command prints", async () => {
+test("the page draws the share of memories that helped by week and agent, with the numbers that `palace outcome stats` prints", async () => {
   await using palace = await worked();
   const ledger = new Database(palace.config.paths.ledgerFile);
   ledger.pragma("busy_timeout = 10000");

@@ -51,7 +51,7 @@ test("the page shows the facts that the tools return, and its slider shows the f
   await expect.poll(() => page.locator(".fact").count()).toBe(4);
   expect(await page.getByText("another value holds, too").count()).toBe(2);
   expect(await page.locator(".fact.ended").innerText()).toContain("Acme");
-  // The drawing has the same entities, their further neighbours, and how the facts are.
+  // The drawing has the same entities and their further neighbours, and shows the state of each fact.
   const drawn = page.locator("[data-graph=Ann] a");
   await expect.poll(() => drawn.allTextContents()).toEqual(expect.arrayContaining(["ParisParis"]));
   expect((await drawn.allTextContents()).sort()).toEqual(
@@ -126,7 +126,7 @@ test("a wing shows its tunnels and hallways when somebody opens them", async () 
   expect(page.complaints).toEqual([]);
 });
 
-test("a quick scroll through a long list asks for one page at a time, and then shows where it ended", async () => {
+test("a quick scroll through a long list asks for one page at a time, and then shows the rows where the scroll ended", async () => {
   await using palace = await started();
   const client = await palace.client();
   const add = (at: number) =>
@@ -158,7 +158,7 @@ test("a quick scroll through a long list asks for one page at a time, and then s
   expect(page.complaints).toEqual([]);
 });
 
-test("the diary has entries of all agents", async () => {
+test("the page's diary has entries of all agents", async () => {
   await using palace = await started();
   const client = await palace.client();
   for (const agent of ["Claude", "pi"])

@@ -17,7 +17,7 @@ const missing = await mempalaceMissing(VERSION);
 if (missing !== undefined) console.log(`left out: drivers in turns (${missing})`);
 
 describe.skipIf(missing !== undefined)("drivers in turns", () => {
-  it("two drivers used in turns write every acknowledged write once, although each broker is killed while it writes", async () => {
+  it("drivers used in turns write every acknowledged write once, although each broker is killed while it writes", async () => {
     await using palace = createTestPalace();
     const { palaceDir } = palace.config.paths;
     mempalaceEnv(palace.home);

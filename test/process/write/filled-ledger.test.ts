@@ -1,4 +1,4 @@
-/** The benchmarks fill a ledger without a broker. It must hold the rows that a broker would have written. */
+/** The benchmarks fill a ledger without a broker. This ledger must have the rows that a broker would have written. */
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { mkdirSync } from "node:fs";
@@ -34,7 +34,7 @@ function rowsOf(ledgerFile: string, table: keyof typeof TABLES): unknown[] {
   }
 }
 
-test("a filled ledger has the rows of a ledger that a broker wrote", async () => {
+test("a ledger that the benchmarks fill has the same rows as a ledger that a broker wrote", async () => {
   await using palace = createTestPalace();
   await using other = createTestPalace();
   const filled = other.config.paths.ledgerFile;

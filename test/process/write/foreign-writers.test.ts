@@ -28,7 +28,7 @@ const OURS = 30;
 const FOUND_MAX_MS = 60_000;
 /** Time limit. The foreign Chroma and the palace's own may wait for each other for ever. */
 const FOREIGN_MAX_MS = 40_000;
-/** The pause between two comparisons of a palace is nine times as long as a comparison, and on a busy machine a comparison takes long. */
+/** Time limit, ms. The pause between two comparisons of a palace is nine times as long as a comparison, which a busy machine slows. */
 const SETTLED_MAX_MS = 400_000;
 
 let otherHome: string;
@@ -44,7 +44,7 @@ type Scene = AsyncDisposable & {
 };
 type ChromaScene = Scene & { chroma: PythonChroma };
 
-/** Chroma on a palace folder, a broker that writes it, and OURS drawers in both. */
+/** Starts Chroma on a palace folder and a broker that uses this Chroma, and files OURS drawers. */
 async function setChromaScene(version: MempalaceVersion): Promise<ChromaScene> {
   // If a later step fails, the stack still ends the started processes, the broker before its Chroma.
   await using begun = new AsyncDisposableStack();
@@ -141,7 +141,7 @@ for (const version of MEMPALACE_VERSIONS) {
     // Our driver decides how a foreign writer is noticed, and the writer's version decides how it writes. Each driver and each
     // version has one scene. The third pair, 3.11.0 beside a Chroma, is the storm below.
     const driver = version === "3.3.6" ? "chroma" : "files";
-    it(`a foreign MemPalace of another HOME and at another mount point, beside the driver ${driver}, is reported, its rows are adopted, and our drawers that it deleted are sent again`, async () => {
+    it(`a foreign MemPalace of another HOME and mount point, beside the driver ${driver}, is reported, its rows are adopted, and drawers that it deleted are sent again`, async () => {
       await using scene = await (driver === "chroma" ? setChromaScene(version) : setFilesScene());
       const { palace, palaceDir } = scene;
       const written = await meddle(scene, { home: otherHome, palace: palaceDir });
@@ -166,10 +166,10 @@ function stuck(call: Promise<unknown>): Promise<boolean> {
 }
 
 describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing !== undefined)(
-  "MemPalace mines",
+  "MemPalace that mines beside our broker",
   () => {
     // Two upstream writers lose a part of their vectors in this way, without an error.
-    it("MemPalace mines through a second mount path and under a second HOME, during a storm: we lose no drawer, and the report names the writers", async () => {
+    it("while MemPalace mines by a second mount path and a second HOME, and our agents write, we lose no drawer, and doctor warns", async () => {
       await using scene = await setChromaScene(NEW);
       const { palace, palaceDir, env } = scene;
       const projects = ["one", "two"].map((name) => {
@@ -246,7 +246,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
 
 /** Number of drawers beyond Chroma's sync threshold of 1,000, so that an index on disk can be torn. */
 const INDEXED = 1_150;
-/** Two of the first thousand records are not in the index: a deletion and the deleted record. */
+/** Minimum number of rows that lose their index entry. Two of the first thousand records had none: a deletion and the deleted record. */
 const INDEXED_MIN = 998;
 const OLD = "3.3.6";
 
@@ -255,7 +255,7 @@ describe.skipIf((await mempalaceMissing(OLD)) !== undefined)(`a foreign MemPalac
   it("a foreign MemPalace that only reads and moves the index away is noticed, and a restart of Chroma and broker brings all vectors back", async () => {
     await using scene = await setChromaScene(OLD);
     const { palace, palaceDir, chroma, env } = scene;
-    // 3.3.6 takes an index with a deleted element for a damaged one.
+    // 3.3.6 considers an index with a deleted element damaged.
     await using shim = await palace.shim(env);
     await shim.call("mempalace_delete_drawer", { drawer_id: ledgerIds(scene)[0] ?? "" });
     await file(palace, env, OURS, INDEXED + 1);

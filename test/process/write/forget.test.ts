@@ -14,7 +14,7 @@ import { writeTinyModel } from "../../helpers/tiny-model.ts";
 /** Word that occurs in no other text, and that a full-text index keeps whole. */
 const SECRET = "zq7xk9unforgettable4w2v";
 
-/** Files the secret in every way and returns its ids. `settle`: the public palace has it. */
+/** Files the secret in every way. Returns the id of a drawer with the secret, and the id of another drawer. */
 async function fileSecrets(palace: TestPalace): Promise<{ id: string; other: string }> {
   await using shim = await palace.shim();
   const add = async (content: string, more: object = {}): Promise<string> =>
@@ -66,7 +66,7 @@ function scene(driver: "none" | "files"): { palace: TestPalace; env: Record<stri
 }
 
 for (const driver of ["none", "files"] as const) {
-  describe(`forgetting, driver ${driver}`, () => {
+  describe(`palace forget, driver ${driver}`, () => {
     it("forgetting leaves no byte of a text, with the broker running or stopped, and keeps every other drawer", async () => {
       const { palace, env } = scene(driver);
       await using _owned = palace;
@@ -118,7 +118,7 @@ for (const driver of ["none", "files"] as const) {
   });
 }
 
-describe("forgetting", () => {
+describe("palace forget", () => {
   it("forgetting by ids and by source removes only the given drawers and all their earlier states", async () => {
     const { palace, env } = scene("files");
     await using _owned = palace;

@@ -40,7 +40,7 @@ function fillUp({ config }: TestPalace, leftBytes: number): string[] {
 }
 
 describe.skipIf(why !== undefined)("a full disk", () => {
-  it("a full disk is a typed error that writes nothing; reads continue, and writes work again when there is space", async () => {
+  it("a write on a full disk fails with a typed error and stores nothing; reads continue, and writes work again when there is space", async () => {
     await using palace = createTestPalace();
     using _disk = smallDisk(palace, "3m");
     const broker = await palace.startBroker();
@@ -112,7 +112,7 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     reader.close();
   });
 
-  it("a full disk stores no partial event: earlier events stay, and events can be appended again when there is space", async () => {
+  it("on a full disk no partial event is stored: earlier events stay, and events can be appended again when there is space", async () => {
     await using palace = createTestPalace();
     using _disk = smallDisk(palace, "4m");
     await palace.startBroker();
@@ -137,7 +137,7 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     client.close();
   });
 
-  it("a mine names a disk without a free byte, and the broker can still be stopped", async () => {
+  it("a mine on a disk without a free byte says that the disk is full, and the broker can still be stopped", async () => {
     await using palace = createTestPalace();
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=8m", "tmpfs", palace.home]);
     try {
@@ -183,7 +183,7 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     expect(await shim.call("mempalace_list_drawers", {})).toMatchObject({ total: 1 });
   });
 
-  it("a full disk under the spool is a typed error; earlier writes stay, and are delivered with later writes when there is space", async () => {
+  it("a full disk under the spool causes an error; earlier writes stay, and are delivered with later writes when there is space", async () => {
     await using palace = createTestPalace();
     await palace.run("palace", ["stop"]);
     const { stateDir } = palace.config.paths;

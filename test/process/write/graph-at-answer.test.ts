@@ -24,7 +24,7 @@ test("MemPalace's graph file has a fact as soon as the tool has answered", async
   await shim.close();
 });
 
-test("the tool answers with a fact while another process has locked the graph file, and writes the fact there afterwards", async () => {
+test("the tool answers while another process has locked the graph file, and the fact is in the file afterwards", async () => {
   await using palace = createTestPalace();
   const shim = await palace.shim();
   await shim.call("mempalace_kg_add", { subject: "gate", predicate: "code", object: "first" });

@@ -24,7 +24,7 @@ async function call(client: Client, tool: string, args: JsonObject = {}, key?: s
 
 const logFile = (palace: TestPalace): string => join(palace.config.paths.palaceDir, "logstream.sqlite3");
 
-test("the log's files are made at its first use, and a call repeated with its key is done once", async () => {
+test("the first use of the coordination log makes its files, and a call repeated with its key is done once", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();
@@ -60,7 +60,7 @@ test("a patch whose event is refused leaves no artifact", async () => {
   database.close();
 });
 
-test("a wait ends with the event it waits for, whoever appends it, and does not delay other calls", async () => {
+test("an event wait ends when any process appends the expected event, and does not delay other calls", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const [waiting, other] = [await palace.client(), await palace.client()];
@@ -92,7 +92,7 @@ test("a wait ends with the event it waits for, whoever appends it, and does not 
   other.close();
 });
 
-test("a process that locked the log delays events, but not the writing of drawers", async () => {
+test("a process that locked the coordination log delays events, but not the writing of drawers", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();
@@ -110,7 +110,7 @@ test("a process that locked the log delays events, but not the writing of drawer
   client.close();
 });
 
-test("a wait survives a restart of the broker, and a broker that is stopped does not wait for its end", async () => {
+test("an event wait survives a restart of the broker, and does not delay the broker's stop", async () => {
   await using palace = createTestPalace();
   const timers = watchTimers(palace.home);
   const broker = await palace.startBroker(timers.env);
@@ -168,7 +168,7 @@ test.each(STEPS)(
   },
 );
 
-test("a log that is moved away under a running broker is made again, and a file that is not a log is refused and stays unchanged", async () => {
+test("the broker makes a coordination log again that was moved away, and refuses and keeps another kind of file in its place", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();

@@ -23,7 +23,7 @@ const NAME = "big.txt";
 
 const lines = (about: string, length: number): string =>
   `${about} says the broker writes it down for everybody\n`.repeat(Math.ceil(length / 50));
-/** Text that is mostly blank. It has as many parts as any text of that length, but only a tenth of the drawers. */
+/** Returns a text that is mostly blank. It has as many parts as any text of this length, but only a tenth of the drawers. */
 const sparse = (about: string, length: number): string =>
   (lines(about, 800) + " ".repeat(8_000)).repeat(Math.ceil(length / 8_800));
 /** Text with three bytes per character. It has few parts, so that a kill at each part is quick. */

@@ -37,7 +37,7 @@ const MINES_MAX_MS = 200_000;
 const ROUNDS_MAX = 3;
 const SETTLED_MAX_MS = 180_000;
 
-/** Project whose drawers are all different. */
+/** Makes a project whose drawers are all different. */
 function makeProject(folder: string, wing: string): string {
   mkdirSync(folder);
   for (let file = 0; file < FILES; file++) {
@@ -122,7 +122,7 @@ async function installed(): Promise<string | undefined> {
 const missing = await installed();
 if (missing !== undefined) console.log(`left out: miners side by side (${missing})`);
 
-describe.skipIf(missing !== undefined)("with the files driver", () => {
+describe.skipIf(missing !== undefined)("two MemPalaces that mine beside the files driver", () => {
   it("while two MemPalaces mine and our agents write, all our drawers stay, all their drawers are adopted, and doctor names both", async () => {
     await using palace = createTestPalace();
     const otherHome = mkdtempSync(join(tmpdir(), "palace-other-"));

@@ -36,7 +36,7 @@ async function amidStorm(palace: TestPalace, meanwhile: () => Promise<void>): Pr
 }
 
 describe.skipIf(missing)("the files of a palace", () => {
-  test("no file of a palace is open in two brokers while each is killed and followed by the next", async () => {
+  test("no file of a palace is open in two brokers while one broker after another is killed", async () => {
     await using palace = createTestPalace();
     await using watch = watchOpenFiles(palace.config.paths.home);
     await amidStorm(palace, async () => {

@@ -14,7 +14,7 @@ const note = (index: number, who = "one"): Record<string, string> => ({
   content: `${who} writes ${index}`,
 });
 
-/** Diary entry. An entry that is delivered twice would exist twice. */
+/** Returns an agent's diary entries. An entry that is delivered twice would exist twice. */
 async function entries(palace: TestPalace, agent: string): Promise<string[]> {
   const client = await palace.client();
   const found = (await client.callTool("mempalace_diary_read", { agent_name: agent, last_n: 100 })) as {
@@ -26,7 +26,7 @@ async function entries(palace: TestPalace, agent: string): Promise<string[]> {
   return found.entries.map(({ content }) => content).sort();
 }
 
-/** Entries in the order of their filing. */
+/** Returns the drawers' texts in the order of their filing. */
 async function contents(palace: TestPalace): Promise<string[]> {
   const client = await palace.client();
   const { total } = (await client.callTool("mempalace_list_drawers", { wing: "spool" })) as { total: number };
@@ -38,7 +38,7 @@ async function contents(palace: TestPalace): Promise<string[]> {
   return found;
 }
 
-/** Spool files, without the files that a killed process left half written. */
+/** Returns the names of the spool files, without the files that a killed process left half written. */
 const files = (palace: TestPalace): string[] =>
   existsSync(palace.config.paths.spoolDir)
     ? readdirSync(palace.config.paths.spoolDir).filter((name) => !name.endsWith(".tmp"))
@@ -71,7 +71,7 @@ test("an agent's writes are delivered in order and once after the broker was sto
   expect(await shim.close()).toBe(0);
 });
 
-test("a spooled drawer's answer has its later id, also for an agent that never saw a broker; without a known recipe it says why not", async () => {
+test("the answer to a spooled drawer has the drawer's later id; if no id recipe is known, the answer says why it has no id", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["stop"]);
   const before = await palace.shim();
@@ -257,7 +257,7 @@ test("a paused broker (SIGSTOP) makes no agent wait for long, and does nothing t
   await shim.close();
 });
 
-test("agents are killed while they spool writes, and brokers while they get them: each write exists once", async () => {
+test("agents are killed while they spool writes, and brokers while they get the spooled writes: each write exists once", async () => {
   await using palace = createTestPalace();
   // A spooled drawer gets an id only after an answer has shown here how the palace makes ids.
   const first = await palace.shim();

@@ -35,7 +35,7 @@ for (const version of MEMPALACE_VERSIONS) {
   if (missing !== undefined) console.log(`left out: MemPalace's lock, ${version} (${missing})`);
 
   describe.skipIf(missing !== undefined)(`MemPalace ${version} of the same HOME`, () => {
-    it("a write of MemPalace is refused while the broker runs and the refusal names the holder; its reads work; it writes again afterwards", async () => {
+    it("while the broker runs, MemPalace can read, and its writes are refused with our broker's name; MemPalace can write again afterwards", async () => {
       await using palace = createTestPalace();
       const palaceDir = palace.config.paths.palaceDir;
       const project = join(palace.home, "project");

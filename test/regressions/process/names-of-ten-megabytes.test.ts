@@ -37,7 +37,7 @@ test.each([
   }
 });
 
-test("a method name of ten megabytes is cut in the answer and in the log", async () => {
+test("a method name of 8 MiB is cut in the answer and in the log", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();

@@ -7,7 +7,7 @@ const TIMEOUT_MS = 60_000;
 /** Marks the streams, which are pipes, as terminals. The command asks the question only on a terminal. */
 const TERMINAL = "data:text/javascript,process.stdin.isTTY = process.stderr.isTTY = true";
 
-test("the command says that it changed nothing after the answer `n`", { timeout: TIMEOUT_MS }, async () => {
+test("forget and undo say that they changed nothing after the answer `n`", { timeout: TIMEOUT_MS }, async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });
   await palace.startBroker();
   const shim = await palace.shim();

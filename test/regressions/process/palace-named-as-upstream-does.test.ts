@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { resolvePaths } from "../../../src/config/paths.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("the public palace's folder names its home's memory in every spelling", async () => {
+test("--palace with the public palace's folder opens the memory of the palace's home, in every spelling", async () => {
   await using palace = createTestPalace();
   const { home, palaceDir } = palace.config.paths;
   const elsewhere = join(palace.home, "elsewhere");

@@ -1,6 +1,6 @@
 /**
  * A broker that got a signal just after broker.json named it was killed by the signal, without an exit code, because it listened for
- * signals a little later. Found by the grid's "a broker of the host comes", which ends that broker at once.
+ * signals a little later. Found by the grid's scenario `host-takes-over`, which ends that broker at once.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

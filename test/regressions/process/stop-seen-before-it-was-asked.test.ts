@@ -12,7 +12,7 @@ import { expect, it } from "vitest";
 import { findBroker } from "../../../src/wire/client/discover.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-/** Polls without a pause, because the mark and the request are a few milliseconds apart. */
+/** Maximum time to wait for the mark, ms. The test polls without a pause: mark and request are a few milliseconds apart. */
 const LOOK_MAX_MS = 10_000;
 
 it("`stop` reports a broker as stopped if the stop mark alone ended it", async () => {

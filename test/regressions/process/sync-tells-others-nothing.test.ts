@@ -14,7 +14,7 @@ import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 const DOORS = ["TCP", "a bridge's gate"];
 
 test.each(DOORS)(
-  "over %s sync reports existing and missing files alike, except in a folder that the owner opened",
+  "over %s sync reports existing and missing files alike, except in a folder that the owner allowed",
   async (door) => {
     const port = await freePort();
     await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });

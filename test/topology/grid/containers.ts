@@ -127,7 +127,7 @@ async function volumeFolder(name: string): Promise<string> {
   return (await (await engine()).getVolume(name).inspect()).Mountpoint;
 }
 
-/** Starts a broker for the palace in that folder, as a user of this machine would. */
+/** Starts a broker for the palace in `home`, as a user of this machine would. */
 async function startHostBroker(home: string, folder: string): Promise<AsyncDisposable> {
   const env = { PATH: process.env["PATH"], HOME: folder, MEMPALACE_PATH: home, MEMPALACE_OFFLINE: "1" };
   const file = join(ROOT, "dist/bin/mempalace-broker.js");

@@ -12,7 +12,7 @@ const SYNC_MAX_MS = 300_000;
 
 /**
  * Asserts that ids, texts, metadata and vectors are the same, and that no file was moved away as damaged. Stops every process that writes
- * there.
+ * to the palace.
  */
 export async function assertPublicPalace(world: World): Promise<void> {
   await expect
