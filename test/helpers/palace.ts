@@ -39,7 +39,7 @@ export type TestPalace = AsyncDisposable & {
     bin: string,
     args: string[],
     /** `isOpen`: its stdin stays open after the input. `cwd`: the folder in which it runs. */
-    options?: { env?: Env; input?: string; isOpen?: boolean; cwd?: string },
+    options?: { env?: Env; input?: string | Uint8Array; isOpen?: boolean; cwd?: string },
   ): Promise<{ code: number | null; stdout: string; stderr: string }>;
   log(): string;
 };

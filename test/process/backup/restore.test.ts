@@ -154,7 +154,7 @@ it("a restore replaces an unreadable palace only with --yes, and restores the do
   expect(readFileSync(join(home, "tokens.json"), "utf8")).toContain("laptop");
 });
 
-it("verify and restore refuse a damaged backup and change nothing", async () => {
+it("verify and restore refuse a damaged backup and a foreign file, and change nothing", async () => {
   await using palace = createTestPalace();
   await fill(palace, 2);
   const file = join(palace.home, "b.tar");
@@ -162,12 +162,15 @@ it("verify and restore refuse a damaged backup and change nothing", async () => 
   const bytes = readFileSync(file);
   bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
   writeFileSync(file, bytes);
+  const foreign = join(palace.home, "foreign.tar");
+  writeFileSync(foreign, readFileSync(import.meta.filename));
   const { ino } = statSync(palace.config.paths.ledgerFile);
-  for (const verb of [["verify"], ["restore", "--yes"]]) {
-    const refused = await palace.run("palace", [...verb, file, "--json"]);
-    expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: "STORE_CORRUPT" } });
-    expect(refused.code).toBe(7);
-  }
+  for (const verb of [["verify"], ["restore", "--yes"]])
+    for (const unusable of [file, foreign]) {
+      const refused = await palace.run("palace", [...verb, unusable, "--json"]);
+      expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: "STORE_CORRUPT" } });
+      expect(refused.code).toBe(7);
+    }
   expect(statSync(palace.config.paths.ledgerFile).ino).toBe(ino);
   expect(leftovers(palace)).toEqual([]);
 });
@@ -210,7 +213,7 @@ it("a restore killed at any step leaves the old or the new palace, and the next 
   expect(leftovers(palace)).toEqual([]);
 });
 
-it("an encrypted backup is restored only with its passphrase, and `backup -` writes a backup to stdout", async () => {
+it("an encrypted backup is restored only with its passphrase, also from a pipe, and `backup -` writes a backup to stdout", async () => {
   await using palace = createTestPalace();
   await fill(palace, 2);
   const secret = join(palace.home, "secret");
@@ -225,6 +228,10 @@ it("an encrypted backup is restored only with its passphrase, and `backup -` wri
   await fill(palace, 4);
   const done = await palace.run("palace", ["restore", file, "--yes", "--passphrase-file", secret]);
   expect(done).toMatchObject({ code: 0 });
+  expect(rowsOf(palace).drawers).toHaveLength(2);
+  await fill(palace, 4);
+  const restore = ["restore", "-", "--yes", "--passphrase-file", secret];
+  expect(await palace.run("palace", restore, { input: readFileSync(file) })).toMatchObject({ code: 0 });
   expect(rowsOf(palace).drawers).toHaveLength(2);
   const piped = await palace.run("palace", ["backup", "-"]);
   expect(piped.code).toBe(0);
