@@ -13,6 +13,8 @@ export type Peer = {
   agent: string;
   /** Name of the peer's token, which is in front of every name that the client gives. Unset on a socket without tokens. */
   token?: string;
+  /** Id of the peer's token, or of the page's session. */
+  tokenId?: string;
   door: DoorName;
   role: Role;
   /** User id from the kernel, or -1 if the kernel gave none. */

@@ -66,7 +66,8 @@ function Row({ backup, jobs, onStarted, isBusy }: Props & { backup: Backup }) {
     encrypted ? "encrypted" : "",
     scheduled ? "scheduled" : "",
   ];
-  const verified = file === null ? undefined : jobs.findLast((job) => isVerification(job, file));
+  const verified =
+    file === null ? undefined : jobs.findLast((job) => isVerification(job, file) && job.startedAtMs >= madeAtMs);
   const verify = async () => {
     await call("job.start", { kind: "verify", file: file ?? "" });
     onStarted();

@@ -19,25 +19,36 @@ export class CallError extends Error {
   }
 }
 
+const SIGN_IN = "/ui/session";
 const KEPT = "palace-session";
+/** Name of the lock of the tab that reads the news, and of the channel to the other tabs. */
+const NEWS = "palace-news";
 const SIGNED_OUT = "signed out";
 /** Our own methods that write. Each call has its own idempotency key, so that it is done once. */
 const WRITES: readonly MethodName[] = ["memory.undo", "memory.forget", "outcome.score"];
+const ASK = "ask";
 const AGAIN_MS = 2_000;
 const ENDED = "The broker does not answer. Type: palace ui";
 
 let session: Session | undefined;
 let lastId = 0;
 
+/** Matches the token of a link, which is the part of the address after #. */
+const LINK = /^#([A-Za-z0-9_-]{43})$/;
+
+export function hasLink(): boolean {
+  return LINK.test(location.hash);
+}
+
 /**
  * Takes the link's token out of the address and turns it into a session. The session is in this tab's own storage: a browser would send a
  * cookie of 127.0.0.1 to every port of this machine. Returns undefined if the user needs a new link.
  */
 export async function signIn(): Promise<Session | undefined> {
-  const token = /^#([A-Za-z0-9_-]{43})$/.exec(location.hash)?.[1];
+  const token = LINK.exec(location.hash)?.[1];
   if (token === undefined) return (session = storedSession());
   history.replaceState(null, "", "/ui/#/");
-  const response = await post("/ui/session", { token });
+  const response = await post(SIGN_IN, { token });
   if (!response.ok) return (session = storedSession());
   session = sessionIn(await response.json());
   sessionStorage.setItem(KEPT, JSON.stringify(session));
@@ -100,7 +111,8 @@ async function post(path: string, body: unknown): Promise<Response> {
   const headers = { "content-type": "application/json", ...credentials() };
   try {
     const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
-    if (response.status === 401) signOut();
+    // A refused link does not end the session that this tab has.
+    if (response.status === 401 && path !== SIGN_IN) signOut();
     return response;
   } catch {
     throw new CallError(ENDED);
@@ -121,8 +133,29 @@ function signOut(): void {
   dispatchEvent(new Event(SIGNED_OUT));
 }
 
-/** Reads news until the user leaves the page, and connects again if the connection ends. EventSource could not send the session. */
+/**
+ * Listens for news. One tab reads them for all: a browser opens six connections to a server, and a reader keeps one. When that tab closes,
+ * another one reads.
+ */
 export async function listen(onNews: (news: News | undefined) => void): Promise<void> {
+  const tabs = new BroadcastChannel(NEWS);
+  let last: News | undefined;
+  tabs.onmessage = ({ data }: MessageEvent<unknown>) => {
+    if (data !== ASK) onNews(isNews(data) ? data : undefined);
+    else if (last !== undefined) tabs.postMessage(last);
+  };
+  tabs.postMessage(ASK);
+  await navigator.locks.request(NEWS, () =>
+    readNews((news) => {
+      last = news;
+      onNews(news);
+      tabs.postMessage(news);
+    }),
+  );
+}
+
+/** Reads news until the session is over, and connects again if the connection ends. EventSource could not send the session. */
+async function readNews(onNews: (news: News | undefined) => void): Promise<void> {
   while (session !== undefined) {
     try {
       const response = await fetch("/ui/events", { headers: credentials() });

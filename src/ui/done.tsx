@@ -4,7 +4,8 @@ import { call } from "./client.ts";
 import { Action } from "./parts.tsx";
 import { plural } from "./words.ts";
 
-type Done = { says: string; undo?: { sinceMs: number; untilMs: number } };
+/** `number` of the announcement: a new one begins without the error of an older one. */
+type Done = { says: string; number?: number; undo?: { sinceMs: number; untilMs: number } };
 
 /** Name of the page in the broker's journal. */
 export const OURS = "ui:page";
@@ -12,9 +13,11 @@ const EVENT = "palace-done";
 
 /** Does a write and announces it. `canUndo`: true if the write can be undone and the role allows that. */
 export async function doneWith<T>(says: string, canUndo: boolean, write: () => Promise<T>): Promise<T> {
-  const sinceMs = Date.now();
   const result = await write();
-  announce({ says, ...(canUndo && { undo: { sinceMs, untilMs: Date.now() } }) });
+  // The broker's clock dates the writes. It may differ from the browser's.
+  const newest = canUndo ? await call("memory.audit", { agent: OURS, limit: 1 }).catch(() => undefined) : undefined;
+  const at = newest?.entries[0]?.at_ms;
+  announce({ says, ...(at !== undefined && { undo: { sinceMs: at, untilMs: at } }) });
   return result;
 }
 
@@ -25,7 +28,8 @@ export function announce(detail: Done): void {
 export function LastDone() {
   const [done, setDone] = useState<Done>();
   useEffect(() => {
-    const hear = (event: Event) => setDone((event as CustomEvent<Done>).detail);
+    let number = 0;
+    const hear = (event: Event) => setDone({ ...(event as CustomEvent<Done>).detail, number: ++number });
     addEventListener(EVENT, hear);
     return () => removeEventListener(EVENT, hear);
   }, []);
@@ -38,7 +42,7 @@ export function LastDone() {
   return (
     <div class="done" role="status">
       {done === undefined ? null : (
-        <p>
+        <p key={done.number}>
           {done.says} {done.undo === undefined ? null : <Action run={undo}>Undo</Action>}
           <button type="button" aria-label="Close this line" onClick={() => setDone(undefined)}>
             ×

@@ -1,5 +1,5 @@
 /** Shows the journal: who wrote what, and how to undo it. For the owner. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { AuditEntry } from "../protocol/hygiene.ts";
 import { Buttons } from "./change.tsx";
 import { call } from "./client.ts";
@@ -16,8 +16,11 @@ const DIGEST = /, sha256 [0-9a-f]{64}/g;
 
 export function History({ agent, changed }: { agent: string | undefined; changed: number }) {
   const filter = agent === undefined ? {} : { agent };
-  const newest = useLoaded(() => call("memory.audit", { ...filter, limit: PAGE }), [agent], changed);
   const [older, setOlder] = useState<AuditEntry[]>([]);
+  // While older writes are shown, new writes do not move them.
+  const still = useRef(changed);
+  if (older.length === 0) still.current = changed;
+  const newest = useLoaded(() => call("memory.audit", { ...filter, limit: PAGE }), [agent], still.current);
   const [next, setNext] = useState<number | null>(null);
   const [undoing, setUndoing] = useState<AuditEntry>();
   useEffect(() => {

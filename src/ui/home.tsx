@@ -104,7 +104,7 @@ export function DrawerLine({ drawer, withPlace = true }: { drawer: Drawer; withP
   const facts = [
     withPlace ? `${plain(wing)} / ${plain(room)}` : "",
     time(String(metadata["filed_at"])),
-    authorOf(drawer),
+    plain(authorOf(drawer)),
   ];
   return (
     <a class="line" href={href("drawer", { id })}>

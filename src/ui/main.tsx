@@ -3,7 +3,7 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { AddNote } from "./change.tsx";
 import icon from "./icon.svg";
-import { listen, type News, onSignedOut, type Session, signIn } from "./client.ts";
+import { hasLink, listen, type News, onSignedOut, type Session, signIn } from "./client.ts";
 import { Care } from "./care.tsx";
 import { Diary } from "./diary.tsx";
 import { LastDone } from "./done.tsx";
@@ -64,8 +64,10 @@ function View({ view, params, news, session }: ViewProps) {
   const param = (name: string) => params.get(name) ?? undefined;
   const isOwner = session.role === "admin";
   if (view === "place") return <PlaceView wing={param("wing") ?? ""} room={param("room")} changed={changed} />;
-  if (view === "drawer") return <DrawerView id={param("id") ?? ""} role={session.role} changed={changed} />;
-  if (view === "search") return <Search query={param("q") ?? ""} wing={param("wing")} room={param("room")} />;
+  // The key closes the dialogs of one drawer before the page shows another one, and forgets the hits of the last question.
+  const key = params.toString();
+  if (view === "drawer") return <DrawerView key={key} id={param("id") ?? ""} role={session.role} changed={changed} />;
+  if (view === "search") return <Search key={key} query={param("q") ?? ""} wing={param("wing")} room={param("room")} />;
   if (view === "facts") return <Facts entity={param("entity")} changed={changed} />;
   if (view === "turns") return <Turns conversation={param("conversation")} isOwner={isOwner} changed={changed} />;
   if (view === "diary") return <Diary changed={changed} />;
@@ -120,6 +122,10 @@ function SignedOut() {
   );
 }
 
+// A new link in the address of an open page changes only the part after #, and the browser does not load the page again.
+addEventListener("hashchange", () => {
+  if (hasLink()) location.reload();
+});
 const session = await signIn().catch(() => undefined);
 const root = document.getElementById("page");
 if (root !== null) render(session === undefined ? <SignedOut /> : <Page session={session} />, root);

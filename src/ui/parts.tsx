@@ -103,6 +103,7 @@ export function Action({ run, kind, children }: ActionProps) {
 
 const PAGE = 100;
 const PAGES_KEPT = 20;
+const AGAIN_MS = 2_000;
 const ROWS_AROUND = 8;
 
 type ListProps<T> = {
@@ -152,8 +153,14 @@ export function LongList<T>({ label, rowHeight, load, row, inputs }: ListProps<T
       isAsking.current = false;
       setAnswers((count) => count + 1);
     };
+    // A page that failed is asked for again after a pause.
+    const failed = async (why: Error): Promise<void> => {
+      setError(why);
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+      wanted.current.delete(page);
+    };
     void load(page * PAGE, PAGE)
-      .then(show, setError)
+      .then(show, failed)
       .then(next);
   }, [first, last, answers, ...inputs]);
 

@@ -49,6 +49,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   "closet.compress": COMPRESS,
   ...{ source: MINE, conversation: MINE, message: MINE, closet: MINE, link: MINE },
   ...{ memory: BUILTIN, backup: BUILTIN, turn: BUILTIN, book: BUILTIN, fact: BUILTIN, outcome: BUILTIN, ui: BUILTIN },
+  ...{ job: BUILTIN, "palace.stats": BUILTIN },
   "token.list": "palace bridge token list",
   "token.revoke": "palace bridge token revoke NAME",
   "spool.list": "palace status spool",

@@ -1,5 +1,6 @@
 /** Counters in Prometheus' text format. Only methods that exist have lines. */
 import type { MethodTimes, StatsReport, StatusReport } from "../../protocol/spec.ts";
+import { USAGE_NAMES, type UsageCounts } from "../../protocol/status.ts";
 import { tracerInUse } from "../../base/trace.ts";
 import { Usage } from "./usage.ts";
 
@@ -11,10 +12,12 @@ const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 export class Metrics {
   readonly #methods = new Map<string, Counter>();
   readonly usage: Usage;
+  readonly #atStart: UsageCounts;
 
   /** `usageFile`: file that keeps the counters of `usage` over restarts. */
   constructor(usageFile?: string) {
     this.usage = new Usage(usageFile);
+    this.#atStart = this.usage.sums();
   }
 
   count(method: string, tookMs: number, ok: boolean): void {
@@ -74,7 +77,9 @@ export class Metrics {
   }
 
   #usage(stats: Pick<StatsReport, "outcomes"> | undefined): string[] {
+    // Counts since the start, as Prometheus expects: after a kill the file may have lower counts, which would look like a reset.
     const usage = this.usage.sums();
+    for (const name of USAGE_NAMES) usage[name] -= this.#atStart[name];
     return [
       ...labelled("palace_searches_total", "Answered searches by their best hit", "counter", "answer", {
         ...{ good: usage.searchesGood, weak: usage.searchesWeak, none: usage.searchesNone },

@@ -100,7 +100,8 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     stringOf(params, "query");
     const seen = { ...reads, files: filesFor(peer, reads.files, openedRoots), project: peer.project ?? [] };
     const answer = await searchTool(seen, params, searchMode(params["mode"]));
-    metrics.usage.countSearch(answer);
+    // The page also searches for what is near to a drawer that its user looks at.
+    if (peer.door !== "ui") metrics.usage.countSearch(answer);
     return redactAnswer(withAdoption(reads, answer), redact);
   }),
   "drawer.show": read(({ reads }, { params }, { redact }) =>
@@ -169,13 +170,15 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
       return { context: "", scoring: "", plainScoring: "" };
     const named = { conversation, ...(profile !== undefined && { profile }) };
     const beginning: Beginning = { drawers, mark: askedMark(prompt), isFresh };
-    const { value } = await submit(dependencies, "turn.begin", named, call, beginning);
+    const { value, replayed } = await submit(dependencies, "turn.begin", named, call, beginning);
     const [begun, nowMs] = [value as Begun, Date.now()];
     const fields = params["isDetailed"] === true ? { fields: toldFields(reads, begun, prompt, clean, nowMs) } : {};
     const texts = told(reads, begun, { prompt, ...found }, clean, nowMs);
     const { usage } = dependencies.metrics;
-    usage.countTokens("tokensPrompt", texts.context, texts.scoring);
-    usage.add("memoriesShown", begun.shown.length);
+    if (!replayed) {
+      usage.countTokens("tokensPrompt", texts.context, texts.scoring);
+      usage.add("memoriesShown", begun.shown.length);
+    }
     return redactAnswer({ ...texts, ...fields }, redact);
   },
   "turn.end": write("turn.end"),

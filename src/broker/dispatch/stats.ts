@@ -49,7 +49,9 @@ export function growthOf(days: readonly { day: string; drawers: number }[], sinc
       if (day !== "") filed.set(day.slice(0, length), (filed.get(day.slice(0, length)) ?? 0) + drawers);
     let total = undated;
     const periods = [...filed].map(([begins, drawers]) => ({ begins, filed: drawers, total: (total += drawers) }));
-    shortest = { unit, undated, periods: periods.filter(({ begins }) => begins >= first.slice(0, length)) };
+    const since = periods.filter(({ begins }) => begins >= first.slice(0, length));
+    // If nothing was filed since then, the last period before it still has the number of drawers.
+    shortest = { unit, undated, periods: since.length === 0 ? periods.slice(-1) : since };
     if (shortest.periods.length <= PERIODS_MAX) break;
   }
   return { ...shortest, periods: shortest.periods.slice(-PERIODS_MAX) };

@@ -225,6 +225,7 @@ export class OpenDoor {
       id,
       agent: `${name}:${claimed}`,
       token: name,
+      tokenId,
       door: at.name ?? at.kind,
       role,
       uid: -1,

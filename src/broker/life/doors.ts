@@ -36,6 +36,7 @@ export class Doors {
     const { config, log, dispatch, held, status } = options;
     this.#tokens = tokenBook(config, log);
     this.page = new Page({
+      isValidToken: (id) => this.#tokens.find(id) !== undefined,
       ...{ dispatch, held, status, onUsed: () => void (this.lastUsedMs = performance.now()) },
       open: (guard, routes) =>
         openDoor({ ...this.#doorAt({ kind: "tcp", name: "ui", host: "127.0.0.1", port: 0, guard }), routes }),

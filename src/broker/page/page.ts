@@ -20,6 +20,8 @@ export type PageOptions = {
   open: (guard: Sessions, routes: ReadonlyMap<string, Route>) => Promise<OpenDoor>;
   dispatch: Dispatch;
   held: Held;
+  /** Returns false for a token that is revoked or expired. Its pages end with it. */
+  isValidToken: (id: string) => boolean;
   status: () => StatusReport;
   onUsed: () => void;
 };
@@ -35,13 +37,16 @@ const STILL_HERE_TICKS = 15;
 const UNREAD_NEWS_MAX = 256 * 1024;
 /** Maximum length of a sign-in, which anybody on this machine may send. It contains only a link's token. */
 const SIGN_IN_MAX_BYTES = 4_096;
+/** Maximum time that a sign-in takes to arrive. Unfinished sign-ins of another user would take the page's connections. */
+const SIGN_IN_MAX_MS = 2_000;
 const HINT = "load the page again";
 const RANK: Readonly<Record<Role, number>> = { reader: 0, agent: 1, admin: 2 };
 
 export class Page {
   readonly #options: PageOptions;
-  readonly #sessions = new Sessions();
-  readonly #readers = new Set<ServerResponse>();
+  readonly #sessions: Sessions;
+  /** Readers of the news, with the ids of their sessions. */
+  readonly #readers = new Map<ServerResponse, string>();
   #routes = new Map<string, Route>();
   #door: Promise<OpenDoor> | undefined;
   #openDoor: OpenDoor | undefined;
@@ -53,6 +58,7 @@ export class Page {
 
   constructor(options: PageOptions) {
     this.#options = options;
+    this.#sessions = new Sessions(Date.now, options.isValidToken);
   }
 
   get peers(): number {
@@ -63,13 +69,16 @@ export class Page {
    * Makes a link with the peer's role, or with a lower role that the peer asks for. An admin's page can make the broker write files on this
    * machine, so an admin's peer must use the owner's socket. Errors: STORE_UNAVAILABLE, CONFIG_BAD_VALUE.
    */
-  async link({ role: own, door: from }: Pick<Peer, "role" | "door">, wanted?: Role): Promise<UiLink> {
+  async link(
+    { role: own, door: from, tokenId }: Pick<Peer, "role" | "door" | "tokenId">,
+    wanted?: Role,
+  ): Promise<UiLink> {
     const role = own === "admin" && from !== "unix" ? "agent" : own;
     const asked = wanted ?? role;
     this.#use();
     const door = await (this.#door ??= this.#open());
     const granted = RANK[asked] < RANK[role] ? asked : role;
-    const { token, expiresAtMs } = this.#sessions.addLink(granted);
+    const { token, expiresAtMs } = this.#sessions.addLink(granted, tokenId);
     return { url: `http://127.0.0.1:${door.port}/ui/#${token}`, role: granted, expiresAtMs };
   }
 
@@ -79,10 +88,17 @@ export class Page {
       const path = (request.url ?? "").split("?", 1)[0] ?? "";
       const admission = this.#sessions.admit(request, path);
       if (!admission.ok) return sendJson(response, admission.status, { error: admission.why });
-      const { name, role } = admission.token;
+      const { id, name, role } = admission.token;
       const route = this.#routes.get(path);
       if (route === undefined) return sendJson(response, 404, { error: "there is no such page" });
-      await route(request, response, { ...peer, role, agent: `${name}:${peer.agent}`, token: name, door: "ui" });
+      await route(request, response, {
+        ...peer,
+        role,
+        agent: `${name}:${peer.agent}`,
+        token: name,
+        tokenId: id,
+        door: "ui",
+      });
     };
     return [`${PAGE_PATHS}*`, serve];
   }
@@ -91,7 +107,7 @@ export class Page {
     clearInterval(this.#unused);
     clearInterval(this.#ticker);
     this.#sessions.clear();
-    for (const reader of this.#readers) reader.end();
+    for (const reader of this.#readers.keys()) reader.end();
     const door = await this.#door?.catch(() => undefined);
     [this.#door, this.#openDoor] = [undefined, undefined];
     await door?.close();
@@ -102,7 +118,7 @@ export class Page {
       const routes = (this.#routes = fileRoutes());
       routes.set("/ui/session", (request, response, peer) => this.#signIn(request, response, peer));
       routes.set("/ui/rpc", (request, response, peer) => this.#call(request, response, peer));
-      routes.set("/ui/events", (_request, response) => this.#tellNews(response));
+      routes.set("/ui/events", (_request, response, peer) => this.#tellNews(response, peer));
       this.#openDoor = await this.#options.open(this.#sessions, routes);
     } catch (error) {
       this.#door = undefined;
@@ -123,6 +139,8 @@ export class Page {
 
   async #signIn(request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void> {
     response.setHeader("connection", "close");
+    const late = setTimeout(() => request.destroy(), SIGN_IN_MAX_MS);
+    request.once("close", () => clearTimeout(late));
     const message = (await this.#read(request, response, peer, SIGN_IN_MAX_BYTES))?.message;
     if (message === undefined) return;
     const token = isRecord(message) ? message["token"] : undefined;
@@ -162,11 +180,11 @@ export class Page {
   }
 
   /** Sends server-sent events until the reader leaves. `change`: parts of `palace.status` that changed. */
-  async #tellNews(response: ServerResponse): Promise<void> {
+  async #tellNews(response: ServerResponse, { tokenId = "" }: Peer): Promise<void> {
     this.#use();
     response.writeHead(200, { ...SAFE_HEADERS, "content-type": "text/event-stream" });
     response.write(`event: change\ndata: ${this.#news()}\n\n`);
-    this.#readers.add(response);
+    this.#readers.set(response, tokenId);
     this.#ticker ??= setInterval(() => this.#tick(), NEWS_MS).unref();
     const { promise: left, resolve: leave } = Promise.withResolvers<void>();
     response.once("close", leave).once("finish", leave);
@@ -183,8 +201,9 @@ export class Page {
     this.#ticks += 1;
     const isNew = news !== this.#last;
     this.#last = news;
+    for (const [reader, session] of this.#readers) if (!this.#sessions.isValid(session)) reader.end();
     if (!isNew && this.#ticks % STILL_HERE_TICKS !== 0) return;
-    for (const reader of this.#readers) {
+    for (const reader of this.#readers.keys()) {
       if (reader.writableLength > UNREAD_NEWS_MAX) reader.destroy();
       else reader.write(isNew ? `event: change\ndata: ${news}\n\n` : ":\n\n");
     }

@@ -15,22 +15,25 @@ const KEPT_MAX = 100;
 /** Paths that need a session. */
 const CLOSED = ["/ui/rpc", "/ui/events"];
 
-type Session = { id: string; role: Role };
+/** `tokenId`: id of the token whose client asked for the link. Without that token the session is over. */
+type Session = { id: string; role: Role; tokenId: string | undefined };
 
 export class Sessions {
   readonly #now: () => number;
-  readonly #links = new Map<string, { role: Role; expiresAtMs: number }>();
+  readonly #isValidToken: (id: string) => boolean;
+  readonly #links = new Map<string, Omit<Session, "id"> & { expiresAtMs: number }>();
   readonly #sessions = new Map<string, Session>();
 
-  constructor(now: () => number = Date.now) {
+  constructor(now: () => number = Date.now, isValidToken: (id: string) => boolean = () => true) {
     this.#now = now;
+    this.#isValidToken = isValidToken;
   }
 
   /** Makes a token that `exchange` accepts once. */
-  addLink(role: Role): { token: string; expiresAtMs: number } {
+  addLink(role: Role, tokenId?: string): { token: string; expiresAtMs: number } {
     const token = randomBytes(32).toString("base64url");
     const expiresAtMs = this.#now() + LINK_MAX_MS;
-    keep(this.#links, hash(token), { role, expiresAtMs });
+    keep(this.#links, hash(token), { role, tokenId, expiresAtMs });
     return { token, expiresAtMs };
   }
 
@@ -39,9 +42,10 @@ export class Sessions {
     const link = this.#links.get(hash(token));
     this.#links.delete(hash(token));
     if (link === undefined || link.expiresAtMs < this.#now()) return undefined;
+    const { role, tokenId } = link;
     const bearer = randomBytes(32).toString("base64url");
-    keep(this.#sessions, hash(bearer), { id: randomBytes(6).toString("hex"), role: link.role });
-    return { bearer, role: link.role };
+    keep(this.#sessions, hash(bearer), { id: randomBytes(6).toString("hex"), role, tokenId });
+    return { bearer, role };
   }
 
   clear(): void {
@@ -60,7 +64,7 @@ export class Sessions {
     if (!CLOSED.includes(path)) return { ok: true, token: { id: "files", name: "ui", role: "reader" }, headers: {} };
     const bearer = /^Bearer (\S+)$/.exec(authorization ?? "")?.[1];
     const session = bearer === undefined ? undefined : this.#sessions.get(hash(bearer));
-    if (session === undefined) return refusal(401, "the session is over: type palace ui");
+    if (session === undefined || !this.#isOpen(session)) return refusal(401, "the session is over: type palace ui");
     return { ok: true, token: { ...session, name: "ui" }, headers: {} };
   }
 
@@ -70,7 +74,11 @@ export class Sessions {
   }
 
   isValid(id: string): boolean {
-    return this.#sessions.values().some((session) => session.id === id);
+    return this.#sessions.values().some((session) => session.id === id && this.#isOpen(session));
+  }
+
+  #isOpen({ tokenId }: Session): boolean {
+    return tokenId === undefined || this.#isValidToken(tokenId);
   }
 }
 

@@ -63,7 +63,7 @@ async function watchStatus({ config, out }: Asked): Promise<number> {
   return watch(out, async () => {
     const found = await look(config).catch((error: unknown) => {
       // The broker ended between two questions.
-      if (error instanceof PalaceError && /^(?:TRANSPORT|BROKER)_/.test(error.code)) return undefined;
+      if (error instanceof PalaceError && /^(?:TRANSPORT_|BROKER_SHUTTING_DOWN$)/.test(error.code)) return undefined;
       throw error;
     });
     if (found !== undefined) return found;

@@ -1,9 +1,9 @@
 /** `palace ui` opens the page that shows the memory, in the browser of this machine. */
 import { spawn } from "node:child_process";
+import { Agent, createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
 import { within } from "../../base/time-limit.ts";
-import { serveChannels } from "../../wire/bridge/channel.ts";
 import { isBridged } from "../../wire/client/bridge.ts";
-import { dial } from "../../wire/transport/endpoint.ts";
 import { ROLES } from "../../protocol/spec.ts";
 import { brokerBox } from "../docker/owner.ts";
 import { defineVerb, options, readChoice } from "../define-verb.ts";
@@ -28,22 +28,44 @@ everything. Over a bridge, and where the broker runs in a container, the command
     const link = await client.call("ui.link", role === undefined ? {} : { role });
     const isPassedOn = brokerBox(config) !== undefined || isBridged(config);
     const isFar = !isPassedOn && config.endpoint !== undefined;
-    const way = { kind: "unix", path: config.paths.bridgeSocketPath } as const;
-    const relay = isPassedOn ? await serveChannels(undefined, () => dial(way)) : undefined;
     const page = new URL(link.url);
-    if (relay !== undefined) page.port = String(relay.port);
+    if (isPassedOn) page.port = String(await servePage(config.paths.bridgeSocketPath));
     const { href: url, port } = page;
     out.answer({ ...link, url }, url);
     const tunnel = `from the machine with your browser: ssh -N -L ${port}:127.0.0.1:${port} USER@BROKER`;
     if (isFar) out.notice(`the page is at 127.0.0.1:${port} of the broker's machine; to reach it, ${tunnel}`);
     else if (!out.isJson && values["no-open"] !== true && !(await openBrowser(url)))
       out.notice(`no browser could be started here; open the link in one of this machine, or ${tunnel}`);
-    if (relay === undefined) return 0;
+    if (!isPassedOn) return 0;
     out.notice("this command forwards the page to the broker; keep it running, Ctrl-C ends it");
-    // The relay keeps the process alive.
+    // The server keeps the process alive.
     return new Promise<never>(() => {});
   },
 });
+
+/**
+ * Serves the page of the broker behind a socket at a free port of the loopback, and returns the port. Passes only requests for the page,
+ * which need its session: the socket trusts its user, but every program and website of this machine can reach the port.
+ */
+async function servePage(socketPath: string): Promise<number> {
+  const agent = new Agent({ keepAlive: true });
+  const server = createServer((from, to) => {
+    const { url: path = "", method, headers } = from;
+    if (!/^\/ui(?:[/?]|$)/.test(path)) return void to.writeHead(404, { connection: "close" }).end();
+    const passed = request({ socketPath, agent, path, method, headers }, (answer) => {
+      to.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(to);
+    });
+    passed.on("error", () => to.destroy());
+    to.on("close", () => passed.destroy());
+    from.pipe(passed);
+  });
+  server.on("upgrade", (_request, socket) => socket.destroy());
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen({ host: "127.0.0.1", port: 0 }, resolve);
+  });
+  return (server.address() as AddressInfo).port;
+}
 
 /** Returns false if this machine has no program that opens links. */
 async function openBrowser(url: string): Promise<boolean> {

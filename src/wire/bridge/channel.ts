@@ -45,14 +45,14 @@ export function afterGreeting<Stream extends Readable>(stream: Stream, ended: ()
 }
 
 /** Local server with one channel for each connection. `port`: 0 for a UNIX socket. */
-export type ChannelServer = { locals: ReadonlySet<Socket>; port: number; close: () => void };
+export type ChannelServer = { locals: ReadonlySet<Socket>; close: () => void };
 
 /**
- * Listens at `path`, or without a path at a free port of the loopback. Connects each client with the channel that `open` returns, in both
- * directions. When one side ends, the other ends, too. An error of `open` ends the connection. Errors: system errors.
+ * Listens at `path`. Connects each client with the channel that `open` returns, in both directions. When one side ends, the other ends,
+ * too. An error of `open` ends the connection. Errors: system errors.
  */
 export async function serveChannels(
-  path: string | undefined,
+  path: string,
   open: () => Promise<Duplex>,
   onClose: () => void = () => {},
 ): Promise<ChannelServer> {
@@ -70,12 +70,10 @@ export async function serveChannels(
     channel.pipe(local);
   };
   const server = createServer((local) => void serve(local));
-  const where = path === undefined ? { port: 0, host: "127.0.0.1" } : { path };
-  await new Promise<void>((resolve, reject) => void server.once("error", reject).listen(where, resolve));
+  await new Promise<void>((resolve, reject) => void server.once("error", reject).listen({ path }, resolve));
   const close = (): void => {
     server.close();
     for (const local of locals) local.destroy();
   };
-  const address = server.address();
-  return { locals, port: typeof address === "object" ? (address?.port ?? 0) : 0, close };
+  return { locals, close };
 }

@@ -1,10 +1,20 @@
 /** The page over an SSH bridge: `palace ui` on one machine shows the memory of another machine. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { get } from "node:http";
 import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
 import { pair } from "../../helpers/bridge-pair.ts";
 import { openBrowser } from "../../helpers/browser.ts";
+
+/** Returns true if a server gives a message stream to whoever asks. */
+async function upgradesAt(url: URL): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  get(url, { headers: { connection: "upgrade", upgrade: "mcp" } }, () => resolve(false))
+    .on("upgrade", () => resolve(true))
+    .on("error", () => resolve(false));
+  return promise;
+}
 
 test("the page is served over a bridge, with the bridge's role, until the command ends", async () => {
   await using all = await pair();
@@ -20,6 +30,10 @@ test("the page is served over a bridge, with the bridge's role, until the comman
     await page.getByText("a note of the host").waitFor();
     await page.getByText("live, as agent").waitFor();
     expect(await page.getByRole("link", { name: "History" }).count()).toBe(0);
+    // The socket behind the command trusts its user. Programs and websites that reach the port get only the page.
+    for (const path of ["/health", "/metrics", "/mcp", "/api/health"])
+      expect((await fetch(new URL(path, url))).status, path).toBe(404);
+    expect(await upgradesAt(new URL("/mcp", url))).toBe(false);
   } finally {
     await browser.close();
     child.kill("SIGINT");

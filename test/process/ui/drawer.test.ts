@@ -112,6 +112,38 @@ test("an owner edits, moves, deletes and undoes by clicks, and the ledger has ea
   expect(page.complaints).toEqual([]);
 });
 
+test("Undo uses the broker's clock, and a dialog does not act on another drawer after Back", async () => {
+  await using palace = await filled();
+  const [shop = "", key = ""] = palace.ids;
+  const page = await openPage(browser, palace);
+  await page.clock.setSystemTime(Date.now() - 3_600_000);
+  await visit(page, `#/drawer?id=${shop}`, "We deploy the shop on Fridays.");
+  await page.getByRole("button", { name: "Edit" }).click();
+  await page.getByRole("dialog").getByLabel("Text").fill("We deploy the shop on Mondays.");
+  await press(page, "Save");
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByText("Taken back: 1 change.").waitFor();
+
+  await visit(page, `#/drawer?id=${key}`, "The spare key hangs behind the door.");
+  await page.getByRole("button", { name: "Edit" }).click();
+  await page.getByRole("dialog").getByLabel("Text").fill("A text for the key.");
+  await page.goBack();
+  await page.getByRole("heading", { name: "We deploy the shop on Fridays.", level: 1 }).waitFor();
+  expect(await page.getByRole("dialog").count()).toBe(0);
+  expect(page.complaints).toEqual([]);
+});
+
+test("older writes in the page's history stay while another client writes", async () => {
+  await using palace = await filled(...Array.from({ length: 60 }, (_, at) => `note ${at}`));
+  const page = await openPage(browser, palace);
+  await visit(page, "#/history", "History");
+  await page.getByRole("button", { name: "Show older writes" }).click();
+  await expect.poll(() => page.locator(".history li").count()).toBe(62);
+  await palace.run("palace", ["add", "a later note"]);
+  await page.waitForTimeout(4_000);
+  expect(await page.locator(".history li").count()).toBe(62);
+});
+
 test("erasing a note for good says which other places contain the text, and erases only this drawer", async () => {
   await using palace = await filled("Copied: The spare key hangs behind the door. Keep it there.");
   const [, id = "", copy = ""] = palace.ids;

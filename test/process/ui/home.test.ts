@@ -1,5 +1,6 @@
 /** The page of `palace ui`: who may open it, which files are served, and whether its numbers are the numbers of the commands. */
 import { globSync, readFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
@@ -176,6 +177,59 @@ test("an admin's token opens a page with the role agent, which writes no files o
   const shown = await palace.run("palace", ["ui"], { env });
   expect(shown.stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/ui\/#/);
   expect(shown.stderr).toContain("ssh -N -L");
+
+  // The page of a token ends with the token.
+  const { origin, hash } = new URL(shown.stdout.trim());
+  const ask = (path: string, body: object, bearer = ""): Promise<Response> => {
+    const headers = { "content-type": "application/json", authorization: `Bearer ${bearer}` };
+    return fetch(`${origin}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+  };
+  const signedIn = (await (await ask("/ui/session", { token: hash.slice(1) })).json()) as { bearer: string };
+  const status = { jsonrpc: "2.0", id: 1, method: "palace.status", params: {} };
+  expect((await ask("/ui/rpc", status, signedIn.bearer)).status).toBe(200);
+  await palace.run("palace", ["token", "revoke", "chief"]);
+  expect((await ask("/ui/rpc", status, signedIn.bearer)).status).toBe(401);
+});
+
+test("eight tabs of one browser all show the memory and its changes", async () => {
+  await using palace = await filled();
+  const first = await openPage(browser, palace);
+  const tabs = [first];
+  while (tabs.length < 8) {
+    const tab = Object.assign(await first.context().newPage(), { complaints: [] });
+    await tab.goto(await linkTo(palace));
+    await tab.locator("main h1").waitFor();
+    tabs.push(tab);
+  }
+  for (const tab of tabs) await expect.poll(() => number(tab, "drawers")).toBe(14);
+  // Another tab reads the news for all when the first tab is closed.
+  await first.close();
+  await palace.run("palace", ["add", "a note for all tabs"]);
+  for (const tab of tabs.slice(1)) await expect.poll(() => number(tab, "drawers")).toBe(15);
+});
+
+test("a new link in the address of an open page opens the page", async () => {
+  await using palace = await filled();
+  const url = await linkTo(palace);
+  const page = await browser.newPage();
+  await page.goto(`${url.slice(0, url.indexOf("#"))}#${"x".repeat(43)}`);
+  await page.getByRole("heading", { name: "This page needs a link" }).waitFor();
+  await page.evaluate(`location.href = ${JSON.stringify(url)}`);
+  await page.locator('[data-number="drawers"]').waitFor();
+  await page.close();
+});
+
+test("unfinished sign-ins of others do not keep the owner from the page", async () => {
+  await using palace = await filled();
+  const { hostname, port } = new URL(await linkTo(palace));
+  const held = Array.from({ length: 300 }, () => {
+    const socket = connect(Number(port), hostname).on("error", () => {});
+    socket.write(`POST /ui/session HTTP/1.1\r\nHost: ${hostname}:${port}\r\nContent-Type: application/json\r\n`);
+    socket.write("Content-Length: 100\r\n\r\n");
+    return socket;
+  });
+  await expect.poll(async () => (await fetch(`http://${hostname}:${port}/ui/`)).status).toBe(200);
+  for (const socket of held) socket.destroy();
 });
 
 test("the page refuses a sign-in of more than 4,096 bytes", async () => {

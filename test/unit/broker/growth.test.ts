@@ -25,6 +25,10 @@ test("a report since a day begins with this day, and its totals also count the d
   expect(periods[0]).toEqual({ begins: "2020-12-30", filed: 2, total: 3 + 2 * 365 });
 });
 
+test("a report since a day after the last filing shows the last period, which has the number of drawers", () => {
+  expect(growthOf(daysOf(10), Date.now()).periods).toEqual([{ begins: "2020-01-10", filed: 2, total: 23 }]);
+});
+
 test("if no drawer has a known day, the report has no periods", () => {
   expect(growthOf([{ day: "", drawers: 4 }], null)).toEqual({ unit: "day", undated: 4, periods: [] });
 });

@@ -32,6 +32,18 @@ test("a page's session has the role of its link, until all sessions are cleared"
   expect(sessions.admit(own, "/ui/rpc")).toMatchObject({ ok: false, status: 401 });
 });
 
+test("a page's session is over when the token is revoked whose client asked for the link", () => {
+  const valid = new Set(["token"]);
+  const sessions = new Sessions(Date.now, (id) => valid.has(id));
+  const { bearer = "" } = sessions.exchange(sessions.addLink("agent", "token").token) ?? {};
+  const own = request({ authorization: `Bearer ${bearer}` });
+  const admitted = sessions.admit(own, "/ui/rpc");
+  expect(admitted.ok && sessions.isValid(admitted.token.id)).toBe(true);
+  valid.clear();
+  expect(sessions.admit(own, "/ui/rpc")).toMatchObject({ ok: false, status: 401 });
+  expect(admitted.ok && sessions.isValid(admitted.token.id)).toBe(false);
+});
+
 test.each([
   [421, { host: "evil.example" }],
   [421, { host: "" }],
