@@ -137,10 +137,10 @@ withPrometheus("the real Prometheus scrapes a broker over TCP with a reader's to
   try {
     const ask = async (query: string): Promise<[unknown, string] | undefined> => {
       const url = `http://127.0.0.1:${own}/api/v1/query?query=${encodeURIComponent(query)}`;
-      const answer = await fetch(url).then(
-        (one) => one.json(),
-        () => undefined,
-      );
+      // While it starts, Prometheus refuses connections or answers 503.
+      const answer = await fetch(url)
+        .then((one) => one.json())
+        .catch(() => undefined);
       return (answer as { data?: { result: { value: [unknown, string] }[] } } | undefined)?.data?.result[0]?.value;
     };
     let value: string | undefined;

@@ -201,7 +201,7 @@ test("a click starts a backup; the page lists it with its age, verifies it, and 
   expect(jobs.map(({ kind, state }) => `${kind} ${state}`)).toEqual(["backup done", "verify done"]);
 
   // The numbers of a backup are not those of the file that it replaced.
-  expect((await palace.run("palace", ["backup", file, "--replace"])).code).toBe(0);
+  expect((await palace.run("palace", ["backup", file, "--force"])).code).toBe(0);
   await expect.poll(() => page.locator("[data-job=done]", { hasText: "backup" }).count()).toBe(2);
   await expect.poll(() => row.locator("[data-number=restore]").count()).toBe(0);
   expect(page.complaints).toEqual([]);
