@@ -101,7 +101,7 @@ export function checkVolumes(config: Config, look: (path: string) => Mount | und
   const named = lost.map(
     ({ what, path, mount }) => `${what} (${path}, ${mount?.point === "/" ? "own layer" : "memory"})`,
   );
-  const detail = `on no volume: ${named.join(", ")}; a new container begins without it`;
+  const detail = `not on a volume: ${named.join(", ")}; a new container does not get these files`;
   return [
     warn("volumes", detail, `start the container with --mount type=volume,source=${first.volume},target=${first.path}`),
   ];
@@ -144,7 +144,7 @@ export function checkUid({ paths, endpoint, model }: Config, folder = workspace(
     return [
       warn(
         "uid",
-        `this is uid ${uid}, and ${folder} belongs to uid ${project.uid}: nothing can be written there`,
+        `you run as uid ${uid}, but ${folder} belongs to uid ${project.uid}, so you cannot write there`,
         `on the host, into .env beside docker-compose.yml: DEVBOX_UID=${project.uid} and DEVBOX_GID=${project.gid}; then docker compose run --rm --build owner and docker compose up -d`,
       ),
     ];

@@ -49,15 +49,15 @@ export function describeImport(imported: Imported, importer: string): string {
     ],
     ...graphs.unread.map(({ file, why }): [number, string] => [1, `${file} not imported: ${why}`]),
     [ghosts, `${plural(ghosts, "chunk")} of removed books not imported`],
-    [repeated, `${repeated} are there twice and are imported once`],
+    [repeated, `${repeated} occur twice in Roampal's data and are imported once`],
     [unreadable, `${plural(unreadable, "record")} of Chroma's queue cannot be read`],
-    [overdue, `${overdue} older than their collection keeps them: they go within the hour, as they would over there`],
+    [overdue, `${overdue} are older than their collection allows: the broker deletes them within an hour`],
     ...notUsed.collections.map(({ name, rows }): [number, string] => [
       1,
       `${name} (${rows}) is not a collection of Roampal's`,
     ]),
     [notUsed.files.length, `not used here, still in ${dir}: ${notUsed.files.join(", ")}`],
-    [dryRun || isNothing ? 0 : 1, `back: palace history undo --client "${importer}" --since 1h`],
+    [dryRun || isNothing ? 0 : 1, `to undo the import: palace history undo --client "${importer}" --since 1h`],
   ];
   return [`${dir}:`, ...lines.flatMap(([count, line]) => (count === 0 ? [] : [`  ${line}`]))].join("\n");
 }
@@ -71,7 +71,7 @@ export function describeExport({ dir, memories, entries, others }: Exported): st
   return [
     `${dir}: ${memories} memories${entries === 0 ? "" : `, ${entries} entries of its graphs`}`,
     ...(others === 0 ? [] : [`  ${others} drawers of the wing are not memories, and were not exported`]),
-    `  for Roampal: ROAMPAL_DATA_PATH=${quoted(dir)}`,
-    "  its search knows them by meaning once it has embedded them: 0.5.9 and newer do so when they start, older ones do not",
+    `  to open it with Roampal: ROAMPAL_DATA_PATH=${quoted(dir)}`,
+    "  Roampal 0.5.9 and newer embed the memories when they start, and then find them by meaning; older versions do not",
   ].join("\n");
 }
