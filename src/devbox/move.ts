@@ -90,7 +90,7 @@ export async function stackBefore(here: Here, { from, fresh }: Wanted): Promise<
   if (earlier === undefined) return undefined;
   throw refuse(
     `the memory and the home of ${place.root} are those of the project ${earlier}, and ${stack.project} has none`,
-    `to take them along: palace devbox up --from ${earlier}; to begin others: palace devbox up --fresh`,
+    `to copy them: palace devbox up --from ${earlier}; to begin without them: palace devbox up --fresh`,
   );
 }
 

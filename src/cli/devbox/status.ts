@@ -40,8 +40,6 @@ function print(found: DevboxStatus, out: Output): void {
   if (madeFrom !== null) out.notice(`The containers were made from ${madeFrom}.`);
   if (unfinished !== null)
     out.notice(
-      out.spelled(
-        `A recreate of ${unfinished.since} stopped at step ${unfinished.step}; continue: palace devbox recreate`,
-      ),
+      out.spelled(`A recreate of ${unfinished.since} stopped at step ${unfinished.step}; run palace devbox recreate`),
     );
 }

@@ -204,7 +204,7 @@ function clean(config: Config, preview: ForgetPreview, selector: ForgetSelector)
   } catch (cause) {
     throw new PalaceError(
       "STORE_READ_ONLY",
-      `a file of this machine that holds it cannot be changed: ${(cause as Error).message}`,
+      `a file of this machine has the text and cannot be changed: ${(cause as Error).message}`,
       "make it writable and repeat the command",
       { cause },
     );

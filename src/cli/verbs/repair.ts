@@ -41,7 +41,7 @@ while no client writes, and all of it after a forget.`,
   run: ({ config, out }) =>
     answerJob<Compacted>(config, { kind: "compact" }, out, ({ beforeBytes, afterBytes, isLogCut }) => {
       out.text(`ledger: ${formatBytes(beforeBytes)} before, ${formatBytes(afterBytes)} now`);
-      if (!isLogCut) out.text("  its log is being read and is cut by one of the next writes");
+      if (!isLogCut) out.text("  a process reads its log; one of the next writes shortens the log");
     }),
 });
 

@@ -109,7 +109,7 @@ none.`,
 
 const TOO_OLD = new PalaceError(
   "PROTOCOL_VERSION_MISMATCH",
-  "the running broker is older than --scope, and has searched everywhere",
+  "the running broker is too old for --scope, and has searched everywhere",
   "palace restart",
 );
 

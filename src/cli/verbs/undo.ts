@@ -91,7 +91,7 @@ function tell(plan: UndoReport, out: Output, title: string): void {
   if (plan.dated_by_client !== undefined) {
     const { writes, earliest_ms: earliestMs } = plan.dated_by_client;
     const earliest = new Date(earliestMs).toISOString();
-    out.notice(`${plural(writes, "write")} of these came later than their client dates them, the earliest ${earliest}`);
+    out.notice(`${plural(writes, "write")} of these arrived later than their date; the earliest date is ${earliest}`);
   }
   if (latestMs > Date.now() + AHEAD_MIN_MS)
     out.notice(`the latest of these is dated ${new Date(latestMs).toISOString()}: the clock was ahead then`);

@@ -50,7 +50,7 @@ export function readJob(state: string): Job | undefined {
   throw new PalaceError(
     "STORE_CORRUPT",
     `${join(state, FILE)} is no list of ours; nothing was changed`,
-    "look at palace devbox status; to give that recreate up, move the file away",
+    "look at palace devbox status; to abandon that recreate, move the file away",
   );
 }
 

@@ -111,7 +111,7 @@ async function endRolledBack(room: Room, job: Job): Promise<never> {
   endJob(room.state);
   throw new PalaceError(
     "BROKER_START_FAILED",
-    `rolled back to the old image: ${job.why ?? "the new stack was not as it must be"}`,
+    `rolled back to the old image: ${job.why ?? "the new stack failed its check"}`,
     `the stack runs as before (palace devbox status); a copy of memory and home is in ${snapshotFolder(room.state, job)}`,
   );
 }

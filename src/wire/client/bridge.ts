@@ -62,7 +62,7 @@ export function bridgeFault({ paths }: Config, sinceMs: number): PalaceError | u
   if (state !== "down" || typeof atMs !== "number" || atMs < sinceMs) return undefined;
   return new PalaceError(
     "TRANSPORT_REFUSED",
-    `the bridge has no way to the host: ${String(why)}`,
+    `the bridge does not reach the host: ${String(why)}`,
     typeof hint === "string" && hint !== "" ? hint : "palace bridge status",
   );
 }

@@ -21,7 +21,7 @@ export async function endOtherBroker({ paths }: Config, mismatch: PalaceError): 
   if (pid === undefined)
     throw new PalaceError(
       mismatch.code,
-      `${mismatch.message}, and its process cannot be told for certain`,
+      `${mismatch.message}, and its process cannot be identified`,
       "stop it with the palace-devbox that started it, on its own machine",
       { cause: mismatch },
     );

@@ -70,7 +70,7 @@ async function exchange<T>(socket: Socket, head: string, read: () => Promise<T>)
   }
 }
 
-function strange(why = "the other side does not speak as a palace broker does"): PalaceError {
+function strange(why = "the other side does not answer as a palace broker does"): PalaceError {
   return new PalaceError("TRANSPORT_REFUSED", why, "run `palace doctor`");
 }
 

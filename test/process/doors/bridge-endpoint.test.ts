@@ -101,7 +101,7 @@ describe.skipIf(sshdMissing)("a broker at an address ssh:// with a bridge", () =
       env,
     });
     expect(unknown.code, unknown.stderr).toBe(5);
-    expect(unknown.stderr).toContain("nobody has vouched for");
+    expect(unknown.stderr).toContain("nobody has confirmed");
     const shim = await box.shim(env);
     expect(await shim.call("mempalace_add_drawer", note(1))).toMatchObject({ spooled: true });
     expect((await setup()).code).toBe(0);
