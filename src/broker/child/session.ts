@@ -102,7 +102,7 @@ export class Session {
         params: { requestId: id, reason: "the client left" },
       });
       const free = (): void => {
-        if (this.#settle(id)) pending.reject(new PalaceError("BROKER_CANCELLED", "the call was taken back", ""));
+        if (this.#settle(id)) pending.reject(new PalaceError("BROKER_CANCELLED", "the call was cancelled", ""));
       };
       void this.request("ping", undefined, { timeoutMs: this.#options.config.requestTimeoutMs }).then(free, free);
     }

@@ -104,7 +104,7 @@ function flag(sheets: Sheet[], key: string, wins: string, takeOut: (where: strin
     });
 }
 
-const askAdministrator = (where: string): string => `whoever manages this machine can change ${where}`;
+const askAdministrator = (where: string): string => `the administrator of this machine can change ${where}`;
 const NO_HOOKS = "Claude Code runs no hook of ours, so there is no wake-up text and no session is filed";
 
 function rules(look: Look, list: "deny" | "ask", wins: string): Rival[] {
@@ -131,7 +131,7 @@ function sandbox(look: Look): Rival[] {
       what: "the sandbox refuses every socket",
       where: sheet.where(sheet.at("sandbox", "enabled")),
       wins: "our tools and hooks work, but a palace command that Claude Code types in its shell reaches no broker",
-      takeOut: `if those shall work, put "network":{"allowAllUnixSockets":true} into "sandbox" of ${userSettings(look)}`,
+      takeOut: `to let them work, put "network":{"allowAllUnixSockets":true} into "sandbox" of ${userSettings(look)}`,
     }));
 }
 
@@ -216,7 +216,7 @@ export const CLAUDE_ROWS: readonly RivalRow[] = [
           (sheet) => !sheet.members("mcpServers").some(({ name, node }) => name === SERVER && isOurServer(node, look)),
         )
         .map(() => ({
-          what: "a list of servers from whoever manages this machine",
+          what: "a list of servers from the administrator of this machine",
           where: path,
           wins: "Claude Code runs these servers alone, and not ours",
           takeOut: askAdministrator(path),
