@@ -69,7 +69,7 @@ Lists events, the oldest first.`,
 const wait = defineToolVerb({
   usage: `palace events wait ${FILTER_USAGE} [--timeout-ms N]
 
-Waits for such an event: a minute by default, five minutes at most. Exit code 2: none came.`,
+Waits for a matching event: a minute by default, five minutes at most. Exit code 2: no event came.`,
   options: { ...FILTERS, ...options("timeout-ms=") },
   tool: "event_wait",
   asked: (values) => ({ ...filtersOf(values), timeout_ms: wholeNumber(values["timeout-ms"], "timeout-ms") }),

@@ -20,11 +20,11 @@ export const verb = defineVerb({
 
 Files the documentation of a project (markdown, text, YAML, TOML, shell scripts, build recipes, licences; never source
 code, lockfiles or ignored files). Run it again at any time: it files changed documents and removes deleted ones.
-With FILE, that one document of its project. The wing and rooms come from DIR/mempalace.yaml if there is one. \`mempalace-docs DIR\` is the same.
+With FILE, it files only that document. The wing and rooms come from DIR/mempalace.yaml if there is one. \`mempalace-docs DIR\` is the same.
 
   --wing W    file into wing W
   --limit N   file at most N documents
-  --agent NAME  who it is filed by
+  --agent NAME  record NAME as who filed it
   --dry-run   say what would be done, change nothing
   --force     file everything again
   --quiet     no progress, no summary
@@ -63,10 +63,10 @@ Drawers of deleted files stay in the palace until \`mempalace_sync\` removes the
 
   --wing W                 file into wing W
   --limit N                file at most N files
-  --max-chunks-per-file N  leave out files that would become more than N drawers (default 50000; 0 = none)
+  --max-chunks-per-file N  leave out files that would become more than N drawers (default 50000; 0 = no limit)
   --include-ignored PATHS  file these ignored paths in DIR, separated by commas; may be given again
   --no-gitignore           file what .gitignore names, too
-  --agent NAME             who it is filed by
+  --agent NAME             record NAME as who filed it
   --dry-run                say what would be filed, change nothing
   --force                  file everything again
   --quiet                  no progress, no summary`,
@@ -94,8 +94,8 @@ in the palace until \`mempalace_sync\` removes them.
 
   --wing W                 file into wing W
   --limit N                file at most N documents
-  --max-chunks-per-file N  leave out documents that would become more than N drawers (default 0: none)
-  --agent NAME             who it is filed by
+  --max-chunks-per-file N  leave out documents that would become more than N drawers (default 0: no limit)
+  --agent NAME             record NAME as who filed it
   --dry-run                say what would be filed, change nothing
   --force                  file everything again, and try again what could not be converted
   --quiet                  no progress, no summary`,

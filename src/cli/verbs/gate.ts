@@ -17,7 +17,7 @@ palace gate revoke KEY [--file FILE]
 palace gate socket
 palace gate owner
 
-Without arguments: sshd runs it for a bridge's key; it makes sure that a broker runs and connects to it. authorize lets the
+Without arguments: sshd runs it for a bridge's key; it starts a broker if none runs, and connects to it. authorize lets the
 public key KEY (of \`palace bridge setup\` in the container) do that and nothing else; revoke removes the entry; socket prints
 the socket for a forwarding bridge. owner passes bytes to the broker's own socket: the command line of the engine's user runs it with
 \`docker exec\`, and no SSH key can.

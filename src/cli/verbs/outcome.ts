@@ -32,7 +32,7 @@ Memory that learns from outcomes (docs/how-to/learning.md).
   why    a memory's outcomes and who reported them, its moves, and the conversations it was shown in; works for any scored drawer
   turns  the newest 100 turns that showed memories, of all conversations or of one, and what came of each memory
   list   the memories of working, history, patterns and memory_bank, or of the collection you name: 500 at most, the newest first
-  score  your own judgment. It replaces the agents' judgments, unless they said more of the same; your own judgments add up.
+  score  your own judgment. It replaces the agents' judgments, but never lowers a score it agrees with; your own judgments add up.
          A memory whose score falls too low is removed, and the command that restores it is printed
   forget removes a memory, and prints the command that restores it. \`palace forget ID\` erases it for good
   ingest files a book: a text file, or .pdf .docx .pptx .xlsx .rtf .epub, in chunks that search_memory finds; an existing title is not changed
