@@ -131,7 +131,7 @@ async function copyVolume({ engine, stack }: Here, source: string, target: strin
   const [line = ""] = said.split("\n").slice(-1);
   throw new PalaceError(
     "STORE_UNAVAILABLE",
-    `${source} could not be copied (exit ${code}): ${line}; it is as it was`,
+    `${source} could not be copied (exit ${code}): ${line}; it is unchanged`,
     "palace devbox up tries it again",
   );
 }

@@ -91,7 +91,7 @@ export function assertPalace(palaceDir: string): void {
   const none = (why: string): PalaceError =>
     new PalaceError(
       "CONFIG_USAGE",
-      `${file} ${why}, and no palace of MemPalace`,
+      `${file} ${why}, not a palace of MemPalace`,
       "name the folder that `mempalace status` shows as its palace",
     );
   const stat = statSync(file, { throwIfNoEntry: false });

@@ -79,7 +79,7 @@ function assertAdmitted({ status, headers }: Pick<Response, "status" | "headers"
   if (![401, 403, 421, 429].includes(status)) return;
   const why = headers.get(REFUSED_HEADER);
   if (why !== undefined)
-    throw new PalaceError("BROKER_BUSY", why, "end agents that are not needed, then repeat", { retryAfterMs: 1_000 });
+    throw new PalaceError("BROKER_BUSY", why, "end unneeded agents, then try again", { retryAfterMs: 1_000 });
   if (status === 429)
     throw new PalaceError("BROKER_BUSY", "the broker refused this token too often", "wait a minute, then repeat", {
       retryAfterMs: 60_000,

@@ -57,7 +57,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     // No token of this bridge exists, so the hint says what to type on the host.
     const audit = await box.run("palace", ["audit"]);
     expect(audit.stderr).toMatch(
-      /came over a bridge, whose role is agent.*\n.*on the broker's machine: \S*palace audit/,
+      /came over a bridge, and a bridge's role, agent, .*\n.*on the broker's machine: \S*palace audit/,
     );
     await shim.close();
     await near.close();

@@ -263,7 +263,7 @@ export const CLAUDE_ROWS: readonly RivalRow[] = [
   },
   {
     name: "Roampal's hooks",
-    find: (look) => hooksNamed(look, ROAMPAL_HOOK, "Roampal's hook", "both memories are put beside each prompt"),
+    find: (look) => hooksNamed(look, ROAMPAL_HOOK, "Roampal's hook", "each prompt gets the texts of both memories"),
   },
   {
     name: "Roampal's server",
