@@ -111,7 +111,7 @@ export class PalaceError extends Error {
 }
 
 /** Usual hint of PROTOCOL_BAD_PARAMS: the caller is one of our commands, or a user's program. */
-export const BAD_PARAMS_HINT = "the --help of the command says what it takes";
+export const BAD_PARAMS_HINT = "see the --help of the command";
 
 /** Returns the error for wrong parameters, with the usual hint. */
 export function badParams(why: string): PalaceError {

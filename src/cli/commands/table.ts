@@ -134,7 +134,7 @@ export const COMMANDS = {
     group: "stack",
     does: "start everything and prove that it works",
     example: "palace up",
-    subs: { demo: "show everything in a temporary palace" },
+    subs: { demo: "a demonstration in a temporary palace" },
   },
   devbox: {
     group: "stack",

@@ -211,7 +211,7 @@ export function checkClock({ paths }: Config, { nowMs }: Health, { fromMs, toMs,
       `a write is dated ${formatDuration(writtenMs - toMs)} ahead of this clock: the broker's clock was wrong then`,
       "look at the writes: palace history; an undo without --until finds them too: palace history undo --client NAME --since 2h",
     );
-  if (nowMs === undefined) return ok("clock", "no file of the palace is ahead; this broker does not report its time");
+  if (nowMs === undefined) return ok("clock", "no file has a future date; this broker does not report its time");
   const skew = nowMs < fromMs ? nowMs - fromMs : Math.max(nowMs - toMs, 0);
   const said = `the broker's clock is ${formatDuration(Math.abs(skew))} ${skew < 0 ? "behind" : "ahead of"} this one`;
   if (Math.abs(skew) > SKEW_MAX_MS)

@@ -46,7 +46,7 @@ export function checkModel({ search }: StatusReport, config: Config): Check {
 
 /** Checks the cross-encoder, which is optional: the check passes without one. */
 export function checkReranker({ search }: StatusReport): Check {
-  const said = describeReranker(search) ?? `off: ${search.reranker?.detail ?? "this broker knows of none"}`;
+  const said = describeReranker(search) ?? `off: ${search.reranker?.detail ?? "this broker has none"}`;
   if (search.reranker?.state === "failed")
     return warn("cross-encoder", said, "put a complete model there, or delete the model, and run `palace restart`");
   return ok("cross-encoder", said);

@@ -41,7 +41,7 @@ export const verb = defineVerb({
     } else if (action === "authorize" && key !== undefined) {
       const changed = authorizeKey(file, key, gateCommand(config, env), values.streamlocal === true);
       if (out.isJson) out.document({ file, changed, gateSocket: socketPath });
-      else out.text(changed ? `The key may connect, by ${file}.` : `The key may already connect, by ${file}.`);
+      else out.text(`The key may ${changed ? "" : "already "}connect; its entry is in ${file}.`);
     } else if (action === "revoke" && key !== undefined) {
       const revoked = revokeKey(file, key);
       out.answer({ file, revoked }, revoked ? `The key was removed from ${file}.` : `${file} has no such entry.`);

@@ -12,7 +12,7 @@ export const verb = defineVerb({
   usage: `palace repair status
 
 Looks through ledger and public palace without changing anything: counts on both sides, what each index holds of them, torn
-segments, and how far both are apart. Exit code 1 when \`palace repair\` would put something right.`,
+segments, and how much both differ. Exit code 1 when \`palace repair\` would fix something.`,
   run: async ({ connect, out }) => {
     const client = await connect("palace repair-status");
     const report = await client.call("palace.health", {}, { timeoutMs: TIMEOUT_MS });

@@ -54,7 +54,7 @@ export async function restartBroker(config: Config): Promise<Restarted> {
 function withoutBroker(error: unknown): unknown {
   if (!(error instanceof PalaceError)) return error;
   const { code, message, hint, cause } = error;
-  const next = "after you have fixed that: palace start";
+  const next = "fix the cause, then: palace start";
   return new PalaceError(
     code,
     `the old broker has ended and no new one runs: ${message}`,

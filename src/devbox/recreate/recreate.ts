@@ -68,7 +68,7 @@ async function prepare(room: Room, given: Job): Promise<Job> {
   await keepImages(room, job);
   job = enter(room.state, job, "build");
   if (job.isBuilding) {
-    room.log("building the images; agents may go on meanwhile ...");
+    room.log("building the images; agents may continue meanwhile ...");
     const failure = await runCompose(room.place, ["build", ...room.stack.services], room).catch(
       async (error: unknown) => {
         await giveUp(room, job);

@@ -165,7 +165,7 @@ function copyDatabase(file: string, copy: string): void {
     throw new PalaceError(
       "STORE_UNAVAILABLE",
       `${file} is being written and cannot be read; nothing was changed`,
-      "stop its broker (palace stop), or take a backup there and import that: palace backup",
+      "stop its broker (palace stop), or make a backup there (palace backup) and import the backup",
       { cause },
     );
   }

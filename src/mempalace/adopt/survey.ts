@@ -101,7 +101,7 @@ export function assertPalace(palaceDir: string): void {
   if (isClosedWal(palaceDir)) return;
   guardPalace(palaceDir, () =>
     readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {
-      if (missingTables(palace).length === TABLES.length) throw none("is a database of something else");
+      if (missingTables(palace).length === TABLES.length) throw none("is another program's database");
       requireSchema(palace, file);
     }),
   );

@@ -43,7 +43,7 @@ export function missingBridge(config: Config): PalaceError | undefined {
   const isRest = (user ?? known["user"]) === known["user"] && Number(port ?? known["port"]) === known["port"];
   if (isHost && isRest) return undefined;
   const asked = `${user === undefined ? "" : `${user}@`}${host}`;
-  const here = typeof target === "string" ? `the one here leads to ${target}` : "none is set up here";
+  const here = typeof target === "string" ? `the bridge set up here leads to ${target}` : "none is set up here";
   return new PalaceError(
     "TRANSPORT_REFUSED",
     `MEMPALACE_BROKER asks for the bridge to ${asked}${port === undefined ? "" : `:${port}`}, and ${here}`,

@@ -165,7 +165,7 @@ export function unanswered(endpoint: string): PalaceError {
   return new PalaceError(
     "TRANSPORT_REFUSED",
     `no broker answers at ${endpoint} (MEMPALACE_BROKER)`,
-    "start that broker where it belongs, or unset MEMPALACE_BROKER",
+    "start that broker on its machine, or unset MEMPALACE_BROKER",
   );
 }
 

@@ -29,7 +29,7 @@ export async function endOtherBroker({ paths }: Config, mismatch: PalaceError): 
   const deadline = performance.now() + START_TIMEOUT_MS;
   while (isAlive(pid)) {
     if (performance.now() > deadline)
-      throw new PalaceError("TRANSPORT_TIMEOUT", "the broker is still draining", "run `palace stop` again");
+      throw new PalaceError("TRANSPORT_TIMEOUT", "the broker is still finishing its calls", "run `palace stop` again");
     await sleep(POLL_MS);
   }
 }

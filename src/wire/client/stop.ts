@@ -81,7 +81,7 @@ async function endBroker(config: Config): Promise<boolean> {
     if (performance.now() > deadline)
       throw new PalaceError(
         "TRANSPORT_TIMEOUT",
-        "the broker is still draining",
+        "the broker is still finishing its calls",
         "run `palace status`, then `palace stop` again",
       );
     await sleep(POLL_MS);

@@ -87,7 +87,7 @@ function assertAdmitted({ status, headers }: Pick<Response, "status" | "headers"
   if (status === 401)
     throw new PalaceError(
       "BROKER_DENIED",
-      "the broker does not take this token: wrong, revoked or expired",
+      "the broker refuses this token: it is wrong, revoked or expired",
       "on the broker's machine: palace bridge token add NAME; here: export MEMPALACE_TOKEN=…",
     );
   throw new PalaceError(

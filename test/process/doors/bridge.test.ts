@@ -136,7 +136,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     expect(await shim.call("mempalace_add_drawer", note(4))).toMatchObject({ spooled: true });
     const status = await box.run("palace", ["bridge", "status"]);
     expect(status.code).toBe(3);
-    expect(status.stdout).toContain("not the pinned one");
+    expect(status.stdout).toContain("another host key than the pinned host key");
     expect((await setup()).stderr).toContain("another host key");
     await shim.close();
     await near.close();

@@ -171,7 +171,7 @@ export const CLAUDE_ROWS: readonly RivalRow[] = [
         const isSettings = sheet.path === userSettings(look);
         return [
           {
-            what: `${fault.what} in a file that Claude Code takes as strict JSON`,
+            what: `${fault.what} in a file that Claude Code reads as strict JSON`,
             where: `${sheet.path}:${fault.line}:${fault.column}`,
             wins: isSettings
               ? "Claude Code reads nothing of this file: no hook of ours runs, so there is no wake-up text and no session is filed"
