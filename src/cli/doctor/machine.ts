@@ -136,7 +136,7 @@ export function checkUid({ paths, endpoint, model }: Config, folder = workspace(
       warn(
         "uid",
         `you run as uid ${uid}, but the broker's socket belongs to uid ${socket.uid}, and the broker accepts only its own uid`,
-        `run as uid ${socket.uid}, or stop that broker and let uid ${uid} have the palace`,
+        `run as uid ${socket.uid}, or stop that broker and give the palace to uid ${uid}`,
       ),
     ];
   const project = folder === undefined ? undefined : ownerOf(folder);

@@ -349,7 +349,7 @@ function checkStrays({ strays, driver }: StatusReport): Check {
 function checkIdle({ idleExitMs, endpoint }: Config): Check {
   if (endpoint !== undefined) return ok("idle exit", "set on the broker's machine");
   if (idleExitMs === 0) return ok("idle exit", "never");
-  return ok("idle exit", `after ${formatDuration(idleExitMs)} without clients; the next one starts it again`);
+  return ok("idle exit", `after ${formatDuration(idleExitMs)} without clients; the next client starts the broker`);
 }
 
 function can(path: string, mode: number): boolean {

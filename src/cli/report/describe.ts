@@ -61,7 +61,7 @@ export function describeForeignWriters(report: ForeignWritersReport): string {
   const { state, detail, rows, collections, newestAtMs, changed, resent, unindexed } = report;
   // An older broker adopts no foreign rows.
   const taken = report.taken ?? 0;
-  const again = resent === 0 ? [] : [`${plural(resent, "drawer")} of ours that were missing there were sent again`];
+  const again = resent === 0 ? [] : [`${plural(resent, "drawer")} of ours were missing there and were sent again`];
   if (state === "clear") return ["no other program has written the public palace", ...again].join("; ");
   if (state !== "found")
     return (
@@ -74,10 +74,10 @@ export function describeForeignWriters(report: ForeignWritersReport): string {
     ...(rows === 0
       ? []
       : [
-          `${plural(rows, "row")} in the public palace ${rows === 1 ? "is" : "are"} not of this memory (${where}${newest})`,
+          `${plural(rows, "row")} in the public palace ${rows === 1 ? "does" : "do"} not belong to this memory (${where}${newest})`,
         ]),
-    ...(taken === 0 ? [] : [`${plural(taken, "row")} of others ${taken === 1 ? "was" : "were"} adopted`]),
-    ...(changed === 0 ? [] : [`${plural(changed, "drawer")} of ours differ there`]),
+    ...(taken === 0 ? [] : [`${plural(taken, "row")} of other programs ${taken === 1 ? "was" : "were"} adopted`]),
+    ...(changed === 0 ? [] : [`${plural(changed, "drawer")} of ours differ in the public palace`]),
     ...(detail === "" ? [] : [detail]),
     ...(unindexed === 0 ? [] : [`its index has lost the vectors of ${plural(unindexed, "row")}`]),
     ...again,

@@ -39,7 +39,7 @@ export function checkModel({ search }: StatusReport, config: Config): Check {
           ? "palace model get"
           : offline
             ? "to search by meaning too: MEMPALACE_OFFLINE=0 palace restart fetches the model; or name a folder that has it: palace config set model-dir DIR, then palace restart"
-            : "it is tried again by itself; to try now: palace restart; or name a folder that has it: palace config set model-dir DIR, then palace restart",
+            : "the broker tries again by itself; to try now: palace restart; or name a folder that has it: palace config set model-dir DIR, then palace restart",
     );
   return ok("model", detail);
 }

@@ -159,7 +159,7 @@ async function findSource(client: Client, config: Config, file: string, out: Out
     throw new PalaceError(
       "CONFIG_USAGE",
       `${file} is filed under ${filed.length} names: ${filed.join(", ")}`,
-      `palace forget --source ${filed[0]}, and the others after it`,
+      `palace forget --source ${filed[0]}, then the same for the other names`,
     );
   if (filed.length === 0) out.notice(`no drawer is filed from ${file}; palace mine why ${file} gives the reason`);
   return { source: filed[0] ?? file };
@@ -167,7 +167,7 @@ async function findSource(client: Client, config: Config, file: string, out: Out
 
 async function readSelector(ids: string[], source?: string, match?: string): Promise<ForgetSelector> {
   if ([ids.length > 0, source !== undefined, match !== undefined].filter(Boolean).length !== 1)
-    throw usageError(USAGE, "give drawer ids, --source or --match, one of them");
+    throw usageError(USAGE, "give either drawer ids, --source or --match");
   if (source !== undefined) return { source };
   if (match === undefined) return { ids };
   return { match: match === "-" ? (await readUtf8(process.stdin)).replace(/\n$/, "") : match };

@@ -75,7 +75,7 @@ function print({ ledger, ...rest }: Repaired, out: Output): void {
 
 /** Prints the state of the public palace. */
 function printRebuilt({ driver, palace }: Rebuilt, out: Output): void {
-  if (driver === "none") out.text("palace: the broker keeps none (MEMPALACE_DRIVER); an existing one is unchanged");
+  if (driver === "none") out.text("palace: not kept (MEMPALACE_DRIVER is none); an existing palace is unchanged");
   if (driver === "chroma")
     out.text(out.spelled("palace: every drawer is sent to Chroma again; `palace status` shows the progress"));
   if (palace === null) return;

@@ -69,7 +69,7 @@ function assertCanListen({ listen, paths, endpoint }: Config): void {
   if (isLoopback(resolveListenHost(listen.host)) || readTokens(paths.tokensFile).length > 0) return;
   throw new PalaceError(
     "CONFIG_BAD_VALUE",
-    `MEMPALACE_LISTEN names ${listen.host}:${listen.port}, which others can reach, and there is no token yet`,
+    `MEMPALACE_LISTEN names ${listen.host}:${listen.port}, which other machines can reach, and there is no token yet`,
     "palace bridge token add NAME --role agent; the broker that runs was left as it is",
   );
 }

@@ -37,7 +37,7 @@ everything. Over a bridge, and where the broker runs in a container, the command
     const tunnel = `from the machine with your browser: ssh -N -L ${port}:127.0.0.1:${port} USER@BROKER`;
     if (isFar) out.notice(`the page is at 127.0.0.1:${port} of the broker's machine; to reach it, ${tunnel}`);
     else if (!out.isJson && values["no-open"] !== true && !(await openBrowser(url)))
-      out.notice(`no browser could be started here; open the link in one of this machine, or ${tunnel}`);
+      out.notice(`no browser could be started; open the link in a browser on this machine, or ${tunnel}`);
     if (relay === undefined) return 0;
     out.notice("this command forwards the page's requests to the broker; keep it running, Ctrl-C ends it");
     // The relay keeps the process alive.

@@ -149,7 +149,7 @@ test("a dry run prints the lines for a read-only file, and status reports the fi
   expect(dry.code).toBe(0);
   expect(dry.stdout).toContain("claude-code: cannot be wired: a file is read-only");
   expect(dry.stdout).toContain("palace hook claude-code || :");
-  expect(dry.stderr).toContain("put the lines below into the file that it is made from");
+  expect(dry.stderr).toContain("put the lines below into the file that this file is made from");
   const status = await palace.run("palace", ["install", "status"]);
   expect(status.stdout).toMatch(/claude-code\t-\tread-only/);
   expect(status.stderr).toContain("palace install claude-code --dry-run prints the missing lines");
