@@ -191,7 +191,7 @@ function copyFailed(file: string, said: string): PalaceError {
   return new PalaceError(
     "STORE_CORRUPT",
     `${file} is not a valid copy: ${line}`,
-    "palace devbox status says how the stack is",
+    "palace devbox status shows the stack's state",
   );
 }
 

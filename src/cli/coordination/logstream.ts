@@ -61,7 +61,7 @@ Lists events, the oldest first.`,
   show: (answer, { out }) => {
     const events = answer["events"] as Shown[];
     out.answer(answer, () => (events.length === 0 ? out.text("No matching events.") : printEvents(events, out)));
-    if (answer["more"] === true) out.notice(`there is more: --since-event-id ${events.at(-1)?.id ?? ""}`);
+    if (answer["more"] === true) out.notice(`more events: --since-event-id ${events.at(-1)?.id ?? ""}`);
     return 0;
   },
 });

@@ -79,7 +79,7 @@ async function update(id: string, change: JsonObject, { config, agent, out, sour
   if (out.isJson) return out.document({ ...done, undo: out.spelled(undo) });
   out.text(`Changed ${id}.`);
   if (source !== "")
-    out.notice(`it was filed from ${shownSource(config, source)}: a mine of the changed file replaces this edit`);
+    out.notice(`it was filed from ${shownSource(config, source)}: mining the changed file replaces this edit`);
   out.notice(out.spelled(`to take it back: ${undo}`));
   return 0;
 }

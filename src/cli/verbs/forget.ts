@@ -105,7 +105,7 @@ function piped({ paths }: Config): string[] {
   if (last === undefined) return [];
   const when = new Date(last.madeAtMs).toISOString();
   return [
-    `${plural(made.length, "backup")} went into a pipe, the last one ${when}: the palace does not know where they are`,
+    `${plural(made.length, "backup")} went into a pipe, the last one ${when}: the palace does not know their files`,
   ];
 }
 

@@ -45,7 +45,7 @@ function faultsOf({ ledger, palace }: PalaceHealthReport): string[] {
     check(!isMarkPoisoned, `a counter of ${name} is so high that new rows do not reach its index`);
     check(
       space === null || space === "cosine",
-      `the index of ${name} measures by ${space}, not by the cosine: MemPalace's similarities mean nothing`,
+      `the index of ${name} uses the distance ${space}, not the cosine: MemPalace's similarities are wrong`,
     );
   }
   const { difference } = palace;

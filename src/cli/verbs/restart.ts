@@ -70,6 +70,6 @@ function assertCanListen({ listen, paths, endpoint }: Config): void {
   throw new PalaceError(
     "CONFIG_BAD_VALUE",
     `MEMPALACE_LISTEN names ${listen.host}:${listen.port}, which other machines can reach, and there is no token yet`,
-    "palace bridge token add NAME --role agent; the broker that runs was left as it is",
+    "palace bridge token add NAME --role agent; the running broker was not changed",
   );
 }

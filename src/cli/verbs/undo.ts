@@ -66,12 +66,12 @@ function nothingSince(agent: string, { agents, latest_ms: latestMs }: UndoReport
   const others = agents.map((name) => JSON.stringify(name)).join(", ");
   const newest = latestMs === undefined ? undefined : new Date(latestMs).toISOString();
   const since = newest === undefined ? "" : `its newest write is dated ${newest}: --since ${newest}`;
-  const who = others === "" ? "" : `who has: ${others}`;
+  const who = others === "" ? "" : `clients that have: ${others}`;
   const hint = [since, who].filter((part) => part !== "").join("; ");
   return new PalaceError(
     "CONFIG_USAGE",
     `${agent} has written nothing since then`,
-    hint === "" ? "nobody has; try an earlier --since" : hint,
+    hint === "" ? "no other client has; try an earlier --since" : hint,
   );
 }
 
