@@ -11,7 +11,7 @@ export const verb = defineVerb({
   usage: `palace export DIR [--chroma FILE | --without-chroma] [--partial]
 
 Writes everything into DIR as a new palace that MemPalace opens: drawers with metadata and vectors, closets, knowledge graph,
-tunnels and hallways, all of one moment; agents may work meanwhile. DIR must be empty or not exist. It appears only after it is
+tunnels and hallways, all as of one moment; agents may work meanwhile. DIR must be empty or not exist. It appears only after it is
 verified by count and hash; Ctrl-C leaves nothing behind. DIR is a folder on the broker's machine.
 
   --chroma FILE      the chroma command to write with (else: the npm package's, else chroma on the PATH, else none)

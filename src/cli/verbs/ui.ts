@@ -14,7 +14,7 @@ const OPENED_MS = 1_500;
 export const verb = defineVerb({
   usage: `palace ui [--role ROLE] [--no-open]
 
-Opens a page in your browser that shows what the memory holds and did, and lets you search, change and take back. The broker serves it,
+Opens a page in your browser that shows what the memory holds and did, and lets you search, change and undo. The broker serves it,
 offline, at 127.0.0.1 of its own machine. The link works once, within a minute, and has your role: the owner of the memory may do
 everything. Over a bridge, and where the broker runs in a container, the command forwards the page until you press Ctrl-C.
 
