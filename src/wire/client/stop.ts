@@ -102,7 +102,7 @@ function silentBroker({ paths }: Config, cause: PalaceError): PalaceError {
   return new PalaceError(
     "TRANSPORT_TIMEOUT",
     `the broker does not answer within ${ANSWER_MAX_MS / 1000} s, and has not ended`,
-    `run \`palace stop\` again${pid === undefined ? "" : `; if it stays silent, end process ${pid}`}`,
+    `run \`palace stop\` again${pid === undefined ? "" : `; if it stays silent, its process is ${pid}`}`,
     { cause },
   );
 }
