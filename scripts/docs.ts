@@ -131,9 +131,9 @@ no matter which agent starts it. The shim, the hooks and the feeders read them, 
 
 | Command | Does |
 | --- | --- |
-| \`palace config list\` | shows every key, its value, and where that comes from: environment, file, remembered or default |
+| \`palace config list\` | shows every key, its value, and the source of the value: environment, file, remembered or default |
 | \`palace config get KEY\` | prints one value |
-| \`palace config set KEY VALUE\` | checks the value, writes it, and says when it takes effect; a bad value changes nothing |
+| \`palace config set KEY VALUE\` | checks the value, writes it, and says when the value takes effect; a bad value changes nothing |
 | \`palace config unset KEY\` | removes a key, so that the default applies again |
 
 You may also edit the file by hand. It is a JSON object; comments and trailing commas are allowed:
@@ -165,10 +165,10 @@ function differencesPage(): string {
   const files = MISSING_FILES.map(({ file, what, why }) => [`\`~/.mempalace/${file}\``, what, why]);
   return page(
     "Where we differ from MemPalace",
-    "1,500 seeded calls a version go to the real Python MemPalace (3.3.6 and 3.11.0) and to us, on equal palaces with the same " +
-      "model (`./scripts/test seeded test/differential`). The answers agree except for the differences below, and the last run met every difference.",
+    "A test sends 1,500 seeded calls a version to the real Python MemPalace (3.3.6 and 3.11.0) and to us, on equal palaces with the same " +
+      "model (`./scripts/test seeded test/differential`). The answers agree except for the differences below, and the last run met each of them.",
     [
-      table(["Difference", "Against", "What is otherwise", "Why"], rows),
+      table(["Difference", "Against", "What differs", "Why"], rows),
       `## Files that we do not write\n\n${table(["File", "What MemPalace writes there", "Why we do not"], files)}`,
     ],
   );
@@ -216,7 +216,7 @@ function offersSection(): string {
   const intro =
     `Clients of MCP ${MODERN_MCP_VERSION} find these as well. They also get every answer of the palace's tools as a value ` +
     `(\`structuredContent\`) that fits the tool's \`outputSchema\`. Clients of older revisions (${MCP_VERSIONS.toReversed().join(", ")}) ` +
-    "get the same tools and answers as ever; since 2025-03-26 with hints of what a tool does, since 2025-06-18 with titles.";
+    "get the same tools and answers; since 2025-03-26 with hints about what a tool does, since 2025-06-18 with titles.";
   return `## Resources and prompts\n\n${intro}\n\n${table(["Name", "Kind", "Is"], [...resources, ...prompts])}`;
 }
 
@@ -230,8 +230,8 @@ function errorsPage(): string {
   return page(
     "Errors",
     "Over JSON-RPC an error's `data` has `code`, `hint` (what to do next), `retryable` and sometimes `retryAfterMs`. On " +
-      'the command line: one sentence and one hint on stderr, or with `--json` `{"error":{"code","message","hint"}}`, and ' +
-      "the family's exit code. For errors that MemPalace has too (an unknown tool, wrong arguments) the answer has its words and no `data`. Exit code 70 means a bug of ours, 130 that the command was interrupted.",
+      'the command line, an error is one sentence and one hint on stderr, or with `--json` `{"error":{"code","message","hint"}}`, with ' +
+      "the family's exit code. For errors that MemPalace has too (an unknown tool, wrong arguments) the answer has MemPalace's words and no `data`. Exit code 70 means a bug, and 130 an interrupted command.",
     families,
   );
 }

@@ -8,7 +8,7 @@ import { withoutPassword } from "./without-password.ts";
 /** Meaning of each code for the documentation; a test compares docs/reference/errors.md with this table. */
 export const ERROR_CODES = {
   CONFIG_BAD_VALUE: "a setting has a value that cannot be used",
-  CONFIG_PATH_TOO_LONG: "a socket path is longer than the kernel takes",
+  CONFIG_PATH_TOO_LONG: "a socket path is longer than the kernel allows",
   CONFIG_USAGE: "the command line is wrong",
   TRANSPORT_REFUSED: "no broker answers at that endpoint",
   TRANSPORT_CLOSED: "the connection ended before the reply",
@@ -20,7 +20,7 @@ export const ERROR_CODES = {
   PROTOCOL_BAD_PARAMS: "the parameters do not fit the method",
   PROTOCOL_UNKNOWN_METHOD: "the broker has no such method",
   PROTOCOL_VERSION_MISMATCH: "client and broker share no protocol version",
-  PROTOCOL_KEY_REUSED: "an idempotency key came again with other arguments",
+  PROTOCOL_KEY_REUSED: "a client sent an idempotency key again with other arguments",
   BROKER_BUSY: "the write queue is full",
   BROKER_SHUTTING_DOWN: "the broker is finishing its work before it ends, and takes no more calls",
   BROKER_STOPPED: "somebody stopped the broker by hand, so agents do not start it again",
@@ -34,7 +34,7 @@ export const ERROR_CODES = {
   STORE_UNAVAILABLE: "a store does not answer for now",
   STORE_CORRUPT: "a store's file is damaged",
   STORE_DISK_FULL: "the disk is full; nothing was written",
-  STORE_READ_ONLY: "the palace cannot be written; reads go on",
+  STORE_READ_ONLY: "the palace cannot be written; reads still work",
   STORE_MODEL_MISMATCH: "the palace was embedded with another model",
   ENGINE_UNAVAILABLE: "the engine's process does not run for now, so it did not get the call",
   ENGINE_CALL_LOST: "the engine's process ended during the call; the call may or may not be done",
@@ -111,7 +111,7 @@ export class PalaceError extends Error {
 }
 
 /** Usual hint of PROTOCOL_BAD_PARAMS: the caller is one of our commands, or a user's program. */
-export const BAD_PARAMS_HINT = "the --help of the command says what it takes";
+export const BAD_PARAMS_HINT = "see the --help of the command";
 
 /** Returns the error for wrong parameters, with the usual hint. */
 export function badParams(why: string): PalaceError {

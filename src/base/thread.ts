@@ -161,7 +161,7 @@ function describeFailure(error: unknown): Failure {
   if (code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB")
     return { code: "STORE_CORRUPT", message: `the ledger cannot be read: ${message}`, hint: "palace doctor" };
   if (code === "SQLITE_FULL" || isDiskFull(error))
-    return { code: "STORE_DISK_FULL", message: `the disk is full: ${message}`, hint: "free some space and repeat it" };
+    return { code: "STORE_DISK_FULL", message: `the disk is full: ${message}`, hint: "free some space and try again" };
   if (code.startsWith("SQLITE_CANTOPEN"))
     return { code: "PALACE_GONE", message: `the ledger cannot be opened: ${message}`, hint: "palace doctor" };
   return { code: isErrorCode(code) ? code : "STORE_UNAVAILABLE", message, hint: "palace doctor" };

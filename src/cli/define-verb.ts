@@ -20,9 +20,9 @@ const COMMON = options("palace= json help|h version");
 
 /** Text of --help about --palace. */
 const PLACES: Readonly<Record<Place | "writing", string>> = {
-  there: " (a palace that is there)",
-  anew: " (a palace begins there if there is none)",
-  writing: " (a palace begins there if there is none and something is written)",
+  there: " (an existing palace)",
+  anew: " (creates a palace there if there is none)",
+  writing: " (a write creates a palace there if there is none)",
   any: "",
 };
 

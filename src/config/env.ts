@@ -32,7 +32,7 @@ export const VARIABLES = {
   ),
   MEMPALACE_PALACE: variable("spelling").means("MEMPALACE_PALACE_PATH in MemPalace 3.11"),
   MEMPAL_PALACE_PATH: variable("spelling").means("MEMPALACE_PALACE_PATH in older versions"),
-  MEMPALACE_CONFIG_DIR: variable("spelling").means("MemPalace's home, where MEMPALACE_PATH is not set"),
+  MEMPALACE_CONFIG_DIR: variable("spelling").means("MemPalace's home, if MEMPALACE_PATH is not set"),
   MEMPAL_ENTITY_LANGUAGES: variable("spelling").means("entity-languages in older versions"),
   https_proxy: variable("spelling").means("HTTPS_PROXY; wins over it"),
   no_proxy: variable("spelling").means("NO_PROXY; wins over it"),
@@ -51,13 +51,13 @@ export const VARIABLES = {
   MEMPALACE_TOKEN_FILE: variable("client").means("File that holds the token for a broker over TCP."),
   MEMPALACE_AGENT_NAME: variable("client", "the executable's name").means("Name of the agent in the journal."),
   CLAUDECODE: variable("client").means(
-    "Claude Code sets it for its commands; a refused socket is then explained by its sandbox.",
+    "Set by Claude Code for its commands: an error about a refused socket names its sandbox.",
   ),
   SANDBOX_RUNTIME: variable("client").means(
-    "Claude Code's sandbox (sandbox-runtime) sets it; a refused socket is then explained by it.",
+    "Set by Claude Code's sandbox (sandbox-runtime): an error about a refused socket names it.",
   ),
   CODEX_SANDBOX_NETWORK_DISABLED: variable("client").means(
-    "Codex sets it in its sandbox; a refused socket is then explained by it.",
+    "Set by Codex in its sandbox: an error about a refused socket names it.",
   ),
   MEMPALACE_BACKUP_PASSPHRASE: variable("client").means(
     "Passphrase of backups, for the backup and restore commands. It is not used if the setting backup-passphrase-file, or its variable MEMPALACE_BACKUP_PASSPHRASE_FILE, names a file.",

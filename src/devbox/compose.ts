@@ -160,7 +160,7 @@ export function refusedSettings(said: string, root: string, cause?: unknown): Pa
   const [, file = join(root, ".env"), number] = /failed to read (.+?): (?:line (\d+))?/.exec(line) ?? [];
   return new PalaceError(
     "CONFIG_BAD_VALUE",
-    `compose does not take the stack's settings: ${line}`,
+    `compose refuses the stack's settings: ${line}`,
     `look into ${file}${number === undefined ? "" : `, line ${number}`}`,
     { cause },
   );

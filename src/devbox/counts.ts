@@ -40,12 +40,12 @@ function isCounts(value: unknown): value is Counts {
  * the last write of `before`.
  */
 export function countsDiffer(before: Counts, after: Counts): string | undefined {
-  if (after.seq < before.seq) return `the journal ends at write ${after.seq}, and ended at ${before.seq}`;
-  if (after.mark !== before.mark) return `write ${before.seq} of the journal is not the one it was`;
+  if (after.seq < before.seq) return `the journal ends at write ${after.seq}, but ended at ${before.seq} before`;
+  if (after.mark !== before.mark) return `write ${before.seq} of the journal has changed`;
   if (after.seq > before.seq) return undefined;
   for (const name of ["drawers", "facts", "diary"] as const)
-    if (after[name] !== before[name]) return `there are ${after[name]} ${NAMES[name]}, and there were ${before[name]}`;
-  return after.digest === before.digest ? undefined : "the drawers' texts are not those they were";
+    if (after[name] !== before[name]) return `there are ${after[name]} ${NAMES[name]}, but there were ${before[name]}`;
+  return after.digest === before.digest ? undefined : "the drawers' texts have changed";
 }
 
 const NAMES = { drawers: "drawers", facts: "facts", diary: "entries of diaries" } as const;

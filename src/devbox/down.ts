@@ -28,7 +28,7 @@ export async function lastCopy(opened: Opened, cacheDir: string, watch: Watch): 
   if (!(await boxesOf(engine, stack.project)).some(({ service }) => service === "broker"))
     throw new PalaceError(
       "CONFIG_USAGE",
-      "the stack has no containers from whose images its volumes could be copied; nothing was changed",
+      "the stack has no containers, so its volumes cannot be copied; nothing was changed",
       "bring it up first: palace devbox up; or add --no-backup",
     );
   const room = { ...opened, ...watch, cacheDir };

@@ -23,7 +23,7 @@ const KNOWN: readonly Known[] = [
   ],
   [
     /SELF_SIGNED_CERT|UNABLE_TO_(?:GET_ISSUER|VERIFY_LEAF)|CERT_(?:UNTRUSTED|HAS_EXPIRED|NOT_YET_VALID)|unable to (?:get|verify)[^\n]*certificate|certificate (?:verify failed|verification failed|signed by unknown)|self.signed certificate/i,
-    () => "a proxy inspects TLS: EXTRA_CA_CERTS=/path/to/its-certificates.pem, then the same command again",
+    () => "a proxy inspects TLS: set EXTRA_CA_CERTS=/path/to/its-certificates.pem, then type the same command again",
   ],
   [
     /Cannot connect to the Docker daemon|error during connect|docker daemon is not running/i,

@@ -31,7 +31,7 @@ function isTree(value: unknown): value is HomeTree {
 
 /** Throws the error for a container that succeeded but printed an unexpected output. */
 export function unread(what: "home" | "memory"): never {
-  throw new PalaceError("STORE_UNAVAILABLE", `the container that looked at the ${what} gave no result`, "repeat it");
+  throw new PalaceError("STORE_UNAVAILABLE", `the container that read the ${what} gave no result`, "try again");
 }
 
 /** Lists the paths that are missing or changed, in the tree's order. Added paths do not count. */

@@ -81,7 +81,7 @@ export async function stackBefore(here: Here, { from, fresh }: Wanted): Promise<
     if (mayHaveRun)
       throw refuse(
         `the copy from ${named} was interrupted, and ${stack.project} may have run since`,
-        `to go on with what is there: palace devbox up --fresh; ${ERASE}`,
+        `to use the volumes as they are: palace devbox up --fresh; ${ERASE}`,
       );
     return before;
   }
@@ -89,8 +89,8 @@ export async function stackBefore(here: Here, { from, fresh }: Wanted): Promise<
   const earlier = await earlierProject(here);
   if (earlier === undefined) return undefined;
   throw refuse(
-    `the memory and the home of ${place.root} are those of the project ${earlier}, and ${stack.project} has none`,
-    `to take them along: palace devbox up --from ${earlier}; to begin others: palace devbox up --fresh`,
+    `the memory and the home of ${place.root} belong to the project ${earlier}, and ${stack.project} has none`,
+    `to copy them: palace devbox up --from ${earlier}; to begin without them: palace devbox up --fresh`,
   );
 }
 
@@ -131,7 +131,7 @@ async function copyVolume({ engine, stack }: Here, source: string, target: strin
   const [line = ""] = said.split("\n").slice(-1);
   throw new PalaceError(
     "STORE_UNAVAILABLE",
-    `${source} could not be copied (exit ${code}): ${line}; it is as it was`,
+    `${source} could not be copied (exit ${code}): ${line}; it is unchanged`,
     "palace devbox up tries it again",
   );
 }

@@ -113,7 +113,7 @@ function lookFailed(said: string, code: number | null): PalaceError {
   const [line = ""] = said.trim().split("\n").slice(-1);
   return new PalaceError(
     "STORE_UNAVAILABLE",
-    `a look into the stack failed (exit ${code}): ${line}`,
+    `a check of the stack failed (exit ${code}): ${line}`,
     "docker compose logs",
   );
 }

@@ -36,7 +36,7 @@ export function assertOurs(claims: Claims): void {
   const { root, project } = claims;
   throw new PalaceError(
     "CONFIG_USAGE",
-    `the stack ${project}, its memory and its home are those of ${other}; nothing was changed`,
+    `the stack ${project}, its memory and its home belong to ${other}; nothing was changed`,
     `to share them with this folder: palace devbox up --share; for a stack of its own: echo COMPOSE_PROJECT_NAME=${project}-2 >> ${quoted(join(root, ".env"))}`,
   );
 }

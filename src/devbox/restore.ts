@@ -46,12 +46,12 @@ export async function restoreStack(opened: Opened, copy: Copy, cacheDir: string,
   await stopWriters(room);
   let home: readonly string[] = [];
   try {
-    watch.log("putting the memory back (the one that is there stays beside it) ...");
+    watch.log("restoring the memory (the present memory is kept beside it) ...");
     if (copy.folder === undefined) await putPalace(source, copy.file);
     else {
       await restorePalace(source, copy.folder);
       home = treeDiffers(readTree(copy.folder), await homeTree(source));
-      watch.log(`putting ${home.length} files of the home back ...`);
+      watch.log(`restoring ${home.length} files of the home ...`);
       if (home.length > 0) await restoreHome(source, copy.folder, home);
     }
   } finally {
@@ -60,7 +60,7 @@ export async function restoreStack(opened: Opened, copy: Copy, cacheDir: string,
   const failure = await runCompose(place, ["up", "-d", "--no-build", "--no-recreate", "--wait", "devbox"], watch);
   if (failure === undefined) return home.length;
   watch.log(failure);
-  throw composeFailed("the copy is back, but the stack did not become healthy", failure, place);
+  throw composeFailed("the copy is restored, but the stack did not become healthy", failure, place);
 }
 
 /** Returns the commands that restore a copy into a new stack. */

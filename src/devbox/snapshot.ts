@@ -166,7 +166,7 @@ async function assertWritten(folder: string, name: "palace" | "home"): Promise<v
   const written = readRecord(list)[name];
   if (!isRecord(written) || typeof written["sha256"] !== "string")
     throw copyFailed(list, "it does not list the copies");
-  if ((await sumOf(file)) !== written["sha256"]) throw copyFailed(file, "its bytes are not those that were written");
+  if ((await sumOf(file)) !== written["sha256"]) throw copyFailed(file, "its bytes have changed since it was written");
 }
 
 async function fromFile(
@@ -190,8 +190,8 @@ function copyFailed(file: string, said: string): PalaceError {
   const [line = ""] = said.split("\n").slice(-1);
   return new PalaceError(
     "STORE_CORRUPT",
-    `${file} is not what it must be: ${line}`,
-    "palace devbox status says how the stack is",
+    `${file} is not a valid copy: ${line}`,
+    "palace devbox status shows the stack's state",
   );
 }
 

@@ -72,7 +72,7 @@ export class Converter {
     const onError = (error: NodeJS.ErrnoException): void =>
       failed(
         error.code === "ERR_WORKER_OUT_OF_MEMORY"
-          ? "takes more memory than a document may"
+          ? "needs more memory than the limit for a document"
           : `cannot be converted: ${error.message}`,
       );
     const onExit = (): void => failed("cannot be converted: its reader ended");

@@ -28,7 +28,7 @@ export function utf16Of(bytes: Buffer): "utf-16le" | "utf-16be" | undefined {
 }
 
 export function lostNotice(name: string, lost: number): string {
-  return `${name}: ${lost} characters are in no encoding that is known and are filed as \uFFFD; save it as UTF-8`;
+  return `${name}: ${lost} characters have no known encoding and are filed as \uFFFD; save it as UTF-8`;
 }
 
 function decoded(text: string): Decoded {

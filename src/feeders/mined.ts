@@ -26,7 +26,7 @@ export async function whenAdopted(caller: Caller, signal: AbortSignal, notice: (
     const isAdopting = state === "running" || (state === "verifying" && strays.state === "looking");
     const isLooking = state === "none" && strays.state === "looking" && performance.now() < givenUpAtMs;
     if (error !== undefined || !(isAdopting || isLooking)) return;
-    if (state === "running" && !isTold) notice("Waiting until the palace that was there is adopted.");
+    if (state === "running" && !isTold) notice("Waiting until the broker has adopted the existing palace.");
     isTold ||= state === "running";
   }
 }

@@ -94,6 +94,6 @@ export function countRefused(
 /** Counts a source that could not be read. */
 export function countUnread(report: Failures, file: string, error: unknown): undefined {
   const isGone = (error as NodeJS.ErrnoException).code === "ENOENT";
-  report.skipped.push({ file, reason: isGone ? "vanished while we looked" : "cannot be read" });
+  report.skipped.push({ file, reason: isGone ? "vanished during the run" : "cannot be read" });
   if (!isGone) report.failed += 1;
 }

@@ -56,5 +56,5 @@ export const SAID = {
 
 /** Returns the sentence for an agent that contradicts its own earlier scores in a turn. */
 export function keptSaid(ids: readonly string[]): string {
-  return `Unchanged, since an earlier call of this turn scored them otherwise: ${ids.join(", ")}. If that was wrong, tell the user: palace outcome score ID OUTCOME`;
+  return `Unchanged, since an earlier call of this turn scored them differently: ${ids.join(", ")}. If that was wrong, tell the user: palace outcome score ID OUTCOME`;
 }

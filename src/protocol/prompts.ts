@@ -9,7 +9,7 @@ export const PROMPTS = [
     name: "wake-up",
     title: "Wake up",
     description: "Begin with what the memory holds",
-    arguments: [{ name: "wing", description: "Only of this wing: a person or project", required: false }],
+    arguments: [{ name: "wing", description: "Only this wing (a person or project)", required: false }],
   },
   {
     name: "remember",

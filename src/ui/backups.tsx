@@ -19,7 +19,7 @@ export function Backups({ jobs, onStarted, isBusy }: Props) {
   const { backups, schedule } = list.value ?? { backups: [], schedule: null };
   return (
     <section>
-      <Heading aside="one file of everything">Backups</Heading>
+      <Heading aside="one file with everything">Backups</Heading>
       <New onStarted={onStarted} isBusy={isBusy} />
       <Failure error={list.error} />
       {list.value === undefined ? null : <Planned schedule={schedule} />}

@@ -96,7 +96,7 @@ function Broker({ status }: { status: StatusReport }) {
     ...doors.map((door): [string, string] =>
       door.kind === "unix" ? ["Socket of the owner", door.path] : ["TCP, by token", `${door.host}:${door.port}`],
     ),
-    ["SSH bridges", "come in as agents, through a socket of their own"],
+    ["SSH bridges", "connect as agents, through a separate socket"],
     ["This page", location.host],
     ["Facts", plural(graph.facts, "fact")],
     ["Closets", plural(closets.count, "closet")],

@@ -166,7 +166,7 @@ export const DIFFERENCES: readonly Difference[] = [
     name: "spelled-filters",
     versions: BOTH,
     tools: ["search", "list_drawers", "list_rooms"],
-    what: "an unknown wing, room or source means the only one that differs in case, separators or parent folders; a `hint` says so, or names the nearest ones",
+    what: "an unknown wing, room or source means the only name that differs in case, separators or parent folders; a `hint` says so, or gives the nearest names",
     why: "an exact name works as before; upstream finds nothing and does not say that the name is unknown",
     mend: (theirs, ours) => {
       const hint = "value" in ours && isRecord(ours.value) ? ours.value["hint"] : undefined;
@@ -179,7 +179,7 @@ export const DIFFERENCES: readonly Difference[] = [
     versions: BOTH,
     tools: ["search"],
     what: "a hit that shares little with the question is `weak`, one that states an ended fact is `outdated`, and one that a newer hit replaces has `superseded_by`; an answer has `spread` (for a question about everything), `weak_match`, `nothing_found`, whether a drawer has the quoted words, and a `notice` in words",
-    why: "additive: upstream returns the nearest noise without a comment",
+    why: "additive: upstream returns bad hits without a comment",
     mend: (theirs, ours) => [theirs, withoutKeys(ours, SEARCH_OWN)],
   },
   {
@@ -288,7 +288,7 @@ export const DIFFERENCES: readonly Difference[] = [
     versions: BOTH,
     tools: ["hook_settings"],
     what: "a setting that is neither true nor false stays unchanged",
-    why: "upstream writes it into config.json, where it counts as true or breaks the hook",
+    why: "upstream writes the value into config.json, where it counts as true or breaks the hook",
     mend: (theirs, ours, { args }) => (isRecord(args) && args["silent_save"] === "yes" ? [{}, {}] : undefined),
   },
   {
@@ -316,7 +316,7 @@ export const DIFFERENCES: readonly Difference[] = [
     versions: NEW,
     tools: ["event_list", "event_wait"],
     what: "a list whose events have more than 1 MiB of text together ends early and says `more`",
-    why: "500 events may have 160 MiB: no message may be so large, and making it would delay everybody else's answers",
+    why: "500 events may have 160 MiB: no message may be so large, and building one would delay all other answers",
     mend: firstEvents,
   },
   {

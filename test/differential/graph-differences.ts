@@ -17,7 +17,7 @@ export const GRAPH_DIFFERENCES: readonly Difference[] = [
     versions: ["3.3.6"],
     tools: ["kg_query", "kg_timeline", "graph_stats"],
     what: "past, present and future facts are separate; an unknown name gets similar names; a timeline has pages; `graph_stats` has more numbers",
-    why: "additive: our answer is that of 3.11",
+    why: "additive: 3.11 gives the same answer",
     mend: (theirs, ours) => [
       theirs,
       withoutKeys(ours, [
@@ -39,7 +39,7 @@ export const GRAPH_DIFFERENCES: readonly Difference[] = [
     versions: ["3.3.6"],
     tools: ["kg_query"],
     what: "a fact does not count at the very moment of its end",
-    why: "3.11 does the same: a fact and its successor never hold at one moment",
+    why: "3.11 does the same: a fact and its successor are never valid together",
     mend: (theirs, ours, { args }) => {
       const at = String((args as Row)["as_of"] ?? "")
         .trim()
@@ -61,7 +61,7 @@ export const GRAPH_DIFFERENCES: readonly Difference[] = [
     byChance: true,
     tools: ["kg_timeline"],
     what: "the order of facts that began at the same moment",
-    why: "the order depends on their ids, which depend on the time of the call; 3.3.6 promises none",
+    why: "the order depends on their ids, which depend on the time of the call; 3.3.6 promises no order",
     mend: (theirs, ours) => {
       const sorted = (answer: unknown): unknown => {
         const { timeline, ...rest } = valueOf(answer);
@@ -76,7 +76,7 @@ export const GRAPH_DIFFERENCES: readonly Difference[] = [
     versions: ["3.3.6", "3.11.0"],
     tools: ["kg_query", "kg_timeline", "kg_stats"],
     what: 'a time given as `""` counts as not given',
-    why: 'agents fill in optional values; upstream stores it, and a fact whose end is `""` is over from its beginning',
+    why: 'agents fill in optional values; upstream stores `""`, and a fact whose end is `""` counts as ended from its start',
     // The call is at the end of the run, because it makes the two graphs differ.
     mend: (theirs, ours, { args }) => (JSON.stringify(args) === '{"entity":"Blank"}' ? [{}, {}] : undefined),
   },

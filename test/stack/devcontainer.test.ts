@@ -118,7 +118,7 @@ describe.skipIf(reason)("a devcontainer", () => {
     const doctor = await inside("palace", "doctor");
     expect(doctor.exitCode, doctor.stdout).toBe(0);
     // Only the image's home is not on a volume, as in any devcontainer.
-    expect(doctor.stdout).toMatch(/volumes\ton no volume: the home \(\/home\/node, own layer\);/);
+    expect(doctor.stdout).toMatch(/volumes\tnot on a volume: the home \(\/home\/node, own layer\);/);
   });
 
   test("the Feature without a usable Node says how to add Node", async () => {

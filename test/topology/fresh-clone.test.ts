@@ -114,7 +114,7 @@ describe.skipIf(missing)("a fresh clone with Docker, behind a proxy that inspect
   test("scripts/up says how to name the proxy's certificates if the build lacks them", async () => {
     const { code, stdout, stderr } = await type("./scripts/up");
     expect({ code, stdout }, stderr).toEqual({ code: 5, stdout: "" });
-    expect(stderr).toMatch(/hint: a proxy inspects TLS: EXTRA_CA_CERTS=\/path\/to\/its-certificates.pem/);
+    expect(stderr).toMatch(/hint: a proxy inspects TLS: set EXTRA_CA_CERTS=\/path\/to\/its-certificates.pem/);
   });
 
   test("scripts/up builds the stack through the proxy with the named certificates", async () => {

@@ -27,7 +27,7 @@ export async function fileHook(scene: Scene, { from = "", session = "" }: Values
       if (from === "opencode") await keepDiary(scene, session);
     });
   } catch (error) {
-    log(`${from} ${session} is not filed, the next time it will be: ${String(error)}`);
+    log(`${from} ${session} is not filed; the next run tries again: ${String(error)}`);
   }
 }
 
@@ -68,6 +68,6 @@ async function keepDiary({ config, agent, log, host }: Scene, id: string): Promi
     await writeCheckpoint(checkpoint, talk);
     log(`opencode ${id}: after ${talk.count} messages, an entry in the diary of ${agent}`);
   } catch (error) {
-    log(`opencode ${id}: no entry in the diary of ${agent}, the next time there will be: ${String(error)}`);
+    log(`opencode ${id}: no entry in the diary of ${agent}; the next run tries again: ${String(error)}`);
   }
 }

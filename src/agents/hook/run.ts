@@ -70,7 +70,7 @@ export async function runHook(what: string, scene: Scene, values: Values): Promi
   const budgetMs = Math.min(named ?? readHarness(scene.config.settings.env).turnMaxMs, WITHIN_MAX_MS);
   const leftMs = Math.max(budgetMs - LEAVING_MS - performance.now(), WORK_MIN_MS);
   setTimeout(() => {
-    scene.log(`nothing was said: it took longer than ${budgetMs} ms`);
+    scene.log(`printed nothing: it took longer than ${budgetMs} ms`);
     process.exit(0);
   }, leftMs);
   try {

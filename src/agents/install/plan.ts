@@ -203,10 +203,10 @@ function takeBack(
     return { ...becomes(ours, left), needsBackup: true };
   }
   // The agent has installed its packages there meanwhile, so the seed now belongs to the agent.
-  if (kind === "seed") return { ...change, action: "skip", note: "it was changed since; left as it is" };
+  if (kind === "seed") return { ...change, action: "skip", note: "it was changed since, so it stays" };
   if (recorded !== undefined) return { ...becomes(ours, original ?? undefined), needsBackup: true };
   if (row?.kind === "own" && current.equals(row.content)) return becomes(ours, undefined);
-  return { ...change, action: "skip", note: "not known to be ours; left as it is" };
+  return { ...change, action: "skip", note: "it may not be ours, so it stays" };
 }
 
 function becomes(change: Change, next: Buffer | undefined): Change {

@@ -94,7 +94,7 @@ export class McpServer {
   #givenUp(): string {
     return (
       `The memory server gave no answer in ${this.#generation} starts (${this.#options.argv.join(" ")}); ` +
-      "the memory is away until the next session. Work goes on without it; `palace doctor` says what is wrong."
+      "the memory is not available until the next session. Work continues without it; `palace doctor` says what is wrong."
     );
   }
 }

@@ -52,7 +52,7 @@ export async function takeChildLock(file: string, home: string, log: Log): Promi
       throw new PalaceError(
         "PALACE_LOCKED",
         `another broker's engine writes ${dirname(file)} (pid ${owner.pid}, of ${owner.home})`,
-        "palace stop, for that broker; one palace has one broker",
+        "stop that broker (palace stop); one palace has one broker",
       );
     if (waitedMs > LEAVE_MAX_MS + TERM_MAX_MS + KILL_MAX_MS)
       throw new PalaceError(

@@ -177,5 +177,5 @@ export class RequestQueue {
 }
 
 function cancelled(): PalaceError {
-  return new PalaceError("BROKER_CANCELLED", "the call was taken back before it was begun", "");
+  return new PalaceError("BROKER_CANCELLED", "the call was cancelled before it began", "");
 }

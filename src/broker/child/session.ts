@@ -79,7 +79,7 @@ export class Session {
         new PalaceError(
           "ENGINE_TIMEOUT",
           `the engine gave no answer to ${method} within ${timeoutMs / 1000} s; whether the call was done is not known`,
-          "look whether it was done before you repeat it; for slow calls: palace config set engine-timeout-seconds SECONDS",
+          "check whether the call was done before you repeat it; for slow calls: palace config set engine-timeout-seconds SECONDS",
         ),
       );
     };
@@ -102,7 +102,7 @@ export class Session {
         params: { requestId: id, reason: "the client left" },
       });
       const free = (): void => {
-        if (this.#settle(id)) pending.reject(new PalaceError("BROKER_CANCELLED", "the call was taken back", ""));
+        if (this.#settle(id)) pending.reject(new PalaceError("BROKER_CANCELLED", "the call was cancelled", ""));
       };
       void this.request("ping", undefined, { timeoutMs: this.#options.config.requestTimeoutMs }).then(free, free);
     }
@@ -211,7 +211,7 @@ function lost(why: string): PalaceError {
   return new PalaceError(
     "ENGINE_CALL_LOST",
     `the engine's process ${why} during the call; whether it was done is not known`,
-    "look whether it was done before you repeat it; run `palace logs`",
+    "check whether the call was done before you repeat it; run `palace logs`",
   );
 }
 

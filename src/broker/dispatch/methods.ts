@@ -127,7 +127,7 @@ function tooLate(method: string, timeoutMs: number): PalaceError {
   return new PalaceError(
     "TRANSPORT_TIMEOUT",
     `${method} was not done within ${timeoutMs / 1000} s`,
-    "repeat it in a while; run `palace status`",
+    "try again later; run `palace status`",
   );
 }
 

@@ -130,8 +130,8 @@ function spans(): string[] {
   return counts === undefined ? [] : labelled("palace_spans_total", SPANS, "counter", "outcome", counts);
 }
 
-const SPANS = "Spans that the collector took, and spans that it never got";
-const OUTCOMES = "Outcomes that were told of memories";
+const SPANS = "Spans that the collector received, and lost spans";
+const OUTCOMES = "Outcomes reported for memories";
 
 function single(name: string, help: string, type: "counter" | "gauge", value: number): string[] {
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, `${name} ${value}`];

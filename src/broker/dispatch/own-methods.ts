@@ -299,7 +299,7 @@ function stringOf(params: Record<string, unknown>, key: string): string {
 function roleIn({ role }: Call["params"]): Role | undefined {
   const found = ROLES.find((one) => one === role);
   if (role === undefined || found !== undefined) return found;
-  throw new PalaceError("PROTOCOL_BAD_PARAMS", `role is none of ${ROLES.join(", ")}`, "leave it out for your own");
+  throw new PalaceError("PROTOCOL_BAD_PARAMS", `role must be one of ${ROLES.join(", ")}`, "leave it out for your own");
 }
 
 function searchMode(value: unknown): SearchMode {
@@ -307,7 +307,7 @@ function searchMode(value: unknown): SearchMode {
   if (mode === "auto" || mode === "lexical" || mode === "vector" || mode === "hybrid") return mode;
   throw new PalaceError(
     "PROTOCOL_BAD_PARAMS",
-    "mode is none of auto, lexical, vector, hybrid",
+    "mode must be one of auto, lexical, vector, hybrid",
     "leave it out for auto",
   );
 }

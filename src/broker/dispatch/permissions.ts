@@ -99,7 +99,7 @@ export function assertAllowed({ role, agent, door }: Peer, needed: Role): void {
   if (door === "gate")
     throw new PalaceError(
       "BROKER_DENIED",
-      `${agent} came over a bridge, whose role is ${role}, which may not do that`,
+      `${agent} came over a bridge, and a bridge's role, ${role}, may not do that`,
       `on the broker's machine: ${agent.startsWith("palace ") ? agent : "palace --help"}`,
     );
   if (door === "ui")

@@ -93,7 +93,7 @@ export class Guard {
   /** Guards against web pages: refuses an unknown host name (DNS rebinding) and a foreign origin. */
   #checkForm({ headers }: IncomingMessage): Refusal | undefined {
     const host = hostName(headers.host);
-    if (host === undefined || !this.#isOurs(host)) return refusal(421, "this broker has no such host name");
+    if (host === undefined || !this.#isOurs(host)) return refusal(421, "this broker does not accept that host name");
     const { origin } = headers;
     if (origin !== undefined && hostName(/^https?:\/\/(.+)$/.exec(origin)?.[1]) !== host)
       return refusal(403, "pages of another origin may not call a palace");

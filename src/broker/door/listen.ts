@@ -23,7 +23,7 @@ export async function listenUnix(server: Server, socketPath: string): Promise<vo
     if (leftover !== undefined && !leftover.isSocket()) {
       throw new PalaceError(
         "CONFIG_BAD_VALUE",
-        `${socketPath} is in the way and is no socket`,
+        `${socketPath} must be a socket, but is another file`,
         `look at it, then: rm ${socketPath}`,
       );
     }

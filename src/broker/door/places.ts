@@ -46,10 +46,10 @@ export class Places {
     if (this.#admitted.has(socket)) return undefined;
     const own = this.#counts.get(key) ?? 0;
     if (own >= PEER_CONNECTIONS_MAX)
-      return this.#full(`too many connections of ${name}: it has ${own}, the most that one peer may have`);
+      return this.#full(`too many connections of ${name}: ${own} is the maximum for one peer`);
     const places = isOwner ? PEERS_MAX : PEERS_MAX - PEERS_KEPT;
     if (this.#admitted.size >= places)
-      return this.#full(`too many connections of ${this.#counts.size} peers: ${places} is the most for all of them`);
+      return this.#full(`too many connections of ${this.#counts.size} peers: ${places} is the maximum for all peers`);
     this.#unproven.delete(socket);
     this.#admitted.set(socket, key);
     this.#counts.set(key, own + 1);

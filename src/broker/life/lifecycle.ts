@@ -65,7 +65,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   if (mustStayAway() !== undefined) return 0;
   const restored = finishRestore(paths);
   if (restored !== undefined)
-    log.info("a restore was finished", { file: restored.file, aside: `before-restore-${restored.stamp}` });
+    log.info("an interrupted restore was finished", { file: restored.file, aside: `before-restore-${restored.stamp}` });
   rmSync(paths.wantedFile, { force: true });
   if (config.engine !== undefined)
     rememberEngine(paths, engineConfig.kind === "command" ? engineConfig.text : undefined);

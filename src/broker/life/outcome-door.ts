@@ -117,7 +117,7 @@ export class OutcomeDoor {
 }
 
 const NO_TOKEN = {
-  why: "there is no token yet, and nobody comes in without one",
+  why: "there is no token yet, and no program may connect without one",
   hint: "palace bridge token add NAME --role agent; for Roampal's own hooks, plugins and MCP server: palace outcome door --local",
 };
 

@@ -56,7 +56,7 @@ export function startAgeing({ reader, writer, queue, log }: AgeingOptions): () =
       time = tick(last, moment(), reader.lastRow());
       const hasJumped = last !== undefined && time.shifts !== last.shifts;
       if (hasJumped)
-        log.info("the clock does not tell the time that has passed", { aheadMs: time.shifts.at(-1)?.aheadMs });
+        log.info("the clock does not show how much time has passed", { aheadMs: time.shifts.at(-1)?.aheadMs });
       const isLook = nth % TICKS_A_LOOK === 1;
       // A palace without memories has no profiles to read.
       const profiles = isLook ? [...profilesIn(reader.places())] : [];

@@ -70,7 +70,7 @@ export function readBackupRequest(params: Record<string, unknown>, { door }: Pic
     throw new PalaceError(
       "BROKER_DENIED",
       "a backup is made on the broker's machine, through its socket",
-      "there: palace backup FILE",
+      "on that machine: palace backup FILE",
     );
   const paths = { file: file as string | null, goesTo: goesTo as string | null };
   return { kind: "backup", ...paths, replace: replace === true, encrypted: encrypted === true };

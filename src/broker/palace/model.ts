@@ -39,7 +39,7 @@ export class Model {
   #downloadAt = 0;
   #runtime: string | undefined;
   state: ModelState = { model: null, modelState: "loading", modelDetail: "looking for the model" };
-  rerankerState: RerankerState = { state: "off", detail: "the embedding model it runs beside is not ready" };
+  rerankerState: RerankerState = { state: "off", detail: "the embedding model, which it needs, is not ready" };
   embedder: LocalEmbedder | undefined;
   /** The optional cross-encoder. */
   reranker: Reranker | undefined;
@@ -85,7 +85,7 @@ export class Model {
     if (found !== undefined) return found;
     if (config.offline)
       return this.#missing(
-        "no model on this machine, and the setting offline forbids to fetch it; searching without it",
+        "no model on this machine, and the setting offline forbids the download; searching without it",
       );
     if (performance.now() < this.#downloadAt) return undefined;
     this.#downloadAt = performance.now() + DOWNLOAD_AGAIN_MS;

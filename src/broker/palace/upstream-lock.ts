@@ -85,7 +85,7 @@ class Keeper {
     try {
       if (!this.#keepFolder()) return this.#enter("waiting", OTHER_HOME);
       const file = this.#file();
-      if (file === undefined) return this.#enter("none", "MemPalace has nothing here that it could open");
+      if (file === undefined) return this.#enter("none", "there is no palace that MemPalace could open");
       if (this.#held !== undefined && this.#held.file === file && isFileOf(this.#held.fd, file)) return;
       this.#take(file);
     } catch (error) {
@@ -100,7 +100,7 @@ class Keeper {
   #whyNone({ code = "", message }: NodeJS.ErrnoException): string {
     const { locksDir } = this.#options;
     if (UNMADE.has(code)) return `no MemPalace can write from here, because ${locksDir} cannot be made`;
-    return `no lock can be had here: ${message}`;
+    return `no lock can be made here: ${message}`;
   }
 
   lockedBy(): PalaceError | undefined {

@@ -31,7 +31,7 @@ export function reportAtLogin(plan: AtLogin, { failed }: Done, out: Output): Rec
     out.notice(
       `${unit.file} was ${action === "remove" ? "removed" : "written"}, but ${unit.manager} did not answer: ${failed.why}`,
     );
-    out.notice(`  in a session of your own, type: ${failed.type}`);
+    out.notice(`  in a login session of this user, type: ${failed.type}`);
   }
   noticeSecrets(plan, out);
   return { ...documentOf(plan), done: failed === undefined, ...(failed && { why: failed.why, type: failed.type }) };
@@ -50,5 +50,5 @@ function documentOf({ unit, action }: AtLogin): Record<string, unknown> {
 function noticeSecrets({ unit, action }: AtLogin, out: Output): void {
   if (unit.left.length === 0 || action === "remove") return;
   out.notice(`${unit.left.join(", ")} may be a secret and was not written; the broker does not get it at login`);
-  if (unit.manager === "systemd") out.notice(`  to pass it on: systemctl --user edit ${unit.name}`);
+  if (unit.manager === "systemd") out.notice(`  to give it to the broker: systemctl --user edit ${unit.name}`);
 }

@@ -34,7 +34,7 @@ export function planStart(config: Config, platform = process.platform): AtLogin 
     throw new PalaceError(
       "CONFIG_USAGE",
       `the broker does not run on this machine${config.endpoint === undefined ? "" : ` (MEMPALACE_BROKER is ${config.endpoint})`}`,
-      "type this on the broker's machine; the containers of `palace devbox up` start with the engine",
+      "type this command on the broker's machine; the containers of `palace devbox up` start with the Docker engine",
     );
   assertSettings(config.settings);
   const { dir, passphrase } = config.backup;
@@ -115,8 +115,8 @@ function serviceOf(config: Config): { command?: AtLogin["commands"]; stale?: str
 /** Says that the service's file is stale, and how to renew it. */
 export function noticeStale(stale: string | undefined, out: Output): void {
   if (stale === undefined) return;
-  out.notice(`${stale} has other settings or another program, so the broker was started without it`);
-  out.notice(out.spelled("  to renew it: palace start --at-login"));
+  out.notice(`${stale} is for other settings or another program; the broker was started without it`);
+  out.notice(out.spelled("  to write it again: palace start --at-login"));
 }
 
 /** Reads the present file; undefined if there is none. Errors: CONFIG_USAGE if the file is not ours. */

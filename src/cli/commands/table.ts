@@ -134,7 +134,7 @@ export const COMMANDS = {
     group: "stack",
     does: "start everything and prove that it works",
     example: "palace up",
-    subs: { demo: "show everything in a temporary palace" },
+    subs: { demo: "a demonstration in a temporary palace" },
   },
   devbox: {
     group: "stack",
@@ -166,7 +166,7 @@ export const COMMANDS = {
   doctor: { group: "care", does: "check everything, and say what to do", example: "palace doctor --fix" },
   backup: {
     group: "care",
-    does: "write, check or restore one file of everything",
+    does: "write, check or restore a backup of everything",
     example: "palace backup ~/backups/",
     subs: {
       verify: "check a backup",

@@ -10,7 +10,7 @@ type Artifact = { id: string; kind: string; sha256: string; size_bytes: number; 
 const put = defineToolVerb({
   usage: `palace events artifact put --kind patch|file|log|json|note --created-by A [--content TEXT | --file F] [--metadata JSON]
 
-Keeps a text to the byte and prints its id. Without --content and --file it is read from stdin.`,
+Stores a text byte for byte and prints its id. Without --content and --file it is read from stdin.`,
   options: options("kind= created-by= content= file= metadata="),
   place: "anew",
   tool: "artifact_put",
@@ -31,7 +31,7 @@ Keeps a text to the byte and prints its id. Without --content and --file it is r
 const get = defineToolVerb({
   usage: `palace events artifact get ID [--out FILE]
 
-Writes an artifact to stdout or to a file, to the byte: palace events artifact get ID | git apply`,
+Writes an artifact to stdout or to a file, byte for byte: palace events artifact get ID | git apply`,
   options: options("out="),
   args: [1, 1],
   tool: "artifact_get",

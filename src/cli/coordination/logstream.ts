@@ -61,7 +61,7 @@ Lists events, the oldest first.`,
   show: (answer, { out }) => {
     const events = answer["events"] as Shown[];
     out.answer(answer, () => (events.length === 0 ? out.text("No matching events.") : printEvents(events, out)));
-    if (answer["more"] === true) out.notice(`there is more: --since-event-id ${events.at(-1)?.id ?? ""}`);
+    if (answer["more"] === true) out.notice(`more events: --since-event-id ${events.at(-1)?.id ?? ""}`);
     return 0;
   },
 });
@@ -69,7 +69,7 @@ Lists events, the oldest first.`,
 const wait = defineToolVerb({
   usage: `palace events wait ${FILTER_USAGE} [--timeout-ms N]
 
-Waits for such an event: a minute by default, five minutes at most. Exit code 2: none came.`,
+Waits for a matching event: a minute by default, five minutes at most. Exit code 2: no event came.`,
   options: { ...FILTERS, ...options("timeout-ms=") },
   tool: "event_wait",
   asked: (values) => ({ ...filtersOf(values), timeout_ms: wholeNumber(values["timeout-ms"], "timeout-ms") }),

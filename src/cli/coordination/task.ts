@@ -12,7 +12,7 @@ const create = defineToolVerb({
   usage: `palace events task create --project P --from-agent A --to-agent A (--goal TEXT | --goal-file F) --branch B --base-commit C
     (--done TEXT | --done-file F)
 
-Gives an agent a task, and prints the line to wake it with.`,
+Gives an agent a task, and prints the line that wakes the agent.`,
   options: options("project= from-agent= to-agent= goal= goal-file= branch= base-commit= done= done-file="),
   place: "anew",
   tool: "task_create",
@@ -72,6 +72,6 @@ function readTask(file: string): Task {
 export const verb = verbOfActions(
   `palace events task create | launch [options]
 
-Makes work for another agent, in one event with everything needed to begin. \`palace events task create --help\` has the options of one.`,
+Creates a task for another agent, in one event with everything that the agent needs. \`palace events task create --help\` has the options of one.`,
   { create, launch },
 );

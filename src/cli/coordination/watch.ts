@@ -50,9 +50,9 @@ export const watch = defineVerb({
     [--from-agent A …] [--exclude-from-agent A …] [--correlation-id C …] [--since-event-id E] [--state-file F] [--from-start]
     [--follow] [--idle-exit-ms N] [--poll-timeout-ms N] [--limit N]
 
-Prints the next such event and ends; with --follow it continues. --agent ME selects events for you or for everybody, except your own.
+Prints the next matching event and ends; with --follow it continues. --agent ME selects events for you or for everybody, except your own.
 The position is stored in ~/.mempalace/watch/ME.json, or in --state-file. The first run begins with new events.
-Exit code 2: nothing came within --idle-exit-ms.`,
+Exit code 2: no event came within --idle-exit-ms.`,
   options: options(
     "stream=... room=... topic=... type=... status=... to-agent=... from-agent=... exclude-from-agent=...",
     "correlation-id=... agent= since-event-id= state-file= idle-exit-ms= poll-timeout-ms= limit= from-start follow",

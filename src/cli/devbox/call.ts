@@ -51,7 +51,7 @@ export async function assertNamed(
 ): Promise<void> {
   const hint = command(project);
   if (given === undefined && (!process.stdin.isTTY || !process.stderr.isTTY))
-    throw new PalaceError("CONFIG_USAGE", "nobody can confirm it without a terminal; nothing was changed", hint);
+    throw new PalaceError("CONFIG_USAGE", "the confirmation needs a terminal; nothing was changed", hint);
   const typed = given ?? (await askLine(`Type the project's name (${project}) to go on: `)).trim();
   if (typed !== project)
     throw new PalaceError("CONFIG_USAGE", `that is not the project's name, ${project}; nothing was changed`, hint);

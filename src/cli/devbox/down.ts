@@ -13,21 +13,20 @@ import { assertNamed, type DevboxCall, placeOf, watched } from "./call.ts";
 
 export function down(call: DevboxCall): Promise<number> {
   const { values, config, out } = call;
-  return watched(call, "palace devbox down goes on.", async (watch) => {
+  return watched(call, "palace devbox down continues.", async (watch) => {
     const place = placeOf(call, false);
     const opened = await openStack(place);
     const { project, volumes } = opened.stack;
     const isErasing = values.volumes === true;
     if (!isErasing && (values.yes !== undefined || values["no-backup"] === true))
-      throw new PalaceError("CONFIG_USAGE", "--yes and --no-backup belong to --volumes", "palace devbox down");
+      throw new PalaceError("CONFIG_USAGE", "--yes and --no-backup need --volumes", "palace devbox down");
     const isThere =
       isErasing && ((await hasVolume(opened.engine, volumes.palace)) || (await hasVolume(opened.engine, volumes.data)));
     let copy: string | null = null;
     if (isThere) {
       const found = await devboxStatus(place, config.paths.stateDir);
       const home = found.volumes.find(({ name }) => name === volumes.data)?.bytes ?? null;
-      const memory =
-        found.memory === null ? "a memory (nothing runs that could count it)" : plural(found.memory.drawers, "drawer");
+      const memory = found.memory === null ? "a memory of unknown size" : plural(found.memory.drawers, "drawer");
       out.notice(
         `This erases ${memory} and the home${home === null ? "" : ` (${formatBytes(home)})`} of the stack ${project}.`,
       );
@@ -44,12 +43,12 @@ export function down(call: DevboxCall): Promise<number> {
     else if (isErasing)
       out.text(
         copy === null
-          ? "The stack and its volumes are gone."
+          ? "The stack and its volumes are deleted."
           : out.spelled(
-              `The stack and its volumes are gone. To have memory and home in a new one: ${restoreCommand(copy)}`,
+              `The stack and its volumes are deleted. To restore memory and home in a new stack: ${restoreCommand(copy)}`,
             ),
       );
-    else out.text(out.spelled("The stack has ended; memory and home are kept. Again: palace devbox up"));
+    else out.text(out.spelled("The stack has ended; memory and home are kept. To restart: palace devbox up"));
     if (isUnbridged) out.notice("Agents on this machine used that memory; the bridge to it is removed.");
     return 0;
   });

@@ -28,7 +28,7 @@ export function recreate(call: DevboxCall): Promise<number> {
   async function begin(room: Room, { force, "no-build": isKept }: DevboxCall["values"]): Promise<Recreated> {
     const findings = await preflight(room);
     if (force !== true) refuse(findings);
-    for (const { what } of findings) out.notice(`all the same (--force): ${what}`);
+    for (const { what } of findings) out.notice(`continuing because of --force: ${what}`);
     return runJob(room, await beginJob(room, isKept !== true), false);
   }
 }
@@ -41,8 +41,8 @@ function report({ counts, snapshot, changed }: Recreated, { out }: DevboxCall): 
   const held = [plural(counts.drawers, "drawer"), plural(counts.facts, "fact"), `${counts.diary} in diaries`].join(
     ", ",
   );
-  out.text(`The devbox is recreated. The memory has as much as before (${held}), and the home has its files.`);
+  out.text(`The devbox is recreated. The memory has the same content as before (${held}), and the home has its files.`);
   if (changed.length > 0)
-    out.text(`Changed in the home since the recreate was ended: ${changed.slice(0, 5).join(", ")}`);
+    out.text(`Changed in the home since the recreate was interrupted: ${changed.slice(0, 5).join(", ")}`);
   out.text(`A copy of memory and home, and the old images (tag before-recreate), are kept: ${snapshot}`);
 }

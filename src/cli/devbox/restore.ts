@@ -24,7 +24,7 @@ export function restore(call: DevboxCall): Promise<number> {
       const now = describeReplaced(memory);
       if (now !== undefined) {
         out.notice(
-          `The stack ${opened.stack.project} has ${now}. A copy with ${plural(copy.drawers, "drawer")} and ${plural(copy.facts, "fact")} takes their place; they stay beside it.`,
+          `The stack ${opened.stack.project} has ${now}. A copy with ${plural(copy.drawers, "drawer")} and ${plural(copy.facts, "fact")} replaces this memory, which is kept beside it.`,
         );
         await assertNamed(opened.stack.project, values.yes, (name) => `palace devbox restore ${path} --yes ${name}`);
       }

@@ -28,13 +28,9 @@ const DEVBOXES = ["devbox", "devbox-bridged"];
 export async function shell(call: DevboxCall): Promise<number> {
   const { rest, env, out } = call;
   const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
-  if (out.isJson) throw new PalaceError("CONFIG_USAGE", "a shell has no JSON", "palace devbox status --json");
+  if (out.isJson) throw new PalaceError("CONFIG_USAGE", "a shell has no --json", "palace devbox status --json");
   if (rest.length === 0 && !isTerminal)
-    throw new PalaceError(
-      "CONFIG_USAGE",
-      "there is no terminal here for a shell",
-      "palace devbox shell -- CMD runs one command",
-    );
+    throw new PalaceError("CONFIG_USAGE", "a shell needs a terminal", "palace devbox shell -- CMD runs one command");
   const place = placeOf(call, false);
   const { project } = await readStack(place);
   const boxes = (await boxesOf(await openEngine(env), project)).filter(({ isRunning }) => isRunning);

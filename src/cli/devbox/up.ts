@@ -11,7 +11,7 @@ import { type DevboxCall, placeOf, watched } from "./call.ts";
 export function up(call: DevboxCall): Promise<number> {
   const { values, config, env, out } = call;
   armFault(config.fault);
-  return watched(call, "palace devbox up goes on.", async (watch) => {
+  return watched(call, "palace devbox up continues.", async (watch) => {
     const opened = await upStack({ ...values, ...placeOf(call, true), ...watch, cwd: process.cwd() });
     const host = await joinStack(config, await brokerContainer(opened), env, opened.before);
     const { project, services } = opened.stack;
@@ -21,11 +21,11 @@ export function up(call: DevboxCall): Promise<number> {
       const next = [
         ["palace devbox shell", "a shell with pi, opencode, claude and the palace commands"],
         ["palace devbox status", "the state of the stack and the size of its memory"],
-        ["palace devbox up --workspace DIR", "your project in it"],
+        ["palace devbox up --workspace DIR", "makes your project the folder /workspace"],
         ...(host?.state === "apart"
           ? []
           : [["palace install all", "wire the agents of this machine to the same memory"]]),
-        ["palace devbox down", "ends it; memory and home stay"],
+        ["palace devbox down", "ends the stack; keeps memory and home"],
       ];
       out.text(`The devbox is up: ${services.join(", ")} (project ${project}).
 Next:

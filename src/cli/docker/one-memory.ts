@@ -34,17 +34,17 @@ export async function joinStack(
   const found = readSettings(paths);
   if (found?.kind === "docker" && found.host === container && endpoint === undefined) return { state: "joined" };
   const bridge = found?.kind === "docker" && found.host === `${before}-broker-1` ? undefined : found;
-  const hint = `to let them share the stack's: palace bridge setup docker:${container}`;
+  const hint = `to let them share the stack's memory: palace bridge setup docker:${container}`;
   const own = [paths.ledgerFile, join(paths.palaceDir, "chroma.sqlite3")].find((file) => existsSync(file));
   // The command switches to the stack's memory, so this machine's own memory must be imported afterwards.
-  const merge = own === undefined ? "" : `; then, to bring this one over: palace import ${quoted(dirname(own))}`;
+  const merge = own === undefined ? "" : `; then, to merge this memory: palace import ${quoted(dirname(own))}`;
   const apart = (why: string): Joined => ({
     ...{ state: "apart", why: `agents on this machine ${why}`, hint: `${hint}${merge}` },
   });
   if (endpoint !== undefined) return apart(`use MEMPALACE_BROKER=${endpoint}, not the stack's memory`);
   if (bridge !== undefined) return apart(`use the memory of ${bridge.target}, not the stack's`);
   if (own !== undefined)
-    return apart(`use the memory in ${paths.home}, and agents in the devbox the stack's: two memories`);
+    return apart(`use the memory in ${paths.home}, but agents in the devbox use the stack's memory`);
   return setUpDockerBridge(paths, container, dockerOptions(env)).then(
     () => ({ state: "joined" }),
     (error: Error) => apart(`do not reach the stack's memory: ${error.message}`),

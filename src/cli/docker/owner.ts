@@ -99,7 +99,7 @@ export async function* outputOf({ options }: BrokerBox, args: readonly string[])
     for await (const piece of child.stdout) yield piece as Buffer;
     if ((await ended) === 0) return;
     const why = said.trim().split("\n").at(-1) || "it ended";
-    throw new PalaceError("STORE_UNAVAILABLE", `the container's copy was not read to its end: ${why}`, "repeat it");
+    throw new PalaceError("STORE_UNAVAILABLE", `the copy from the container ended early: ${why}`, "repeat the command");
   } finally {
     child.kill();
   }

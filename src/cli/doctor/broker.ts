@@ -40,10 +40,10 @@ export function checkInstance(config: Config, health: Health, endpoint: string):
     return ok("instance", `${health.instanceId}; ${proof}`);
   }
   if (config.endpoint !== undefined)
-    return ok("instance", `${health.instanceId}; broker.json is not asked with MEMPALACE_BROKER`);
+    return ok("instance", `${health.instanceId}; with MEMPALACE_BROKER, not compared with broker.json`);
   const named = readBrokerFile(config.paths.brokerFile)?.instanceId;
   if (named === health.instanceId) return ok("instance", `${health.instanceId}, the same in broker.json and handshake`);
-  return fail("instance", `broker.json names ${named ?? "nobody"}, ${health.instanceId} answers`, "palace restart");
+  return fail("instance", `broker.json names ${named ?? "none"}, but ${health.instanceId} answers`, "palace restart");
 }
 
 export function checkVersion(config: Config, { version, protocol }: Health): Check {
@@ -105,7 +105,7 @@ export function checkOutcomeDoor({ outcomeDoor: door }: Pick<StatusReport, "outc
   if (door === undefined) return [];
   const who = door.isLocal
     ? "your own programs need no token"
-    : "for programs with a token; Roampal's own hooks, plugins and MCP server can send none: palace outcome door --local";
+    : "for programs that send a token; Roampal's own hooks, plugins and MCP server cannot: palace outcome door --local";
   if (door.state === "open") return [ok("outcome door", `open at ${addressOf(door)}: ${who}`)];
   return [warn("outcome door", `${addressOf(door)} is shut: ${printable(door.why)}`, door.hint)];
 }

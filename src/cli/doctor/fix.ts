@@ -121,7 +121,7 @@ export function agentFixes(config: Config): Fix[] {
     const what = `wire ${agent} again: ${changes.map(({ path }) => path).join(", ")}`;
     const run = (): string => {
       const { backups } = install(agent, parts, false);
-      return backups.size === 0 ? what : `${what} (${plural(backups.size, "file")} copied beside itself first)`;
+      return backups.size === 0 ? what : `${what} (first copied ${plural(backups.size, "file")})`;
     };
     return [{ name: "agents", what, run }];
   });
@@ -185,7 +185,7 @@ export function folderFixes({ paths }: Config): Fix[] {
     }
     if (!stat.isDirectory() || stat.uid !== process.getuid?.() || (stat.mode & OPEN_TO_OTHERS) === 0) return [];
     return [
-      { name: "folder", what: `close ${folder} to others`, run: guarded(folder, () => chmodSync(folder, 0o700)) },
+      { name: "folder", what: `let only you open ${folder}`, run: guarded(folder, () => chmodSync(folder, 0o700)) },
     ];
   });
 }
@@ -223,7 +223,7 @@ export function leftoverFixes({ paths }: Config): Fix[] {
       ? [drop(wantedFile, "note", `remove ${wantedFile} of a broker that has given up`)]
       : []),
     ...(staleStart(paths, START_MARK_MS)
-      ? [alone(paths.stateDir, "note", "remove the mark of a start that has died", () => dropStarting(paths))]
+      ? [alone(paths.stateDir, "note", "remove the mark of a start that did not finish", () => dropStarting(paths))]
       : []),
   ];
 }

@@ -101,7 +101,7 @@ export function checkVolumes(config: Config, look: (path: string) => Mount | und
   const named = lost.map(
     ({ what, path, mount }) => `${what} (${path}, ${mount?.point === "/" ? "own layer" : "memory"})`,
   );
-  const detail = `on no volume: ${named.join(", ")}; a new container begins without it`;
+  const detail = `not on a volume: ${named.join(", ")}; a new container does not get these files`;
   return [
     warn("volumes", detail, `start the container with --mount type=volume,source=${first.volume},target=${first.path}`),
   ];
@@ -136,7 +136,7 @@ export function checkUid({ paths, endpoint, model }: Config, folder = workspace(
       warn(
         "uid",
         `you run as uid ${uid}, but the broker's socket belongs to uid ${socket.uid}, and the broker accepts only its own uid`,
-        `run as uid ${socket.uid}, or stop that broker and let uid ${uid} have the palace`,
+        `run as uid ${socket.uid}, or stop that broker and give the palace to uid ${uid}`,
       ),
     ];
   const project = folder === undefined ? undefined : ownerOf(folder);
@@ -144,7 +144,7 @@ export function checkUid({ paths, endpoint, model }: Config, folder = workspace(
     return [
       warn(
         "uid",
-        `this is uid ${uid}, and ${folder} belongs to uid ${project.uid}: nothing can be written there`,
+        `you run as uid ${uid}, but ${folder} belongs to uid ${project.uid}, so you cannot write there`,
         `on the host, into .env beside docker-compose.yml: DEVBOX_UID=${project.uid} and DEVBOX_GID=${project.gid}; then docker compose run --rm --build owner and docker compose up -d`,
       ),
     ];
@@ -211,7 +211,7 @@ export function checkClock({ paths }: Config, { nowMs }: Health, { fromMs, toMs,
       `a write is dated ${formatDuration(writtenMs - toMs)} ahead of this clock: the broker's clock was wrong then`,
       "look at the writes: palace history; an undo without --until finds them too: palace history undo --client NAME --since 2h",
     );
-  if (nowMs === undefined) return ok("clock", "no file of the palace is ahead; this broker does not report its time");
+  if (nowMs === undefined) return ok("clock", "no file has a future date; this broker does not report its time");
   const skew = nowMs < fromMs ? nowMs - fromMs : Math.max(nowMs - toMs, 0);
   const said = `the broker's clock is ${formatDuration(Math.abs(skew))} ${skew < 0 ? "behind" : "ahead of"} this one`;
   if (Math.abs(skew) > SKEW_MAX_MS)

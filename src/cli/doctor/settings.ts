@@ -57,7 +57,7 @@ function checkUse({ settings }: Config, inUse: StatusReport["settings"]): Check[
 const ANSWER_MAX_MS = 3_000;
 const JUDGE = "judge model";
 const HINT =
-  "judge-url is the address without /chat/completions, judge-model a name (palace config): docs/how-to/learning.md";
+  "judge-url is an address without /chat/completions, judge-model is the model's name: docs/how-to/learning.md";
 
 /** Checks the judge model, if one is set. Never throws. */
 export async function checkJudge(env: Env): Promise<Check[]> {

@@ -84,7 +84,7 @@ export async function runMine<R extends Report>(mine: MineCommand<R>): Promise<n
   if (report.failed === 0) return 0;
   if (!out.isJson) {
     out.notice(`${command}: ${failure}`);
-    out.notice("  correct them and run it again");
+    out.notice("  correct them and run the command again");
   }
   return EXIT_PARTIAL;
 }
@@ -94,7 +94,7 @@ function documentOf(all: Report & { links?: unknown }, message: string): object 
   if (dryRun) return { ...report, dryRun, wouldFile, wouldRemove };
   if (interrupted) return { ...report, interrupted };
   if (failed === 0) return report;
-  return { ...report, error: { code: "FEEDER_PARTIAL", message, hint: "correct them and run it again" } };
+  return { ...report, error: { code: "FEEDER_PARTIAL", message, hint: "correct them and run the command again" } };
 }
 
 function printSources({ wouldFile = [], wouldRemove = [], skipped }: Report, out: Output): void {

@@ -36,28 +36,28 @@ export function describeImport(imported: Imported, importer: string): string {
     [isNothing ? 1 : 0, "nothing to do: everything is here already"],
     [
       graphs.added + graphs.updated,
-      `${graphs.added} entries of its graphs ${would}added, ${graphs.updated} ${would}brought up to date`,
+      `${graphs.added} graph entries ${would}added, ${graphs.updated} ${would}brought up to date`,
     ],
-    [unchanged, `${unchanged} here already, unchanged`],
-    [graphs.unchanged, `${graphs.unchanged} entries of its graphs here already, unchanged`],
+    [unchanged, `${unchanged} are here already, unchanged`],
+    [graphs.unchanged, `${graphs.unchanged} graph entries are here already, unchanged`],
     [kept.length, `${kept.length} not replaced, because they were scored or changed here later: ${named(kept)}`],
     [gone.length, `${gone.length} were imported before and deleted here since: ${named(gone)}`],
     [refused.length, `${refused.length} not imported: ${named(refused.map(({ id, why }) => `${id}, ${why}`))}`],
     [
       graphs.refused.length,
-      `${graphs.refused.length} entries of its graphs not imported: ${named(graphs.refused.map(({ entry, why }) => `${entry}, ${why}`))}`,
+      `${graphs.refused.length} graph entries not imported: ${named(graphs.refused.map(({ entry, why }) => `${entry}, ${why}`))}`,
     ],
     ...graphs.unread.map(({ file, why }): [number, string] => [1, `${file} not imported: ${why}`]),
     [ghosts, `${plural(ghosts, "chunk")} of removed books not imported`],
-    [repeated, `${repeated} are there twice and are imported once`],
+    [repeated, `${repeated} occur twice in Roampal's data and are imported once`],
     [unreadable, `${plural(unreadable, "record")} of Chroma's queue cannot be read`],
-    [overdue, `${overdue} older than their collection keeps them: they go within the hour, as they would over there`],
+    [overdue, `${overdue} are older than their collection allows: the broker deletes them within an hour`],
     ...notUsed.collections.map(({ name, rows }): [number, string] => [
       1,
       `${name} (${rows}) is not a collection of Roampal's`,
     ]),
     [notUsed.files.length, `not used here, still in ${dir}: ${notUsed.files.join(", ")}`],
-    [dryRun || isNothing ? 0 : 1, `back: palace history undo --client "${importer}" --since 1h`],
+    [dryRun || isNothing ? 0 : 1, `to undo the import: palace history undo --client "${importer}" --since 1h`],
   ];
   return [`${dir}:`, ...lines.flatMap(([count, line]) => (count === 0 ? [] : [`  ${line}`]))].join("\n");
 }
@@ -69,9 +69,9 @@ function named(names: readonly string[]): string {
 
 export function describeExport({ dir, memories, entries, others }: Exported): string {
   return [
-    `${dir}: ${memories} memories${entries === 0 ? "" : `, ${entries} entries of its graphs`}`,
+    `${dir}: ${memories} memories${entries === 0 ? "" : `, ${entries} graph entries`}`,
     ...(others === 0 ? [] : [`  ${others} drawers of the wing are not memories, and were not exported`]),
-    `  for Roampal: ROAMPAL_DATA_PATH=${quoted(dir)}`,
-    "  its search knows them by meaning once it has embedded them: 0.5.9 and newer do so when they start, older ones do not",
+    `  to open it with Roampal: ROAMPAL_DATA_PATH=${quoted(dir)}`,
+    "  Roampal 0.5.9 and newer embed the memories when they start, and then find them by meaning; older versions do not",
   ].join("\n");
 }

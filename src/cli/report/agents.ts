@@ -33,7 +33,7 @@ export function checkAgents(config: Config): Check[] {
   const drifted = states.filter(({ state }) => state === "drifted").map(({ agent }) => agent);
   if (drifted.length > 0) {
     const names = drifted.map((agent) => labelOf(agent, parts.places)).join(", ");
-    const detail = `${names}: wired by another version of ours, or changed since`;
+    const detail = `${names}: wired by another version of palace-devbox, or changed since`;
     const hint = `palace install ${drifted.length === 1 ? drifted[0] : "all"}`;
     checks.push({ name: "agents", state: "warn", detail, hint });
   }

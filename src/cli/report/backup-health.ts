@@ -42,7 +42,7 @@ export function checkBackups({ paths, backup, endpoint }: Config, nowMs = Date.n
     return check("ok", none, "");
   }
   if (schedule === null || schedule.dir !== dir)
-    return check("warn", `the last broker does not know ${dir}`, "palace restart");
+    return check("warn", `the last broker was not started with the backup folder ${dir}`, "palace restart");
   const { made, ahead } = ownBackups(paths, dir, nowMs);
   const last = made.at(-1);
   const said = `${plural(made.length, "backup")} in ${dir}${last === undefined ? "" : `, the last one ${formatDuration(nowMs - last.madeAtMs)} old`}`;
@@ -59,7 +59,7 @@ export function checkBackups({ paths, backup, endpoint }: Config, nowMs = Date.n
     return check(
       "warn",
       `${said}, one is due every ${schedule.hours} h`,
-      "it is made while a broker runs: palace start; or now: palace backup",
+      "a running broker makes it: palace start; or make one now: palace backup",
     );
   return check("ok", said, "");
 }

@@ -287,7 +287,7 @@ function checkQueue({ queue, peers }: StatusReport): Check {
 }
 
 const UNREACHABLE_HINTS: Partial<Record<StatusReport["driver"]["kind"], string>> = {
-  files: "let the broker write the palace folder, and look at its disk",
+  files: "give the broker write access to the palace folder, and check the disk",
   chroma: "start Chroma or correct chroma-url (palace config)",
 };
 
@@ -324,7 +324,7 @@ function describeElsewhere(detail: string, elsewhere: NonNullable<StatusReport["
 
 /** Checks MemPalace's own lock. Our lock needs no check: without it no broker would answer. */
 function checkUpstreamLock({ upstreamLock: { state, detail } }: StatusReport): Check {
-  if (state === "held") return ok("palace lock", `a MemPalace of this HOME is kept out: ${detail}`);
+  if (state === "held") return ok("palace lock", `this lock keeps a MemPalace of this HOME from writing: ${detail}`);
   if (state === "none") return ok("palace lock", `not needed: ${detail}`);
   const waits = "new rows wait in the ledger, and none is lost";
   return warn("palace lock", `${detail}; ${waits}`, "end that process; the broker then continues by itself");
@@ -347,9 +347,9 @@ function checkStrays({ strays, driver }: StatusReport): Check {
 }
 
 function checkIdle({ idleExitMs, endpoint }: Config): Check {
-  if (endpoint !== undefined) return ok("idle exit", "decided where the broker runs");
+  if (endpoint !== undefined) return ok("idle exit", "set on the broker's machine");
   if (idleExitMs === 0) return ok("idle exit", "never");
-  return ok("idle exit", `after ${formatDuration(idleExitMs)} without clients; the next one starts it again`);
+  return ok("idle exit", `after ${formatDuration(idleExitMs)} without clients; the next client starts the broker`);
 }
 
 function can(path: string, mode: number): boolean {

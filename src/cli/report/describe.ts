@@ -25,7 +25,7 @@ export async function askErasure(client: Client): Promise<ErasureReport | undefi
 export function describeErasure(report: ErasureReport | undefined): string | undefined {
   if (report === undefined || report.pending === 0) return undefined;
   const why = report.problems.length === 0 ? "" : `: ${report.problems.join("; ")}`;
-  return `${plural(report.pending, "forgetting")} not yet out of every file${why}`;
+  return `${plural(report.pending, "erasure")} not finished in every file${why}`;
 }
 
 /** Describes the reranker; returns undefined without a reranker, which is not a fault. */
@@ -54,14 +54,14 @@ export function describeGraph(graph: StatusReport["graph"] | undefined): string 
 }
 
 function describeNewer(file: string): string {
-  return `MemPalace 3.12 or later keeps its hallways in ${printable(file)}, which is left as it is: new hallways of ours are in the ledger alone`;
+  return `MemPalace 3.12 or later keeps its hallways in ${printable(file)}, which the broker does not change: our new hallways are only in the ledger`;
 }
 
 export function describeForeignWriters(report: ForeignWritersReport): string {
   const { state, detail, rows, collections, newestAtMs, changed, resent, unindexed } = report;
   // An older broker adopts no foreign rows.
   const taken = report.taken ?? 0;
-  const again = resent === 0 ? [] : [`${plural(resent, "drawer")} of ours that were missing there were sent again`];
+  const again = resent === 0 ? [] : [`${plural(resent, "drawer")} of ours were missing there and were sent again`];
   if (state === "clear") return ["no other program has written the public palace", ...again].join("; ");
   if (state !== "found")
     return (
@@ -74,10 +74,10 @@ export function describeForeignWriters(report: ForeignWritersReport): string {
     ...(rows === 0
       ? []
       : [
-          `${plural(rows, "row")} in the public palace ${rows === 1 ? "is" : "are"} not of this memory (${where}${newest})`,
+          `${plural(rows, "row")} in the public palace ${rows === 1 ? "does" : "do"} not belong to this memory (${where}${newest})`,
         ]),
-    ...(taken === 0 ? [] : [`${plural(taken, "row")} of others ${taken === 1 ? "was" : "were"} adopted`]),
-    ...(changed === 0 ? [] : [`${plural(changed, "drawer")} of ours differ there`]),
+    ...(taken === 0 ? [] : [`${plural(taken, "row")} of other programs ${taken === 1 ? "was" : "were"} adopted`]),
+    ...(changed === 0 ? [] : [`${plural(changed, "drawer")} of ours differ in the public palace`]),
     ...(detail === "" ? [] : [detail]),
     ...(unindexed === 0 ? [] : [`its index has lost the vectors of ${plural(unindexed, "row")}`]),
     ...again,
@@ -93,9 +93,9 @@ export function describeAdoption(report: AdoptionReport | undefined): string | u
   const more = detail === "" ? "" : `; ${detail}`;
   switch (state) {
     case "running":
-      return `being adopted: ${read} of ${plural(rows, "row")} read; it is not written until then${more}`;
+      return `being adopted: ${read} of ${plural(rows, "row")} read; the broker does not write it until all are adopted${more}`;
     case "verifying":
-      return `being compared with this memory, row by row; it is not written until then${more}`;
+      return `being compared with this memory, row by row; the broker does not write it until then${more}`;
     case "refused":
       return `cannot be compared with this memory, and is not written: ${detail}; ${hint}`;
     case "verified": {
@@ -107,9 +107,9 @@ export function describeAdoption(report: AdoptionReport | undefined): string | u
   }
 }
 
-/** Describes rows with numbers that an export does not write exactly. docs/how-to/going-back.md has the same words, so change both. */
+/** Describes rows with numbers that an export does not write exactly. */
 function describeInexact({ inexact = 0 }: AdoptionReport): string {
   if (inexact === 0) return "";
   const rows = `${plural(inexact, "row")} ${inexact === 1 ? "has" : "have"}`;
-  return `, but ${rows} numbers that an export or a repair does not write to the letter (1.0 becomes 1, an integer beyond 2^53 is rounded)`;
+  return `, but ${rows} numbers that an export or a repair writes in another form (1.0 becomes 1, an integer beyond 2^53 is rounded)`;
 }

@@ -39,14 +39,14 @@ export function checkModel({ search }: StatusReport, config: Config): Check {
           ? "palace model get"
           : offline
             ? "to search by meaning too: MEMPALACE_OFFLINE=0 palace restart fetches the model; or name a folder that has it: palace config set model-dir DIR, then palace restart"
-            : "it is tried again by itself; to try now: palace restart; or name a folder that has it: palace config set model-dir DIR, then palace restart",
+            : "the broker tries again by itself; to try now: palace restart; or name a folder that has it: palace config set model-dir DIR, then palace restart",
     );
   return ok("model", detail);
 }
 
 /** Checks the cross-encoder, which is optional: the check passes without one. */
 export function checkReranker({ search }: StatusReport): Check {
-  const said = describeReranker(search) ?? `off: ${search.reranker?.detail ?? "this broker knows of none"}`;
+  const said = describeReranker(search) ?? `off: ${search.reranker?.detail ?? "this broker has none"}`;
   if (search.reranker?.state === "failed")
     return warn("cross-encoder", said, "put a complete model there, or delete the model, and run `palace restart`");
   return ok("cross-encoder", said);

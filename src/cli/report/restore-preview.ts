@@ -27,7 +27,7 @@ export function described(file: string, { manifest, bytes, isEncrypted }: Staged
 /** Asks before the present palace is moved aside, if there is one. Errors: CONFIG_USAGE if the user cannot be asked. */
 export async function isWanted({ before, there }: Standing, yes: boolean | undefined): Promise<boolean> {
   const what = before === null ? there.join(", ") : plural(before.drawers, "drawer");
-  return there.length === 0 || confirm(`Move ${what} aside for them?`, yes);
+  return there.length === 0 || confirm(`Move ${what} aside and restore the backup?`, yes);
 }
 
 export function preview(
@@ -39,9 +39,9 @@ export function preview(
   const unread = there.length === 0 ? "nothing" : `nothing that can be read, in ${there.join(", ")}`;
   const here = before === null ? unread : `${plural(before.drawers, "drawer")}, up to write ${before.journalSeq}`;
   out.table([
-    ["there now", here],
+    ["present palace", here],
     [
-      "would come",
+      "backup",
       `${plural(counts.drawers, "drawer")}, up to write ${journalSeq}, made ${new Date(madeAtMs).toISOString()} by ${version}`,
     ],
   ]);
@@ -51,7 +51,7 @@ export function preview(
   if (tokens)
     out.notice(
       withTokens
-        ? "tokens of the backup open the TCP door where there are none: palace bridge token list"
-        : "the backup's tokens of the TCP door are not put back; --with-tokens puts them where there are none",
+        ? "if this palace has no tokens, the backup's tokens will open the TCP door; to list them: palace bridge token list"
+        : "the backup's tokens of the TCP door are not restored; --with-tokens restores them if this palace has none",
     );
 }

@@ -75,8 +75,8 @@ function openStaged(file: string): number {
   } catch (cause) {
     throw new PalaceError(
       "CONFIG_USAGE",
-      "the backup is on the broker's machine, which is another one",
-      "there: palace backup FILE",
+      "the backup is on the broker's machine, which is not this machine",
+      "on that machine: palace backup FILE",
       { cause },
     );
   }
@@ -116,7 +116,7 @@ export async function* watched(
     onDone((done += piece.length));
   }
   if (done !== bytes)
-    throw new PalaceError("STORE_UNAVAILABLE", `the backup has ${bytes} bytes, but only ${done} arrived`, "repeat it");
+    throw new PalaceError("STORE_UNAVAILABLE", `the backup has ${bytes} bytes, but only ${done} arrived`, "try again");
 }
 
 /** Streams the backup to stdout. A closed pipe is a failure here, because its reader has only a part of the backup. */

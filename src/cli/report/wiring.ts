@@ -61,7 +61,7 @@ export function printOutcome(out: Output, { changes, backups, blocked }: Outcome
   if (!isDryRun) return;
   if (blocked !== undefined) {
     out.notice(blocked.message);
-    out.notice("  put the lines below into the file that it is made from, or make it writable");
+    out.notice("  put the lines below into the file that this file is made from, or make this file writable");
   }
   const patch = diffOf(changes);
   if (patch !== "") out.text(`\n${patch.trimEnd()}`);

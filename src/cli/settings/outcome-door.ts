@@ -22,7 +22,7 @@ export function assertOwnBroker(config: Config): void {
   if (isServedByStack(config) || brokerBox(config) !== undefined)
     throw new PalaceError(
       "CONFIG_USAGE",
-      "the stack's broker opens no such door, which only its own container could reach",
+      "the stack's broker does not open this door, because only its own container could reach it",
       "agents in the devbox learn without it: MEMPALACE_OUTCOMES=on in .env.devbox, then: palace devbox up",
     );
 }
@@ -62,13 +62,13 @@ export async function letOwnerIn(config: Config, isLocal: boolean): Promise<Outc
   if (isLocal && !canTellOwners())
     throw new PalaceError(
       "CONFIG_USAGE",
-      "this system does not tell the owner of a connection, so everybody could connect",
-      "a program that can send a token: palace bridge token add NAME --role agent",
+      "this system does not report who owns a connection, so every user could connect",
+      "for a program that can send a token: palace bridge token add NAME --role agent",
     );
   const { settings, env } = config;
   const variable = variableOf(LOCAL);
   if (env[variable] !== undefined && config.outcomeLocal !== isLocal)
-    throw new PalaceError("CONFIG_BAD_VALUE", `${variable} is ${env[variable]} here, and wins`, `unset ${variable}`);
+    throw new PalaceError("CONFIG_BAD_VALUE", `${variable} is ${env[variable]}, and wins`, `unset ${variable}`);
   const before = await doorOf(config);
   const isChanged = await editSettings(settings.file.path, LOCAL, isLocal ? true : undefined);
   const hasPort = [before?.port, config.outcomePort, config.lastingDoors.outcomePort].some(Number.isInteger);

@@ -12,7 +12,7 @@ export async function confirm(question: string, yes: boolean | undefined): Promi
   if (!process.stdin.isTTY || !process.stderr.isTTY)
     throw new PalaceError(
       "CONFIG_USAGE",
-      "nobody can confirm it without a terminal; nothing was changed",
+      "the confirmation needs a terminal; nothing was changed",
       "look with --dry-run, then repeat it with --yes",
     );
   if (await ask(question)) return true;

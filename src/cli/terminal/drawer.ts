@@ -40,7 +40,7 @@ export async function findDrawer(client: Client, id: string): Promise<ShownDrawe
   const { matches } = answer;
   if (matches.length === 0) assertLongEnough(id);
   throw matches.length > 1
-    ? new PalaceError("PROTOCOL_BAD_PARAMS", `${id} begins several ids`, `give one of them: ${matches.join(" ")}`)
+    ? new PalaceError("PROTOCOL_BAD_PARAMS", `several ids begin with ${id}`, `give one of them: ${matches.join(" ")}`)
     : new PalaceError("PROTOCOL_BAD_PARAMS", `no drawer ${id}`, "look for its id: palace search WORDS, or palace ls");
 }
 

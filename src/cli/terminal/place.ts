@@ -37,7 +37,7 @@ export function assertNoCommand(verb: string, given: string): void {
   throw new PalaceError(
     "CONFIG_USAGE",
     `${verb} has no command ${given}`,
-    `${verb} --help lists what it has; to write to that name: ${verb} ./${given}`,
+    `${verb} --help lists its commands; to use ${given} as a file name: ${verb} ./${given}`,
   );
 }
 

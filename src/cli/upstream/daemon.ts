@@ -12,7 +12,7 @@ const ACTIONS: Readonly<Record<string, () => Promise<{ verb: Verb }>>> = {
 
 const USAGE = `mempalace daemon start|stop|status|jobs
 
-Starts, stops or shows the broker, which is what MemPalace's daemon is: palace start, palace stop, palace status, palace status jobs.`;
+Starts, stops or shows the broker, which replaces MemPalace's daemon: palace start, palace stop, palace status, palace status jobs.`;
 
 export const verb = defineVerb({
   usage: USAGE,

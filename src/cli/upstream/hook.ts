@@ -12,7 +12,7 @@ const HARNESSES: Readonly<Record<string, string>> = { "claude-code": "claude", c
 const USAGE = `mempalace hook run --hook session-start|stop|session-end|precompact --harness claude-code|codex
 
 For the hooks of coding agents: reads one JSON document from stdin, answers one on stdout. After every ${CHECKPOINT_EVERY} messages of the
-user, stop writes a checkpoint to the diary and has the transcript mined; precompact and session-end have it mined.`;
+user, stop writes a checkpoint to the diary and mines the transcript; precompact and session-end only mine it.`;
 
 export const verb = defineVerb({
   usage: USAGE,

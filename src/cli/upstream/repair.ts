@@ -9,7 +9,7 @@ const MODES = ["legacy", "max-seq-id", "from-sqlite"];
 export const repair = defineVerb({
   usage: `mempalace repair [--yes] [--mode legacy|max-seq-id|from-sqlite] [--dry-run]
 
-Rebuilds the palace from this memory's ledger, whatever is wrong with it, so every mode is the same; keeps the old one.
+Rebuilds the palace from this memory's ledger, and keeps the old palace. Every mode does the same.
 Asks first unless --yes; no terminal counts as no.`,
   options: options(
     "yes mode= dry-run confirm-truncation-ok archive-existing backup no-backup source= segment=",

@@ -56,7 +56,7 @@ palace restart. It restarts a broker that has no such door; connected agents con
       throw new PalaceError(
         "CONFIG_BAD_VALUE",
         `the door is open to this machine alone, not at ${host}`,
-        "MEMPALACE_LISTEN=tcp://HOST:PORT palace restart opens one to others, with the same API",
+        "MEMPALACE_LISTEN=tcp://HOST:PORT palace restart opens one to other machines, with the same API",
       );
     assertOwnBroker(config);
     let door = await doorOf(config);

@@ -35,7 +35,7 @@ beside them and compared, row by row, before anything is written there. If you i
     if (palaceDir === undefined)
       throw new PalaceError(
         "CONFIG_USAGE",
-        `there is no palace in ${resolve(dir)}: neither it nor palace/ in it holds a chroma.sqlite3`,
+        `there is no palace in ${resolve(dir)}: neither this folder nor its subfolder palace holds a chroma.sqlite3`,
         "name the folder that `mempalace status` shows as its palace",
       );
     const named = loadConfig(env, { palace: palaceDir });
@@ -126,7 +126,7 @@ function describeResult({ paths }: Config, { drawers, adoption, search }: Status
           `  ${mcpEntry(paths.palaceDir)}`,
           `  or MEMPALACE_PALACE_PATH=${quoted(paths.palaceDir)} in their environment`,
         ]
-      : [`Agents reach it by ${mcpEntry()}, as they do this home's palace.`]),
-    `Back to the original: palace stop${isNamed ? ` --palace ${quoted(paths.palaceDir)}` : ""}; MemPalace opens the folder as it is.`,
+      : [`Agents reach it by the usual entry: ${mcpEntry()}`]),
+    `To go back to MemPalace: palace stop${isNamed ? ` --palace ${quoted(paths.palaceDir)}` : ""}; MemPalace opens the folder as it is.`,
   ].join("\n");
 }

@@ -13,8 +13,8 @@ const USAGE = `palace install status
 Lists the coding agents of this machine, each with its state:
 
   wired      as palace install would do it now
-  conflict   wired, but the agent prefers something else, runs it beside ours, or has switched us off: the lines below say what to type
-  drifted    something of ours is there, but not as it should be: palace install puts it right
+  conflict   wired, but another entry replaces ours or runs beside it, or ours is switched off: the lines below say what to type
+  drifted    our entries are incomplete or were changed: palace install repairs them
   read-only  something is missing, and its file cannot be written: palace install AGENT --dry-run prints the lines
   not wired  nothing of ours is there
 

@@ -73,7 +73,7 @@ function tell(entries: readonly AuditEntry[], more: boolean, config: Config, out
       ],
     ),
   );
-  if (entries.length === 0) out.notice("nothing was written that fits");
+  if (entries.length === 0) out.notice("no write matches");
   else if (more) out.notice("there is more: --limit N");
 }
 

@@ -18,7 +18,7 @@ export const verb = defineVerb({
   usage: `palace backup [FILE | DIR | -] [--encrypt] [--passphrase-file FILE] [--force]
 
 Writes one file with everything that cannot be rebuilt: the ledger at one moment (drawers, vectors, graph, closets, journal),
-the agents' events, the TCP door's tokens (which open nothing) and MemPalace's settings. Agents may work meanwhile. Without a name, the file
+the agents' events, the TCP door's tokens (only their hashes) and MemPalace's settings. Agents may work meanwhile. Without a name, the file
 goes to the folder of the setting backup-dir, or else into this folder. - writes it to stdout, for a pipe. FILE appears only when it is whole and synced;
 Ctrl-C leaves nothing. FILE is a tar archive; palace backup verify FILE checks it, palace backup restore FILE restores it.
 

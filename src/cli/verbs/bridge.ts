@@ -40,7 +40,7 @@ palace-devbox-broker-1), through \`docker exec\`. \`palace up --docker\` sets th
   --new-host-key      the host was installed again: pin its present key
   --remote-palace CMD how the host calls our command line (default: palace)
   --remote-dir DIR    which palace of the host (default: its own default)
-  --remote-socket P   where forwarding ends (what \`palace gate socket\` prints on the host; default: it is asked)`;
+  --remote-socket P   where forwarding ends (default: what \`palace gate socket\` prints on the host)`;
 
 const OPTIONS = options(
   "streamlocal through-ssh ssh-config= port= host-key= new-host-key remote-palace= remote-dir= remote-socket=",

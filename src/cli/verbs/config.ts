@@ -77,7 +77,7 @@ async function list(config: Config, out: Output): Promise<void> {
     out.notice(`  ${out.spelled(hint)}`);
   }
   const box = brokerBox(config);
-  if (box !== undefined) out.notice(`The broker runs in ${box.container}: its settings are those there.`);
+  if (box !== undefined) out.notice(`The broker runs in ${box.container} and reads the settings there.`);
   else if (isElsewhere(config)) out.notice("The broker runs on another machine and reads the settings there.");
 }
 
@@ -202,7 +202,7 @@ function known(name: string, action: string): SettingKey {
   if (Object.hasOwn(VARIABLES, variable))
     throw new PalaceError(
       "CONFIG_USAGE",
-      `${key} is no key of settings.json: each process has its own ${variable}`,
+      `${key} is no key of settings.json: set it in each process's environment`,
       `export ${variable}=…`,
     );
   const near = nearestWord(key, SETTING_KEYS);
@@ -222,7 +222,7 @@ function assertHere(config: Config, key: SettingKey, words: string): void {
   if (SETTINGS[key].takesEffect !== "start" || !isElsewhere(config)) return;
   throw new PalaceError(
     "CONFIG_USAGE",
-    `the broker reads ${key}, and it runs on another machine (${config.endpoint ?? "a bridge leads there"})`,
+    `the broker reads ${key}, but the broker is on another machine (${config.endpoint ?? "a bridge leads there"})`,
     `on that machine: palace config ${words}`,
   );
 }

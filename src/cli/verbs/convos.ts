@@ -16,12 +16,12 @@ position, and files only what is new. Drawers of deleted transcripts stay in the
 
   --wing W              file into wing W (else: wing_api for the folders of coding agents, or the folder's name)
   --extract HOW         exchange (default): the whole conversation; general: decisions, preferences, milestones, problems
-                        and feelings, each in a room of its kind; you may file both of the same transcripts
+                        and feelings, each in a room of its kind; you may file the same transcripts both ways
   --limit N             file at most N transcripts
   --include-subagents   file transcripts in folders named subagents, too
-  --agent NAME          who it is filed by
+  --agent NAME          record NAME as who filed it
   --dry-run             say what would be filed, change nothing
-  --force               send everything again; what the palace holds already is kept
+  --force               send everything again; existing drawers are kept
   --quiet               no progress, no summary`,
   options: { ...FEED_OPTIONS, ...options("extract= include-subagents") },
   args: [1, 1],

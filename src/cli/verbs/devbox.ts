@@ -21,7 +21,7 @@ palace devbox restore FOLDER|FILE [--yes PROJECT]
 The stack of docker-compose.yml: chroma, broker and the devbox, in which agents work. Memory and home are volumes; nothing but
 down --volumes erases them. Plain docker compose works beside it.
 
-  up        builds what is missing or older than its sources, and starts it. DIR becomes /workspace, now and later (.env).
+  up        builds missing or outdated images, and starts the stack. DIR becomes /workspace and stays so (.env).
             --share: this clone shares another clone's stack from now on. --from: use it after you changed COMPOSE_PROJECT_NAME;
             it copies memory and home of the old project and keeps the old ones. --fresh: begins without them
   shell     opens a login zsh in tmux session main, as you left it; runs CMD there instead, even without a terminal
@@ -29,8 +29,8 @@ down --volumes erases them. Plain docker compose works beside it.
   recreate  replaces the containers by ones from new images. It drains agents' writes, copies and verifies memory and home, and
             counts them again in the new stack. A difference is rolled back, with exit code 5. After a kill at any point, the next
             recreate or up finishes it. --no-build: uses the existing images; --force: even while something works in the stack
-  down      ends and removes the containers. --volumes erases memory and home too, after a copy (--no-backup: without) and once the
-            project's name was typed (--yes PROJECT: here)
+  down      ends and removes the containers. --volumes also erases memory and home: you type the project's name
+            (or --yes PROJECT), and the command first makes a copy (unless --no-backup)
   restore   restores a copy: FOLDER is the one that down --volumes named (memory and home), FILE a backup (memory).
             The present memory is kept beside it. If it has drawers or facts, you type the project's name first (--yes PROJECT)`;
 

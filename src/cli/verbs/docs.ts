@@ -20,11 +20,11 @@ export const verb = defineVerb({
 
 Files the documentation of a project (markdown, text, YAML, TOML, shell scripts, build recipes, licences; never source
 code, lockfiles or ignored files). Run it again at any time: it files changed documents and removes deleted ones.
-With FILE, that one document of its project. The wing and rooms come from DIR/mempalace.yaml if there is one. \`mempalace-docs DIR\` is the same.
+With FILE, it files only that document. The wing and rooms come from DIR/mempalace.yaml if there is one. \`mempalace-docs DIR\` is the same.
 
   --wing W    file into wing W
   --limit N   file at most N documents
-  --agent NAME  who it is filed by
+  --agent NAME  record NAME as who filed it
   --dry-run   say what would be done, change nothing
   --force     file everything again
   --quiet     no progress, no summary
@@ -59,14 +59,14 @@ export const projects = defineVerb({
 
 Files a project as MemPalace does: text and source code, under the paths the files have, routed to wing and rooms by
 DIR/mempalace.yaml (else a wing of the folder's name, room general). Run it again at any time: only what changed is filed.
-What vanished stays in the palace until \`mempalace_sync\` takes it out. For documentation alone: palace mine docs DIR.
+Drawers of deleted files stay in the palace until \`mempalace_sync\` removes them. For documentation alone: palace mine docs DIR.
 
   --wing W                 file into wing W
   --limit N                file at most N files
-  --max-chunks-per-file N  leave out files that would become more than N drawers (default 50000; 0 = none)
+  --max-chunks-per-file N  leave out files that would become more than N drawers (default 50000; 0 = no limit)
   --include-ignored PATHS  file these ignored paths in DIR, separated by commas; may be given again
   --no-gitignore           file what .gitignore names, too
-  --agent NAME             who it is filed by
+  --agent NAME             record NAME as who filed it
   --dry-run                say what would be filed, change nothing
   --force                  file everything again
   --quiet                  no progress, no summary`,
@@ -89,13 +89,13 @@ export const formats = defineVerb({
 
 Files office documents: .pdf .docx .pptx .xlsx .rtf .epub, as text, under the paths the files have. They are converted on this
 machine, without other programs and without the network; pictures of text are not read. The wing has the folder's name, and
-DIR/mempalace.yaml names the rooms. Run it again at any time: only what changed is filed. What vanished stays in the
-palace until \`mempalace_sync\` takes it out.
+DIR/mempalace.yaml names the rooms. Run it again at any time: only what changed is filed. Drawers of deleted files stay
+in the palace until \`mempalace_sync\` removes them.
 
   --wing W                 file into wing W
   --limit N                file at most N documents
-  --max-chunks-per-file N  leave out documents that would become more than N drawers (default 0: none)
-  --agent NAME             who it is filed by
+  --max-chunks-per-file N  leave out documents that would become more than N drawers (default 0: no limit)
+  --agent NAME             record NAME as who filed it
   --dry-run                say what would be filed, change nothing
   --force                  file everything again, and try again what could not be converted
   --quiet                  no progress, no summary`,
@@ -165,7 +165,7 @@ function mineDocuments({ options, ...command }: DocumentsCommand): Promise<numbe
 /** Texts about the files that each command accepts. They are printed if the folder has no such file. */
 const TAKES: Readonly<Record<FeedOptions["front"]["name"], string>> = {
   docs: "documentation (md, rst, txt, yaml, toml, scripts, Dockerfiles …); source code too: palace mine projects DIR",
-  projects: "text and source code, but what .gitignore names; office documents: palace mine formats DIR",
+  projects: "text and source code, except files that .gitignore names; office documents: palace mine formats DIR",
   formats: "office documents (pdf docx pptx xlsx rtf epub); text: palace mine docs DIR or palace mine projects DIR",
 };
 
@@ -176,8 +176,8 @@ function printSum(report: FeedReport, front: FeedOptions["front"], out: Output):
   const head = `${printable(report.wing)}: ${plural(report.files, "document")}`;
   out.text(`${head}, ${done}, ${report.unchanged} unchanged, ${report.skipped.length} skipped`);
   if (report.files === 0)
-    out.notice(out.spelled(`Nothing in that folder is taken here: this files ${TAKES[front.name]}`));
+    out.notice(out.spelled(`No file in that folder is filed; this command files ${TAKES[front.name]}`));
   const { hallways, tunnels } = report.links ?? { hallways: 0, tunnels: 0 };
   if (hallways + tunnels > 0)
-    out.text(`Names that go together: ${plural(hallways, "hallway")}, ${plural(tunnels, "tunnel")} to other wings`);
+    out.text(`Links between names: ${plural(hallways, "hallway")}, ${plural(tunnels, "tunnel")} to other wings`);
 }

@@ -15,7 +15,7 @@ tokens and clocks, and says what to do about what is wrong. Exit code 0 when not
 
   --fix        first fix what is safe to fix, and list it: missing folders of ours, sockets and notes of a dead broker, a
                broker that should run, spooled writes, agents wired by an older version, a backup that is due.
-               It deletes no text of a user and does not lift a stop by hand
+               It deletes no user's text, and starts no broker that was stopped by hand
   --dry-run    with --fix: only say what would be done
   --no-start   do not start a broker`,
   options: options("fix dry-run no-start"),

@@ -79,7 +79,7 @@ async function update(id: string, change: JsonObject, { config, agent, out, sour
   if (out.isJson) return out.document({ ...done, undo: out.spelled(undo) });
   out.text(`Changed ${id}.`);
   if (source !== "")
-    out.notice(`it was filed from ${shownSource(config, source)}: when that file changes, its next mine replaces this`);
+    out.notice(`it was filed from ${shownSource(config, source)}: mining the changed file replaces this edit`);
   out.notice(out.spelled(`to take it back: ${undo}`));
   return 0;
 }

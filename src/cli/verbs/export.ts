@@ -11,7 +11,7 @@ export const verb = defineVerb({
   usage: `palace export DIR [--chroma FILE | --without-chroma] [--partial]
 
 Writes everything into DIR as a new palace that MemPalace opens: drawers with metadata and vectors, closets, knowledge graph,
-tunnels and hallways, all of one moment; agents may work meanwhile. DIR must be empty or not exist. It appears only after it is
+tunnels and hallways, all as of one moment; agents may work meanwhile. DIR must be empty or not exist. It appears only after it is
 verified by count and hash; Ctrl-C leaves nothing behind. DIR is a folder on the broker's machine.
 
   --chroma FILE      the chroma command to write with (else: the npm package's, else chroma on the PATH, else none)
@@ -48,9 +48,9 @@ type Result = {
 function print(result: Result, out: Output): void {
   const { dir, drawers, leftOut, later, hash, others, graph, writer, withoutChroma: why } = result;
   out.text(`${plural(drawers, "drawer")} written by ${writer} and verified (sha256 ${hash.slice(0, 16)}…): ${dir}`);
-  if (why !== undefined) out.notice(`${why}; the same files were written without it`);
+  if (why !== undefined) out.notice(`${why}; the same files were written without Chroma`);
   if (leftOut > 0) out.text(`${plural(leftOut, "drawer")} without a vector left out`);
-  if (later > 0) out.text(`${plural(later, "drawer")} filed since then not in it`);
+  if (later > 0) out.text(`${plural(later, "drawer")} filed during the export not in it`);
   for (const { name, rows, unreadable } of others)
     out.text(`${name}: ${plural(rows, "row")}${unreadable === 0 ? "" : `, ${unreadable} could not be read`}`);
   out.text(
@@ -59,6 +59,6 @@ function print(result: Result, out: Output): void {
   if (result.events > 0) out.text(`agents: ${plural(result.events, "event")}`);
   out.text(`Open it: mempalace --palace ${dir} status`);
   if (graph.tunnels + graph.hallways > 0)
-    out.text(`Tunnels and hallways are looked for beside a palace: mv -n ${dir}/*.json ${dirname(dir)}/`);
-  if (!existsSync(dir)) out.notice("the folder is on the broker's machine, which is another one");
+    out.text(`MemPalace reads tunnels and hallways beside a palace: mv -n ${dir}/*.json ${dirname(dir)}/`);
+  if (!existsSync(dir)) out.notice("the folder is on the broker's machine, which is not this one");
 }

@@ -105,7 +105,7 @@ function piped({ paths }: Config): string[] {
   if (last === undefined) return [];
   const when = new Date(last.madeAtMs).toISOString();
   return [
-    `${plural(made.length, "backup")} went into a pipe, the last one ${when}: the palace does not know where they are`,
+    `${plural(made.length, "backup")} went into a pipe, the last one ${when}: the palace does not know their files`,
   ];
 }
 
@@ -159,7 +159,7 @@ async function findSource(client: Client, config: Config, file: string, out: Out
     throw new PalaceError(
       "CONFIG_USAGE",
       `${file} is filed under ${filed.length} names: ${filed.join(", ")}`,
-      `palace forget --source ${filed[0]}, and the others after it`,
+      `palace forget --source ${filed[0]}, then the same for the other names`,
     );
   if (filed.length === 0) out.notice(`no drawer is filed from ${file}; palace mine why ${file} gives the reason`);
   return { source: filed[0] ?? file };
@@ -167,7 +167,7 @@ async function findSource(client: Client, config: Config, file: string, out: Out
 
 async function readSelector(ids: string[], source?: string, match?: string): Promise<ForgetSelector> {
   if ([ids.length > 0, source !== undefined, match !== undefined].filter(Boolean).length !== 1)
-    throw usageError(USAGE, "give drawer ids, --source or --match, one of them");
+    throw usageError(USAGE, "give either drawer ids, --source or --match");
   if (source !== undefined) return { source };
   if (match === undefined) return { ids };
   return { match: match === "-" ? (await readUtf8(process.stdin)).replace(/\n$/, "") : match };
@@ -204,7 +204,7 @@ function clean(config: Config, preview: ForgetPreview, selector: ForgetSelector)
   } catch (cause) {
     throw new PalaceError(
       "STORE_READ_ONLY",
-      `a file of this machine that holds it cannot be changed: ${(cause as Error).message}`,
+      `a file of this machine has the text and cannot be changed: ${(cause as Error).message}`,
       "make it writable and repeat the command",
       { cause },
     );

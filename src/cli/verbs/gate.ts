@@ -17,7 +17,7 @@ palace gate revoke KEY [--file FILE]
 palace gate socket
 palace gate owner
 
-Without arguments: sshd runs it for a bridge's key; it makes sure that a broker runs and connects to it. authorize lets the
+Without arguments: sshd runs it for a bridge's key; it starts a broker if none runs, and connects to it. authorize lets the
 public key KEY (of \`palace bridge setup\` in the container) do that and nothing else; revoke removes the entry; socket prints
 the socket for a forwarding bridge. owner passes bytes to the broker's own socket: the command line of the engine's user runs it with
 \`docker exec\`, and no SSH key can.
@@ -41,7 +41,7 @@ export const verb = defineVerb({
     } else if (action === "authorize" && key !== undefined) {
       const changed = authorizeKey(file, key, gateCommand(config, env), values.streamlocal === true);
       if (out.isJson) out.document({ file, changed, gateSocket: socketPath });
-      else out.text(changed ? `The key may connect, by ${file}.` : `The key may already connect, by ${file}.`);
+      else out.text(`The key may ${changed ? "" : "already "}connect; its entry is in ${file}.`);
     } else if (action === "revoke" && key !== undefined) {
       const revoked = revokeKey(file, key);
       out.answer({ file, revoked }, revoked ? `The key was removed from ${file}.` : `${file} has no such entry.`);

@@ -19,7 +19,7 @@ project's documents (in a worktree: the main clone's); the room is git.
 
   --limit N   look at the newest N commits (default ${COMMITS_USUAL}; 0 = all, at most ${COMMITS_MAX})
   --wing W    file into wing W
-  --agent NAME  who it is filed by
+  --agent NAME  record NAME as who filed it
   --dry-run   say what would be filed, change nothing
   --force     file everything again
   --quiet     no progress, no summary`,

@@ -22,7 +22,7 @@ palace hook turn-end --session NAME/ID [--agent NAME]
 palace hook judge --session NAME/ID [--agent NAME]
 palace hook file --from opencode|claude-code|pi --session ID
 
-For coding agents; \`palace install\` enters it. It never fails an agent and takes a second at most (\`palace config get turn-max-ms\`): without a memory it prints nothing.
+Agents run these commands (\`palace install\`). They never fail an agent, and print nothing without a memory. Beside a prompt they take a second at most (turn-max-ms).
 
   claude-code  reads a hook's JSON from stdin. It gives a new session the wake-up text, and files a session that pauses, ends or
                is about to be compacted

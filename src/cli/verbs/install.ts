@@ -46,7 +46,7 @@ export const verb = defineVerb({
       return out.answer({ client: name, changed: false, ...paste }, () => {
         if (paste.command !== undefined) out.text(`Run:\n\n${paste.command}\n`);
         out.text(`${paste.command === undefined ? "Put" : "or put"} this into ${paste.file}:\n\n${paste.lines}`);
-        out.notice(`nothing was changed: the settings of ${name} are yours to write`);
+        out.notice(`nothing was changed: add these lines to ${name} yourself`);
       });
     }
     if (name !== "all") assertAgent(name, Object.keys(CLIENTS));
@@ -59,7 +59,7 @@ export const verb = defineVerb({
       done: "wired; new sessions use it",
       planned: "would be wired",
       blocked: "cannot be wired: a file is read-only",
-      contested: "wired, but something else on this machine decides, too: see below",
+      contested: "wired, but another entry replaces ours or runs beside it: see below",
       absent: "its program is not on the PATH; it is wired for a later install",
     };
     const does = (agent: Parameters<typeof install>[0]): ReturnType<typeof install> => install(agent, parts, isDryRun);
@@ -89,7 +89,7 @@ function runUninstall(name: string, parts: Parts, isDryRun: boolean, out: Output
   const words = {
     already: "not wired, nothing to remove",
     done: "no longer wired",
-    planned: "would be taken back",
+    planned: "would be removed",
     blocked: "cannot be removed: a file is read-only",
   };
   const does = (agent: AgentName): ReturnType<typeof uninstall> => uninstall(agent, parts, isDryRun);

@@ -13,7 +13,7 @@ Lists the jobs of the running broker (export, repair, migrate) with their progre
     if (what !== undefined && (what !== "cancel" || id === undefined))
       throw new PalaceError(
         "CONFIG_USAGE",
-        "palace status jobs takes nothing, or cancel ID",
+        "palace status jobs takes no argument, or cancel ID",
         "palace status jobs --help",
       );
     const client = await connect("palace jobs");

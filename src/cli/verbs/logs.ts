@@ -31,7 +31,7 @@ Shows the last ${LINES_DEFAULT} lines of the broker's log. --json prints its lin
     const box = brokerBox(config);
     const where = box === undefined ? "docker compose logs broker" : `docker logs ${box.container}`;
     if (box !== undefined || isServedByStack(config))
-      throw new PalaceError("FEEDER_SOURCE_UNREADABLE", "the broker's log is its container's", `on the host: ${where}`);
+      throw new PalaceError("FEEDER_SOURCE_UNREADABLE", "Docker has the broker's log", `on the host: ${where}`);
     const tail = readTail(logFile);
     if (tail === undefined && !hasPalace(config)) throw palaceNotFound(config);
     if (tail === undefined && !isFollowing)

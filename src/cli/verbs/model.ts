@@ -17,7 +17,7 @@ const SEEN_MAX_MS = 30_000;
 export const verb = defineVerb({
   usage: `palace model get
 
-Search goes by words and meaning without it. This adds MiniLM, MemPalace's own model: a third score for every search, and the
+Search by words and meaning works without it. This adds MiniLM, MemPalace's own model: a third score for every search, and the
 vectors that MemPalace reads in the public palace. It fetches 75 MB from npm's registry and 91 MB from the model's hub into our
 cache folder, each checked against its digest; the broker then loads it and embeds what is there. Running it again is harmless.`,
   args: [1, 1],
@@ -38,7 +38,7 @@ cache folder, each checked against its digest; the broker then loads it and embe
         out.answer({ fetched: isFetched, model }, `The broker searches with ${model} too.`);
         return 0;
       },
-      { onStop: () => out.notice("stopping; what is fetched stays") },
+      { onStop: () => out.notice("stopping; the downloaded files stay") },
     )
       .catch((error: unknown) => {
         if ((error as Error).name === "AbortError") return EXIT_INTERRUPTED;
@@ -53,8 +53,8 @@ function assertHere(config: Config): void {
   if (config.endpoint !== undefined || brokerBox(config) !== undefined || isServedByStack(config))
     throw new PalaceError(
       "CONFIG_USAGE",
-      "the model belongs where the broker runs, and that is not this machine",
-      "the stack's images have its runtime: MEMPALACE_MODEL_DIR=DIR in its .env names a folder with the model",
+      "the model must be on the broker's machine, which is not this one",
+      "for the stack, MEMPALACE_MODEL_DIR=DIR in its .env names a folder with the model",
     );
   if (config.model.offline)
     throw new PalaceError(
@@ -73,7 +73,7 @@ async function untilReady(client: Client, progress: Progress, signal: AbortSigna
     if (modelState === "ready") return model ?? "the model";
     const isUnseen = modelState === "extra" || isComing(modelDetail);
     if (isUnseen && performance.now() > deadline)
-      throw new PalaceError("STORE_UNAVAILABLE", "the broker does not find what was fetched", "palace restart");
+      throw new PalaceError("STORE_UNAVAILABLE", "the broker does not find the download", "palace restart");
     if (modelState === "failed" || modelState === "mismatch" || (modelState === "missing" && !isComing(modelDetail)))
       throw new PalaceError("STORE_UNAVAILABLE", `the broker has no model: ${modelDetail}`, "palace doctor");
     const percent = Number(/^\d+/.exec(modelDetail)?.[0] ?? 0);

@@ -32,7 +32,7 @@ Memory that learns from outcomes (docs/how-to/learning.md).
   why    a memory's outcomes and who reported them, its moves, and the conversations it was shown in; works for any scored drawer
   turns  the newest 100 turns that showed memories, of all conversations or of one, and what came of each memory
   list   the memories of working, history, patterns and memory_bank, or of the collection you name: 500 at most, the newest first
-  score  your own judgment. It replaces the agents' judgments, unless they said more of the same; your own judgments add up.
+  score  your own judgment. It replaces the agents' judgments, but never lowers a score it agrees with; your own judgments add up.
          A memory whose score falls too low is removed, and the command that restores it is printed
   forget removes a memory, and prints the command that restores it. \`palace forget ID\` erases it for good
   ingest files a book: a text file, or .pdf .docx .pptx .xlsx .rtf .epub, in chunks that search_memory finds; an existing title is not changed
@@ -185,12 +185,12 @@ function print(memory: MemoryTold, out: Output): void {
     ["place", `${wing}/${room}`],
     ["score", score ?? "not scored yet"],
     ["uses", uses === 0 ? "none" : `${uses}, ${successes} helpful; ${Math.round((proven ?? 0) * 100)} % proven`],
-    ...(asked === 0 ? [] : [["questions", `${asked} known, of which it solved ${solved}`] as const]),
+    ...(asked === 0 ? [] : [["questions", `solved ${solved} of ${asked}`] as const]),
     ...answers.map(({ context, collection, worked, failed, partial }) => [
       `${context} talk`,
       `as ${collection}: ${worked} worked, ${failed} failed, ${partial} partial`,
     ]),
-    ...(over === null ? [] : [["over", `${over.fact}, since ${over.ended}`] as const]),
+    ...(over === null ? [] : [["outdated", `${over.fact}, ended ${over.ended}`] as const]),
     ...outcomes.map(({ at, outcome, reason, by, weight }) => [
       at,
       [outcome, by !== null && ` by ${by}, weight ${weight}`, reason !== null && `: ${reason}`]
@@ -243,10 +243,7 @@ async function score({ client, first: id, second: outcome, out }: Asked): Promis
   const undo = out.spelled(undoCommand(PERSON, atMs, atMs));
   if (out.isJson) out.document({ id, outcome, gone: lost !== undefined, undo });
   else if (lost === undefined) out.text(`${id}: ${outcome}`);
-  else
-    out.text(
-      `${id}: ${outcome}; its score is ${lost.score.toFixed(1)}, so it was taken out\nto bring it back: ${undo}`,
-    );
+  else out.text(`${id}: ${outcome}; its score is ${lost.score.toFixed(1)}, so it was removed\nto restore it: ${undo}`);
   return 0;
 }
 
@@ -255,11 +252,11 @@ async function forget({ client, first: id, out }: Asked): Promise<number> {
   const sinceMs = Date.now();
   const done = (await client.callTool("mempalace_delete_drawer", { drawer_id: drawer })) as JsonObject;
   if (done["success"] !== true)
-    throw new PalaceError("PROTOCOL_BAD_PARAMS", `${id} was not taken out: ${String(done["error"])}`, "try again");
+    throw new PalaceError("PROTOCOL_BAD_PARAMS", `${id} was not removed: ${String(done["error"])}`, "try again");
   const undo = out.spelled(undoCommand(PERSON, sinceMs, Date.now()));
   return out.answer(
     { id, gone: true, undo },
-    `${id} was taken out: ${shorten(text, TEXT_COLUMNS)}\nto bring it back: ${undo}`,
+    `${id} was removed: ${shorten(text, TEXT_COLUMNS)}\nto restore it: ${undo}`,
   );
 }
 
@@ -281,7 +278,7 @@ async function ingest({ client, first: file, values, out }: Asked): Promise<numb
   });
   return out.answer(
     book,
-    book.isNew ? `${book.title}: ${book.chunks} chunks` : `${book.title} is there already, and stays as it is`,
+    book.isNew ? `${book.title}: ${book.chunks} chunks` : `${book.title} exists already, and is not changed`,
   );
 }
 
@@ -307,7 +304,7 @@ async function remove({ client, config, first: title, out }: Asked): Promise<num
   const { removed } = await client.call("book.remove", { title });
   if (removed === 0) throw new PalaceError("PROTOCOL_BAD_PARAMS", `no book ${title}`, "palace outcome books");
   const undo = out.spelled(undoCommand(config.agentName ?? PERSON, sinceMs, Date.now()));
-  return out.answer({ title, removed, undo }, `${title}: ${removed} chunks removed\nto bring it back: ${undo}`);
+  return out.answer({ title, removed, undo }, `${title}: ${removed} chunks removed\nto restore it: ${undo}`);
 }
 
 async function importFolder({ client, config, first: dir, values, out }: Asked): Promise<number> {

@@ -12,7 +12,7 @@ export const verb = defineVerb({
   usage: `palace repair status
 
 Looks through ledger and public palace without changing anything: counts on both sides, what each index holds of them, torn
-segments, and how far both are apart. Exit code 1 when \`palace repair\` would put something right.`,
+segments, and how much both differ. Exit code 1 when \`palace repair\` would fix something.`,
   run: async ({ connect, out }) => {
     const client = await connect("palace repair-status");
     const report = await client.call("palace.health", {}, { timeoutMs: TIMEOUT_MS });
@@ -30,16 +30,13 @@ segments, and how far both are apart. Exit code 1 when \`palace repair\` would p
 function faultsOf({ ledger, palace }: PalaceHealthReport): string[] {
   const faults: string[] = [];
   const check = (isWell: boolean, fault: string): void => void (isWell || faults.push(fault));
-  check(
-    ledger.integrity === "ok",
-    `the ledger's file: ${ledger.integrity}; a repair does not help, put a backup in its place`,
-  );
+  check(ledger.integrity === "ok", `the ledger's file: ${ledger.integrity}; a repair does not help, restore a backup`);
   check(
     ledger.counted === ledger.drawers,
-    `the counts of wings and rooms say ${ledger.counted} of ${ledger.drawers} drawers`,
+    `the counts of wings and rooms sum to ${ledger.counted}, but there are ${ledger.drawers} drawers`,
   );
   check(ledger.words === ledger.drawers, `the index of words holds ${ledger.words} of ${ledger.drawers} drawers`);
-  check(ledger.codes === ledger.vectors, `${ledger.codes} short forms of ${ledger.vectors} vectors`);
+  check(ledger.codes === ledger.vectors, `${ledger.codes} short forms for ${ledger.vectors} vectors`);
   check(ledger.forgotten === 0, `${ledger.forgotten} drawers have no vector and are not queued for one`);
   check(["ok", "absent"].includes(palace.integrity), `the palace's file: ${palace.integrity}`);
   for (const { name, segment, why, unindexed, isMarkPoisoned, space } of palace.collections) {
@@ -48,7 +45,7 @@ function faultsOf({ ledger, palace }: PalaceHealthReport): string[] {
     check(!isMarkPoisoned, `a counter of ${name} is so high that new rows do not reach its index`);
     check(
       space === null || space === "cosine",
-      `the index of ${name} measures by ${space}, not by the cosine: MemPalace's similarities mean nothing`,
+      `the index of ${name} uses the distance ${space}, not the cosine: MemPalace's similarities are wrong`,
     );
   }
   const { difference } = palace;
@@ -80,10 +77,10 @@ function rowsOf({ ledger, palace }: PalaceHealthReport): [string, string][] {
 function describe({ rows, indexed, queued, segment, state }: CollectionHealth): string {
   const index = { whole: `${indexed} in its index`, absent: "no index yet", torn: "its index is torn" }[segment];
   if (rows + queued === 0 && segment === "absent") return "empty";
-  return `${plural(rows, "row")}, ${index}, ${queued} in the queue behind it${state === "DIVERGED" ? "; far apart" : ""}`;
+  return `${plural(rows, "row")}, ${index}, ${queued} in its queue${state === "DIVERGED" ? "; far apart" : ""}`;
 }
 
 function describeDifference({ missing, changed, foreign, awaited }: Difference): string {
   if (missing + changed + foreign + awaited === 0) return "none: ledger and palace have the same drawers";
-  return `${missing} missing, ${changed} changed, ${foreign} of others, ${awaited} on their way`;
+  return `${missing} missing, ${changed} changed, ${foreign} of others, ${awaited} not written yet`;
 }

@@ -41,7 +41,7 @@ while no client writes, and all of it after a forget.`,
   run: ({ config, out }) =>
     answerJob<Compacted>(config, { kind: "compact" }, out, ({ beforeBytes, afterBytes, isLogCut }) => {
       out.text(`ledger: ${formatBytes(beforeBytes)} before, ${formatBytes(afterBytes)} now`);
-      if (!isLogCut) out.text("  its log is being read and is cut by one of the next writes");
+      if (!isLogCut) out.text("  a process reads its log; one of the next writes shortens the log");
     }),
 });
 
@@ -75,7 +75,7 @@ function print({ ledger, ...rest }: Repaired, out: Output): void {
 
 /** Prints the state of the public palace. */
 function printRebuilt({ driver, palace }: Rebuilt, out: Output): void {
-  if (driver === "none") out.text("palace: none is kept (MEMPALACE_DRIVER); an existing palace stays unchanged");
+  if (driver === "none") out.text("palace: not kept (MEMPALACE_DRIVER is none); an existing palace is unchanged");
   if (driver === "chroma")
     out.text(out.spelled("palace: every drawer is sent to Chroma again; `palace status` shows the progress"));
   if (palace === null) return;

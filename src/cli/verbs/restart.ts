@@ -54,7 +54,7 @@ export async function restartBroker(config: Config): Promise<Restarted> {
 function withoutBroker(error: unknown): unknown {
   if (!(error instanceof PalaceError)) return error;
   const { code, message, hint, cause } = error;
-  const next = "after you have fixed that: palace start";
+  const next = "fix the cause, then: palace start";
   return new PalaceError(
     code,
     `the old broker has ended and no new one runs: ${message}`,
@@ -69,7 +69,7 @@ function assertCanListen({ listen, paths, endpoint }: Config): void {
   if (isLoopback(resolveListenHost(listen.host)) || readTokens(paths.tokensFile).length > 0) return;
   throw new PalaceError(
     "CONFIG_BAD_VALUE",
-    `MEMPALACE_LISTEN names ${listen.host}:${listen.port}, which others can reach, and there is no token yet`,
-    "palace bridge token add NAME --role agent; the broker that runs was left as it is",
+    `MEMPALACE_LISTEN names ${listen.host}:${listen.port}, which other machines can reach, and there is no token yet`,
+    "palace bridge token add NAME --role agent; the running broker was not changed",
   );
 }

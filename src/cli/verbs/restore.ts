@@ -90,7 +90,7 @@ A broker in a container of this machine's engine gets FILE through the engine.
         out.text(out.spelled(done.started ? "Restored; the broker is running." : "Restored; to go on: palace start"));
         if (config.driver === "chroma")
           out.notice(
-            "the Chroma server still has what was filed since, which comes back from there; empty it first if it must not",
+            "the Chroma server still has drawers filed after the backup, and the broker adopts them; to prevent that, empty the server",
           );
       });
     } finally {
@@ -110,7 +110,7 @@ function assertHere(config: Config): void {
     throw new PalaceError(
       "STORE_READ_ONLY",
       `${home} cannot be written here; nothing was changed`,
-      "where it can be: palace backup restore FILE; for the compose stack docs/how-to/backup.md has the lines",
+      "where you can write it: palace backup restore FILE; for the compose stack see docs/how-to/backup.md",
     );
 }
 
@@ -174,7 +174,7 @@ async function waitForLock(file: string): Promise<LifetimeLock> {
       throw new PalaceError(
         "PALACE_LOCKED",
         `the palace is held by ${lock.heldBy}; nothing was changed`,
-        "end that process, then repeat it",
+        "end that process, then try again",
       );
   }
 }

@@ -61,7 +61,7 @@ Searches the palace as an agent's tool does and shows the best ${LIMIT_DEFAULT} 
 matching words with its file, line and heading, in a pipe one line with the whole text. Each says how it was found, by words or by
 meaning, and has a short id for \`palace show ID\`, \`palace edit ID\` and \`palace rm ID\`. --explain shows the parts of each score.
 
-Without --wing, drawers of this folder's project come first among equally good ones. The project may have the folder's name, its git
+Without --wing, drawers of this folder's project come before equally good drawers. The project may have the folder's name, its git
 repository's or the remote's, or mempalace.yaml's wing, in any spelling. --scope strict searches only that project; --scope all prefers
 none.`,
   options: options("wing= room= scope= limit= mode= explain"),
@@ -109,7 +109,7 @@ none.`,
 
 const TOO_OLD = new PalaceError(
   "PROTOCOL_VERSION_MISMATCH",
-  "the running broker is older than --scope, and has searched everywhere",
+  "the running broker is too old for --scope, and has searched everywhere",
   "palace restart",
 );
 

@@ -31,7 +31,7 @@ sessions that changed, and files only what is new. Transcripts are kept in ~/.ca
   --include-subagents   also the sessions of subagents
   --dry-run             say what would be filed, change nothing
   --no-repair           accepted for older scripts: nothing has to be repaired after filing
-  --force               read and send everything again; what the palace holds already is kept
+  --force               read and send everything again; existing drawers are kept
   --quiet               no progress, no summary`,
   options: {
     ...FEED_OPTIONS,

@@ -155,7 +155,7 @@ function list(spool: Spool, out: Output): void {
     );
   if (refused.length > 0)
     out.notice(
-      `refused writes stay in ${spool.folder}/refused until you remove it; if there are very many, the oldest are deleted`,
+      `refused writes stay in ${spool.folder}/refused until you remove them; if there are very many, the oldest are deleted`,
     );
   if (droppedAtMs !== null)
     out.notice(`older ones were dropped to make room, the last of them ${age(droppedAtMs)} ago`);

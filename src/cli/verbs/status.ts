@@ -35,8 +35,8 @@ export const verb = defineVerb({
 Shows the running broker, its queue, the search and the palace. A drawer is one stored text, and a wing is a project or a person.
 Starts nothing; exit code 3 when no broker is running.
 
-  --watch   go on until Ctrl-C: draws in place on a terminal, else prints a line for each row that changed. With --json it prints one
-            document a line, and only when something changed. It waits for a broker that ends and comes back`,
+  --watch   show changes until Ctrl-C: draws in place on a terminal, else prints a line for each row that changed. With --json it prints one
+            document a line, and only when something changed. If the broker ends, it waits for the next one`,
   options: options("watch"),
   run: async (call) => {
     const { config, out, values } = call;

@@ -29,7 +29,7 @@ export const verb = defineVerb({
     if (config.endpoint !== undefined)
       throw new PalaceError(
         "CONFIG_USAGE",
-        `tokens are kept where the broker runs, and MEMPALACE_BROKER points elsewhere: ${config.endpoint}`,
+        `tokens are on the broker's machine, and MEMPALACE_BROKER names another one: ${config.endpoint}`,
         "run this on the broker's machine",
       );
     const box = brokerBox(config);

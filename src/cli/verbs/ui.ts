@@ -14,11 +14,11 @@ const OPENED_MS = 1_500;
 export const verb = defineVerb({
   usage: `palace ui [--role ROLE] [--no-open]
 
-Opens a page in your browser that shows what the memory holds and did, and lets you search, change and take back. The broker serves it,
+Opens a page in your browser that shows what the memory holds and did, and lets you search, change and undo. The broker serves it,
 offline, at 127.0.0.1 of its own machine. The link works once, within a minute, and has your role: the owner of the memory may do
-everything. Over a bridge, and where the broker runs in a container, the command passes the page on until you press Ctrl-C.
+everything. Over a bridge, and where the broker runs in a container, the command forwards the page until you press Ctrl-C.
 
-  --role ROLE   give the page less: reader (sees) or agent (adds as well); admin is the role of the owner
+  --role ROLE   limit the page: a reader only sees, an agent also adds; admin is the owner's role
   --no-open     only print the link`,
   options: options("role= no-open"),
   forOwner: true,
@@ -35,9 +35,9 @@ everything. Over a bridge, and where the broker runs in a container, the command
     const tunnel = `from the machine with your browser: ssh -N -L ${port}:127.0.0.1:${port} USER@BROKER`;
     if (isFar) out.notice(`the page is at 127.0.0.1:${port} of the broker's machine; to reach it, ${tunnel}`);
     else if (!out.isJson && values["no-open"] !== true && !(await openBrowser(url)))
-      out.notice(`no browser could be started here; open the link in one of this machine, or ${tunnel}`);
+      out.notice(`no browser could be started; open the link in a browser on this machine, or ${tunnel}`);
     if (!isPassedOn) return 0;
-    out.notice("this command forwards the page to the broker; keep it running, Ctrl-C ends it");
+    out.notice("this command forwards the page's requests to the broker; keep it running, Ctrl-C ends it");
     // The server keeps the process alive.
     return new Promise<never>(() => {});
   },

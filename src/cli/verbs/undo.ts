@@ -66,12 +66,12 @@ function nothingSince(agent: string, { agents, latest_ms: latestMs }: UndoReport
   const others = agents.map((name) => JSON.stringify(name)).join(", ");
   const newest = latestMs === undefined ? undefined : new Date(latestMs).toISOString();
   const since = newest === undefined ? "" : `its newest write is dated ${newest}: --since ${newest}`;
-  const who = others === "" ? "" : `who has: ${others}`;
+  const who = others === "" ? "" : `clients that have: ${others}`;
   const hint = [since, who].filter((part) => part !== "").join("; ");
   return new PalaceError(
     "CONFIG_USAGE",
     `${agent} has written nothing since then`,
-    hint === "" ? "nobody has; try an earlier --since" : hint,
+    hint === "" ? "no other client has; try an earlier --since" : hint,
   );
 }
 
@@ -91,7 +91,7 @@ function tell(plan: UndoReport, out: Output, title: string): void {
   if (plan.dated_by_client !== undefined) {
     const { writes, earliest_ms: earliestMs } = plan.dated_by_client;
     const earliest = new Date(earliestMs).toISOString();
-    out.notice(`${plural(writes, "write")} of these came later than their client dates them, the earliest ${earliest}`);
+    out.notice(`${plural(writes, "write")} of these arrived later than their date; the earliest date is ${earliest}`);
   }
   if (latestMs > Date.now() + AHEAD_MIN_MS)
     out.notice(`the latest of these is dated ${new Date(latestMs).toISOString()}: the clock was ahead then`);

@@ -45,7 +45,7 @@ Running it again is quick and harmless.
         ...(joined && { host: joined }),
       });
     const next = [
-      ["palace status", "what is in it"],
+      ["palace status", "what it holds"],
       ["palace mine docs DIR", "file a project's documents"],
       ["palace search WORDS", "find them again"],
       ...(joined?.state === "apart" ? [] : [["palace install all", "wire the agents of this machine"]]),

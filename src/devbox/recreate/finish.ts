@@ -11,7 +11,7 @@ import { sweepOneOffs } from "../one-off.ts";
 export async function finishRecreate(room: Room, by: "up" | "recreate"): Promise<Recreated | undefined> {
   const job = readJob(room.state);
   if (job === undefined) return undefined;
-  room.log(`a recreate of ${job.id.slice(0, 10)} was ended at its step ${job.step}: finishing it ...`);
+  room.log(`a recreate of ${job.id.slice(0, 10)} stopped at its step ${job.step}: finishing it ...`);
   if (by === "up" && STEPS.indexOf(job.step) < STEPS.indexOf("switch")) {
     await sweepOneOffs(room.engine, room.stack.project);
     await giveUp(room, job);

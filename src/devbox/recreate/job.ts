@@ -49,8 +49,8 @@ export function readJob(state: string): Job | undefined {
   if (isRecord(value) && value["schema"] === 1 && STEPS.some((step) => step === value["step"])) return value as Job;
   throw new PalaceError(
     "STORE_CORRUPT",
-    `${join(state, FILE)} is no list of ours; nothing was changed`,
-    "look at palace devbox status; to give that recreate up, move the file away",
+    `${join(state, FILE)} is no valid record of a recreate; nothing was changed`,
+    "look at palace devbox status; to abandon that recreate, move the file away",
   );
 }
 

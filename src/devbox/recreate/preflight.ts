@@ -19,7 +19,7 @@ export type Finding = Readonly<{ what: string; hint: string }>;
 /** Paths that Docker puts into every container. */
 const ENGINES =
   /^(\/usr)?\/sbin\/docker-init$|^\/etc\/(hostname|hosts|resolv\.conf|mtab)$|^\/\.dockerenv$|^\/(dev|proc|sys)(\/|$)/;
-const FORCE = "or, all the same: palace devbox recreate --force";
+const FORCE = "or, to recreate anyway: palace devbox recreate --force";
 
 /** Lists the findings. Errors: CONFIG_USAGE for a stack without containers. */
 export async function preflight(room: Room): Promise<Finding[]> {
@@ -47,7 +47,7 @@ async function writtenFiles(engine: Engine, boxes: readonly Box[]): Promise<Find
     const lost = lostFiles(changes, mounts);
     if (lost.length > 0)
       findings.push({
-        what: `${name} has files outside of its volumes, which go with it: ${lost.slice(0, 3).join(", ")}`,
+        what: `${name} has files outside of its volumes, which a recreate deletes: ${lost.slice(0, 3).join(", ")}`,
         hint: `docker diff ${name} lists them, docker cp ${name}:${lost[0] ?? ""} . fetches one`,
       });
   }

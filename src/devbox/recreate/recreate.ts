@@ -68,7 +68,7 @@ async function prepare(room: Room, given: Job): Promise<Job> {
   await keepImages(room, job);
   job = enter(room.state, job, "build");
   if (job.isBuilding) {
-    room.log("building the images; agents may go on meanwhile ...");
+    room.log("building the images; agents may continue meanwhile ...");
     const failure = await runCompose(room.place, ["build", ...room.stack.services], room).catch(
       async (error: unknown) => {
         await giveUp(room, job);
@@ -111,7 +111,7 @@ async function endRolledBack(room: Room, job: Job): Promise<never> {
   endJob(room.state);
   throw new PalaceError(
     "BROKER_START_FAILED",
-    `rolled back to the old image: ${job.why ?? "the new stack was not as it must be"}`,
+    `rolled back to the old image: ${job.why ?? "the new stack failed its check"}`,
     `the stack runs as before (palace devbox status); a copy of memory and home is in ${snapshotFolder(room.state, job)}`,
   );
 }

@@ -23,11 +23,11 @@ export async function rollBack(room: Room, job: Job): Promise<void> {
   // After a kill, this comparison runs again: files that were already restored no longer differ.
   const { palace, home } = await whatDiffers(room, job, source);
   if (palace) {
-    log("putting the memory back from the snapshot (what is there is kept beside it) ...");
+    log("restoring the memory from the snapshot (the present memory is kept beside it) ...");
     await restorePalace(source, folder);
   }
   if (home.length > 0) {
-    log("putting the home's files back from the snapshot (what is there is kept as NAME.~1~) ...");
+    log("restoring the home's files from the snapshot (present files are kept as NAME.~1~) ...");
     await restoreHome(source, folder, home);
   }
   // Compose replaces a container if its image differs.

@@ -53,7 +53,7 @@ export async function fileTranscript(run: Run, caller: Caller, file: TranscriptF
   const { pieces, ...copied } = withoutCopies(run, file, { ...whole, ...(times && { times }) }, entry.hashes.length);
   const { texts } = pieces;
   if (texts.length === 0 && copied.without !== undefined)
-    return settle(run, file, { ...entry, ...copied, refused: `all of it is in ${copied.without.join(", ")}` });
+    return settle(run, file, { ...entry, ...copied, refused: `all its messages are in ${copied.without.join(", ")}` });
   const before = run.exchanges.get(file.sourceFile);
   if (copied.exchanges !== undefined) run.exchanges.set(file.sourceFile, copied.exchanges);
   const sent = await sendParts(run, caller, file, prepared, pieces);

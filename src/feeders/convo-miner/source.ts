@@ -88,7 +88,7 @@ function open(path: string): { real: string; stat: Stats } {
     throw new PalaceError(
       "FEEDER_SOURCE_UNREADABLE",
       `${path} does not exist or cannot be read`,
-      "give a folder of transcripts, or one of them",
+      "name a folder of transcripts, or one transcript",
       { cause: error },
     );
   }

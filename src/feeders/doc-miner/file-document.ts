@@ -88,8 +88,8 @@ async function sendDocument(
     if (tooMany === undefined) return drawers;
     const reason =
       tooMany > SOURCE_DRAWERS_MAX
-        ? `more than ${SOURCE_DRAWERS_MAX} drawers, the most there are; larger ones, by chunk_size of config.json, are fewer`
-        : `${tooMany} drawers, more than ${drawersMax}; raise it with --max-chunks-per-file, 0 for no bound`;
+        ? `more than ${SOURCE_DRAWERS_MAX} drawers, the maximum for a file; a larger chunk_size in config.json makes fewer drawers`
+        : `${tooMany} drawers, more than ${drawersMax}; raise the limit with --max-chunks-per-file (0: no limit)`;
     run.report.skipped.push({ file: path, reason });
     return undefined;
   } catch (error) {

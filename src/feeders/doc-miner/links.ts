@@ -21,7 +21,7 @@ export async function rebuildLinks(
     }
     return left === 0;
   } catch (error) {
-    watch.notice(`Hallways and tunnels of wing ${wing} are as they were: ${(error as Error).message}`);
+    watch.notice(`Hallways and tunnels of wing ${wing} were not updated: ${(error as Error).message}`);
     return false;
   }
 }

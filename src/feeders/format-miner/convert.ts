@@ -19,7 +19,7 @@ const READERS: Readonly<Record<string, () => Promise<Reader>>> = {
 /** Returns the text. `max`: maximum number of characters. Throws only Unconverted. */
 export async function convert(name: string, bytes: Buffer, max: number): Promise<string> {
   const load = READERS[extname(name).toLowerCase()];
-  if (load === undefined) throw new Unconverted("unrecognized", "is of no format that is read");
+  if (load === undefined) throw new Unconverted("unrecognized", "has a format that we do not read");
   let read: Reader;
   try {
     read = await load();
@@ -39,8 +39,7 @@ export async function convert(name: string, bytes: Buffer, max: number): Promise
     throw new Unconverted("extraction_error", `cannot be converted: ${said(error)}`);
   }
   const clean = text.replaceAll("\0", "").replace(/\r\n?/g, "\n").toWellFormed();
-  if (clean.trim() === "")
-    throw new Unconverted("extraction_error", "holds no text; what is only a picture of text is not read");
+  if (clean.trim() === "") throw new Unconverted("extraction_error", "contains no text; pictures of text are not read");
   return clean;
 }
 

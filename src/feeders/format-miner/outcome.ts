@@ -40,7 +40,6 @@ const OF_ERRNO: Readonly<Record<string, Outcome>> = {
 export function ofErrno(error: unknown): Unconverted {
   const code = (error as NodeJS.ErrnoException | null)?.code ?? "";
   const outcome = Object.hasOwn(OF_ERRNO, code) ? OF_ERRNO[code] : undefined;
-  const what =
-    code === "ENOENT" ? "vanished while we looked" : `cannot be read (${code === "" ? String(error) : code})`;
+  const what = code === "ENOENT" ? "vanished during the run" : `cannot be read (${code === "" ? String(error) : code})`;
   return new Unconverted(outcome ?? "unreadable", what, { cause: error });
 }

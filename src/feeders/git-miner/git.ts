@@ -125,7 +125,7 @@ function folderOf(dir: string): string {
 }
 
 function refused(folder: string, complaint: string): PalaceError {
-  const fatal = /^fatal: (.*)$/m.exec(complaint)?.[1] ?? (complaint || "git stopped without a word");
+  const fatal = /^fatal: (.*)$/m.exec(complaint)?.[1] ?? (complaint || "git ended without a message");
   if (/not a git repository/i.test(complaint))
     return new PalaceError(
       "FEEDER_SOURCE_UNREADABLE",

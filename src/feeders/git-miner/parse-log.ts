@@ -101,7 +101,7 @@ async function* fieldsOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Field> {
 function unknownForm(): PalaceError {
   return new PalaceError(
     "FEEDER_SOURCE_UNREADABLE",
-    "git log answered in a form that is not known here",
+    "git log answered in an unknown format",
     "report it with the version of git: git --version",
   );
 }

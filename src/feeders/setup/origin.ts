@@ -74,7 +74,7 @@ function judge(text: string): Origin {
   if (density(names) >= 0.5 || density(turnCount) >= 2)
     return said(true, Math.min(0.95, 0.6 + 0.1 * (density(names) + density(turnCount))));
   if (names + turnCount === 0 && chars >= CHARS_MIN) return said(false, 0.9, `no sign of an AI in ${chars} characters`);
-  return said(true, 0.4, names + turnCount > 0 ? "few signs: taken for a talk" : "little text: taken for a talk");
+  return said(true, 0.4, names + turnCount > 0 ? "few signs: taken for a chat" : "little text: taken for a chat");
 }
 
 /** Counts how often each term is in the text, at word boundaries where it begins or ends with a letter. */

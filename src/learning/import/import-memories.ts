@@ -35,7 +35,7 @@ export function importMemories(tx: MemoryTx, call: WriteCall): ImportReport {
     const there = why === undefined ? findHeld(tx, memory) : undefined;
     if (why !== undefined) report.refused.push({ id: idOf(one), why });
     else if (there === undefined && isElsewhere(tx, memory.id))
-      report.refused.push({ id: memory.id, why: "its id is that of another profile's memory" });
+      report.refused.push({ id: memory.id, why: "its id belongs to another profile's memory" });
     else if (there === undefined) absent.push(memory);
     else meet(tx, call, memory, there, isDry, report);
   }
@@ -94,14 +94,14 @@ function meet(
   const { id } = memory;
   const ours = toCarried(there, tx.standings.find(there.id));
   if (ours === undefined) {
-    report.refused.push({ id, why: `its id is that of a drawer in ${cut(there.wing)}/${cut(there.room)}` });
+    report.refused.push({ id, why: `its id belongs to a drawer in ${cut(there.wing)}/${cut(there.room)}` });
     return;
   }
   const here = digestOf(ours);
   if (here === digestOf(memory)) return;
   const came = cameAs(there.metadata);
   if (came === undefined) {
-    report.refused.push({ id, why: "its id is that of a memory made here" });
+    report.refused.push({ id, why: "its id belongs to a memory made here" });
     return;
   }
   if (here !== came) {
@@ -140,7 +140,7 @@ export function carriedPage(reader: MemoryReader, { from, after }: Record<string
 /** Returns why a memory cannot be imported. `seen`: earlier ids of the call. */
 function objectionTo({ id, text, collection }: CarriedMemory, seen: Set<string>): string | undefined {
   const filed = plainId(id);
-  if (seen.has(filed)) return "its id came already";
+  if (seen.has(filed)) return "its id occurs twice";
   seen.add(filed);
   if (id === "" || id.length > ID_MAX) return `its id has not 1 to ${ID_MAX} characters`;
   if (/\p{Cc}/u.test(id)) return "its id has control characters";

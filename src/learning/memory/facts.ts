@@ -23,7 +23,7 @@ export function addToBank(tx: MemoryTx, call: WriteCall): { id: string } {
   const tags = readTags(params["tags"]);
   const held = tx.drawersIn(MEMORY_WING, "memory_bank");
   if (held >= CAPACITY)
-    throw new InvalidValue(`the memory bank is full: ${held}/${CAPACITY} facts; delete_memory takes one out`);
+    throw new InvalidValue(`the memory bank is full: ${held}/${CAPACITY} facts; delete_memory removes one`);
   const fields: Metadata = {
     ...{ tags: JSON.stringify(tags), ...weightOf(params), status: "active", mentioned_count: 1 },
     ...{ last_mentioned: isoTime(call.atMs), always_inject: params["always_inject"] === true },

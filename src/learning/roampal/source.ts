@@ -213,7 +213,7 @@ function uncopied(dir: string, error: unknown): PalaceError {
   return new PalaceError(
     "FEEDER_SOURCE_UNREADABLE",
     `${dir} cannot be copied to ${tmpdir()}: ${(error as Error).message}`,
-    "it needs read access to the first and free space in the second; TMPDIR names another folder",
+    "check read access to the first folder and free space in the second; TMPDIR selects another one",
     { cause: error },
   );
 }

@@ -44,5 +44,5 @@ export function judgeTurn(tx: MemoryTx, { params, atMs }: WriteCall): Methods["t
 
 function timeOf(given: unknown): number {
   if (typeof given === "number" && Number.isFinite(given)) return given;
-  throw new InvalidValue("sinceMs must be the time that turn.owed has told");
+  throw new InvalidValue("sinceMs must be the time that turn.owed returned");
 }

@@ -211,7 +211,7 @@ export function searchedFor(
 /** Reads the outcomes by memory. Older clients send `related`, a list of ids with the exchange's outcome. */
 export function readScores(params: WriteCall["params"], common: Outcome): [id: string, outcome: Outcome][] {
   const given = params["memory_scores"] ?? {};
-  if (!isRecord(given)) throw new InvalidValue("memory_scores must be an object: a memory's id, and its outcome");
+  if (!isRecord(given)) throw new InvalidValue("memory_scores must be an object of memory ids and their outcomes");
   const { related } = params;
   const isRelated = Array.isArray(related) && Object.keys(given).length === 0;
   const scores = isRelated ? related.map((id): [string, unknown] => [asText(id), common]) : Object.entries(given);

@@ -70,7 +70,7 @@ export function parseManifest(bytes: Buffer): Manifest {
       `the backup was made by a newer palace-devbox (${String(value["version"]).slice(0, 40)})`,
       "update palace-devbox to the version that made it",
     );
-  if (!isManifest(value)) throw damaged("its manifest lacks something");
+  if (!isManifest(value)) throw damaged("its manifest is incomplete");
   return value;
 }
 

@@ -165,7 +165,7 @@ function copyDatabase(file: string, copy: string): void {
     throw new PalaceError(
       "STORE_UNAVAILABLE",
       `${file} is being written and cannot be read; nothing was changed`,
-      "stop its broker (palace stop), or take a backup there and import that: palace backup",
+      "stop its broker (palace stop), or make a backup there (palace backup) and import the backup",
       { cause },
     );
   }
@@ -174,7 +174,7 @@ function copyDatabase(file: string, copy: string): void {
 /** Copies a regular file. Errors: CONFIG_USAGE for any other file: copying a pipe would wait for a writer for ever. */
 function copyRegular(file: string, copy: string): void {
   const stat = statSync(file);
-  if (stat.isDirectory()) throw unusable(file, "is a folder, and should be a file");
+  if (stat.isDirectory()) throw unusable(file, "is a folder, but must be a file");
   if (!stat.isFile()) throw unusable(file, "is a pipe, a socket or a device");
   copyFileSync(file, copy);
 }

@@ -66,7 +66,7 @@ export function assertStaged(folder: string, { files, counts }: Manifest): void 
   const other = Object.keys(found).find(
     (name) => found[name as keyof typeof found] !== counts[name as keyof typeof counts],
   );
-  if (other !== undefined) throw damaged(`what was unpacked has other ${other} than it had`);
+  if (other !== undefined) throw damaged(`the unpacked files have other ${other} than before`);
 }
 
 /** Lists the files that may be restored. An archive must not decide who may connect, or which palace is opened. */

@@ -45,7 +45,7 @@ export async function decrypted(
     const opened = (await decrypter.decrypt(streamOf(all))) as unknown as Pieces;
     return { pieces: translated(opened), isEncrypted: true };
   } catch (cause) {
-    throw damaged("the passphrase is not its own, or its first bytes are damaged", cause);
+    throw damaged("the passphrase is wrong, or its first bytes are damaged", cause);
   }
 }
 

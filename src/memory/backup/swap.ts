@@ -80,10 +80,10 @@ export function pendingRestore(home: string): PendingRestore | undefined {
     value = JSON.parse(readFileSync(join(home, RESTORE_MARKER), "utf8"));
   } catch (error) {
     if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
-    if (error instanceof SyntaxError) throw refused("is no list of ours", error);
+    if (error instanceof SyntaxError) throw refused("is no valid list of moves", error);
     throw error;
   }
-  if (!isPending(value)) throw refused("is no list of ours");
+  if (!isPending(value)) throw refused("is no valid list of moves");
   return value;
 }
 
@@ -128,7 +128,7 @@ function movesOf(paths: SwapPaths, { staged, stamp, out, come }: PendingRestore)
     }),
     ...come.map((name) => {
       const to = targetOf(paths, name);
-      if (to === undefined) throw refused(`names ${name}, which no backup puts anywhere`);
+      if (to === undefined) throw refused(`names ${name}, which no backup contains`);
       return { from: join(from, name), to };
     }),
   ];
@@ -137,7 +137,7 @@ function movesOf(paths: SwapPaths, { staged, stamp, out, come }: PendingRestore)
 /** Checks all moves before the first one. Errors: STORE_CORRUPT if a file is in neither place. */
 function assertThere(moves: readonly Move[]): void {
   const lost = moves.find(({ from, to }) => !isThere(from) && !isThere(to));
-  if (lost !== undefined) throw refused(`is not to be finished: there is neither ${lost.from} nor ${lost.to}`);
+  if (lost !== undefined) throw refused(`cannot be finished: there is neither ${lost.from} nor ${lost.to}`);
 }
 
 /** Returns true if the path exists, even as a dangling link. */
@@ -149,7 +149,7 @@ function refused(why: string, cause?: unknown): PalaceError {
   return new PalaceError(
     "STORE_CORRUPT",
     `${RESTORE_MARKER} ${why}; nothing was moved`,
-    `open the palace as it was opened for the restore; or give that restore up: move ${RESTORE_MARKER} away, and put back what lies in before-restore-*`,
+    `open the palace as it was opened for the restore; or abandon that restore: move ${RESTORE_MARKER} away, and move the files of before-restore-* back`,
     { cause },
   );
 }

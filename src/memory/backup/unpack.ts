@@ -40,7 +40,7 @@ export async function unpackArchive(pieces: AsyncIterable<Uint8Array>, options: 
   const manifest = parseManifest(bytes);
   const total = manifest.files.reduce((sum, file) => sum + file.size, 0);
   const whole = manifest.files.reduce((sum, file) => sum + entryBytes(file.size), entryBytes(size));
-  if (whole > bytesMax) throw damaged(`${CUT_SHORT}, or says that it is larger than it is`);
+  if (whole > bytesMax) throw damaged(`${CUT_SHORT}, or its manifest states a larger size`);
   let done = 0;
   for (const file of manifest.files) {
     await reader.expect(tarHeader(file.name, file.size));
@@ -73,7 +73,7 @@ async function writeFile(
   } finally {
     await handle.close();
   }
-  if (sum.digest("hex") !== sha256) throw damaged(`${name} is not what its manifest says`);
+  if (sum.digest("hex") !== sha256) throw damaged(`${name} differs from its manifest`);
   await reader.expect(Buffer.alloc(padding(size)));
 }
 
@@ -121,7 +121,7 @@ class Reader {
   async expectEnd(): Promise<void> {
     for (let next = await this.#pieces.next(); ; next = await this.#pieces.next()) {
       if (this.#left.length > 0 || (next.done !== true && next.value.length > 0))
-        throw damaged("there is something behind its end");
+        throw damaged("there are bytes after its end");
       if (next.done === true) return;
     }
   }

@@ -48,7 +48,7 @@ export async function unpackVerified(file: string, options: VerifyOptions): Prom
           `it holds ${count} ${name}, and its manifest says ${manifest.counts[name as keyof typeof counts]}`,
         );
     if (said.ledgerSchema !== ledgerSchema || said.journalSeq !== journalSeq)
-      throw damaged("its ledger is of another moment than its manifest says");
+      throw damaged("its ledger has another state than its manifest says");
     return { manifest, bytes, isEncrypted };
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });

@@ -127,7 +127,7 @@ export function updateDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowS
 }
 
 const MASK_WRITTEN_BACK =
-  "content holds a mask, [redacted: ...], in place of a secret that this drawer holds, and would overwrite it; " +
+  "content has a mask, [redacted: ...], in place of a secret of this drawer, and would overwrite the secret; " +
   "file the change as a drawer of its own, or have a person edit it (palace edit DRAWER_ID)";
 
 /** Returns true if the change would write a mask over a secret. An agent that was given the masked text may send it back. */

@@ -11,7 +11,7 @@ import type { Merging } from "./merging.ts";
 /** Number of columns of a fact. `ENTITY_COLUMNS`: number of columns of an entity. */
 const FACT_COLUMNS = 11;
 const ENTITY_COLUMNS = 4;
-const OTHER_VERSION = "its columns are those of another version of palace-devbox";
+const OTHER_VERSION = "its columns belong to another version of palace-devbox";
 
 export function mergeEntities(merging: Merging, items: readonly ImportItems["entity"][]): void {
   const { tx, report } = merging;

@@ -17,7 +17,7 @@ export function mergeJournal(merging: Merging, from: string, items: readonly Imp
   const { tx, report } = merging;
   for (const { id, body } of items) {
     const columns = read(id, body);
-    if (columns === undefined) merging.refuse(id, "its columns are those of another version of palace-devbox");
+    if (columns === undefined) merging.refuse(id, "its columns belong to another version of palace-devbox");
     else if (tx.imported.has(id)) report.here += 1;
     else if (Number.parseInt(id, 10) >= tx.imported.keptFromMs)
       merging.add(1, () => tx.imported.put(id, JSON.stringify([columns[0] ?? from, ...columns.slice(1)])));

@@ -99,7 +99,7 @@ function mergeCarried(merging: Merging, items: readonly ImportItems["carried"][]
   for (const { id, body } of items) {
     const ours = tx.carried.find(id);
     if (!isCarriedEntry({ at: parseJson(id), value: body }))
-      merging.refuse(id, "it is of another version of palace-devbox");
+      merging.refuse(id, "it belongs to another version of palace-devbox");
     else if (ours === undefined) merging.add(1, () => tx.carried.put(id, body));
     else if (ours === body) report.here += 1;
     else report.kept.push(id);

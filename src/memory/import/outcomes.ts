@@ -14,7 +14,7 @@ export function mergeStandings(merging: Merging, items: readonly ImportItems["st
   for (const { id, body } of items) {
     const theirs = read(body);
     if (theirs === undefined) {
-      merging.refuse(id, "its outcomes are those of another version of palace-devbox");
+      merging.refuse(id, "its outcomes belong to another version of palace-devbox");
       continue;
     }
     // Drawers are imported before outcomes. If the rules left a drawer out, its outcomes are left out, too.

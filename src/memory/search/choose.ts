@@ -108,7 +108,7 @@ function withSuperseded(shown: readonly Chosen[], beyond: readonly Drawer[]): Ch
     const moved = { ...one.ranked, score: one.ranked.score * factor };
     const adjustments =
       factor < 1
-        ? [...one.adjustments, { factor, reason: `replaced by what was said later: ${newer.id}` }]
+        ? [...one.adjustments, { factor, reason: `a later drawer replaces it: ${newer.id}` }]
         : one.adjustments;
     return { ...one, ranked: moved, adjustments, supersededBy: parentOf(newer.metadata) ?? newer.id };
   });
@@ -177,7 +177,7 @@ function dateAdjustments(drawer: Drawer, dates: readonly AskedDate[]): Adjustmen
   const agreeing = dates.find(({ agrees, isSpan }) => agrees(isSpan ? known : own));
   if (agreeing === undefined) return [];
   const factor = agreeing.isSpan ? SPAN_FACTOR : DATE_FACTOR;
-  return [{ factor, reason: `is of ${own}, asked for as "${agreeing.label}"` }];
+  return [{ factor, reason: `dated ${own}; you ask for "${agreeing.label}"` }];
 }
 
 /** Returns each drawer's factor by its date: 1 + `AGE_GAIN` for the newest or oldest drawer, as `end` says, down to 1 at the other end. */
@@ -191,7 +191,7 @@ function factorsByAge(page: readonly { drawer: Drawer }[], end: "newest" | "olde
     const at = known.indexOf(time);
     return at < 1
       ? []
-      : [{ factor: 1 + (AGE_GAIN * at) / last, reason: `is of ${time.slice(0, 10)}, and the ${end} was asked for` }];
+      : [{ factor: 1 + (AGE_GAIN * at) / last, reason: `dated ${time.slice(0, 10)}; you ask for the ${end}` }];
   });
 }
 
@@ -204,7 +204,7 @@ function timeOf({ metadata }: Drawer): string {
 
 function projectAdjustments({ wing }: Drawer, preferred: ReadonlySet<string>): Adjustment[] {
   if (!preferred.has(wing)) return [];
-  return [{ factor: PROJECT_FACTOR, reason: `is of the project you work in: wing \`${cut(wing)}\`` }];
+  return [{ factor: PROJECT_FACTOR, reason: `belongs to the project you work in: wing \`${cut(wing)}\`` }];
 }
 
 /** Returns the adjustment for stale facts; empty if the text itself replaces every ended fact. */
@@ -212,5 +212,5 @@ function staleAdjustments(stale: readonly StaleFact[]): Adjustment[] {
   const worst = worstOf(stale);
   return worst === undefined
     ? []
-    : [{ factor: STALE_FACTOR, reason: `states what ended on ${worst.ended}: ${worst.fact}` }];
+    : [{ factor: STALE_FACTOR, reason: `states a fact that ended on ${worst.ended}: ${worst.fact}` }];
 }

@@ -44,7 +44,7 @@ export function validCut(value: unknown): Cut {
   const isCut = isWhole && size >= 1 && size <= DRAWER_SIZE_MAX && overlap <= Math.floor(size / 2) && sizeMin <= size;
   if (isCut) return { size, overlap, sizeMin };
   throw new InvalidValue(
-    `cut must be a size of 1 to ${DRAWER_SIZE_MAX}, at most half of it as overlap, and a least size`,
+    `cut must be a size of 1 to ${DRAWER_SIZE_MAX}, an overlap of at most half of it, and a minimum size`,
   );
 }
 

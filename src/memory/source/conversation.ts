@@ -156,7 +156,7 @@ function readPart(params: Record<string, unknown>, recipe: IdRecipe): Part {
   const from = countIn(params, "from");
   const total = countIn(params, "total");
   const isWhole = from + texts.length <= total && (texts.length > 0 || total === 0);
-  if (!isWhole) throw new InvalidValue("from, texts and total do not fit each other");
+  if (!isWhole) throw new InvalidValue("from, texts and total contradict each other");
   return {
     wing: validName(params["wing"], "wing"),
     rooms: readRooms(params, texts.length),

@@ -29,8 +29,8 @@ export function sentText(tx: LedgerTx, sourceFile: string, parts: unknown): stri
 function assertHeld(tx: LedgerTx, sourceFile: string, sending: string, length: number): void {
   const held = tx.parts.held(sourceFile, sending);
   if (held === length) return;
-  const why = `${held} characters are there and not ${length}; somebody else sends this document too, or it is long ago`;
-  throw new InvalidValue(`the part does not follow what was sent before: ${why}; begin anew`);
+  const why = `the broker has ${held} characters, not ${length}; another client sends this document too, or the parts are too old`;
+  throw new InvalidValue(`the part does not continue the earlier parts: ${why}; send all parts again`);
 }
 
 type Part = { sourceFile: string; sending: string; from: number; text: string };

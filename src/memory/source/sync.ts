@@ -63,7 +63,7 @@ export function sync(tx: LedgerTx, call: WriteCall): unknown {
   const { wing, projectDir, apply } = scopeOf(call.params);
   if (apply && wing === undefined && projectDir === undefined) return { success: false, error: NEEDS_SCOPE };
   const findings = call.findings as Findings | undefined;
-  if (findings === undefined) return { success: false, error: "sync failed: the sources could not be looked at" };
+  if (findings === undefined) return { success: false, error: "sync failed: the sources could not be checked" };
   if (!apply) return { success: true, ...findings.report };
   let removed = 0;
   let closets = 0;

@@ -91,7 +91,7 @@ export function assertPalace(palaceDir: string): void {
   const none = (why: string): PalaceError =>
     new PalaceError(
       "CONFIG_USAGE",
-      `${file} ${why}, and no palace of MemPalace`,
+      `${file} ${why}, not a palace of MemPalace`,
       "name the folder that `mempalace status` shows as its palace",
     );
   const stat = statSync(file, { throwIfNoEntry: false });
@@ -101,7 +101,7 @@ export function assertPalace(palaceDir: string): void {
   if (isClosedWal(palaceDir)) return;
   guardPalace(palaceDir, () =>
     readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {
-      if (missingTables(palace).length === TABLES.length) throw none("is a database of something else");
+      if (missingTables(palace).length === TABLES.length) throw none("is another program's database");
       requireSchema(palace, file);
     }),
   );

@@ -28,16 +28,16 @@ export function chromaError(error: unknown, place: string): PalaceError {
     case "ChromaValueError": {
       const [, theirs, ours] = WIDTHS.exec(text) ?? [];
       if (theirs !== undefined) return widthError(Number(theirs), Number(ours));
-      return new PalaceError("CONFIG_BAD_VALUE", `Chroma at ${place} does not take this: ${text}`, "", options);
+      return new PalaceError("CONFIG_BAD_VALUE", `Chroma at ${place} refuses the request: ${text}`, "", options);
     }
     case "ChromaUnauthorizedError":
     case "ChromaForbiddenError":
-      return unavailable(`Chroma at ${place} refuses us`, "export MEMPALACE_CHROMA_TOKEN=<a valid token>");
+      return unavailable(`Chroma at ${place} refuses access`, "export MEMPALACE_CHROMA_TOKEN=<a valid token>");
     case "ChromaNotFoundError":
       return unavailable(`the collection at ${place} is gone`, "palace status");
     case "ChromaServerError":
       if (text.startsWith("413"))
-        return new PalaceError("CONFIG_BAD_VALUE", `Chroma at ${place} does not take that much`, "", options);
+        return new PalaceError("CONFIG_BAD_VALUE", `Chroma at ${place} refuses a request of this size`, "", options);
       if (!DAMAGE.test(text)) break;
       return new PalaceError("STORE_CORRUPT", `Chroma at ${place} is damaged: ${text}`, "palace doctor", options);
   }

@@ -125,5 +125,5 @@ function noDatabase(place: ChromaPlace, body: unknown): PalaceError {
 
 function messageOf(body: unknown): string {
   const message: unknown = (body as { message?: unknown } | null)?.message;
-  return typeof message === "string" ? message.slice(0, 200) : "it did not say more";
+  return typeof message === "string" ? message.slice(0, 200) : "it gave no reason";
 }

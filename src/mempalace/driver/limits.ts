@@ -31,7 +31,7 @@ export const CHROMA_TIMEOUTS: ChromaTimeouts = { readMs: 10_000, writeMs: 30_000
 export function widthError(theirs: number, ours: number): PalaceError {
   return new PalaceError(
     "STORE_MODEL_MISMATCH",
-    `the public palace holds vectors of ${theirs} numbers, our model makes ${ours}: the broker writes nothing there and keeps everything here`,
+    `the public palace holds vectors of ${theirs} numbers, our model makes ${ours}: the broker writes nothing there and keeps everything in the ledger`,
     "MEMPALACE_DRIVER=none palace restart, to leave that palace alone",
   );
 }

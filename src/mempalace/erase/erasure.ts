@@ -136,7 +136,7 @@ class Eraser {
     if (this.#rewrittenSeq < last)
       await step("the ledger", async () => {
         await ledger.rewrite();
-        if (!(await this.#cut())) return "the ledger's log is being read; it is cut in a moment";
+        if (!(await this.#cut())) return "a process reads the ledger's log; the log is cut in a moment";
         this.#rewrittenSeq = last;
         return undefined;
       });
@@ -158,13 +158,13 @@ class Eraser {
     if (driver === "none") {
       if (isThere)
         this.#notes.push(
-          `${chromaFile(dir)} may still hold it: this broker keeps no public palace; MEMPALACE_DRIVER=files palace restart`,
+          `${chromaFile(dir)} may still have the text: this broker keeps no public palace; MEMPALACE_DRIVER=files palace restart`,
         );
       return undefined;
     }
     for (const until = performance.now() + SENT_MAX_MS; unsent(ids) > 0; await delay(POLL_MS)) {
       if (this.#stopped) return undefined;
-      if (performance.now() > until) return `the public palace was not told yet: ${detail()}`;
+      if (performance.now() > until) return `the public palace is not up to date: ${detail()}`;
       wake();
     }
     faultPoint("erase.after-sent");
@@ -192,7 +192,7 @@ class Eraser {
     if (!existsSync(file)) return undefined;
     for (const until = performance.now() + SENT_MAX_MS; unsent() > 0; await delay(POLL_MS)) {
       if (this.#stopped) return undefined;
-      if (performance.now() > until) return "the graph's file was not told yet: palace status says why";
+      if (performance.now() > until) return "the graph's file is not up to date: palace status says why";
       wake();
     }
     await (await erase()).call("graph", file);

@@ -31,7 +31,7 @@ export function refusalOf(error: unknown, palaceDir: string): PalaceError {
       return new PalaceError(
         "STORE_CORRUPT",
         why,
-        "put a backup of the palace back, or run `mempalace repair`, then `palace restart`",
+        "restore a backup of the palace, or run `mempalace repair`, then `palace restart`",
         { cause: error },
       );
     case "FULL":

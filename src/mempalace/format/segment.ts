@@ -94,9 +94,9 @@ type Header = {
 
 /** Reads the header. Exported for the fuzz test. After any error the index is torn. */
 export function headerOf(bytes: Buffer): Header {
-  if (bytes.length !== HEADER_SIZE_BYTES) throw new Torn("header.bin has not 100 bytes");
+  if (bytes.length !== HEADER_SIZE_BYTES) throw new Torn("header.bin does not have 100 bytes");
   const number = (at: number): number => Number(bytes.readBigUInt64LE(at));
-  if (bytes.readInt32LE(AT.version) !== 1) throw new Torn("header.bin is of another version");
+  if (bytes.readInt32LE(AT.version) !== 1) throw new Torn("header.bin has another version");
   const [capacity, elements, elementSize] = [number(AT.capacity), number(AT.elements), number(AT.elementSize)];
   const [labelAt, vectorAt] = [number(AT.labelAt), number(AT.vectorAt)];
   const [upperLinks, lowestLinks] = [number(AT.upperLinks), number(AT.lowestLinks)];

@@ -132,7 +132,7 @@ class Sync {
         if (others) await delay(round * ROUND_STEP_MS);
         else if (rows.length === 0) return;
       }
-      if (isDisturbed) this.#enter({ sending: "others write there all the time; it is tried again" });
+      if (isDisturbed) this.#enter({ sending: "other programs keep writing the file; the broker tries again" });
       else this.wake();
     });
   }

@@ -38,7 +38,7 @@ export async function startChromaServer(
   throw new PalaceError(
     "STORE_UNAVAILABLE",
     `no Chroma can be run here (${failures.join("; ")})`,
-    "npm install -g chromadb brings one; or name one with --chroma FILE (MemPalace's Python environment has bin/chroma), or write it without: --without-chroma",
+    "npm install -g chromadb installs one; or name a program with --chroma FILE (MemPalace's Python environment has bin/chroma); or export without Chroma: --without-chroma",
   );
 }
 

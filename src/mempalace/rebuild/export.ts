@@ -121,13 +121,13 @@ function assertExportable({ drawers, embedded, missing }: Snapshot, partial: boo
   if (drawers > 0 && embedded === 0)
     throw new PalaceError(
       "STORE_UNAVAILABLE",
-      `none of the ${drawers} drawers has a vector yet, and a palace of MemPalace holds none without: there is nothing to export`,
+      `none of the ${drawers} drawers has a vector yet, and MemPalace needs vectors: there is nothing to export`,
       "run `palace doctor` to see what the model waits for",
     );
   if (missing > 0 && !partial)
     throw new PalaceError(
       "STORE_UNAVAILABLE",
-      `${missing} of ${drawers} drawers have no vector yet, and a palace of MemPalace holds none without`,
+      `${missing} of ${drawers} drawers have no vector yet, and MemPalace needs vectors`,
       "run `palace doctor` to see what the model waits for, or leave them out: --partial",
     );
 }

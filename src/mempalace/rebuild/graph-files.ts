@@ -32,7 +32,7 @@ export function writeGraphFiles(snapshot: Snapshot, folder: string): GraphCounts
           for (const { id, body } of kind === "entity" ? entities : facts) put.run(id, ...body);
           const rows = database.prepare<[], number>(`SELECT count(*) FROM ${fileTable}`).pluck().get();
           if (rows !== (kind === "entity" ? entities : facts).length)
-            throw new PalaceError("STORE_CORRUPT", `${fileTable} of the graph has ${rows} rows`, "repeat it");
+            throw new PalaceError("STORE_CORRUPT", `${fileTable} of the graph has ${rows} rows`, "try again");
         }
       })();
     } finally {

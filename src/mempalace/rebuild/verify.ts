@@ -33,7 +33,7 @@ export async function verifyCollection(
 ): Promise<void> {
   const file = chromaFile(palaceDir);
   const differs = (why: string): PalaceError =>
-    new PalaceError("STORE_CORRUPT", `${file} differs from what was written: ${why}`, "repeat it");
+    new PalaceError("STORE_CORRUPT", `${file} differs from what was written: ${why}`, "try again");
   const database = openChroma(palaceDir, BUSY_TIMEOUT_MS);
   if (database === undefined) throw differs("there is no file");
   try {

@@ -370,7 +370,7 @@ class Watcher {
     };
     if (!found || (before.state === "found" && before.rows >= rows && before.unindexed >= unindexed)) return;
     const lost = { missing: missing.length, unindexed };
-    log.warn("others wrote the public palace", { palaceDir, rows, changed, ...lost, detail: this.report.detail });
+    log.warn("foreign writes in the palace", { palaceDir, rows, changed, ...lost, detail: this.report.detail });
   }
 
   get #ours(): string {

@@ -22,7 +22,7 @@ export async function inTime(opening: Promise<Duplex>, hint: string): Promise<Du
   if (channel !== undefined) return channel;
   void opening.then((late) => late.destroy()).catch(() => {});
   const seconds = CHANNEL_TIMEOUT_MS / 1000;
-  throw new PalaceError("TRANSPORT_TIMEOUT", `the host lets us in and opens no channel within ${seconds} s`, hint);
+  throw new PalaceError("TRANSPORT_TIMEOUT", `the host accepts our key but opens no channel within ${seconds} s`, hint);
 }
 
 /** Returns the stream, paused after the gate's greeting. Rejects with `ended()` if the stream closes earlier or prints too much. */

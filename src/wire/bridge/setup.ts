@@ -144,7 +144,7 @@ async function findHostKey(options: SetupOptions, where: Target, pinned: Buffer 
   if (isExpected) return shown;
   throw new PalaceError(
     "BROKER_DENIED",
-    `${where.host} shows a host key that nobody has vouched for: ${fingerprintOf(shown)}`,
+    `${where.host} shows a host key that nobody has confirmed: ${fingerprintOf(shown)}`,
     `compare it on the host (ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub), then: palace bridge setup ${options.target} --host-key ${fingerprintOf(shown)}`,
   );
 }

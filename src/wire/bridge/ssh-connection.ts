@@ -68,12 +68,12 @@ function asPalaceError(
   if (refusedHost)
     return new PalaceError(
       "BROKER_DENIED",
-      `${where} shows a host key that is not the pinned one`,
+      `${where} shows another host key than the pinned host key`,
       "if the host was really set up again: palace bridge setup HOST --new-host-key",
       { cause: error },
     );
   if (error.level === "client-authentication")
-    return new PalaceError("BROKER_DENIED", `${where} does not take this bridge's key`, "palace bridge setup HOST", {
+    return new PalaceError("BROKER_DENIED", `${where} refuses this bridge's key`, "palace bridge setup HOST", {
       cause: error,
     });
   const code = error.level === "client-timeout" ? "TRANSPORT_TIMEOUT" : "TRANSPORT_REFUSED";

@@ -107,15 +107,15 @@ function assertOutlives(folder: string, { paths: { ledgerFile } }: Config): void
   if (mount?.type !== "tmpfs" || SHARED_MEMORY.includes(mount.point) || existsSync(ledgerFile)) return;
   throw new PalaceError(
     "STORE_READ_ONLY",
-    `${folder} lies in memory (tmpfs at ${mount.point}) and ends with the sandbox`,
+    `${folder} is in memory (tmpfs at ${mount.point}) and is lost with the sandbox`,
     "",
   );
 }
 
 function aboutId({ name }: Tool, id: string | undefined): string {
-  if (id !== undefined) return "drawer_id is the id that the drawer has from then on";
-  if (name !== "add_drawer") return "ids of what it makes are known then";
-  return "its id is known then, as no answer has shown on this machine how this palace makes ids";
+  if (id !== undefined) return "drawer_id is the id that the drawer will have";
+  if (name !== "add_drawer") return "the broker makes the ids then";
+  return "the broker makes its id then, because no answer has shown this machine how the palace makes ids";
 }
 
 class Refusal extends Error {

@@ -43,7 +43,7 @@ export function missingBridge(config: Config): PalaceError | undefined {
   const isRest = (user ?? known["user"]) === known["user"] && Number(port ?? known["port"]) === known["port"];
   if (isHost && isRest) return undefined;
   const asked = `${user === undefined ? "" : `${user}@`}${host}`;
-  const here = typeof target === "string" ? `the one here leads to ${target}` : "none is set up here";
+  const here = typeof target === "string" ? `the bridge set up here leads to ${target}` : "none is set up here";
   return new PalaceError(
     "TRANSPORT_REFUSED",
     `MEMPALACE_BROKER asks for the bridge to ${asked}${port === undefined ? "" : `:${port}`}, and ${here}`,
@@ -62,7 +62,7 @@ export function bridgeFault({ paths }: Config, sinceMs: number): PalaceError | u
   if (state !== "down" || typeof atMs !== "number" || atMs < sinceMs) return undefined;
   return new PalaceError(
     "TRANSPORT_REFUSED",
-    `the bridge has no way to the host: ${String(why)}`,
+    `the bridge does not reach the host: ${String(why)}`,
     typeof hint === "string" && hint !== "" ? hint : "palace bridge status",
   );
 }

@@ -273,7 +273,7 @@ export class Link {
   #giveUpOld(): void {
     for (const [id, { since }] of this.#calls)
       if (fateOfRepeated(this.#clock.now() - since) === "give up")
-        this.#fail(id, new PalaceError("TRANSPORT_CLOSED", "the broker kept going away", "run `palace logs`"));
+        this.#fail(id, new PalaceError("TRANSPORT_CLOSED", "the broker ended repeatedly", "run `palace logs`"));
   }
 
   #fail(id: RequestId, error: PalaceError): void {

@@ -114,7 +114,7 @@ function refusalOf(response: RpcResponse, line: string): "passing" | "elsewhere"
 function refusalIn(answer: object): { why: string } | undefined {
   const { success, error, errors, diary } = answer as Record<string, unknown>;
   if (success === false || typeof error === "string") return { why: String(error ?? "the tool refused it") };
-  if (Array.isArray(errors) && errors.length > 0) return { why: `of its parts: ${JSON.stringify(errors)}` };
+  if (Array.isArray(errors) && errors.length > 0) return { why: `some of its parts failed: ${JSON.stringify(errors)}` };
   return isRecord(diary) ? refusalIn(diary) : undefined;
 }
 

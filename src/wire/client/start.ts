@@ -132,7 +132,7 @@ function assertWorthWaiting(config: Config, { timeoutMs, waitedMs, canStart, has
   if (waitedMs > (timeoutMs ?? START_TIMEOUT_MS) && !canStart)
     throw new PalaceError(
       "STORE_READ_ONLY",
-      `${paths.home} cannot be written here, and no broker of elsewhere answers`,
+      `${paths.home} cannot be written here, and no broker of another machine answers`,
       "start the broker where the palace can be written (compose: docker compose up -d broker), or make the folder writable",
     );
   if (waitedMs > START_TIMEOUT_MS)
@@ -165,7 +165,7 @@ export function unanswered(endpoint: string): PalaceError {
   return new PalaceError(
     "TRANSPORT_REFUSED",
     `no broker answers at ${endpoint} (MEMPALACE_BROKER)`,
-    "start that broker where it belongs, or unset MEMPALACE_BROKER",
+    "start that broker on its machine, or unset MEMPALACE_BROKER",
   );
 }
 
@@ -192,8 +192,8 @@ export function foreignMount({ paths, trustMount }: Config): PalaceError | undef
   const { path, mount } = foreign;
   return new PalaceError(
     "PALACE_FOREIGN_MOUNT",
-    `${path} lies on a shared folder (${mount?.type ?? ""}), where the locks of other machines are not seen`,
-    "reach the broker of the machine it belongs to: palace bridge setup HOST",
+    `${path} is in a shared folder (${mount?.type ?? ""}), where this machine does not see the locks of other machines`,
+    "use the broker of the machine that owns the folder: palace bridge setup HOST",
   );
 }
 

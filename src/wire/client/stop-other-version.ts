@@ -21,7 +21,7 @@ export async function endOtherBroker({ paths }: Config, mismatch: PalaceError): 
   if (pid === undefined)
     throw new PalaceError(
       mismatch.code,
-      `${mismatch.message}, and its process cannot be told for certain`,
+      `${mismatch.message}, and its process cannot be identified`,
       "stop it with the palace-devbox that started it, on its own machine",
       { cause: mismatch },
     );
@@ -29,7 +29,7 @@ export async function endOtherBroker({ paths }: Config, mismatch: PalaceError): 
   const deadline = performance.now() + START_TIMEOUT_MS;
   while (isAlive(pid)) {
     if (performance.now() > deadline)
-      throw new PalaceError("TRANSPORT_TIMEOUT", "the broker is still draining", "run `palace stop` again");
+      throw new PalaceError("TRANSPORT_TIMEOUT", "the broker is still finishing its calls", "run `palace stop` again");
     await sleep(POLL_MS);
   }
 }

@@ -81,7 +81,7 @@ async function endBroker(config: Config): Promise<boolean> {
     if (performance.now() > deadline)
       throw new PalaceError(
         "TRANSPORT_TIMEOUT",
-        "the broker is still draining",
+        "the broker is still finishing its calls",
         "run `palace status`, then `palace stop` again",
       );
     await sleep(POLL_MS);
@@ -102,7 +102,7 @@ function silentBroker({ paths }: Config, cause: PalaceError): PalaceError {
   return new PalaceError(
     "TRANSPORT_TIMEOUT",
     `the broker does not answer within ${ANSWER_MAX_MS / 1000} s, and has not ended`,
-    `run \`palace stop\` again${pid === undefined ? "" : `; one that stays silent is process ${pid}`}`,
+    `run \`palace stop\` again${pid === undefined ? "" : `; if it stays silent, its process is ${pid}`}`,
     { cause },
   );
 }

@@ -70,7 +70,7 @@ async function exchange<T>(socket: Socket, head: string, read: () => Promise<T>)
   }
 }
 
-function strange(why = "the other side does not speak as a palace broker does"): PalaceError {
+function strange(why = "the other side does not answer as a palace broker does"): PalaceError {
   return new PalaceError("TRANSPORT_REFUSED", why, "run `palace doctor`");
 }
 
@@ -79,7 +79,7 @@ function assertAdmitted({ status, headers }: Pick<Response, "status" | "headers"
   if (![401, 403, 421, 429].includes(status)) return;
   const why = headers.get(REFUSED_HEADER);
   if (why !== undefined)
-    throw new PalaceError("BROKER_BUSY", why, "end agents that are not needed, then repeat", { retryAfterMs: 1_000 });
+    throw new PalaceError("BROKER_BUSY", why, "end unneeded agents, then try again", { retryAfterMs: 1_000 });
   if (status === 429)
     throw new PalaceError("BROKER_BUSY", "the broker refused this token too often", "wait a minute, then repeat", {
       retryAfterMs: 60_000,
@@ -87,7 +87,7 @@ function assertAdmitted({ status, headers }: Pick<Response, "status" | "headers"
   if (status === 401)
     throw new PalaceError(
       "BROKER_DENIED",
-      "the broker does not take this token: wrong, revoked or expired",
+      "the broker refuses this token: it is wrong, revoked or expired",
       "on the broker's machine: palace bridge token add NAME; here: export MEMPALACE_TOKEN=…",
     );
   throw new PalaceError(

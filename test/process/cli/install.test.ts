@@ -103,7 +103,7 @@ test("install, agents and doctor name a competing entry and the command that rem
   const takeOut = `cd ${palace.home} && claude mcp remove mempalace -s local`;
   const installed = await palace.run("palace", ["install", "claude-code"]);
   expect(installed.code).toBe(0);
-  expect(installed.stdout).toContain("claude-code: wired, but something else on this machine decides, too");
+  expect(installed.stdout).toContain("claude-code: wired, but another entry replaces ours or runs beside it");
   expect(installed.stderr).toContain(`Claude Code runs it instead of ours in ${palace.home}\n  ${takeOut}`);
   expect((await json(palace, "agents")).value.agents[0]).toMatchObject({ state: "conflict", rivals: [{ takeOut }] });
   expect(checkAgents(loadConfig(palace.env))).toMatchObject([{ name: "agents", state: "warn", hint: takeOut }]);
@@ -149,7 +149,7 @@ test("install --dry-run prints the lines for a read-only file, and install statu
   expect(dry.code).toBe(0);
   expect(dry.stdout).toContain("claude-code: cannot be wired: a file is read-only");
   expect(dry.stdout).toContain("palace hook claude-code || :");
-  expect(dry.stderr).toContain("put the lines below into the file that it is made from");
+  expect(dry.stderr).toContain("put the lines below into the file that this file is made from");
   const status = await palace.run("palace", ["install", "status"]);
   expect(status.stdout).toMatch(/claude-code\t-\tread-only/);
   expect(status.stderr).toContain("palace install claude-code --dry-run prints the missing lines");

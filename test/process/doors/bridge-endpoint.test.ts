@@ -87,7 +87,7 @@ describe.skipIf(sshdMissing)("MEMPALACE_BROKER=ssh:// with a bridge", () => {
     ] as const) {
       const { code, stderr } = await box.run("palace", ["start"], { env: { MEMPALACE_BROKER: endpoint } });
       expect(code, endpoint).toBe(3);
-      expect(stderr).toContain("the one here leads to testhost");
+      expect(stderr).toContain("the bridge set up here leads to testhost");
       expect(stderr).toContain(command);
     }
     expect(existsSync(box.config.paths.ledgerFile)).toBe(false);
@@ -101,7 +101,7 @@ describe.skipIf(sshdMissing)("MEMPALACE_BROKER=ssh:// with a bridge", () => {
       env,
     });
     expect(unknown.code, unknown.stderr).toBe(5);
-    expect(unknown.stderr).toContain("nobody has vouched for");
+    expect(unknown.stderr).toContain("nobody has confirmed");
     const shim = await box.shim(env);
     expect(await shim.call("mempalace_add_drawer", note(1))).toMatchObject({ spooled: true });
     expect((await setup()).code).toBe(0);
@@ -112,7 +112,7 @@ describe.skipIf(sshdMissing)("MEMPALACE_BROKER=ssh:// with a bridge", () => {
     // While sshd restarts, the error is a different error. The test waits until the host key is refused.
     const refusal = (): Promise<string> =>
       shim.call("mempalace_search", { query: "note" }).then(String, (error: Error) => error.message);
-    await expect.poll(refusal, { timeout: 30_000 }).toContain("not the pinned one");
+    await expect.poll(refusal, { timeout: 30_000 }).toContain("another host key than the pinned host key");
     expect(existsSync(join(host.home, ".mempalace/ledger.sqlite3"))).toBe(true);
     const near = await host.shim();
     expect(JSON.stringify(await near.call("mempalace_list_drawers", {}))).not.toContain("note 2");

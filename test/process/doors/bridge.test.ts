@@ -57,7 +57,7 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
     // No token of this bridge exists, so the hint says what to type on the host.
     const audit = await box.run("palace", ["audit"]);
     expect(audit.stderr).toMatch(
-      /came over a bridge, whose role is agent.*\n.*on the broker's machine: \S*palace audit/,
+      /came over a bridge, and a bridge's role, agent, .*\n.*on the broker's machine: \S*palace audit/,
     );
     await shim.close();
     await near.close();
@@ -136,7 +136,7 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
     expect(await shim.call("mempalace_add_drawer", note(4))).toMatchObject({ spooled: true });
     const status = await box.run("palace", ["bridge", "status"]);
     expect(status.code).toBe(3);
-    expect(status.stdout).toContain("not the pinned one");
+    expect(status.stdout).toContain("another host key than the pinned host key");
     expect((await setup()).stderr).toContain("another host key");
     await shim.close();
     await near.close();

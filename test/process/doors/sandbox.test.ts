@@ -54,7 +54,7 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
       (error: Ran) => error,
     );
     expect(refused.code, refused.stdout).toBe(3);
-    expect(refused.stderr).toMatch(/sandbox.*cannot be kept on this machine either: .*lies in memory/);
+    expect(refused.stderr).toMatch(/sandbox.*cannot be kept on this machine either: .*is in memory/);
   });
 
   test("in a sandbox that refuses every socket a shim answers the handshake, explains a failed read and spools a write", async () => {

@@ -202,7 +202,7 @@ test(
       const limits = { sizeMax: 1e9, textMax: 1e9, timeMaxMs: 120_000, memoryMaxMebibytes: 512 };
       for (const [tight, why] of [
         [{ timeMaxMs: 50 }, "still being converted"],
-        [{ memoryMaxMebibytes: 24 }, "takes more memory"],
+        [{ memoryMaxMebibytes: 24 }, "needs more memory"],
       ] as const) {
         const converter = new Converter({ ...limits, ...tight });
         const given = await converter.read(join(root, "long.docx"));

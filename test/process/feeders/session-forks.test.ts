@@ -207,7 +207,7 @@ test("a transcript is filed without the exchanges that it shares with another tr
   write("c", "ferns", "mosses");
   expect(await run()).toMatchObject({
     filed: 2,
-    skipped: [{ reason: expect.stringMatching(/all of it is in .*a\.jsonl/) }],
+    skipped: [{ reason: expect.stringMatching(/all its messages are in .*a\.jsonl/) }],
   });
   expect(counts("ferns", "mosses", "lichens", "horsetails")).toEqual([1, 1, 1, 1]);
   expect(await run()).toMatchObject({ filed: 0 });

@@ -44,7 +44,7 @@ test("stop never signals a pid that /health does not confirm", async () => {
   const child = await future(palace, { pid: bystander.pid ?? 0 });
   try {
     const { code, stderr } = await palace.run("palace", ["stop"]);
-    expect([code, stderr]).toEqual([4, expect.stringContaining("cannot be told for certain")]);
+    expect([code, stderr]).toEqual([4, expect.stringContaining("cannot be identified")]);
     expect([bystander.exitCode, bystander.signalCode, child.exitCode]).toEqual([null, null, null]);
   } finally {
     bystander.kill("SIGKILL");

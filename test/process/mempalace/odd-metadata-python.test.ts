@@ -118,7 +118,7 @@ describe.skipIf(missing !== undefined)("rows that another program wrote through 
     await using palace = await adopted(
       '{"a": {"f": 1.0, "l": [2.0]}, "b": {"big": 9007199254740992}, "c": {"l": [-1152921504606846976]}, "d": {"f": 0.5, "n": 9007199254740991}, "e": {"source_mtime": 3.0}}',
     );
-    expect(await run(palace, "doctor")).toContain("but 3 rows have numbers that an export or a repair does not write");
+    expect(await run(palace, "doctor")).toContain("but 3 rows have numbers that an export or a repair writes in");
     await run(palace, "stop");
   });
 });

@@ -94,7 +94,7 @@ test("the graphs of a Roampal folder are imported once, entry by entry, and expo
   expect(await bring(palace, data.dir, "--dry-run")).toEqual(whole);
   expect(await back(palace)).toEqual({});
   const told = await palace.run("palace", ["outcome", "import", data.dir]);
-  expect(told.stdout).toContain(`${ENTRIES} entries of its graphs added, 0 brought up to date`);
+  expect(told.stdout).toContain(`${ENTRIES} graph entries added, 0 brought up to date`);
   expect(told.stdout).not.toContain("not used here");
   expect(await back(palace)).toEqual(FILES);
   expect(await bring(palace, data.dir)).toEqual({ ...NOTHING, entries: ENTRIES, unchanged: ENTRIES });

@@ -82,7 +82,7 @@ test("a memory that cannot be imported is named, and the others are imported", a
       { id: "history_\u001b[2J", why: "its id has control characters" },
       { id: "history_\0", why: "its id has control characters" },
       { id: "history_0000000c", why: "its text has a null byte" },
-      { id: here, why: "its id is that of a memory made here" },
+      { id: here, why: "its id belongs to a memory made here" },
     ],
   });
   expect(await found(palace, NEXT)).toBe(NEXT);
@@ -93,7 +93,7 @@ test("a memory that cannot be imported is named, and the others are imported", a
   ).toMatchObject({
     added: [twice.id],
     refused: [
-      { id: twice.id, why: "its id came already" },
+      { id: twice.id, why: "its id occurs twice" },
       { id: "7", why: "it has no id, collection, text and metadata" },
     ],
   });

@@ -81,5 +81,5 @@ test("a memory that states an ended fact ranks after a memory with a valid fact,
   const [, id = ""] =
     /\[id:([^\]]+)\] .*Frankfurt/.exec(await ask(agent, "search_memory", { query: "Frankfurt" })) ?? [];
   const { stdout } = await palace.run("palace", ["outcome", "why", id]);
-  expect(stdout).toMatch(/over\s+Billing → runs[ _]in → Frankfurt, since 2026-01-31/);
+  expect(stdout).toMatch(/outdated\s+Billing → runs[ _]in → Frankfurt, ended 2026-01-31/);
 });

@@ -347,7 +347,7 @@ test("a book is ingested, found, listed, removed as a whole, and can be ingested
   const run = (...args: string[]) => palace.run("palace", ["outcome", ...args]);
   const first = await run("ingest", file, "--json");
   expect(JSON.parse(first.stdout), first.stderr).toMatchObject({ title: "handbook", chunks: 12, isNew: true });
-  expect((await run("ingest", file)).stdout).toBe("handbook is there already, and stays as it is\n");
+  expect((await run("ingest", file)).stdout).toBe("handbook exists already, and is not changed\n");
   await using agent = await palace.shim(OUTCOME);
   const found = await ask(agent, "search_memory", { query: "bassoon of part 150", collections: ["books"], limit: 1 });
   expect(found).toContain("📖 handbook");

@@ -67,7 +67,7 @@ test("`palace outcome score` reports a deletion, and the command that it prints 
   await run("score", other, "worked");
   const gone = await run("score", bad, "failed");
   expect(gone.stdout).toMatch(
-    /^\w+: failed; its score is 0\.0, so it was taken out\nto bring it back: .*palace history undo /,
+    /^\w+: failed; its score is 0\.0, so it was removed\nto restore it: .*palace history undo /,
   );
   expect(await why(bad)).toMatchObject({ found: false });
   await run("score", other, "worked");
@@ -77,7 +77,7 @@ test("`palace outcome score` reports a deletion, and the command that it prints 
   expect(await why(other), "the person's other scores stay").toMatchObject({ score: 0.9, uses: 2 });
 
   const forgotten = await run("forget", bad);
-  expect(forgotten.stdout).toContain(`${bad} was taken out: Key takeaway: Restart the router at noon\n`);
+  expect(forgotten.stdout).toContain(`${bad} was removed: Key takeaway: Restart the router at noon\n`);
   expect(await why(bad)).toMatchObject({ found: false });
   expect((await typed(palace, forgotten.stdout)).code).toBe(0);
   expect(await why(bad)).toMatchObject({ score: 0.2, uses: 1 });

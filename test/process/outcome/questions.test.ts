@@ -35,7 +35,7 @@ test("a memory found useful for a question three times is a known solution, a pa
   const [alike] = await find(AGAIN);
   expect(digits(alike?.id ?? "")).toBe(digits(good));
   const why = await palace.run("palace", ["outcome", "why", good]);
-  expect(why.stdout, why.stderr).toMatch(/^questions\s+1 known, of which it solved 1$/m);
+  expect(why.stdout, why.stderr).toMatch(/^questions\s+solved 1 of 1$/m);
   expect(why.stdout).toMatch(/^general talk\s+as working: 2 worked, 0 failed, 0 partial$/m);
 
   await palace.run("palace", ["undo", "--client", "ada", "--since", "1h", "--yes"]);

@@ -92,7 +92,7 @@ test("`palace search` prefers the project of its folder, and says so", async () 
     palace.run("palace", ["search", ...QUERY.split(" "), ...args], { cwd });
   const own = await search(shop, "--explain");
   expect(own.stdout.split("\t").slice(0, 2)).toEqual(["1", "my_shop"]);
-  expect(own.stdout).toContain("promoted × 1.1: is of the project you work in: wing `my_shop`");
+  expect(own.stdout).toContain("promoted × 1.1: belongs to the project you work in: wing `my_shop`");
   expect(own.stderr).toMatch(/ ms, wing my_shop first \(--scope all treats all alike\)$/m);
   const strict = await search(shop, "--scope", "strict");
   expect(strict.stdout).not.toContain("Boat Yard");

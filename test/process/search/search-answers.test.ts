@@ -53,7 +53,7 @@ test("an explained score is the weighted sum of cosine and words times the facto
   client.close();
 
   const told = await palace.run("palace", ["search", "does", "Alice", "work", "--explain"]);
-  expect(told.stdout).toContain("demoted × 0.6: states what ended on 2024-03-01: Alice → works_at → Acme");
+  expect(told.stdout).toContain("demoted × 0.6: states a fact that ended on 2024-03-01: Alice → works_at → Acme");
   expect(told.stdout).toMatch(
     /score [\d.]+ = 0\.36 × cosine [\d.-]+ \+ 0\.28 × static cosine [\d.-]+ \+ 0\.36 × [\d.]+ of the best/,
   );

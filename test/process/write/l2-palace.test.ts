@@ -41,7 +41,7 @@ it.skipIf(missing !== undefined)(
     expect(results[0]?.distance).toBeLessThanOrEqual(2);
 
     const before = await palace.run("palace", ["repair-status"]);
-    expect(before.stdout).toContain("the index of mempalace_drawers measures by l2, not by the cosine");
+    expect(before.stdout).toContain("the index of mempalace_drawers uses the distance l2, not the cosine");
     expect(before.code).toBe(1);
     const repaired = await palace.run("palace", ["repair"]);
     expect(repaired.code, repaired.stderr).toBe(0);

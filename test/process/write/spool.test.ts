@@ -95,7 +95,7 @@ test("the answer to a spooled drawer has the drawer's later id; if no id recipe 
     ids.push(answer.drawer_id);
   }
   const diary = (await shim.call("mempalace_diary_write", { agent_name: "one", entry: "e" })) as { message: string };
-  expect(diary.message).toContain("ids of what it makes are known then");
+  expect(diary.message).toContain("the broker makes the ids then");
   await palace.run("palace", ["start"]);
   await expect.poll(() => files(palace), { timeout: 20_000 }).toEqual([]);
   // If its shim does not reach the new broker within a second, the agent gets an error and asks again.

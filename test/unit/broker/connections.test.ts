@@ -59,9 +59,7 @@ test("a peer and all peers together have a maximum of connections, with places r
   };
   const own = Array.from({ length: PEER_CONNECTIONS_MAX }, () => join("a"));
   expect(own.every(([, why]) => why === undefined)).toBe(true);
-  expect(join("a")[1]).toBe(
-    `too many connections of a: it has ${PEER_CONNECTIONS_MAX}, the most that one peer may have`,
-  );
+  expect(join("a")[1]).toBe(`too many connections of a: ${PEER_CONNECTIONS_MAX} is the maximum for one peer`);
   for (let count = PEER_CONNECTIONS_MAX; count < PEERS_MAX - PEERS_KEPT; count++)
     expect(join(`b${count % 7}`)[1]).toBeUndefined();
   expect(join("c")[1]).toMatch(/^too many connections of 8 peers/);

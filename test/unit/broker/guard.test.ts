@@ -60,7 +60,7 @@ test.skipIf(!canTellOwners())("on the owner's paths only other users' programs n
 test.each(["evil.example", "palace.example.evil.example", "", "localhost:80:80"])(
   "the guard refuses the host %j of a request with a valid token",
   (host) => {
-    const refused = { ok: false, status: 421, why: "this broker has no such host name" };
+    const refused = { ok: false, status: 421, why: "this broker does not accept that host name" };
     expect(ask({ ...bearer(), host })).toMatchObject(refused);
   },
 );

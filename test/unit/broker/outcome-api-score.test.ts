@@ -45,6 +45,6 @@ test("the API refuses and names a score that contradicts an earlier score of the
   expect(await score("worked", id)).toEqual(counted);
   expect(await score("failed", id)).toEqual({
     ...{ success: true, outcome: "failed", documents_scored: 0, summary_stored: false, settled: [id, answer] },
-    detail: expect.stringContaining(`scored them otherwise: ${String(id)}`) as unknown,
+    detail: expect.stringContaining(`scored them differently: ${String(id)}`) as unknown,
   });
 });

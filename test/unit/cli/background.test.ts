@@ -13,9 +13,9 @@ test("status shows the lag with its age, and hides a lag of 0", () => {
 test("status lists an unfinished forgetting among the problems", () => {
   expect(describeErasure(undefined)).toBeUndefined();
   expect(describeErasure({ pending: 0, problems: [], notes: ["n"] })).toBeUndefined();
-  expect(describeErasure({ pending: 1, problems: [], notes: [] })).toBe("1 forgetting not yet out of every file");
+  expect(describeErasure({ pending: 1, problems: [], notes: [] })).toBe("1 erasure not finished in every file");
   expect(describeErasure({ pending: 2, problems: ["a", "b"], notes: [] })).toBe(
-    "2 forgettings not yet out of every file: a; b",
+    "2 erasures not finished in every file: a; b",
   );
 });
 

@@ -22,7 +22,7 @@ const counts = { schema: 9, seq: 5, mark: "k", drawers: 3, facts: 2, diary: 1, d
 test("a memory counts as changed after lost drawers, texts or writes, but not after new writes", () => {
   expect(countsDiffer(counts, { ...counts, schema: 10 })).toBeUndefined();
   expect(countsDiffer(counts, { ...counts, seq: 6, drawers: 4, digest: "e" })).toBeUndefined();
-  expect(countsDiffer(counts, { ...counts, drawers: 2 })).toBe("there are 2 drawers, and there were 3");
+  expect(countsDiffer(counts, { ...counts, drawers: 2 })).toBe("there are 2 drawers, but there were 3");
   expect(countsDiffer(counts, { ...counts, digest: "e" })).toContain("texts");
   expect(countsDiffer(counts, { ...counts, seq: 4 })).toContain("ends at write 4");
   expect(countsDiffer(counts, { ...counts, seq: 6, mark: "other" })).toContain("write 5");
@@ -126,7 +126,7 @@ test("the state file is read as it was written, and a damaged state file is refu
     writeJob(state, job);
     expect(readJob(state)).toEqual(job);
     writeFileSync(join(state, "recreate.json"), "{");
-    expect(() => readJob(state)).toThrow("no list of ours; nothing was changed");
+    expect(() => readJob(state)).toThrow("no valid record of a recreate; nothing was changed");
   } finally {
     rmSync(state, { recursive: true, force: true });
   }

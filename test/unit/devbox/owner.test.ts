@@ -24,7 +24,7 @@ test("a stack that plain compose started, without our note, belongs to any folde
 test("a stack belongs to the folder of its containers or of its note", () => {
   expect(otherOwner({ ...claims, containers: [there] })).toBe(there);
   expect(otherOwner({ ...claims, note: note(there) })).toBe(there);
-  expect(() => assertOurs({ ...claims, note: note(there) })).toThrow(/those of .*there; nothing was changed/);
+  expect(() => assertOurs({ ...claims, note: note(there) })).toThrow(/belong to .*there; nothing was changed/);
 });
 
 test("a stack has no other owner if it has no volumes, is shared, or its folder was deleted", () => {

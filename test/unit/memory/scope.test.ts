@@ -53,7 +53,9 @@ test("of two equally good notes the project's own note comes first, and the answ
   expect(scope).toEqual({ project: "my_shop", wings: ["My Shop", "my_shop", "wing_my_shop"], preferred: true });
   const [own, other] = results as unknown as Scoped[];
   expect([own?.wing, other?.wing]).toEqual(["My Shop", "other"]);
-  expect(own?.explain.promoted).toEqual([{ factor: 1.1, reason: "is of the project you work in: wing `My Shop`" }]);
+  expect(own?.explain.promoted).toEqual([
+    { factor: 1.1, reason: "belongs to the project you work in: wing `My Shop`" },
+  ]);
   expect(other?.explain.promoted).toEqual([]);
   expect(await wingsOf(query, { project: ["gone", "my_shop"] })).toEqual(await wingsOf(query, { project }));
 });

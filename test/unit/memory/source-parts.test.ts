@@ -16,7 +16,7 @@ import { SOURCE_PART_MAX, SOURCE_PARTS_KEPT_MS, SOURCE_SIZE_MAX_BYTES } from "..
 type Answer = Record<string, unknown>;
 const SOURCE = { wing: "w", room: "r", sourceFile: "/f", sha256: "s", mtime: 1, addedBy: "t" };
 const FOREVER = { journalRetentionMs: 1e15, undoMs: 1e15, imagesBytes: 1e9 };
-const OUT_OF_ORDER = /^the part does not follow what was sent before: .*; begin anew$/;
+const OUT_OF_ORDER = /^the part does not continue the earlier parts: .*; send all parts again$/;
 
 let folder: string, file: string, writer: LedgerWriter;
 let clock = 0;

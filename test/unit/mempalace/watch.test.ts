@@ -225,7 +225,7 @@ describe("the reconciler", () => {
     await driver.upsert([recordOf(gone, "two")]);
     await lookLater();
     expect(watch.status()).toMatchObject({ state: "found", rows: 1, resent: 1 });
-    expect(lines.filter((line) => line.includes("others wrote the public palace"))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes("foreign writes in the palace"))).toHaveLength(1);
   });
 
   it("the reconciler finds a foreign write that becomes readable later", async () => {

@@ -104,7 +104,7 @@ function flag(sheets: Sheet[], key: string, wins: string, takeOut: (where: strin
     });
 }
 
-const askAdministrator = (where: string): string => `whoever manages this machine can change ${where}`;
+const askAdministrator = (where: string): string => `the administrator of this machine can change ${where}`;
 const NO_HOOKS = "Claude Code runs no hook of ours, so there is no wake-up text and no session is filed";
 
 function rules(look: Look, list: "deny" | "ask", wins: string): Rival[] {
@@ -131,7 +131,7 @@ function sandbox(look: Look): Rival[] {
       what: "the sandbox refuses every socket",
       where: sheet.where(sheet.at("sandbox", "enabled")),
       wins: "our tools and hooks work, but a palace command that Claude Code types in its shell reaches no broker",
-      takeOut: `if those shall work, put "network":{"allowAllUnixSockets":true} into "sandbox" of ${userSettings(look)}`,
+      takeOut: `to let them work, put "network":{"allowAllUnixSockets":true} into "sandbox" of ${userSettings(look)}`,
     }));
 }
 
@@ -171,7 +171,7 @@ export const CLAUDE_ROWS: readonly RivalRow[] = [
         const isSettings = sheet.path === userSettings(look);
         return [
           {
-            what: `${fault.what} in a file that Claude Code takes as strict JSON`,
+            what: `${fault.what} in a file that Claude Code reads as strict JSON`,
             where: `${sheet.path}:${fault.line}:${fault.column}`,
             wins: isSettings
               ? "Claude Code reads nothing of this file: no hook of ours runs, so there is no wake-up text and no session is filed"
@@ -216,7 +216,7 @@ export const CLAUDE_ROWS: readonly RivalRow[] = [
           (sheet) => !sheet.members("mcpServers").some(({ name, node }) => name === SERVER && isOurServer(node, look)),
         )
         .map(() => ({
-          what: "a list of servers from whoever manages this machine",
+          what: "a list of servers from the administrator of this machine",
           where: path,
           wins: "Claude Code runs these servers alone, and not ours",
           takeOut: askAdministrator(path),
@@ -263,7 +263,7 @@ export const CLAUDE_ROWS: readonly RivalRow[] = [
   },
   {
     name: "Roampal's hooks",
-    find: (look) => hooksNamed(look, ROAMPAL_HOOK, "Roampal's hook", "both memories are put beside each prompt"),
+    find: (look) => hooksNamed(look, ROAMPAL_HOOK, "Roampal's hook", "each prompt gets the texts of both memories"),
   },
   {
     name: "Roampal's server",

@@ -80,7 +80,7 @@ export const OPENCODE_ROWS: readonly RivalRow[] = [
       filesNamed(look, pluginFolders(look), ROAMPAL).map((path) => ({
         what: "Roampal's plugin",
         where: path,
-        wins: "both memories are put beside each prompt",
+        wins: "each prompt gets the texts of both memories",
         takeOut: `rm ${quoted(path)}`,
       })),
   },

@@ -158,7 +158,7 @@ class ModelRunner {
   async #runBatch(job: Running, indexes: readonly number[]): Promise<void> {
     const refuse = (why: string): void => job.done.reject(new PalaceError("STORE_UNAVAILABLE", why, "repeat the call"));
     if (this.#closing) return refuse("the embedder is closing");
-    if (performance.now() > job.until) return refuse("the model did not come to this text in time");
+    if (performance.now() > job.until) return refuse("the model did not embed this text in time");
     try {
       const results = await job.run(indexes.map((index) => job.items[index] as TokenPair));
       indexes.forEach((index, at) => (job.results[index] = results[at]));

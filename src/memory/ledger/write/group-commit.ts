@@ -287,7 +287,7 @@ export class LedgerWriter {
     } catch (cause) {
       this.#unsynced = new PalaceError(
         "STORE_UNAVAILABLE",
-        `the disk did not take what was written to ${this.#file}; whether it is kept shows after a restart`,
+        `the disk did not confirm a write to ${this.#file}; only a restart shows whether the write is stored`,
         "look at the disk, then run `palace restart` and repeat the last calls",
         { cause },
       );

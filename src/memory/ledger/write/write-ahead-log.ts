@@ -32,7 +32,7 @@ export class WriteAheadLog {
     this.save();
     throw new PalaceError(
       "PALACE_GONE",
-      `${this.#name} vanished while the broker was running; what it held is saved, this call was not written`,
+      `${this.#name} vanished while the broker was running; its content is saved, but this call was not written`,
       "leave that file alone, then run `palace restart` and repeat the call",
     );
   }
@@ -47,7 +47,7 @@ export class WriteAheadLog {
     if (state !== undefined && state.log >= 0 && state.log === state.checkpointed) return;
     throw new PalaceError(
       "STORE_UNAVAILABLE",
-      `${this.#name} vanished, and what it held could not be saved yet`,
+      `${this.#name} vanished, and its content could not be saved yet`,
       "leave the broker running, and repeat the call in a moment",
     );
   }

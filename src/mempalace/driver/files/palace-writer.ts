@@ -223,7 +223,7 @@ export function requireSchema(database: ChromaDatabase, file: string): void {
     )
     .pluck()
     .get();
-  if (halved !== undefined) throw lost(`what its collection ${halved} is made of`);
+  if (halved !== undefined) throw lost(`a part of its collection ${halved}`);
 }
 
 function touch(file: string): void {

@@ -75,13 +75,13 @@ const CASES: Case[] = [
     },
     found: [
       [".claude/settings.json:2", "take mempalace out of"],
-      ["etc/managed-settings.json:2", "whoever manages this machine"],
+      ["etc/managed-settings.json:2", "the administrator of this machine"],
     ],
   },
   {
     ...{ agent: "claude-code", row: "managed servers" },
     files: { "etc/managed-mcp.json": { mcpServers: { mempalace: PYTHON } } },
-    found: [["etc/managed-mcp.json", "whoever manages this machine"]],
+    found: [["etc/managed-mcp.json", "the administrator of this machine"]],
   },
   {
     ...{ agent: "claude-code", row: "hooks off" },
@@ -97,7 +97,7 @@ const CASES: Case[] = [
   {
     ...{ agent: "claude-code", row: "managed hooks" },
     files: { "etc/managed-settings.json": { disableAllHooks: false, allowManagedHooksOnly: true } },
-    found: [["etc/managed-settings.json:3", "whoever manages this machine"]],
+    found: [["etc/managed-settings.json:3", "the administrator of this machine"]],
   },
   {
     ...{ agent: "claude-code", row: "sandbox" },

@@ -87,7 +87,7 @@ test("a byte after the end of the archive is refused, whether it arrives in the 
     const into = join(folder, "into");
     mkdirSync(into);
     const unpacked = unpackArchive(Readable.from(given), { folder: into, bytesMax: archive.length + 1 });
-    await expect(unpacked).rejects.toThrow(/something behind its end/);
+    await expect(unpacked).rejects.toThrow(/bytes after its end/);
     rmSync(into, { recursive: true });
   }
 });
@@ -118,7 +118,7 @@ test("a backup is refused if its rows or its time do not match its manifest", as
     expect(await said({ counts: { ...counts, [name]: counts[name] + 1 } })).toBe(
       `the backup cannot be used: it holds ${counts[name]} ${name}, and its manifest says ${counts[name] + 1}`,
     );
-  const moment = "the backup cannot be used: its ledger is of another moment than its manifest says";
+  const moment = "the backup cannot be used: its ledger has another state than its manifest says";
   expect(await said({ journalSeq: body.journalSeq + 1 })).toBe(moment);
   expect(await said({ ledgerSchema: body.ledgerSchema - 1 })).toBe(moment);
   expect(await said({})).toBe("it was taken");
@@ -186,7 +186,7 @@ test.each([
 
 test("a backup whose time is beyond the range of dates is refused", async () => {
   const forged = forge([{ name: LEDGER, bytes: Buffer.alloc(512) }], { ...body, madeAtMs: 8.64e15 + 1 });
-  await expect(verify(forged)).rejects.toThrow(/manifest lacks/);
+  await expect(verify(forged)).rejects.toThrow(/manifest is incomplete/);
 });
 
 test.each([

@@ -58,7 +58,7 @@ test.each<[string, Record<string, unknown>]>([
   ["the same file twice", { files: [ledger, ledger] }],
   ["the ledger after another file", { files: [{ ...ledger, name: EVENTS }, ledger] }],
 ])("a manifest with %s is refused", (_what, change) => {
-  expect(() => parse((manifest) => ({ ...manifest, ...change }))).toThrow(refusal("its manifest lacks something"));
+  expect(() => parse((manifest) => ({ ...manifest, ...change }))).toThrow(refusal("its manifest is incomplete"));
 });
 
 test.each<[string, unknown]>([

@@ -61,5 +61,5 @@ test.each([
   setUp({});
   const state = { state: "down", atMs: 2_000, why: "no key", ...more };
   writeFileSync(join(config.paths.bridgeDir, "state.json"), JSON.stringify(state));
-  expect(bridgeFault(config, 1_000)).toMatchObject({ message: "the bridge has no way to the host: no key", hint });
+  expect(bridgeFault(config, 1_000)).toMatchObject({ message: "the bridge does not reach the host: no key", hint });
 });

@@ -78,7 +78,7 @@ test("reading a header leaves the connection open, and a missing header closes i
 });
 
 test.each([
-  ["HTTP/1.1 401 Unauthorized\r\n\r\n", { code: "BROKER_DENIED", message: /token: wrong, revoked or expired/ }],
+  ["HTTP/1.1 401 Unauthorized\r\n\r\n", { code: "BROKER_DENIED", message: /token: it is wrong, revoked or expired/ }],
   ["HTTP/1.1 403 Forbidden\r\n\r\n", { code: "BROKER_DENIED", message: /refuses this address \(403\)/ }],
   ["HTTP/1.1 421 Misdirected\r\n\r\n", { code: "BROKER_DENIED", message: /refuses this address \(421\)/ }],
   ["HTTP/1.1 429 Too Many\r\n\r\n", { code: "BROKER_BUSY", message: /this token too often/ }],
