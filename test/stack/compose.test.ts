@@ -47,7 +47,7 @@ describe.skipIf(reason)("the compose stack", () => {
   beforeAll(async () => {
     workspace = await mkdtemp(join(tmpdir(), "palace-workspace-"));
     await writeProject(workspace);
-    stack = await openStack(workspace);
+    stack = await openStack(workspace, { isModelTiny: true });
     await up("--build");
   });
 
