@@ -61,14 +61,14 @@ describe.skipIf(reason)("palace devbox", () => {
   const arrangement = (name: string): string =>
     ["docker-compose.yml", `scripts/compose/${name}.yml`].map((file) => join(clone, file)).join(":");
   /** Returns everything that a person keeps in a devbox: files of the home and the workspace, drawers, facts. */
-  const kept = async (more: Record<string, string> = {}): Promise<string> => {
-    const files = await box("cat ~/notes.txt ~/.claude/settings.json; readlink ~/link; cat /workspace/plan.txt", more);
-    const found = await box(
-      "palace call mempalace_list_drawers '{}' && palace call mempalace_kg_query '{\"entity\":\"kettle\"}'",
+  const kept = (more: Record<string, string> = {}): Promise<string> =>
+    box(
+      [
+        "cat ~/notes.txt ~/.claude/settings.json; readlink ~/link; cat /workspace/plan.txt",
+        `palace call mempalace_list_drawers '{}' && palace call mempalace_kg_query '{"entity":"kettle"}'`,
+      ].join(" && "),
       more,
     );
-    return `${files}\n${found}`;
-  };
 
   /** Returns the pid of the bridge through which this machine's agents reach the stack's memory. */
   const bridgeOfHost = async (): Promise<number> => {
