@@ -28,6 +28,8 @@ describe.skipIf(reason)("palace devbox", () => {
   let workspace: string;
   let repository: string;
   let agent: SshAgent;
+  /** Result of `kept` before the first recreate. All later tests must find the same. */
+  let before: string;
 
   const env = (more: Record<string, string | undefined>) => ({
     ...{ HOME: join(folder, "home"), XDG_STATE_HOME: join(folder, "state"), XDG_CACHE_HOME: join(folder, "cache") },
@@ -207,7 +209,7 @@ describe.skipIf(reason)("palace devbox", () => {
     );
     await box('palace call mempalace_diary_write \'{"agent_name":"tester","entry":"a good day"}\'');
     await box('palace call mempalace_kg_add \'{"subject":"kettle","predicate":"is on","object":"shelf four"}\'');
-    const before = await kept();
+    before = await kept();
     await derive("two");
     for (const step of [...STEPS.filter((name) => name !== "roll-back"), "end"]) {
       const killed = await run(clone, ["recreate", "--no-build"], { MEMPALACE_FAULT: `recreate.${step}` });
@@ -224,7 +226,6 @@ describe.skipIf(reason)("palace devbox", () => {
   });
 
   test("devbox up cancels a recreate that has not changed anything yet", async () => {
-    const before = await kept();
     await derive("three");
     expect(await run(clone, ["recreate", "--no-build"], { MEMPALACE_FAULT: "recreate.snapshot" })).toMatchObject({
       signal: "SIGKILL",
@@ -239,7 +240,6 @@ describe.skipIf(reason)("palace devbox", () => {
   });
 
   test("devbox recreate rolls a bad image back, and restores a file that the image deleted", async () => {
-    const before = await kept();
     await derive(
       "thief",
       'ENTRYPOINT ["sh", "-c", "rm -f ~/notes.txt; echo other > ~/link2; exec devbox-entry devbox-start"]',
@@ -255,7 +255,6 @@ describe.skipIf(reason)("palace devbox", () => {
   });
 
   test("a clone that shares the compose stack can recreate the stack too", async () => {
-    const before = await kept();
     expect(await run(other, ["up", "--share"], { PALACE_REVISION: "two-again" })).toMatchObject({ code: 0 });
     await derive("shared");
     const { code, stderr } = await run(other, ["recreate", "--no-build"]);
@@ -265,7 +264,6 @@ describe.skipIf(reason)("palace devbox", () => {
   });
 
   test("devbox recreate rolls back a new image that never becomes healthy", async () => {
-    const before = await kept();
     await derive("sick", "HEALTHCHECK --interval=1s --start-period=1s --retries=2 CMD false");
     const { code, stderr } = await run(clone, ["recreate", "--no-build"]);
     expect(code, stderr).toBe(5);
@@ -276,7 +274,6 @@ describe.skipIf(reason)("palace devbox", () => {
   });
 
   test("a devbox recreate killed during its build has changed nothing, and the next recreate finishes", async () => {
-    const before = await kept();
     const file = join(clone, "Dockerfile.base");
     const dockerfile = readFileSync(file, "utf8");
     // This step is unique, so no earlier build has it in its cache.
@@ -305,7 +302,6 @@ describe.skipIf(reason)("palace devbox", () => {
   });
 
   test("a compose arrangement without a broker starts and finds the same memory", async () => {
-    const before = await kept();
     const alone = { PALACE_REVISION: "two-again", COMPOSE_FILE: arrangement("agents-only") };
     await good(["down"]);
     const command = [join(clone, "src/bin/palace.ts"), "up", "--docker", "--json"];
@@ -324,7 +320,6 @@ describe.skipIf(reason)("palace devbox", () => {
   });
 
   test("devbox up under a new project name moves memory and home byte for byte, even if the move is killed", async () => {
-    const before = await kept();
     const renamed = { COMPOSE_PROJECT_NAME: `${project}-2`, PALACE_REVISION: "two-again" };
     const asked = await run(clone, ["up"], renamed);
     expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining(`devbox up --from ${project}`) });
@@ -371,7 +366,6 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(unasked).toMatchObject({ code: 2, stderr: expect.stringMatching(/erases 2 drawers and the home/) });
     expect((await run(clone, ["down", "--volumes", "--yes", "other"])).code).toBe(2);
     expect(await box("cat ~/notes.txt")).toBe("mine");
-    const before = await kept();
     const resident = await bridgeOfHost();
     const erased = await run(clone, ["down", "--volumes", "--yes", project]);
     expect(erased, erased.stderr).toMatchObject({ code: 0 });
