@@ -46,13 +46,16 @@ describe.skipIf(reason)("palace devbox", () => {
   };
   const box = (script: string, more: Record<string, string> = {}): Promise<string> =>
     good(["shell", "--", "sh", "-c", script], more);
-  const status = async (): Promise<{
-    up: boolean;
-    unfinished: unknown;
-    services: { service: string; revision: string }[];
-  }> => JSON.parse((await run(clone, ["status", "--json"])).stdout);
-  const revision = async (): Promise<string | undefined> =>
-    (await status()).services.find(({ service }) => service === "devbox")?.revision;
+  type Status = { up: boolean; unfinished: unknown; services: { service: string; revision: string }[] };
+  const status = async (): Promise<Status> => JSON.parse((await run(clone, ["status", "--json"])).stdout);
+  const revisionOf = ({ services }: Status): string | undefined =>
+    services.find(({ service }) => service === "devbox")?.revision;
+  /** Asserts that the stack is up, with this revision of the devbox, and that no recreate is unfinished. */
+  const expectUp = async (revision: string): Promise<void> => {
+    const now = await status();
+    expect(now).toMatchObject({ up: true, unfinished: null });
+    expect(revisionOf(now)).toBe(revision);
+  };
   const git = async (...args: string[]): Promise<string> =>
     (await execa("git", ["-c", "safe.directory=*", "-C", repository, ...args], { env: env({}) })).stdout;
   /** Makes an image from the devbox's image and gives it the name that compose uses for the devbox. */
@@ -219,8 +222,7 @@ describe.skipIf(reason)("palace devbox", () => {
     const done = JSON.parse(await good(["recreate", "--no-build", "--json"])) as { counts: object; snapshot: string };
     expect(done.counts).toMatchObject({ drawers: 2, facts: 1, diary: 1 });
     expect(existsSync(join(done.snapshot, "snapshot.json"))).toBe(true);
-    expect(await status()).toMatchObject({ up: true, unfinished: null });
-    expect(await revision()).toBe("two");
+    await expectUp("two");
     expect(await box("echo $MINE")).toBe("mine");
     expect(await kept()).toBe(before);
   });
@@ -234,8 +236,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(stdout).toBe("false");
     // The build of `up` makes this clone's image again, so the derived image has lost the name.
     await good(["up"], { PALACE_REVISION: "two-again" });
-    expect(await status()).toMatchObject({ up: true, unfinished: null });
-    expect(await revision()).toBe("two-again");
+    await expectUp("two-again");
     expect(await kept()).toBe(before);
   });
 
@@ -249,8 +250,7 @@ describe.skipIf(reason)("palace devbox", () => {
     const { code, stderr } = await run(clone, ["recreate", "--no-build"]);
     expect(code, stderr).toBe(5);
     expect(stderr).toMatch(/rolled back to the old image: the home's notes\.txt is not as before/);
-    expect(await status()).toMatchObject({ up: true, unfinished: null });
-    expect(await revision()).toBe("two-again");
+    await expectUp("two-again");
     expect(await kept()).toBe(before);
   });
 
@@ -259,7 +259,7 @@ describe.skipIf(reason)("palace devbox", () => {
     await derive("shared");
     const { code, stderr } = await run(other, ["recreate", "--no-build"]);
     expect(code, stderr).toBe(0);
-    expect(await revision()).toBe("shared");
+    expect(revisionOf(await status())).toBe("shared");
     expect(await kept()).toBe(before);
   });
 
@@ -268,8 +268,7 @@ describe.skipIf(reason)("palace devbox", () => {
     const { code, stderr } = await run(clone, ["recreate", "--no-build"]);
     expect(code, stderr).toBe(5);
     expect(stderr).toContain("rolled back to the old image: the new stack did not become healthy");
-    expect(await status()).toMatchObject({ up: true, unfinished: null });
-    expect(await revision()).toBe("shared");
+    await expectUp("shared");
     expect(await kept()).toBe(before);
   });
 
@@ -296,8 +295,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
     writeFileSync(file, dockerfile);
     await good(["recreate"], built);
-    expect(await status()).toMatchObject({ up: true, unfinished: null });
-    expect(await revision()).toBe("built");
+    await expectUp("built");
     expect(await kept()).toBe(before);
   });
 
