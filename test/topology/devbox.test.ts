@@ -18,6 +18,9 @@ import { type SshAgent, sshAgentSocket, startSshAgent } from "../helpers/ssh-age
 const reason = engineMissing(process.env);
 if (reason !== undefined) console.warn(`palace devbox left out: ${reason}`);
 
+/** Interval of polls that start a devbox shell each time, ms. */
+const POLL = { interval: 500 };
+
 const project = dockerName(`devbox-${randomBytes(3).toString("hex")}`);
 
 describe.skipIf(reason)("palace devbox", () => {
@@ -172,12 +175,12 @@ describe.skipIf(reason)("palace devbox", () => {
       return execa("script", ["-qec", script, "/dev/null"], { env: terminal, cwd: clone, reject: false });
     };
     const first = open(100);
-    await expect.poll(screens).toBe("main:0 100");
+    await expect.poll(screens, POLL).toBe("main:0 100");
     const second = open(60);
-    await expect.poll(screens).toMatch(/^main:0 100\nmain:1 60\nmain-\d+:0 100\nmain-\d+:1 60$/);
+    await expect.poll(screens, POLL).toMatch(/^main:0 100\nmain:1 60\nmain-\d+:0 100\nmain-\d+:1 60$/);
     second.stdin.write("echo typed in the second: $COLORTERM $HOST\r");
     const shown = (window: number): Promise<string> => box(`tmux capture-pane -p -t =main:${window}`);
-    await expect.poll(() => shown(1)).toContain("typed in the second: truecolor devbox");
+    await expect.poll(() => shown(1), POLL).toContain("typed in the second: truecolor devbox");
     expect(await shown(0)).not.toContain("typed");
     const set =
       "tmux list-clients -F '#{client_termfeatures}'; tmux display -p -t =main: '#{history_limit} #{mouse} #{focus-events}'";
@@ -190,9 +193,9 @@ describe.skipIf(reason)("palace devbox", () => {
     // Closing the terminal leaves the session running for the next shell.
     first.kill("SIGKILL");
     await first;
-    await expect.poll(() => box("tmux list-clients")).toBe("");
+    await expect.poll(() => box("tmux list-clients"), POLL).toBe("");
     const third = open(80);
-    await expect.poll(screens).toBe("main:0 80");
+    await expect.poll(screens, POLL).toBe("main:0 80");
     third.stdin.write("exit\r");
     expect(await third).toMatchObject({ exitCode: 0 });
   });
@@ -287,7 +290,7 @@ describe.skipIf(reason)("palace devbox", () => {
       stdin: "ignore",
     });
     await expect
-      .poll(async () => (await execa("pgrep", ["-f", step], { reject: false })).exitCode, { interval: 200 })
+      .poll(async () => (await execa("pgrep", ["-f", step], { reject: false })).exitCode, { interval: 1_000 })
       .toBe(0);
     recreating.kill("SIGKILL");
     expect(await recreating).toMatchObject({ signal: "SIGKILL" });
