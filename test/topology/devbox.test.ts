@@ -278,9 +278,14 @@ describe.skipIf(reason)("palace devbox", () => {
   test("a devbox recreate killed during its build has changed nothing, and the next recreate finishes", async () => {
     const file = join(clone, "Dockerfile.base");
     const dockerfile = readFileSync(file, "utf8");
-    // This step is unique, so no earlier build has it in its cache.
+    // This step is unique, so no earlier build has it in its cache. In this stage only cached steps come before it.
     const step = `sleep 60 && echo ${project}`;
-    writeFileSync(file, `${dockerfile}\nRUN ${step}\n`);
+    const stage = /^FROM \$\{CHROMA_IMAGE\} AS chroma$/m;
+    expect(dockerfile).toMatch(stage);
+    writeFileSync(
+      file,
+      dockerfile.replace(stage, (line) => `${line}\nRUN ${step}`),
+    );
     const command = [join(clone, "src/bin/palace.ts"), "devbox", "recreate"];
     const built = { PALACE_REVISION: "built" };
     const recreating = execa(process.execPath, command, {
