@@ -149,7 +149,8 @@ describe.each([
       );
       asked.catch(() => {});
       const models = AGENTS.map((agent) => MODEL_OF[agent]).sort();
-      const allHeld = () => expect.poll(async () => (await place.seen()).held.sort()).toEqual(models);
+      const allHeld = () =>
+        expect.poll(async () => (await place.seen()).held.sort(), { interval: 500 }).toEqual(models);
       await allHeld();
       const first = await place.broker();
       await first.signal("SIGKILL");

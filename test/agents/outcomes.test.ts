@@ -48,7 +48,7 @@ test.each(AGENTS)("failed tests in a turn of %s lower the scores of the memories
   // Claude Code gives the hook one second and writes its transcript afterwards, so a slow machine may need another turn.
   for (let again = 1; again <= TURNS_MAX && !(await isTold()); again += 1) {
     await talk.begin(agent, `Run the tests of ${WORDS[agent]}: ${mark}\n@@tool ${tool} ${command}`, id);
-    await vi.waitUntil(isTold, TOLD_MAX_MS).catch(() => {});
+    await vi.waitUntil(isTold, { timeout: TOLD_MAX_MS, interval: 500 }).catch(() => {});
   }
   expect(await told()).toMatch(/failed by tests-failed, weight 0\.5/);
   expect(await told()).toMatch(/uses\s+none/);

@@ -136,15 +136,18 @@ export async function inDevbox(): Promise<Place> {
     shim: () => stack.shim(1),
     // Kills every process of the container except its init, which then ends. Docker starts the container again.
     broker: (former) =>
-      vi.waitUntil(async () => {
-        const { Health, StartedAt: born } = (await stack.inspect("broker")).State;
-        if (Health?.Status !== "healthy" || born === former?.born) return undefined;
-        const script = (signal: string): string => `process.kill(-1, "${signal}")`;
-        return {
-          born,
-          signal: async (signal) => void (await stack.exec("broker", 1, "node", "-e", script(signal))),
-        } satisfies Broker;
-      }, BROKER_MAX_MS),
+      vi.waitUntil(
+        async () => {
+          const { Health, StartedAt: born } = (await stack.inspect("broker")).State;
+          if (Health?.Status !== "healthy" || born === former?.born) return undefined;
+          const script = (signal: string): string => `process.kill(-1, "${signal}")`;
+          return {
+            born,
+            signal: async (signal) => void (await stack.exec("broker", 1, "node", "-e", script(signal))),
+          } satisfies Broker;
+        },
+        { timeout: BROKER_MAX_MS, interval: 500 },
+      ),
     palace: host.palace,
     box: { sh, recreate: () => start("--force-recreate", "--no-deps") },
     [Symbol.asyncDispose]: close,

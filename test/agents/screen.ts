@@ -22,7 +22,7 @@ export type Screen = AsyncDisposable & {
 };
 
 const SIZE = ["-x", "120", "-y", "40"];
-const WAIT = { interval: 300 };
+const WAIT = { interval: 800 };
 
 export async function openScreen(sh: Sh, command: string): Promise<Screen> {
   const socket = `screen-${randomUUID()}`;

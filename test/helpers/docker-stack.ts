@@ -74,15 +74,17 @@ export async function openStack(workspace: string, options: StackOptions = {}): 
     MEMPALACE_OFFLINE: "1",
   };
   const base = ["compose", "--project-directory", ROOT];
-  const run = async (extra: Record<string, string>, ...args: string[]): Promise<Output> => {
-    const done = await execa("docker", [...base, ...args], {
-      env: { ...env, ...extra },
+  const docker = async (args: readonly string[], more: Record<string, string> = {}): Promise<Output> => {
+    const done = await execa("docker", args, {
+      env: more,
       reject: false,
       stdin: "ignore",
       timeout: COMMAND_TIMEOUT_MS,
     });
     return { exitCode: done.exitCode ?? -1, stdout: done.stdout, stderr: done.stderr };
   };
+  const run = (extra: Record<string, string>, ...args: string[]): Promise<Output> =>
+    docker([...base, ...args], { ...env, ...extra });
   const composeWith = async (extra: Record<string, string>, ...args: string[]): Promise<string> => {
     const { exitCode, stdout, stderr } = await run(extra, ...args);
     if (exitCode === 0) return stdout;
@@ -94,15 +96,16 @@ export async function openStack(workspace: string, options: StackOptions = {}): 
     project,
     compose,
     composeWith,
-    exec: (service, index, ...command) => run({}, "exec", "-T", "--index", String(index), service, ...command),
+    // `docker exec` uses the container's user, folder and environment, as `docker compose exec` does, and starts much faster.
+    exec: (service, index, ...command) => docker(["exec", `${project}-${service}-${index}`, ...command]),
     inspect: async (service, index = 1) => {
       const { stdout } = await execa("docker", ["inspect", `${project}-${service}-${index}`]);
       return (JSON.parse(stdout) as [Inspected])[0];
     },
     kill: async (service) => void (await execa("docker", ["kill", "--signal", "KILL", `${project}-${service}-1`])),
     shim: (index) =>
-      openStdioMcp(["docker", ...base, "exec", "-T", "--index", String(index), "devbox", "mp-shim"], {
-        env: { ...process.env, ...env },
+      openStdioMcp(["docker", "exec", "-i", `${project}-devbox-${index}`, "mp-shim"], {
+        env: process.env,
         timeoutMs: CALL_TIMEOUT_MS,
       }),
     [Symbol.asyncDispose]: async () => {

@@ -212,7 +212,7 @@ describe.skipIf(reason)("the compose stack without Chroma's server", () => {
     killed.kill("SIGKILL");
     await ended;
     // The container finishes its work before Docker removes it.
-    await expect.poll(restoring).toBe("");
+    await expect.poll(restoring, { interval: 500 }).toBe("");
     const looked = JSON.parse(await palace("restore", file, "--dry-run", "--json")) as object;
     expect(looked).toMatchObject({ file, before: { drawers: expect.any(Number) }, counts: { drawers: 2 } });
     expect(await palace("restore", file, "--yes")).toContain("The old state is kept in the broker's container");

@@ -7,6 +7,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { execa } from "execa";
 import { describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
 import type { StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
@@ -46,6 +47,7 @@ async function open(): Promise<Scene> {
   const [, fingerprint = ""] = execFileSync("ssh-keygen", ["-lf", sshd.hostKeyFile], { encoding: "utf8" }).split(" ");
   const workspace = mkdtempSync(join(tmpdir(), "palace-workspace-"));
   const stack = await openStack(workspace);
+  const container = `${stack.project}-${SERVICE}-1`;
   return {
     host,
     sshd,
@@ -55,11 +57,11 @@ async function open(): Promise<Scene> {
         { DEVBOX_BRIDGE: `root@host.docker.internal:${sshd.port}`, DEVBOX_BRIDGE_HOST_KEY: hostKey },
         ...["up", "--detach", "--build", "--wait", ...more, SERVICE],
       ),
-    agent: () => openAgent(`${stack.project}-${SERVICE}-1`, ["mp-shim"]),
+    agent: () => openAgent(container, ["mp-shim"]),
     inBox: (...command) => stack.exec(SERVICE, 1, ...command),
     says: async (what) => {
       for (const deadline = Date.now() + SAYS_MAX_MS; ; await delay(500)) {
-        const log = await stack.compose("logs", "--no-color", "--no-log-prefix", SERVICE);
+        const { all: log } = await execa("docker", ["logs", container], { all: true });
         const found = what.exec(log);
         if (found !== null) return found;
         if (Date.now() > deadline) throw new Error(`${String(what)} is not in: ${log}`);

@@ -79,7 +79,6 @@ describe.skipIf(reason)("the compose stack", () => {
   };
 
   const STATES: Record<string, (turn: number) => Promise<UnderWay>> = {
-    idle: () => Promise.resolve({ end: () => Promise.resolve() }),
     "under writes": async (turn) => {
       const shim = await stack.shim(1);
       let written = 0;

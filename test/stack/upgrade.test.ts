@@ -1,6 +1,6 @@
 /**
- * Tests an upgrade as a user makes it: `docker compose up --build` of this version on a stack of a really older one, while idle, during
- * writes and during a mine. The ledger has the older version's schema, and this version's broker migrates it while sessions run.
+ * Tests an upgrade as a user makes it: `docker compose up --build` of this version on a stack of a really older one, during writes and
+ * during a mine. The ledger has the older version's schema, and this version's broker migrates it while sessions run.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -87,12 +87,6 @@ describe.skipIf(reason)("a compose stack of an older version", () => {
     if (workspace !== undefined) rmSync(workspace, { recursive: true, force: true });
   });
 
-  test("an idle compose stack of an older version keeps everything in an upgrade", async () => {
-    await begin();
-    await upgrade();
-    await expectFirst();
-  });
-
   test("a compose stack of an older version loses no acknowledged write in an upgrade during writes", async () => {
     await begin();
     const acknowledged = new Set<string>();
@@ -114,7 +108,9 @@ describe.skipIf(reason)("a compose stack of an older version", () => {
     isUpgraded = true;
     await Promise.all(writing);
     for (const shim of shims) await shim.close();
-    await expect.poll(async () => (await inWing("load")).length, { timeout: WAIT_MAX_MS }).toBe(acknowledged.size);
+    await expect
+      .poll(async () => (await inWing("load")).length, { timeout: WAIT_MAX_MS, interval: 1_000 })
+      .toBe(acknowledged.size);
     expect(new Set(await inWing("load"))).toEqual(acknowledged);
     await expectFirst();
   });

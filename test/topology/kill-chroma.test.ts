@@ -17,7 +17,7 @@ import { assertWhole, storm } from "../helpers/storm.ts";
 import { writeTinyModel } from "../helpers/tiny-model.ts";
 
 const OUTBOX_POINTS = ["outbox.before-send", "outbox.after-send", "outbox.after-done"];
-const ROUNDS = 80;
+const ROUNDS = 48;
 const SHIMS = 8;
 /**
  * Rounds of one cycle. One round kills Chroma while the broker sends, and then kills the broker. A later round starts Chroma. Two more

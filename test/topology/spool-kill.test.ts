@@ -92,7 +92,7 @@ describe.skipIf(reason)("a container that spools writes on a volume", () => {
           () => "died",
         );
         const isHeld = (): Promise<unknown> => box.exec(["rm", "/state/held"]);
-        await expect.poll(isHeld, { timeout: 120_000, interval: 200 }).toMatchObject({ exitCode: 0 });
+        await expect.poll(isHeld, { timeout: 120_000, interval: 500 }).toMatchObject({ exitCode: 0 });
         await (await containerOf(box.getId())).kill();
         expect(await dying).toBe("died");
         await shim.close();

@@ -25,7 +25,7 @@ console.log(fs.readdirSync("/proc").filter((pid) => /^\\d+$/.test(pid) && /\\/me
 
 export async function openComposeWorld(): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), "palace-grid-"));
-  const stack = await openStack(folder);
+  const stack = await openStack(folder, { isModelTiny: true });
   const broker = `${stack.project}-broker-1`;
   const box = (index: number): string => `${stack.project}-devbox-${index}`;
   const up = async (): Promise<void> => {

@@ -16,7 +16,7 @@ import type { Place, World } from "./world.ts";
 export type Run = { world: World; accounts: Account[]; crew: StdioMcp[] };
 
 const AGENTS = 12;
-const STORM_WRITES = 800;
+const STORM_WRITES = 240;
 const FAULT_WRITES = 480;
 /** Pause, ms, between two writes of an agent that has finished its share while the fault lasts. */
 const SLOW_MS = 250;
