@@ -9,8 +9,9 @@ import { Tokens, Waiting } from "./machine.tsx";
 import { Action, Failure, Heading, type Loaded, useLoaded } from "./parts.tsx";
 import { bytes, plain, plural, time } from "./words.ts";
 
-/** Interval at which the page asks for the progress of a running job, ms. */
+/** Interval at which the page asks for the progress of a running job, ms, and for jobs that other clients start. */
 const PROGRESS_MS = 700;
+const OTHERS_MS = 5_000;
 
 type Props = { news: News | undefined; role: Role; changed: number };
 
@@ -20,8 +21,7 @@ export function Care({ news, role, changed }: Props) {
   const isRunning = jobs.value?.jobs.some(({ state }) => state === "running") ?? false;
   // Asks again only after the answer, because under load an answer takes longer than the interval.
   useEffect(() => {
-    if (!isRunning) return;
-    const timer = setTimeout(jobs.again, PROGRESS_MS);
+    const timer = setTimeout(jobs.again, isRunning ? PROGRESS_MS : OTHERS_MS);
     return () => clearTimeout(timer);
   }, [jobs.value, jobs.error]);
   return (
