@@ -208,10 +208,11 @@ export type Methods = {
   };
   /**
    * Returns the drawer with this id, or the only drawer whose id or hash begins with `id`; otherwise the ids that fit. Secrets are masked.
+   * `deleted`: ids that fit of deleted drawers; older brokers do not send them.
    */
   "drawer.show": {
     params: { id: string };
-    result: { found: true; drawer: JsonObject } | { found: false; matches: string[] };
+    result: { found: true; drawer: JsonObject } | { found: false; matches: string[]; deleted?: string[] };
   };
   /** Returns numbers of drawers by wing and room. A sliced drawer counts once; the tools count its slices. */
   "drawer.places": {

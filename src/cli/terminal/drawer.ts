@@ -61,9 +61,27 @@ export async function wholeId(client: Client, id: string): Promise<string> {
   return answer.found ? String(answer.drawer["drawer_id"]) : (await findDrawer(client, id)).drawer_id;
 }
 
-/** Completes a part of an id before its drawer is erased. Errors: as wholeId; CONFIG_USAGE if the part is too short. */
+/**
+ * Completes a part of an id before its drawer is erased, also of a deleted drawer, whose text is still in the journal. Returns a whole id
+ * of an unknown drawer unchanged. Errors: as wholeId; CONFIG_USAGE if the part is too short, PROTOCOL_BAD_PARAMS if no drawer fits.
+ */
 export async function wholeIdToErase(client: Client, given: string): Promise<string> {
-  const id = await wholeId(client, given);
+  const answer = await client.call("drawer.show", { id: given });
+  const { matches, deleted = [] } = answer.found ? { matches: [] } : answer;
+  const [only, ...others] = matches.length > 0 ? [] : deleted;
+  if (others.length > 0)
+    throw new PalaceError(
+      "PROTOCOL_BAD_PARAMS",
+      `several ids begin with ${given}`,
+      `give one of them: ${deleted.join(" ")}`,
+    );
+  const id = only ?? (await wholeId(client, given));
+  if (!answer.found && matches.length === 0 && only === undefined && !HASHED.test(given))
+    throw new PalaceError(
+      "PROTOCOL_BAD_PARAMS",
+      `no drawer ${given}; nothing was erased`,
+      "look for its id: palace search WORDS, or palace ls; or erase by its text: printf %s TEXT | palace forget --match -",
+    );
   if (isEnoughToErase(given, id)) return id;
   throw new PalaceError(
     "CONFIG_USAGE",

@@ -50,7 +50,10 @@ async function file(
   if (out.isJson) return out.document(done);
   const id = String(done["drawer_id"] ?? "");
   if (id !== "") out.text(id);
-  if (done["spooled"] === true) out.notice(`no broker answers: kept on this machine for ${wing} / ${room}`);
+  if (done["spooled"] === true)
+    out.notice(
+      out.spelled(`no broker answers: kept on this machine for ${wing} / ${room}; to deliver it: palace start`),
+    );
   else if (done["reason"] === "already_exists") out.notice(`this note is in ${wing} / ${room} already`);
   else out.notice(out.spelled(`filed in ${wing} / ${room}; to see it: palace show ${shortId(id)}`));
   return 0;

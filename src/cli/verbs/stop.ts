@@ -29,7 +29,7 @@ export const verb = defineVerb({
     // `stopBroker` sets the stop mark first, so that no agent starts another broker in between.
     const done = plan && apply(plan, config.env);
     const atLogin = plan && done && reportAtLogin(plan, done, out);
-    if (values["at-login"] === true && plan === undefined) out.notice("The broker did not start at login.");
+    if (values["at-login"] === true && plan === undefined) out.notice("The broker was not set to start at login.");
     const { endpoint } = config;
     const none =
       endpoint === undefined ? "No broker was running." : `No broker answers at ${endpoint} (MEMPALACE_BROKER).`;

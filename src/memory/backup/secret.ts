@@ -45,7 +45,8 @@ export async function decrypted(
     const opened = (await decrypter.decrypt(streamOf(all))) as unknown as Pieces;
     return { pieces: translated(opened), isEncrypted: true };
   } catch (cause) {
-    throw damaged("the passphrase is wrong, or its first bytes are damaged", cause);
+    const message = "the backup cannot be opened: the passphrase is wrong, or its first bytes are damaged";
+    throw new PalaceError("STORE_CORRUPT", message, "give its passphrase: --passphrase-file FILE", { cause });
   }
 }
 

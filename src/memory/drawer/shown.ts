@@ -9,16 +9,20 @@ const LIMIT_DEFAULT = 20;
 
 /** Finds a drawer by its whole id, or by a beginning of its id or hash, if only one drawer has that beginning. */
 export function shownDrawer(
-  reader: Pick<LedgerReader, "findDrawer" | "slicesOf" | "idsByPart">,
+  reader: Pick<LedgerReader, "findDrawer" | "slicesOf" | "idsByPart" | "deletedIdsByPart">,
   id: string,
-): { found: true; drawer: Record<string, unknown> } | { found: false; matches: string[] } {
+): { found: true; drawer: Record<string, unknown> } | { found: false; matches: string[]; deleted: string[] } {
   const whole = findLogical(reader, id);
   if (whole !== undefined) return { found: true, drawer: withPath(whole, drawerPayload(whole)) };
   const matches = id === "" ? [] : reader.idsByPart(id, MATCHES_MAX);
   const [only, ...others] = matches;
   const drawer = only === undefined || others.length > 0 ? undefined : findLogical(reader, only);
   return drawer === undefined
-    ? { found: false, matches }
+    ? {
+        found: false,
+        matches,
+        deleted: matches.length > 0 || id === "" ? [] : reader.deletedIdsByPart(id, MATCHES_MAX),
+      }
     : { found: true, drawer: withPath(drawer, drawerPayload(drawer)) };
 }
 

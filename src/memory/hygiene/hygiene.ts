@@ -29,8 +29,9 @@ export function readSelector(params: Record<string, unknown>): {
   if (given.length !== 1) throw badParams("give one of ids, source and match");
   const { ids, source, match } = params;
   if (match !== undefined) {
-    if (typeof match !== "string" || match.length < MATCH_MIN)
-      throw badParams(`match must be a text of at least ${MATCH_MIN} characters`);
+    if (typeof match !== "string") throw badParams("match must be a text");
+    if (match.length < MATCH_MIN)
+      throw badParams(`match must be a text of at least ${MATCH_MIN} characters; this text has ${match.length}`);
     return { journalled: { by: "match" }, selector: { match: match.toWellFormed() } };
   }
   if (source !== undefined) {

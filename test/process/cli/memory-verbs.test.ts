@@ -155,6 +155,24 @@ test("forget accepts a short id with at least four characters of the hash", asyn
   expect((await palace.run("palace", ["show", id])).code).not.toBe(0);
 });
 
+test("forget with the short id of a deleted note erases the text from the journal, and refuses an id that nobody knows", async () => {
+  const id = await done(["add", "pin code 5566 walrus", "--wing", "gone"]);
+  await done(["rm", id, "--yes"]);
+  const walrus = (): boolean =>
+    [palace.config.paths.ledgerFile, `${palace.config.paths.ledgerFile}-wal`].some(
+      (file) => existsSync(file) && readFileSync(file).includes("5566 walrus"),
+    );
+  expect(walrus()).toBe(true);
+  expect(await done(["forget", id.slice(-24, -14), "--yes"])).toContain("2 before-images cleaned");
+  expect(walrus()).toBe(false);
+  // The whole id may be repeated, to look whether the erasure is complete.
+  await done(["forget", id, "--yes"]);
+  for (const given of ["nosuchid", "0123456789"]) {
+    const { code, stderr } = await palace.run("palace", ["forget", given, "--yes"]);
+    expect([code, stderr]).toEqual([4, expect.stringContaining(`no drawer ${given}; nothing was erased`)]);
+  }
+});
+
 /** Types the command that reverts a change. */
 async function undo(output: string): Promise<void> {
   const [, agent = "", since = ""] = /palace history undo --client "([^"]+)" --since (\S+)/.exec(output) ?? [];

@@ -69,7 +69,7 @@ test("palace start --at-login runs the broker as a service, a second call change
   expect(palace.asked().slice(-2)).toEqual(["--user disable --now palace-broker", "--user daemon-reload"]);
   expect([existsSync(palace.unit), await isServed(palace)]).toEqual([false, false]);
   const nothing = await palace.run("palace", ["stop", "--at-login"]);
-  expect(nothing).toMatchObject({ code: 0, stderr: "The broker did not start at login.\n" });
+  expect(nothing).toMatchObject({ code: 0, stderr: "The broker was not set to start at login.\n" });
 });
 
 test("after palace stop a login starts no broker, and palace start starts the service again", async () => {

@@ -14,6 +14,8 @@ const ALL_SLICES = `SELECT row, ${PARENT} AS parent, wing, room FROM drawer INDE
   WHERE ${PARENT} IS NOT NULL ORDER BY ${PARENT}`;
 /** Matches the first hexadecimal digits of the hash in an id, as people copy them. */
 const HASH_PART = /^[0-9a-f]{6,}$/;
+/** Matches the end of a slice's id. */
+const SLICE_PART = /_chunk_\d+$/;
 
 type Place = { wing: string; room: string; drawers: number };
 type Slice = { row: number; parent: string; wing: string; room: string };
@@ -151,4 +153,16 @@ export function idsByPart(database: LedgerDatabase, part: string, limit: number)
   );
   if (begin.length > 0 || !HASH_PART.test(part)) return begin;
   return idsOf(`SELECT row FROM drawer INDEXED BY ${BY_ID} WHERE instr(id, ?) > 0`, `_${part}`);
+}
+
+/** Returns at most `limit` ids that begin with `part`, or whose hash does, of drawers of which only the journal still has a state. */
+export function deletedIdsByPart(database: LedgerDatabase, part: string, limit: number): string[] {
+  const ids = database
+    .prepare<{ part: string; hash: string }, string>(
+      `SELECT DISTINCT id FROM change WHERE kind = 'drawer' AND id NOT IN (SELECT id FROM drawer)
+         AND (instr(id, @part) = 1 OR (@hash <> '' AND instr(id, @hash) > 0))`,
+    )
+    .pluck()
+    .all({ part, hash: HASH_PART.test(part) ? `_${part}` : "" });
+  return [...new Set(ids.map((id) => id.replace(SLICE_PART, "")))].slice(0, limit);
 }

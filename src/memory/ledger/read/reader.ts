@@ -27,7 +27,7 @@ import { assistantRows, exchangeOf, talkSlices } from "./exchanges.ts";
 import { LogicalPages } from "./logical-pages.ts";
 import { minedSources } from "./mined-sources.ts";
 import { sourcesLike } from "./source-names.ts";
-import { idsByPart, newestPage, wholePlaces } from "./newest-pages.ts";
+import { deletedIdsByPart, idsByPart, newestPage, wholePlaces } from "./newest-pages.ts";
 import { OutboxReader } from "./outbox-reader.ts";
 import { helpedByWeek, toldSince, turnPage } from "./turn-reader.ts";
 
@@ -185,6 +185,8 @@ export class SqliteLedgerReader implements LedgerReader {
     new LogicalPages(this.#database, filter).page(limit, offset);
   wholePlaces: LedgerReader["wholePlaces"] = () => wholePlaces(this.#database);
   idsByPart: LedgerReader["idsByPart"] = (part, limit) => idsByPart(this.#database, part, limit);
+
+  deletedIdsByPart: LedgerReader["deletedIdsByPart"] = (part, limit) => deletedIdsByPart(this.#database, part, limit);
   sourcesLike: LedgerReader["sourcesLike"] = (path, place, limit) => sourcesLike(this.#database, path, place, limit);
   minedSources: LedgerReader["minedSources"] = (query) => minedSources(this.#database, query);
   turns: LedgerReader["turns"] = (filter, limit, offset) => turnPage(this.#database, filter, limit, offset);
