@@ -26,8 +26,6 @@ const run = promisify(execFile);
 const folderOf = (version: RoampalVersion): string => join(CI_CACHE, `roampal-${version}`);
 /** Folder of the servers' packages, for both versions. It has its own name, because older checkouts share the cache and do not know it. */
 const SERVERS_FOLDER = join(CI_CACHE, "roampal-servers-1");
-/** Folder of the compiled modules. Without it, each process compiles the packages again, which takes half a second. */
-const BYTECODE_FOLDER = join(CI_CACHE, "roampal-bytecode");
 
 /**
  * Installs that version if needed. Returns why it cannot be used here, or undefined if it can. With CI=true it throws that reason instead.
@@ -77,7 +75,7 @@ export function roampalClient(
       PATH: `${client}:${process.env["PATH"] ?? ""}`,
       HOME: home,
       PYTHONPATH: `${client}:${folderOf(version)}:${SERVERS_FOLDER}`,
-      PYTHONPYCACHEPREFIX: BYTECODE_FOLDER,
+      PYTHONDONTWRITEBYTECODE: "1",
       ROAMPAL_TEST_PORT: `${port}`,
       // Without this variable, Roampal asks the package index for a newer version.
       HTTPS_PROXY: "http://127.0.0.1:9",
@@ -107,7 +105,7 @@ export async function askRoampal(version: RoampalVersion, script: string, asked:
   // Makes sets have the same order in every run.
   const python = {
     PYTHONPATH: `${folderOf(version)}:${SERVERS_FOLDER}`,
-    PYTHONPYCACHEPREFIX: BYTECODE_FOLDER,
+    PYTHONDONTWRITEBYTECODE: "1",
     PYTHONHASHSEED: "1",
   };
   const env = { PATH: process.env["PATH"] ?? "", ...python };
