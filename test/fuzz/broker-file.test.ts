@@ -71,7 +71,7 @@ afterAll(() => {
 type Input = { text: string; token: boolean; special: keyof typeof SPECIALS | undefined };
 
 fuzz("broker-file", {
-  count: 10_000,
+  count: 4_000,
   lanes: LANES,
   generate: (chooser): Input => ({
     text: fileText(chooser),

@@ -32,7 +32,7 @@ const UPGRADE = "GET /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\n
 const STOP = `${JSON.stringify({ jsonrpc: "2.0", id: "stop", method: "broker.stop", params: {} })}\n`;
 
 fuzz<Buffer[]>("gate-bytes", {
-  count: 5_000,
+  count: 2_000,
   lanes: 8,
   generate: (chooser) => {
     const head = chooser.chance(0.8) ? Buffer.from(UPGRADE) : chooser.damaged(Buffer.from(UPGRADE));

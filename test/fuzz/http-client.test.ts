@@ -56,7 +56,7 @@ const EXCHANGES = {
 } as const;
 
 fuzz("http-client", {
-  count: 4_000,
+  count: 2_000,
   lanes: LANES,
   generate: (chooser): Hostile => ({
     pieces: chooser.pieces(response(chooser), chooser.chance(0.05) ? 40 : 3),
@@ -149,7 +149,7 @@ function response(chooser: Chooser): Buffer {
 type Nonsense = { lines: Buffer };
 
 fuzz("broker-answers", {
-  count: 4_000,
+  count: 2_000,
   lanes: LANES,
   generate: (chooser): Nonsense => {
     const parts = chooser.some(4, () => Buffer.from(nonsense(chooser)));

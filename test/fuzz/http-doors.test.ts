@@ -117,7 +117,7 @@ function chunked(chooser: Chooser, body: string): string {
 }
 
 fuzz("http-heads", {
-  count: 4_000,
+  count: 2_000,
   lanes: LANES,
   generate: (chooser): Input => {
     const whole = Buffer.from(chooser.some(2, () => request(chooser)).join("") + request(chooser), "latin1");
@@ -136,7 +136,7 @@ fuzz("http-heads", {
 type Upgrade = Input & { intact: boolean; pings: number };
 
 fuzz("http-upgrades", {
-  count: 4_000,
+  count: 2_000,
   lanes: LANES,
   generate: (chooser): Upgrade => {
     const intact = chooser.chance(0.3);

@@ -64,7 +64,7 @@ fuzz<Buffer>("pickles", {
 type Files = { files: Record<string, Buffer>; ids: string[]; sound: boolean };
 
 fuzz<Files>("index-files", {
-  count: 10_000,
+  count: 5_000,
   generate: (chooser) => {
     const dimensions = chooser.between(1, 4);
     const entries = Array.from({ length: chooser.between(1, 6) }, (_, n) => ({
@@ -100,7 +100,7 @@ fuzz<Files>("index-files", {
 });
 
 fuzz<QueueRow[]>("queue-rows", {
-  count: 40_000,
+  count: 20_000,
   generate: (chooser) =>
     chooser.some(5, () => ({
       seq: chooser.below(1000),

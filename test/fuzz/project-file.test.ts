@@ -142,7 +142,7 @@ const PATHS = ["a.md", "docs/deep/b.txt", "__proto__/constructor.md", "é/[x].lo
 
 let read = 0;
 fuzz("project-file", {
-  count: 10_000,
+  count: 4_000,
   generate,
   check: async (bytes) => {
     writeFileSync(join(root, "mempalace.yaml"), bytes);

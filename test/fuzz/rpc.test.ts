@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 
 fuzz("json-rpc", {
-  count: 10_000,
+  count: 4_000,
   lanes: LANES,
   generate: message,
   check: async (input, { lane: index, number }) => {

@@ -55,7 +55,7 @@ function file(chooser: Chooser): Buffer {
 }
 
 fuzz<Input>("spool-files", {
-  count: 10_000,
+  count: 4_000,
   generate: (chooser) => ({
     files: Array.from({ length: chooser.between(1, 4) }, (_, index) => ({
       name: `${chooser.pick(["a", "b", "lz-1", "é", "-"])}.${index}${chooser.pick([".json", ".json", ".json", ".tmp", ""])}`,

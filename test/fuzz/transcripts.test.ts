@@ -77,7 +77,7 @@ function bentObject(chooser: Chooser, value: object): string {
 type File = { name: string; bytes: Buffer; cut: number };
 
 fuzz<File>("transcript-files", {
-  count: 3_000,
+  count: 1_500,
   generate: (chooser) => {
     const made = chooser.chance(0.5)
       ? transcriptOf(chooser)
@@ -231,7 +231,7 @@ function assertTranscript(session: Session): void {
 }
 
 fuzz<Rows>("opencode-rows", {
-  count: 5_000,
+  count: 2_500,
   generate: (chooser) => {
     const ids = ["m1", "m2", "m3", "__proto__"];
     return {
@@ -265,7 +265,7 @@ fuzz<Rows>("opencode-rows", {
 });
 
 fuzz<string[]>("agent-lines", {
-  count: 5_000,
+  count: 2_000,
   generate: (chooser) =>
     chooser.some(10, () =>
       chooser.chance(0.6)

@@ -25,10 +25,10 @@ export type Witnessed = AsyncDisposable & {
 };
 
 const ASK_EVERY = 500;
-/** Number of inputs after which caches are filled, modules are loaded, and the heap has its size. */
-const WARM_AFTER = 2_500;
+/** Number of inputs after which caches are filled, modules are loaded, and the heap has its size. Each test has more inputs. */
+const WARM_AFTER = 1_500;
 const ANSWER_MAX_MS = 20_000;
-const GROWTH_MAX_MIB = 60;
+const GROWTH_MAX_MIB = 50;
 /** With a large heap V8 collects garbage late, which would hide a leak of the same size. */
 const SMALL_HEAP = "--max-semi-space-size=2 --max-old-space-size=128";
 

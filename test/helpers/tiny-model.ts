@@ -21,11 +21,17 @@ export function writeTinyModel(folder: string, seed = 1): string {
   writeFileSync(join(folder, "config.json"), JSON.stringify({ model_type: "bert", hidden_size: DIMENSIONS }));
   writeFileSync(join(folder, "special_tokens_map.json"), JSON.stringify({ unk_token: "[UNK]" }));
   writeFileSync(join(folder, "vocab.txt"), vocabulary.join("\n"));
-  writeFileSync(
-    join(folder, "onnx/model.onnx"),
-    describeModel(randomTable(vocabulary.length, seed), vocabulary.length),
-  );
+  writeFileSync(join(folder, "onnx/model.onnx"), modelOf(seed, vocabulary.length));
   return folder;
+}
+
+/** Bytes of the models by seed. Making a model takes longer than writing it, and most tests of a file write the same model. */
+const models = new Map<number, Buffer>();
+
+function modelOf(seed: number, rows: number): Buffer {
+  const model = models.get(seed) ?? describeModel(randomTable(rows, seed), rows);
+  models.set(seed, model);
+  return model;
 }
 
 /**

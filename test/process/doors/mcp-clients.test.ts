@@ -3,9 +3,8 @@
  * inspector's command line over stdio and HTTP. A few lines of TCP relay connect HTTP with the UNIX door.
  */
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { connect, createServer, type AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import {
@@ -22,7 +21,8 @@ import { toolsOf } from "../../../src/protocol/tools/profile.ts";
 import { dial } from "../../../src/wire/transport/endpoint.ts";
 import { FrameSplitter } from "../../../src/wire/transport/frame.ts";
 import { upgrade } from "../../../src/wire/transport/http-client.ts";
-import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
+import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+import { CI_CACHE } from "../../helpers/python-mempalace.ts";
 
 const INSPECTOR_VERSION = "2.12.0";
 const run = promisify(execFile);
@@ -32,7 +32,7 @@ type Open = (palace: TestPalace) => Promise<Transport> | Transport;
 
 const shimCommand = (palace: TestPalace) => ({
   command: process.execPath,
-  args: [join(ROOT, "src/bin/mp-shim.ts")],
+  args: [palace.executable("mp-shim")],
   env: palace.env as Record<string, string>,
 });
 
@@ -178,17 +178,23 @@ describe("the inspector's command line", () => {
   });
 });
 
-/** Uses its own cache folder, because a clone should not contain 110 MB for one test. */
+const INSTALL = `
+  [ ! -e "$1/done" ] || exit 0
+  rm -rf "$1"
+  mkdir "$1"
+  cd "$1"
+  echo "{}" > package.json
+  npm install --ignore-scripts --no-audit --no-fund "@modelcontextprotocol/inspector@$2"
+  touch done`;
+
+/**
+ * Installs the inspector into the CI cache if it is not there, because a clone should not contain 110 MB for one test. The lock allows one
+ * installation at a time. After a killed installation, the next one begins again.
+ */
 async function installInspector(): Promise<string> {
-  const folder = join(tmpdir(), `palace-inspector-${INSPECTOR_VERSION}`);
-  const entry = join(folder, "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js");
-  if (existsSync(entry)) return entry;
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "package.json"), "{}");
-  await run(
-    "npm",
-    ["install", "--ignore-scripts", "--no-audit", "--no-fund", `@modelcontextprotocol/inspector@${INSPECTOR_VERSION}`],
-    { cwd: folder, timeout: 180_000 },
-  );
-  return entry;
+  const folder = join(CI_CACHE, `inspector-${INSPECTOR_VERSION}`);
+  mkdirSync(CI_CACHE, { recursive: true });
+  const args = [`${folder}.lock`, "sh", "-euc", INSTALL, "sh", folder, INSPECTOR_VERSION];
+  await run("flock", args, { timeout: 240_000 });
+  return join(folder, "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js");
 }

@@ -209,7 +209,7 @@ test("a run of the miner survives the broker's death and files each exchange onc
   await using palace = createTestPalace();
   await using other = createTestPalace();
   const root = join(palace.home, "talks");
-  for (let index = 0; index < 12; index++) put(root, `${index}.jsonl`, exchanges(index * 10_000, 1500));
+  for (let index = 0; index < 6; index++) put(root, `${index}.jsonl`, exchanges(index * 10_000, 1500));
   await palace.run("palace", ["start"]);
   const client = await palace.client();
   const { pid } = await client.call("palace.status", {});

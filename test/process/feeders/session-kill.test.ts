@@ -27,7 +27,7 @@ import type { OpencodeDatabase } from "../../helpers/opencode-database.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
 import { seededRandom } from "../../helpers/random.ts";
 
-const KILLS = 8;
+const KILLS = 6;
 const RUNS_MAX = 30;
 const SEED = Number(process.env["FUZZ_SEED"] ?? 1);
 /** Number of exchanges in a long session: more than fit in one part, so that some kills hit the middle of a session. */
@@ -212,7 +212,7 @@ test.each(AGENTS)(
         await ended;
       }
       // On a quick machine many runs finish before their kill.
-      expect(killed.feeder + killed.broker).toBeGreaterThan(KILLS / 4);
+      expect(killed.feeder + killed.broker).toBeGreaterThan(KILLS / 3);
       console.log(`seed ${SEED}: ${killed.feeder} kills of the feeder, ${killed.broker} of the broker`);
       await assertSame(palace, calm, argv);
     } finally {

@@ -110,7 +110,7 @@ for (const version of MEMPALACE_VERSIONS) {
 }
 
 const version = "3.11.0";
-const ROWS = 5_000;
+const ROWS = 2_500;
 
 describe.skipIf((await mempalaceMissing(version)) !== undefined)("the adoption of a palace", () => {
   it("a palace with an index on disk and later changes and deletions is adopted whole, although the broker is killed at every step", async () => {

@@ -257,7 +257,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined)("a write of the pal
     },
   );
 
-  // torn-index.test.ts covers the case without a kill.
+  // torn-index.test.ts damages the other files of an index, without a kill.
   it("a write of the palace's files moves a damaged index away and restores its vectors, although it is killed in between", async () => {
     await using palace = createScene();
     const { palaceDir } = palace.config.paths;

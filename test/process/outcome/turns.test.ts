@@ -84,19 +84,19 @@ test("only a completed answer is judged, once and in its conversation", async ()
   client.close();
 });
 
-test.each([{}, { conversation: "" }, { conversation: "x".repeat(201) }, { conversation: 5 }])(
-  "an invalid conversation id is refused and changes nothing: %j",
-  async (given) => {
-    await using palace = createTestPalace();
-    const client = await palace.client();
+test("an invalid conversation id is refused and changes nothing", async () => {
+  await using palace = createTestPalace();
+  const client = await palace.client();
+  for (const given of [{}, { conversation: "" }, { conversation: "x".repeat(201) }, { conversation: 5 }]) {
+    const what = JSON.stringify(given);
     const said = { prompt: "x", user: "x", assistant: "y", ...given } as unknown as Methods["turn.end"]["params"] &
       Methods["turn.begin"]["params"];
-    await expect(client.call("turn.begin", said)).rejects.toThrow(/conversation must be/);
-    await expect(client.call("turn.end", said)).rejects.toThrow(/conversation must be/);
-    expect(await client.callTool("mempalace_list_wings", {})).not.toHaveProperty("wings.roampal");
-    client.close();
-  },
-);
+    await expect(client.call("turn.begin", said), what).rejects.toThrow(/conversation must be/);
+    await expect(client.call("turn.end", said), what).rejects.toThrow(/conversation must be/);
+    expect(await client.callTool("mempalace_list_wings", {}), what).not.toHaveProperty("wings.roampal");
+  }
+  client.close();
+});
 
 test("a turn that names its project omits memories of other projects, and a hostile memory stays data", async () => {
   await using palace = await palaceWithModel();

@@ -30,8 +30,8 @@ const empty = (file: string): void => truncateSync(file, 0);
  */
 const older = (file: string): void =>
   writeFileSync(file, pickleOf([...labelsOf(readFileSync(file))].slice(0, -OLDER_BY)));
+// files-python.test.ts cuts the file of the labels.
 const TEARS: [name: string, file: string, tear: (file: string) => void][] = [
-  ["labels cut", "index_metadata.pickle", cut],
   ["vectors cut", "data_level0.bin", cut],
   ["upper levels emptied", "link_lists.bin", empty],
   ["header cut", "header.bin", cut],
