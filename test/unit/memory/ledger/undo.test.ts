@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { LEARNING_TRACES } from "../../../../src/learning/traces.ts";
 import { previewUndo } from "../../../../src/memory/hygiene/hygiene.ts";
 import { applyWrite } from "../../../../src/broker/tools/writes.ts";
+import { findLogical, textOf } from "../../../../src/memory/drawer/logical.ts";
 import { SqliteLedgerReader } from "../../../../src/memory/ledger/read/reader.ts";
 import { FORGET_REACHES } from "../../../../src/memory/ledger/schema/hygiene-schema.ts";
 import { LedgerWriter } from "../../../../src/memory/ledger/write/group-commit.ts";
@@ -140,6 +141,50 @@ test("undo keeps somebody else's change between two writes of the agent", () => 
   write("b", "update_drawer", { drawer_id: kept, content: "by b again" });
   expect(undo("b")).toMatchObject({ refused: 1, reverted: 0 });
   expect(text(kept)).toBe("by b again");
+});
+
+const long = (word: string, count: number): string => Array.from({ length: count }, (_, at) => word + at).join(" ");
+const change = (agent: string, id: string, content: string): Answer =>
+  write(agent, "update_drawer", { drawer_id: id, content });
+const wholeText = (id: string): string | undefined => {
+  const drawer = findLogical(reader, id);
+  return drawer && textOf(drawer);
+};
+
+test.each([
+  ["shortened", long("old", 600), long("bot", 200), "person"],
+  ["made long", "old", long("bot", 600), "person"],
+  ["made short", long("old", 600), "bot", "person"],
+])("undo keeps somebody else's text of a drawer that the agent has %s", (_name, old, bots, person) => {
+  for (const mine of ["mine", long("mine", 200), long("mine", 900)]) {
+    const id = add("owner", `${old} ${mine}`);
+    change("bot", id, bots);
+    change(person, id, mine);
+    const rows = reader.slicesOf(id).length;
+    expect(undo("bot")).toMatchObject({ removed: 0, restored: 0, reverted: 0 });
+    expect(wholeText(id)).toBe(mine);
+    expect(reader.slicesOf(id)).toHaveLength(rows);
+  }
+});
+
+test("undo brings back no slice of a drawer that somebody else has deleted, and names who did", () => {
+  const id = add("owner", long("old", 600));
+  change("bot", id, long("bot", 200));
+  write("person", "delete_drawer", { drawer_id: id });
+  const { items, refused } = undo("bot");
+  expect(wholeText(id)).toBeUndefined();
+  expect(refused).toBe((items as unknown[]).length);
+  expect(items).toContainEqual({ kind: "drawer", id: `${id}_chunk_000002`, change: "refused", by: "person" });
+});
+
+test.each([
+  ["shortened", long("old", 600), long("bot", 200)],
+  ["made long", "old", long("bot", 600)],
+])("undo restores a drawer that only the agent has %s", (_name, old, bots) => {
+  const id = add("owner", old);
+  change("bot", id, bots);
+  expect(undo("bot")).toMatchObject({ refused: 0 });
+  expect(wholeText(id)).toBe(old);
 });
 
 test("a foreign writer's change counts as a change by somebody else", () => {
