@@ -1,5 +1,5 @@
 /** Undo on a real ledger restores drawers, facts, links and sources, and keeps other agents' changes. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -274,6 +274,29 @@ test("a match in one slice, or one slice's id, forgets all slices of that drawer
   write("a", "memory.forget", { by: "ids" }, { ids: all(holding).flat() });
   expect(rows()).toBe(slices);
   expect(reader.slicesOf(other)).toHaveLength(slices);
+});
+
+test("forgetting deletes filing records that no drawer needs, and keeps the record of a source that still has drawers", () => {
+  const secret = "secretpath9x";
+  const talk = (sourceFile: string, extractMode: string, ...texts: string[]): unknown =>
+    write("miner", "conversation.replace", {
+      ...{ wing: "w", room: "r", sourceFile, mtime: 1, sha256: "a", from: 0, addedBy: "m", extractMode },
+      ...{ texts, total: texts.length },
+    });
+  talk(`/x/${secret}.jsonl`, "general", "a memory of the talk");
+  talk("/x/other.jsonl", "exchange", `only this exchange names ${secret}`);
+  talk("/x/other.jsonl", "general", "a memory that stays");
+  const short = { wing: "w", room: "r", sourceFile: `/y/${secret}.md`, content: "x", mtime: 1, sha256: "b" };
+  write("miner", "source.replace", { ...short, addedBy: "m" });
+  write("a", "memory.forget", { by: "match" }, { match: secret });
+  writer.eraser.rewrite();
+  const kept = [["/x/other.jsonl"], ["/x/other.jsonl\u001fgeneral"]];
+  expect(all("SELECT source_file FROM source ORDER BY 1")).toEqual(kept);
+  expect(writer.eraser.cutLog()).toBe(true);
+  expect(readFileSync(file).includes(secret)).toBe(false);
+  write("a", "memory.forget", { by: "source" }, { source: "/x/other.jsonl" });
+  writer.eraser.rewrite();
+  expect(all("SELECT source_file FROM source")).toEqual([]);
 });
 
 test("undo restores a source's filing record; after an undo the next run files a new source again", () => {
