@@ -78,7 +78,7 @@ export async function deliver(
         spool.remove(name);
         // The broker takes this write, so it refused each skipped write for a reason of that write.
         for (const one of [...left.values()].flat()) spool.unsendable.add(one);
-      } else if (!spool.refuse(name, refusal.why)) return "stuck";
+      } else if (!spool.refuse(name, refusal.why, isUndone(response))) return "stuck";
     }
   }
   const waiting = [...left.values()].flat();
@@ -113,6 +113,11 @@ function refusalOf(response: RpcResponse, line: string): "passing" | "elsewhere"
   const text = content?.[0]?.text ?? "";
   // Outcome tools and the engine `command` refuse in a sentence, with `isError`.
   return refusalIn(parseMessage(text)) ?? (isRefusedResult(response.result) ? { why: text || REFUSED } : undefined);
+}
+
+/** Returns true if a tool refused the whole write. A protocol error may be about the answer of a write that was done. */
+function isUndone(response: RpcResponse): boolean {
+  return "result" in response && isRefusedResult(response.result);
 }
 
 /** Returns a tool's own failure, or a checkpoint's report of parts that it could not file. */
