@@ -239,6 +239,16 @@ test("undo cannot restore a forgotten text, and the text's key does not reveal i
   expect(all(`SELECT id FROM drawer WHERE text LIKE '%${secret}%'`)).toEqual([]);
 });
 
+test("forgetting reports drawers whose new text waits for a vector, because the palace still has their old text", () => {
+  const id = add("a", "the secret12x of a drawer");
+  writer.storeVectors([{ row: 1, textVersion: 1, vector: new Float32Array([1, 0]) }], "m");
+  writer.outbox.done(reader.outbox.entries(9));
+  write("a", "update_drawer", { drawer_id: id, content: "harmless now" });
+  write("a", "memory.forget", { by: "match" }, { match: "secret12x" });
+  const ids = reader.erasures().flatMap((one) => one.ids);
+  expect([reader.unsentAmong(ids), reader.awaitingVector(ids)]).toEqual([0, [{ id, text: "harmless now" }]]);
+});
+
 test("forgetting finds both parts of a text that was cut at the end of a drawer", () => {
   const secret = "cut-in-the-middle";
   const document = (content: string, sourceFile: string): void =>
