@@ -89,7 +89,7 @@ class Pump {
   readonly #deps: Required<OutboxOptions>;
   /**
    * For each id of a record that this palace refuses: the change and the reason. These records are skipped but stay in the list and in the
-   * lag. They are sent again when the drawer or the target changes, and after a restart.
+   * lag. They are sent again when the drawer or the target changes, after a removal, and after a restart.
    */
   readonly #refused = new Map<string, { seq: number; reason: string }>();
   readonly #stopping = new AbortController();
@@ -208,6 +208,8 @@ class Pump {
     if (this.#abandoned) return false;
     this.#openedAtMs = clock.now();
     if (arrived.length > 0) await source.done(arrived.map(({ id, seq }) => ({ id, seq })));
+    // A removal makes room in a palace that has a quota.
+    if (arrived[0]?.record === null) this.#refused.clear();
     faultPoint("outbox.after-done");
     return true;
   }

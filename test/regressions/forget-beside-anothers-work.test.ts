@@ -21,6 +21,7 @@ test("forget waits for another process on the palace and then wipes the text", a
   const erasure = startErasure({
     pending: () => listed,
     unsent: () => 0,
+    awaiting: () => [],
     palace: {
       ...{ dir, driver: "files", isHere: () => true, wake: () => {}, detail: () => "", lockedBy: () => locked },
       hold: () => Promise.resolve(() => void (held += 1)),

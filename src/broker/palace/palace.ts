@@ -192,6 +192,7 @@ function openErasure(parts: Parts, closing: AsyncDisposableStack): Erasure {
   const erasure = startErasure({
     pending: () => reader.erasures(),
     unsent: (ids) => reader.unsentAmong(ids),
+    awaiting: (ids) => reader.awaitingVector(ids),
     palace: {
       dir: palaceDir,
       driver: driver?.kind ?? "none",

@@ -1,11 +1,8 @@
 /** `palace status spool` lists and delivers the writes that wait on this machine for a broker. */
 import { connectClient } from "../../wire/client/client.ts";
 import { parseMessage } from "../../wire/client/send-spooled.ts";
-import { type RefusedEntry, Spool, type SpooledWrite } from "../../wire/client/spool.ts";
-import { newKey } from "../../base/ids.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { type RefusedEntry, Spool, type SpooledWrite, withNewKey } from "../../wire/client/spool.ts";
 import { EXIT_CODES, PalaceError } from "../../base/errors.ts";
-import { IDEMPOTENCY_META } from "../../protocol/headers.ts";
 import { readArguments } from "../tool-call.ts";
 import { formatDuration, type Output, shorten } from "../terminal/output.ts";
 import { readUtf8 } from "../terminal/utf8.ts";
@@ -110,9 +107,8 @@ function mended(write: SpooledWrite, args: object): SpooledWrite {
   const { params, ...message } = parseMessage(write.line);
   if (message.method !== "tools/call")
     throw new PalaceError("CONFIG_USAGE", `${write.tool} takes no other arguments`, "palace status spool replay NAME");
-  const key = newKey();
-  const meta = { ...(isRecord(params?.["_meta"]) ? params["_meta"] : {}), [IDEMPOTENCY_META]: key };
-  return { ...write, key, line: JSON.stringify({ ...message, params: { ...params, arguments: args, _meta: meta } }) };
+  const line = JSON.stringify({ ...message, params: { ...params, arguments: args } });
+  return withNewKey({ ...write, line });
 }
 
 async function replay(spool: Spool, out: Output, connect: () => Promise<void>): Promise<number> {

@@ -3,6 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from "../ledger/schema/schema.ts";
+import { STATIC_GONE_17 } from "../ledger/schema/static-schema.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { EVENTS, LEDGER } from "./contents.ts";
 import { type Counts, damaged } from "./manifest.ts";
@@ -147,12 +148,12 @@ function programsOf(database: Database.Database): Program[] {
     .map((one) => ({ ...one, sql: String(one.sql).replaceAll(/\s+/g, " ") }));
 }
 
-/** Returns the triggers of a new ledger. A ledger of any version has the same triggers after this version has opened it. */
+/** Returns the triggers of a new ledger and of older ledgers, because a backup is examined before it is migrated. */
 function ownPrograms(): ReadonlySet<string> {
   const fresh = new Database(":memory:");
   try {
     fresh.exec(SCHEMA);
-    return new Set(programsOf(fresh).map(({ sql }) => sql));
+    return new Set([...programsOf(fresh).map(({ sql }) => sql), STATIC_GONE_17]);
   } finally {
     fresh.close();
   }

@@ -33,7 +33,7 @@ export async function stageBackup(file: string, home: string, options: Omit<Veri
   }
 }
 
-/** Puts every row into the outbox, because the broker writes the public palace again. Syncs the staged files. Errors: STORE_*. */
+/** Puts every row and every link into the outboxes, because the broker writes the public palace again. Syncs the staged files. Errors: STORE_*. */
 export function listAllAgain(folder: string): void {
   const file = join(folder, LEDGER);
   // Opening a missing file for writing would make an empty file.
@@ -47,6 +47,9 @@ export function listAllAgain(folder: string): void {
         ledger.exec(`DELETE FROM ${listed.table}`);
         new OutboxList(ledger, listed, (work) => work()).resend("all");
       }
+      // The links' files may be outside the folders that a restore replaces. A link that they lack would then count as deleted.
+      ledger.exec(`INSERT OR IGNORE INTO graph_outbox (kind, id, at_ms)
+        SELECT kind, id, CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM link ORDER BY row`);
     })();
     ledger.pragma("wal_checkpoint(TRUNCATE)");
   } finally {

@@ -50,6 +50,11 @@ export function sliceBounds(id: string): [first: string, last: string] {
   return [`${id}_chunk_000000`, `${id}_chunk_999999`];
 }
 
+/** Returns the id of the drawer to which a row's id belongs. Use it for a row that is gone; other rows name their drawer in their metadata. */
+export function wholeId(id: string): string {
+  return id.replace(/_chunk_\d{6}$/, "");
+}
+
 /**
  * Returns true if the drawer is a slice of `id`. The drawer's metadata decide, not its id: the id of an unrelated drawer may begin with
  * `id`, too (Source: upstream-latest.md 2.1).

@@ -30,6 +30,10 @@ export function chromaError(error: unknown, place: string): PalaceError {
       if (theirs !== undefined) return widthError(Number(theirs), Number(ours));
       return new PalaceError("CONFIG_BAD_VALUE", `Chroma at ${place} refuses the request: ${text}`, "", options);
     }
+    case "ChromaQuotaExceededError":
+      // A limit of the account concerns every record, so the outbox waits until it is over.
+      if (!text.startsWith("Quota exceeded")) break;
+      return new PalaceError("CONFIG_BAD_VALUE", `Chroma at ${place} does not take this: ${text}`, "", options);
     case "ChromaUnauthorizedError":
     case "ChromaForbiddenError":
       return unavailable(`Chroma at ${place} refuses access`, "export MEMPALACE_CHROMA_TOKEN=<a valid token>");

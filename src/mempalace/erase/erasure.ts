@@ -23,6 +23,8 @@ export type ErasureOptions = {
   pending: () => PendingErasure[];
   /** Counts the ids that still wait to be sent to the palace. */
   unsent: (ids: readonly string[]) => number;
+  /** Returns the rows among the ids that wait for a vector. The palace gets their new texts only with the vectors. */
+  awaiting: (ids: readonly string[]) => { id: string; text: string }[];
   palace: {
     dir: string;
     driver: "none" | "files" | "chroma" | "memory";
@@ -152,7 +154,7 @@ class Eraser {
   }
 
   async #erasePalace(ids: readonly string[], erase: () => Promise<Thread<EraseMethods>>): Promise<string | undefined> {
-    const { unsent } = this.#options;
+    const { unsent, awaiting } = this.#options;
     const { dir, driver, hold, lockedBy, wake, detail, isHere } = this.#options.palace;
     const isThere = existsSync(chromaFile(dir));
     if (driver === "none") {
@@ -162,7 +164,15 @@ class Eraser {
         );
       return undefined;
     }
-    for (const until = performance.now() + SENT_MAX_MS; unsent(ids) > 0; await delay(POLL_MS)) {
+    const waiting = awaiting(ids);
+    // Without a model a drawer waits for ever, so the erasure waits only for drawers that the palace has.
+    const older = waiting.length > 0 && isHere() ? await (await erase()).call("older", dir, waiting) : [];
+    if (waiting.length > 0 && !isHere())
+      this.#notes.push(
+        `the Chroma server may keep earlier texts of drawers that wait for their vectors, ${waiting.length} by now: palace status`,
+      );
+    const isUnsent = (): boolean => unsent(ids) > 0 || awaiting(older).length > 0;
+    for (const until = performance.now() + SENT_MAX_MS; isUnsent(); await delay(POLL_MS)) {
       if (this.#stopped) return undefined;
       if (performance.now() > until) return `the public palace is not up to date: ${detail()}`;
       wake();

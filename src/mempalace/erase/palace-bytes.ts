@@ -46,6 +46,28 @@ export function erasePalace(palaceDir: string, ids: readonly string[]): void {
   }
 }
 
+/** Returns the ids of the rows that the palace has with another text. Errors: SQLite's. */
+export function findOlder(palaceDir: string, rows: readonly { id: string; text: string }[]): string[] {
+  const file = chromaFile(palaceDir);
+  if (!existsSync(file)) return [];
+  const database = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+  try {
+    return readCollections(database).flatMap(({ metadataSegment }) =>
+      database
+        .prepare<[string, string, string], string>(
+          `SELECT e.embedding_id FROM json_each(?) row
+             JOIN embeddings e ON e.segment_id = ? AND e.embedding_id = row.value ->> 'id'
+             LEFT JOIN embedding_metadata m ON m.id = e.id AND m.key = ?
+             WHERE m.string_value IS NOT row.value ->> 'text'`,
+        )
+        .pluck()
+        .all(JSON.stringify(rows), metadataSegment, DOCUMENT_KEY),
+    );
+  } finally {
+    database.close();
+  }
+}
+
 /** Erases deleted rows from the pages and the log of the graph's file. Errors: SQLite's. */
 export function eraseGraph(file: string): void {
   if (!existsSync(file)) return;

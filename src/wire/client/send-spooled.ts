@@ -4,6 +4,7 @@ import { isRecord } from "../../base/is-record.ts";
 import type { WireErrorData } from "../../base/errors.ts";
 import { AUTHOR_META, WRITTEN_META } from "../../protocol/headers.ts";
 import { RPC, type RpcRequest, type RpcResponse } from "../../protocol/spec.ts";
+import { isRefusedResult } from "../../protocol/tools/result.ts";
 import { findTool, type Tool } from "../../protocol/tools/table.ts";
 import type { Spool, SpoolEntry } from "./spool.ts";
 
@@ -17,6 +18,8 @@ export type Delivery = "delivered" | "waiting" | "interrupted" | "stuck";
 const REFUSALS_MAX = 3;
 /** Maximum number of temporarily refused writes of one tool in one delivery. Then the delivery skips the tool's other writes. */
 const LEFT_MAX = 16;
+/** Reason of a refusal that gives none. */
+const REFUSED = "the tool refused it";
 
 /** A request or notification; its `params`, if any, are an object. */
 export type Message = RpcRequest & { params?: Record<string, unknown> };
@@ -75,7 +78,7 @@ export async function deliver(
         spool.remove(name);
         // The broker takes this write, so it refused each skipped write for a reason of that write.
         for (const one of [...left.values()].flat()) spool.unsendable.add(one);
-      } else if (!spool.refuse(name, refusal.why)) return "stuck";
+      } else if (!spool.refuse(name, refusal.why, isUndone(response))) return "stuck";
     }
   }
   const waiting = [...left.values()].flat();
@@ -107,13 +110,20 @@ function refusalOf(response: RpcResponse, line: string): "passing" | "elsewhere"
   // No tool answers like this, so the write is not acknowledged.
   if (!isRecord(response.result)) return "passing";
   const { content } = response.result as { content?: { text?: string }[] };
-  return refusalIn(parseMessage(content?.[0]?.text ?? ""));
+  const text = content?.[0]?.text ?? "";
+  // Outcome tools and the engine `command` refuse in a sentence, with `isError`.
+  return refusalIn(parseMessage(text)) ?? (isRefusedResult(response.result) ? { why: text || REFUSED } : undefined);
+}
+
+/** Returns true if a tool refused the whole write. A protocol error may be about the answer of a write that was done. */
+function isUndone(response: RpcResponse): boolean {
+  return "result" in response && isRefusedResult(response.result);
 }
 
 /** Returns a tool's own failure, or a checkpoint's report of parts that it could not file. */
 function refusalIn(answer: object): { why: string } | undefined {
   const { success, error, errors, diary } = answer as Record<string, unknown>;
-  if (success === false || typeof error === "string") return { why: String(error ?? "the tool refused it") };
+  if (success === false || typeof error === "string") return { why: String(error ?? REFUSED) };
   if (Array.isArray(errors) && errors.length > 0) return { why: `some of its parts failed: ${JSON.stringify(errors)}` };
   return isRecord(diary) ? refusalIn(diary) : undefined;
 }

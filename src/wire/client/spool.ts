@@ -5,12 +5,15 @@
  */
 import { existsSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { newKey } from "../../base/ids.ts";
+import { isRecord } from "../../base/is-record.ts";
 import { parseRecord } from "../../base/parse-json.ts";
 import { faultPoint } from "../../base/fault-point.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { keepFolder, syncPath } from "../../base/folders.ts";
 import { unwritable } from "../../base/state-files.ts";
 import { PalaceError } from "../../base/errors.ts";
+import { IDEMPOTENCY_META } from "../../protocol/headers.ts";
 import type { SpoolReport } from "../../protocol/status.ts";
 import { FRAME_SIZE_MAX_BYTES, SPOOL_AGE_MAX_MS } from "../../protocol/limits.ts";
 
@@ -20,8 +23,11 @@ export type SpooledWrite = { atMs: number; agent: string; tool: string; key: str
 export type SpoolEntry = SpooledWrite & { name: string };
 /** A write that a broker refused for good. `why`: the broker's reason, for people. `atMs`: 0 for an unreadable file. */
 export type RefusedEntry = { name: string; atMs: number; tool: string; why: string };
-/** A write in its file. `againAtMs`: time at which a person sent the write again; its age counts from then. */
-type StoredWrite = SpooledWrite & { againAtMs?: number };
+/**
+ * A write in its file. `againAtMs`: time at which a person sent the write again; its age counts from then. `isUndone`: a tool refused the
+ * whole write, so no part of it was done.
+ */
+type StoredWrite = SpooledWrite & { againAtMs?: number; isUndone?: true };
 
 /**
  * Maximum number of writes, and of their bytes, in the spool of one palace on one machine. The spool is for the few writes of agents, not
@@ -135,13 +141,18 @@ export class Spool {
     }
   }
 
-  /** Sets aside a write that the broker will never take, with its reason for the user. Returns false if that fails for now. */
-  refuse(name: string, why: string): boolean {
+  /**
+   * Sets aside a write that the broker will never take, with its reason for the user. `isUndone`: a tool refused the whole write. Returns
+   * false if that fails for now.
+   */
+  refuse(name: string, why: string, isUndone = false): boolean {
     const aside = join(this.folder, REFUSED);
     try {
       keepFolder(aside);
       writeFileAtomic(join(aside, `${name}.why`), `${why}\n`);
       renameSync(join(this.folder, name), join(aside, name));
+      // Without this note, a write that is sent again gets the stored refusal again.
+      if (isUndone) noteUndone(join(aside, name));
       syncPath(aside);
       return true;
     } catch {
@@ -175,10 +186,15 @@ export class Spool {
     };
   }
 
-  /** Returns the refused write of that name; undefined for any other file. */
+  /**
+   * Returns the refused write of that name, as it is to be sent again; undefined for any other file. A write that a tool refused gets a new
+   * key, because the broker answers the old key with the same refusal. Any other write may have been done and keeps its key.
+   */
   readRefused(name: string): SpooledWrite | undefined {
     const entry = readEntry(join(this.folder, REFUSED, name));
-    return entry === "gone" ? undefined : entry;
+    if (entry === "gone" || entry === undefined) return undefined;
+    const { isUndone, ...write } = entry;
+    return isUndone === true ? withNewKey(write) : write;
   }
 
   /**
@@ -242,6 +258,20 @@ export class Spool {
   }
 }
 
+/** Returns the write with a new idempotency key. The broker then does not take it for a repeated write. */
+export function withNewKey(write: SpooledWrite): SpooledWrite {
+  const { params, ...message } = parseRecord(write.line);
+  const { _meta: meta, ...others } = isRecord(params) ? params : {};
+  const key = newKey();
+  const note = { ...(isRecord(meta) && meta), [IDEMPOTENCY_META]: key };
+  return { ...write, key, line: JSON.stringify({ ...message, params: { ...others, _meta: note } }) };
+}
+
+function noteUndone(file: string): void {
+  const entry = readEntry(file);
+  if (typeof entry === "object") writeFileAtomic(file, `${JSON.stringify({ schema: 1, ...entry, isUndone: true })}\n`);
+}
+
 /** Lists the files with the given endings; a missing folder counts as empty. Errors: STORE_* if the folder cannot be read. */
 function list(folder: string, ...suffixes: string[]): string[] {
   try {
@@ -258,10 +288,14 @@ function list(folder: string, ...suffixes: string[]): string[] {
 function readEntry(file: string): StoredWrite | "gone" | undefined {
   const text = readText(file);
   if (text === "" && !existsSync(file)) return "gone";
-  const { schema, atMs, agent, tool, key, line, againAtMs } = parseRecord(text);
+  const { schema, atMs, agent, tool, key, line, againAtMs, isUndone } = parseRecord(text);
   if (schema !== 1 || typeof atMs !== "number" || typeof agent !== "string") return undefined;
   if (typeof tool !== "string" || typeof key !== "string" || typeof line !== "string") return undefined;
-  return { atMs, agent, tool, key, line, ...(typeof againAtMs === "number" && { againAtMs }) };
+  return {
+    ...{ atMs, agent, tool, key, line },
+    ...(typeof againAtMs === "number" && { againAtMs }),
+    ...(isUndone === true && { isUndone }),
+  };
 }
 
 function readText(file: string): string {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { readBrokerFile } from "../../../src/wire/client/discover.ts";
+import { IDEMPOTENCY_META } from "../../../src/protocol/headers.ts";
 import { Spool } from "../../../src/wire/client/spool.ts";
 import { appliedTwice } from "../../helpers/journal-rows.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
@@ -201,6 +202,25 @@ test("palace status spool shows a refused write and sends it again, with other a
   expect(await spool("replay", "refused")).toMatchObject({ code: 7 });
   expect((await spool("list")).stdout).toContain(two);
   expect((await spool("list")).stdout).not.toContain(one);
+});
+
+test("a write that a tool refused is done when it is sent again after its drawer was filed", async () => {
+  await using palace = createTestPalace();
+  await palace.run("palace", ["start"]);
+  const call = async (tool: string, args: object): Promise<Record<string, unknown>> =>
+    JSON.parse((await palace.run("palace", ["call", tool, JSON.stringify(args), "--json"])).stdout) as never;
+  const { drawer_id } = await call("add_drawer", note(1));
+  await call("delete_drawer", { drawer_id });
+  const values = { drawer_id, content: "changed at last" };
+  const params = { name: "mempalace_update_drawer", arguments: values, _meta: { [IDEMPOTENCY_META]: "one" } };
+  const line = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+  const write = { atMs: Date.now(), agent: "old", tool: params.name, key: "one", line };
+  const name = new Spool(palace.config.paths.spoolDir).append(write);
+  expect(await palace.run("palace", ["status", "spool", "replay"])).toMatchObject({ code: 7 });
+  await call("add_drawer", note(1));
+  const replayed = await palace.run("palace", ["status", "spool", "replay", name]);
+  expect(replayed, replayed.stderr).toMatchObject({ code: 0 });
+  expect(await contents(palace)).toEqual(["changed at last"]);
 });
 
 test("a spooled note has the date of its writing, not of its delivery", async () => {

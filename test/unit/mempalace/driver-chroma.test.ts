@@ -94,6 +94,29 @@ test("a server with a torn index counts as damaged, even after a retry", async (
   await expect(chromaDriver(torn.url).open()).rejects.toMatchObject({ code: "STORE_CORRUPT", retryable: false });
 });
 
+test.each([
+  ["Quota exceeded: 'Document size' exceeded quota limit", "CONFIG_BAD_VALUE"],
+  ["Billing limit exceeded", "STORE_UNAVAILABLE"],
+])("an upsert that a server answers with %j rejects with %s", async (message, code) => {
+  await using full = await serve((request, response) => {
+    const isUpsert = request.url?.endsWith("/upsert") === true;
+    const known = {
+      id: "00000000-0000-4000-8000-000000000000",
+      max_batch_size: 9,
+      ids: [],
+      metadatas: [],
+      include: [],
+    };
+    const body = isUpsert ? { error: "InvalidArgument", message } : known;
+    response.writeHead(isUpsert ? 422 : 200, { "content-type": "application/json" }).end(JSON.stringify(body));
+  });
+  const driver = chromaDriver(full.url);
+  await driver.open();
+  await expect(driver.upsert([record("a")])).rejects.toMatchObject({
+    ...{ code, message: expect.stringContaining(message) as string },
+  });
+});
+
 test("the driver sends the token, and refuses a URL with a password or a path", async () => {
   const seen: unknown[] = [];
   await using server = await serve((request, response) => {

@@ -182,10 +182,11 @@ test("the outbox notices that an idle palace became unreachable", async () => {
   await reaches(outbox, "synced");
 });
 
-test("a record that the palace refuses does not block other records", async () => {
+test("a refused record does not block other records, and is sent again after a removal made room", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver({ recordsMax: 8 });
-  const driver = flaky(inner, ({ ids }) => ids.includes("bad"), REFUSED);
+  let full = true;
+  const driver = flaky(inner, ({ ids }) => full && ids.includes("bad"), REFUSED);
   for (let i = 0; i < 20; i += 1) source.write(record(i === 5 ? "bad" : `good${i}`));
   await using outbox = start(source, driver);
   await reaches(outbox, "waiting");
@@ -196,6 +197,11 @@ test("a record that the palace refuses does not block other records", async () =
   source.write(record("good"));
   outbox.wake();
   await vi.waitFor(() => expect(inner.read("good")).toBeDefined());
+  full = false;
+  source.delete("good0");
+  outbox.wake();
+  await reaches(outbox, "synced");
+  expect(inner.read("bad")).toBeDefined();
 });
 
 test("the outbox sends a refused record again after the record changed", async () => {

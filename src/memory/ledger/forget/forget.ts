@@ -4,6 +4,7 @@
  */
 import type { Drawer } from "../../port/drawer.ts";
 import type { ForgetSelector, ForgetTx, Found } from "../../port/hygiene.ts";
+import { MODE_SEPARATOR } from "../../port/source.ts";
 import type { Forgotten } from "../../../protocol/hygiene.ts";
 import { readAnyColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
@@ -61,6 +62,7 @@ export class SqliteForget implements ForgetTx {
     const { match } = selector;
     const closets = this.#tx.closets.forget([...new Set(sources)], match, match === undefined ? "" : inJson(match));
     this.#tx.deleteDrawers(drawers.map(({ id }) => id));
+    this.#dropSources(sources, match);
     // A document that is still being filed in parts may contain the text.
     this.#tx.parts.dropBefore(Number.MAX_SAFE_INTEGER);
     for (const id of facts) this.#tx.graph.restore("triple", id, null);
@@ -83,6 +85,22 @@ export class SqliteForget implements ForgetTx {
       images,
       erasure: Number(lastInsertRowid),
     };
+  }
+
+  /**
+   * Marks filing records that no drawer needs, and records whose name contains the text; indexing then drops them. A transcript has one
+   * record for each extract mode. A document that was too short to be filed has a record, but never had a drawer.
+   */
+  #dropSources(sources: readonly string[], match: string | undefined): void {
+    const path = "substr(source.source_file, 1, instr(source.source_file || @mark, @mark) - 1)";
+    this.#database
+      .prepare(
+        `INSERT OR IGNORE INTO source_dirty SELECT source_file FROM source
+           WHERE (@match IS NOT NULL AND instr(source_file, @match) > 0)
+             OR (${path} IN (SELECT value FROM json_each(@sources) WHERE value <> '')
+               AND NOT EXISTS (SELECT 1 FROM drawer d WHERE d.source_file = ${path} AND d.source_file <> ''))`,
+      )
+      .run({ mark: MODE_SEPARATOR, match: match ?? null, sources: JSON.stringify(sources) });
   }
 
   /** Returns a test that finding and cleaning share, so that each word is looked up only once. */

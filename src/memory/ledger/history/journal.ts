@@ -51,10 +51,14 @@ export class Journal {
       ),
       addClaim: prepare("INSERT INTO journal_claim (journal, claimed_ms) VALUES (?, ?)"),
       addImage: prepare("INSERT INTO change (journal, kind, id, before, after) VALUES (?, ?, ?, ?, ?)"),
-      // Finds the row by `seq`, which rises with time. An index of the times would cost every write a page.
+      // Finds the first row to keep: the row after the last old row before the first young row. Uses `seq`, which rises with time,
+      // because an index of the times would cost every write a page. A row dated after `now` is from a clock that was ahead. It counts
+      // as neither old nor young, and stays until an old row follows it.
       firstSince: database
-        .prepare<[number], number | null>(
-          `SELECT coalesce((SELECT seq FROM journal WHERE at_ms >= ? ORDER BY seq LIMIT 1), 1 + (SELECT max(seq) FROM journal))`,
+        .prepare<{ since: number; now: number }, number>(
+          `SELECT coalesce(1 + (SELECT seq FROM journal WHERE at_ms < @since AND seq < coalesce(
+             (SELECT seq FROM journal WHERE at_ms BETWEEN @since AND @now ORDER BY seq LIMIT 1), 9223372036854775807)
+             ORDER BY seq DESC LIMIT 1), 0)`,
         )
         .pluck(),
       prune: prepare("DELETE FROM journal WHERE seq IN (SELECT seq FROM journal WHERE seq < ? ORDER BY seq LIMIT ?)"),
@@ -110,11 +114,14 @@ export class Journal {
   /** Deletes old rows in one bounded step; returns true if there are more. `now`: ms. */
   prune(retention: Retention, now: number): boolean {
     const { firstSince, prune, pruneImages, pruneImported, historyFrom, undoFrom } = this.#statements;
-    const undoSeq = Math.max(firstSince.get(now - retention.undoMs) ?? 0, this.#firstThatFits(retention.imagesBytes));
+    const undoSeq = Math.max(
+      firstSince.get({ since: now - retention.undoMs, now }) ?? 0,
+      this.#firstThatFits(retention.imagesBytes),
+    );
     const images = pruneImages.run(undoSeq, PRUNED_PER_STEP).changes;
     undoFrom.run({ seq: undoSeq });
     const sinceMs = Math.trunc(now - retention.journalRetentionMs);
-    const rows = prune.run(firstSince.get(sinceMs) ?? 0, PRUNED_PER_STEP).changes;
+    const rows = prune.run(firstSince.get({ since: sinceMs, now }) ?? 0, PRUNED_PER_STEP).changes;
     const imported = pruneImported.run(sinceMs, PRUNED_PER_STEP).changes;
     historyFrom.run({ ms: sinceMs });
     return images > 0 || [rows, imported].includes(PRUNED_PER_STEP);

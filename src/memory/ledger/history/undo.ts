@@ -1,6 +1,7 @@
 /**
  * Undoes one agent's writes that arrived since a moment, from the before-images of the agent's journal rows. The time that a client claims
  * does not count. A row is restored only if it still is as the agent left it. A row that somebody else has changed is reported and stays.
+ * The rows of a long drawer are restored together or not at all.
  * Runs on the writer thread as one write, which has its own before-images and can be undone too.
  */
 import { isRecord } from "../../../base/is-record.ts";
@@ -8,13 +9,16 @@ import type { Metadata } from "../../port/drawer.ts";
 import type { PlannedUndo, UndoItem, UndoPlan, UndoTx } from "../../port/hygiene.ts";
 import { isColumns, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
-import { digest, drawerDigest, isMetadata } from "../record.ts";
+import { digest, drawerDigest, isMetadata, wholeId } from "../record.ts";
 import type { ImageKind } from "../tables/before-images.ts";
 import { defineIsRefusal } from "./journal.ts";
 import type { LedgerTables } from "../tables/tables.ts";
 
 type ImageRow = { seq: number; kind: ImageKind; id: string; before: string | null; after: string | null };
-/** All changes of one row by the agent: the row's state before the first change and after the last. */
+/**
+ * All changes of one row by the agent: the row's state before the first change and after the last. `changed`: the row, or another row of the
+ * same drawer, that somebody else has changed.
+ */
 type History = {
   kind: ImageKind;
   id: string;
@@ -22,6 +26,7 @@ type History = {
   after: string | null;
   isBroken: boolean;
   firstSeq: number;
+  changed?: History;
 };
 type Window = { agent: string; sinceMs: number; untilMs: number };
 
@@ -130,17 +135,32 @@ export class SqliteUndo implements UndoTx {
         known.after = after;
       }
     }
+    this.#noteChanged(histories.values());
     return [...histories.values()].sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
+  }
+
+  /** Notes in each history the row that somebody else has changed. A long drawer has several rows; a change of one is a change of all. */
+  #noteChanged(histories: Iterable<History>): void {
+    const changed = new Map<string, History>();
+    const nameOf = ({ kind, id }: History): string => `${kind} ${kind === "drawer" ? wholeId(id) : id}`;
+    const all = [...histories];
+    for (const history of all) {
+      const { kind, id, after, isBroken } = history;
+      if (isBroken || this.#currentDigest(kind, id) !== after) changed.set(nameOf(history), history);
+    }
+    for (const history of all) {
+      const other = changed.get(nameOf(history));
+      if (other !== undefined) history.changed = other;
+    }
   }
 
   /** Decides whether a row can be restored. Returns undefined if it already has its old state. */
   #judge(history: History, leaving: ReadonlySet<string>, window: Window): UndoItem | undefined {
-    const { kind, id, before, after, isBroken } = history;
-    const current = this.#currentDigest(kind, id);
-    if (current === this.#digestOf(kind, before)) return undefined;
+    const { kind, id, before, after, changed } = history;
+    if (this.#currentDigest(kind, id) === this.#digestOf(kind, before)) return undefined;
     // A filing record is restored even if somebody else has changed it since.
     if (kind === "source") return before === null && this.#isUnfiled(id) ? undefined : { kind, id, change: "restore" };
-    if (current !== after || isBroken) return { kind, id, change: "refused", by: this.#otherWriter(history, window) };
+    if (changed !== undefined) return { kind, id, change: "refused", by: this.#otherWriter(changed, window) };
     if (kind === "entity" && before === null && this.#isNamed(id, leaving)) return undefined;
     return { kind, id, change: before === null ? "remove" : after === null ? "restore" : "revert" };
   }

@@ -99,6 +99,17 @@ export class SqliteLedgerReader implements LedgerReader {
     );
   }
 
+  /** Returns the given drawers and closets that wait for a vector, so that the palace cannot get their new texts yet. */
+  awaitingVector(ids: readonly string[]): { id: string; text: string }[] {
+    const among = "id IN (SELECT value FROM json_each(@ids))";
+    return this.#database
+      .prepare<{ ids: string }, { id: string; text: string }>(
+        `SELECT id, text FROM drawer WHERE ${among} AND row IN (SELECT row FROM pending_embedding)
+         UNION ALL SELECT id, text FROM closet WHERE ${among} AND vector IS NULL`,
+      )
+      .all({ ids: JSON.stringify(ids) });
+  }
+
   findDrawer(id: string): Drawer | undefined {
     const record = this.#database.prepare<[string], DrawerRecord>("SELECT * FROM drawer WHERE id = ?").get(id);
     return record === undefined ? undefined : toDrawer(record);

@@ -39,7 +39,7 @@ export const FORGET_REACHES: Readonly<Record<string, string>> = {
   closet: "those of the drawers' sources, and those that hold the text, are deleted with their vectors",
   closet_outbox: "ids alone",
   outbox: "ids alone",
-  source: "dropped with its last drawer",
+  source: "dropped with its last drawer, and where its name contains a matched text",
   source_part: "all partly sent documents are dropped; their feeders send them again",
   source_fts: "the source is indexed again, its segments are merged into one (LedgerEraser)",
   heading: "deleted with the drawer; those of the other drawers of its source are made again with source_fts",

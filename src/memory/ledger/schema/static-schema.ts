@@ -15,6 +15,10 @@ CREATE TRIGGER IF NOT EXISTS static_gone AFTER DELETE ON drawer BEGIN
 END;
 `;
 
+/** Trigger `static_gone` of versions 16 and 17, as a backup of such a ledger has it. */
+export const STATIC_GONE_17 =
+  "CREATE TRIGGER static_gone AFTER DELETE ON drawer BEGIN DELETE FROM static_code WHERE row = old.row; END";
+
 /** The table of version 16 had a second number for each code, which made a write longer. */
 export const STATIC_BY_ROW = `
 DROP TRIGGER IF EXISTS static_gone;

@@ -32,7 +32,8 @@ import {
   STAGED,
   swapIn,
 } from "../../../../src/memory/backup/swap.ts";
-import { openForWriting } from "../../../../src/memory/ledger/open.ts";
+import { compareLinks, readLinks } from "../../../../src/memory/ledger/graph-row.ts";
+import { openForReading, openForWriting } from "../../../../src/memory/ledger/open.ts";
 
 let root: string;
 let paths: SwapPaths;
@@ -140,6 +141,20 @@ test("without the staged ledger the restore fails and creates no empty ledger", 
   rmSync(join(staged.folder, LEDGER));
   expect(() => listAllAgain(staged.folder)).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
   expect(readdirSync(staged.folder)).not.toContain(LEDGER);
+});
+
+test("a restore lists every tunnel and hallway again, so that no older file deletes them", () => {
+  rmSync(join(staged.folder, LEDGER));
+  const ledger = openForWriting(join(staged.folder, LEDGER));
+  for (const kind of ["tunnel", "hallway"])
+    ledger.prepare("INSERT INTO link (kind, id, record) VALUES (?, 'x', '{}')").run(kind);
+  ledger.exec("DELETE FROM graph_outbox");
+  ledger.close();
+  listAllAgain(staged.folder);
+  const restored = openForReading(join(staged.folder, LEDGER));
+  for (const kind of ["tunnel", "hallway"] as const)
+    expect(compareLinks(readLinks(restored, kind), [], kind, true).deleted).toEqual([]);
+  restored.close();
 });
 
 test("a staged folder that lost a file, or whose rows differ from its manifest, replaces no palace", () => {

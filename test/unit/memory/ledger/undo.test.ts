@@ -1,5 +1,5 @@
 /** Undo on a real ledger restores drawers, facts, links and sources, and keeps other agents' changes. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { LEARNING_TRACES } from "../../../../src/learning/traces.ts";
 import { previewUndo } from "../../../../src/memory/hygiene/hygiene.ts";
 import { applyWrite } from "../../../../src/broker/tools/writes.ts";
+import { findLogical, textOf } from "../../../../src/memory/drawer/logical.ts";
 import { SqliteLedgerReader } from "../../../../src/memory/ledger/read/reader.ts";
 import { FORGET_REACHES } from "../../../../src/memory/ledger/schema/hygiene-schema.ts";
 import { LedgerWriter } from "../../../../src/memory/ledger/write/group-commit.ts";
@@ -142,6 +143,50 @@ test("undo keeps somebody else's change between two writes of the agent", () => 
   expect(text(kept)).toBe("by b again");
 });
 
+const long = (word: string, count: number): string => Array.from({ length: count }, (_, at) => word + at).join(" ");
+const change = (agent: string, id: string, content: string): Answer =>
+  write(agent, "update_drawer", { drawer_id: id, content });
+const wholeText = (id: string): string | undefined => {
+  const drawer = findLogical(reader, id);
+  return drawer && textOf(drawer);
+};
+
+test.each([
+  ["shortened", long("old", 600), long("bot", 200), "person"],
+  ["made long", "old", long("bot", 600), "person"],
+  ["made short", long("old", 600), "bot", "person"],
+])("undo keeps somebody else's text of a drawer that the agent has %s", (_name, old, bots, person) => {
+  for (const mine of ["mine", long("mine", 200), long("mine", 900)]) {
+    const id = add("owner", `${old} ${mine}`);
+    change("bot", id, bots);
+    change(person, id, mine);
+    const rows = reader.slicesOf(id).length;
+    expect(undo("bot")).toMatchObject({ removed: 0, restored: 0, reverted: 0 });
+    expect(wholeText(id)).toBe(mine);
+    expect(reader.slicesOf(id)).toHaveLength(rows);
+  }
+});
+
+test("undo brings back no slice of a drawer that somebody else has deleted, and names who did", () => {
+  const id = add("owner", long("old", 600));
+  change("bot", id, long("bot", 200));
+  write("person", "delete_drawer", { drawer_id: id });
+  const { items, refused } = undo("bot");
+  expect(wholeText(id)).toBeUndefined();
+  expect(refused).toBe((items as unknown[]).length);
+  expect(items).toContainEqual({ kind: "drawer", id: `${id}_chunk_000002`, change: "refused", by: "person" });
+});
+
+test.each([
+  ["shortened", long("old", 600), long("bot", 200)],
+  ["made long", "old", long("bot", 600)],
+])("undo restores a drawer that only the agent has %s", (_name, old, bots) => {
+  const id = add("owner", old);
+  change("bot", id, bots);
+  expect(undo("bot")).toMatchObject({ refused: 0 });
+  expect(wholeText(id)).toBe(old);
+});
+
 test("a foreign writer's change counts as a change by somebody else", () => {
   const { kept } = scene();
   const metadata = reader.findDrawer(kept)?.metadata ?? {};
@@ -194,6 +239,16 @@ test("undo cannot restore a forgotten text, and the text's key does not reveal i
   expect(all(`SELECT id FROM drawer WHERE text LIKE '%${secret}%'`)).toEqual([]);
 });
 
+test("forgetting reports drawers whose new text waits for a vector, because the palace still has their old text", () => {
+  const id = add("a", "the secret12x of a drawer");
+  writer.storeVectors([{ row: 1, textVersion: 1, vector: new Float32Array([1, 0]) }], "m");
+  writer.outbox.done(reader.outbox.entries(9));
+  write("a", "update_drawer", { drawer_id: id, content: "harmless now" });
+  write("a", "memory.forget", { by: "match" }, { match: "secret12x" });
+  const ids = reader.erasures().flatMap((one) => one.ids);
+  expect([reader.unsentAmong(ids), reader.awaitingVector(ids)]).toEqual([0, [{ id, text: "harmless now" }]]);
+});
+
 test("forgetting finds both parts of a text that was cut at the end of a drawer", () => {
   const secret = "cut-in-the-middle";
   const document = (content: string, sourceFile: string): void =>
@@ -229,6 +284,29 @@ test("a match in one slice, or one slice's id, forgets all slices of that drawer
   write("a", "memory.forget", { by: "ids" }, { ids: all(holding).flat() });
   expect(rows()).toBe(slices);
   expect(reader.slicesOf(other)).toHaveLength(slices);
+});
+
+test("forgetting deletes filing records that no drawer needs, and keeps the record of a source that still has drawers", () => {
+  const secret = "secretpath9x";
+  const talk = (sourceFile: string, extractMode: string, ...texts: string[]): unknown =>
+    write("miner", "conversation.replace", {
+      ...{ wing: "w", room: "r", sourceFile, mtime: 1, sha256: "a", from: 0, addedBy: "m", extractMode },
+      ...{ texts, total: texts.length },
+    });
+  talk(`/x/${secret}.jsonl`, "general", "a memory of the talk");
+  talk("/x/other.jsonl", "exchange", `only this exchange names ${secret}`);
+  talk("/x/other.jsonl", "general", "a memory that stays");
+  const short = { wing: "w", room: "r", sourceFile: `/y/${secret}.md`, content: "x", mtime: 1, sha256: "b" };
+  write("miner", "source.replace", { ...short, addedBy: "m" });
+  write("a", "memory.forget", { by: "match" }, { match: secret });
+  writer.eraser.rewrite();
+  const kept = [["/x/other.jsonl"], ["/x/other.jsonl\u001fgeneral"]];
+  expect(all("SELECT source_file FROM source ORDER BY 1")).toEqual(kept);
+  expect(writer.eraser.cutLog()).toBe(true);
+  expect(readFileSync(file).includes(secret)).toBe(false);
+  write("a", "memory.forget", { by: "source" }, { source: "/x/other.jsonl" });
+  writer.eraser.rewrite();
+  expect(all("SELECT source_file FROM source")).toEqual([]);
 });
 
 test("undo restores a source's filing record; after an undo the next run files a new source again", () => {

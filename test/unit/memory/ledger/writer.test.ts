@@ -107,6 +107,27 @@ test("a wrong clock and a hundred broker starts expire no key, but the machine's
   expect(read("SELECT key FROM journal")).toEqual([]);
 });
 
+test("one write from a clock that was ahead does not stop the deletion of old keys, and no key younger than the limit is deleted", () => {
+  const DAY_MS = 86_400_000;
+  const retention = { journalRetentionMs: 90 * DAY_MS, undoMs: 90 * DAY_MS, imagesBytes: 1e9 };
+  const t0 = 1_000 * DAY_MS;
+  let nth = 0;
+  const at = (days: number): unknown => writer.commit([call(`${days}`, { ids: [`${nth++}`] }, t0 + days * DAY_MS)]);
+  const keys = (now: number): string[] => {
+    while (writer.prune(retention, t0 + now * DAY_MS, 1e15));
+    return read("SELECT key FROM journal ORDER BY seq");
+  };
+  at(0);
+  at(1460);
+  // The write that was dated wrongly may be as young as the next one.
+  for (let day = 100; day <= 400; day += 10) at(day);
+  expect(keys(150)).toEqual(["1460", "100", ...read<string>("SELECT key FROM journal WHERE seq > 3 ORDER BY seq")]);
+  expect(keys(195)[0]).toBe("110");
+  expect(keys(400)).toEqual(["310", "320", "330", "340", "350", "360", "370", "380", "390", "400"]);
+  expect(read("SELECT journal FROM change ORDER BY journal")).toHaveLength(10);
+  expect(keys(800)).toEqual([]);
+});
+
 test("keys older than the limit are deleted, and younger keys are kept", () => {
   writer.commit([call("old", { ids: ["a"] }, 10), call("young", { ids: ["b"] }, 20)]);
   const older = (than: number): boolean => writer.prune({ journalRetentionMs: 0, undoMs: 0, imagesBytes: 1 }, than);

@@ -224,6 +224,13 @@ test.each([
   expect(spool.refused()).toMatchObject([{ why: expect.stringMatching(why) as string }]);
 });
 
+test.each(["Error: the memory bank is full", ""])("a result with isError is put aside (%j)", async (text) => {
+  spool.append(write(1));
+  const result = { content: [{ type: "text", text }], isError: true };
+  expect(await deliver(spool, async ({ id = null }) => ({ jsonrpc: "2.0", id, result }))).toBe("delivered");
+  expect(spool.refused()).toMatchObject([{ why: text || "the tool refused it" }]);
+});
+
 test("the spool never sends a file that is too old or is not a spooled write", async () => {
   mkdirSync(spool.folder, { recursive: true });
   const stop = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "broker.stop", params: {} });
