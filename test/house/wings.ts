@@ -21,7 +21,6 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
 export const FACES: Readonly<Record<string, readonly string[]>> = {
   wire: [
     "bridge/authorized-keys",
-    "bridge/channel",
     "bridge/docker-exec",
     "bridge/docker-setup",
     "bridge/end-resident",
