@@ -13,7 +13,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   devbox: 2_578,
   learning: 5_165,
   broker: 10_460,
-  cli: 13_558,
+  cli: 13_565,
   ui: 2_987,
 };
 

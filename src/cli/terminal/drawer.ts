@@ -76,7 +76,8 @@ export async function wholeIdToErase(client: Client, given: string): Promise<str
       `give one of them: ${deleted.join(" ")}`,
     );
   const id = only ?? (await wholeId(client, given));
-  if (!answer.found && matches.length === 0 && only === undefined && !HASHED.test(given))
+  const isKnown = answer.found || matches.length > 0 || only !== undefined || HASHED.test(given);
+  if (!isKnown && !(await isNamed(client, given)))
     throw new PalaceError(
       "PROTOCOL_BAD_PARAMS",
       `no drawer ${given}; nothing was erased`,
@@ -88,6 +89,12 @@ export async function wholeIdToErase(client: Client, given: string): Promise<str
     `${given} is too short: forgetting takes at least ${TO_ERASE_MIN} characters of the id's hash; nothing was erased`,
     `look at the drawer first: palace show ${quoted(id)}; then give that id`,
   );
+}
+
+/** Returns true if facts, links or imported graphs name a drawer that is not here. */
+async function isNamed(client: Client, id: string): Promise<boolean> {
+  const { facts, links, carried = 0 } = await client.call("memory.forgetPreview", { ids: [id] });
+  return facts + links + carried > 0;
 }
 
 /** Returns true if the part is long enough. In an id without a hash, the text after the last `_` counts as the hash. */
