@@ -91,10 +91,10 @@ export async function wholeIdToErase(client: Client, given: string): Promise<str
   );
 }
 
-/** Returns true if facts, links or imported graphs name a drawer that is not here. */
+/** Returns true if forgetting this id would erase something: a memory has several ids, and facts, links or graphs may name the id. */
 async function isNamed(client: Client, id: string): Promise<boolean> {
-  const { facts, links, carried = 0 } = await client.call("memory.forgetPreview", { ids: [id] });
-  return facts + links + carried > 0;
+  const { total, facts, links, carried = 0 } = await client.call("memory.forgetPreview", { ids: [id] });
+  return total + facts + links + carried > 0;
 }
 
 /** Returns true if the part is long enough. In an id without a hash, the text after the last `_` counts as the hash. */

@@ -130,7 +130,7 @@ for (const version of MEMPALACE_VERSIONS) {
       expect(Math.abs((strays.newestAtMs ?? 0) - Date.now())).toBeLessThan(600_000);
       const check = await doctor(scene);
       expect(check).toMatchObject({ state: "warn", detail: expect.stringContaining("another mount point") as string });
-      expect(check?.detail).toContain(`${written.length} rows of others were adopted`);
+      expect(check?.detail).toContain(`${written.length} rows of other programs were adopted`);
       // All drawers of ours and of MemPalace are on both sides.
       await expect.poll(async () => (await status(palace)).driver.lag, { timeout: FOUND_MAX_MS }).toBe(0);
       expect(ledgerIds(scene)).toHaveLength(OURS + written.length);
