@@ -12,7 +12,7 @@ test("`stop` ends a slow broker and does not report a silent broker as ended", {
   broker.kill("SIGSTOP");
   const silent = await palace.run("palace", ["stop"]);
   expect(silent.stderr).toMatch(/does not answer within \d+ s, and has not ended/);
-  expect(silent.stderr).toContain(`process ${broker.pid}`);
+  expect(silent.stderr).toContain(`its process is ${broker.pid}`);
   expect(silent.code).not.toBe(0);
 
   const stopping = palace.run("palace", ["stop", "--json"]);
