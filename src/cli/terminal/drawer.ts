@@ -40,7 +40,7 @@ export async function findDrawer(client: Client, id: string): Promise<ShownDrawe
   const { matches } = answer;
   if (matches.length === 0) assertLongEnough(id);
   throw matches.length > 1
-    ? new PalaceError("PROTOCOL_BAD_PARAMS", `several ids begin with ${id}`, `give one of them: ${matches.join(" ")}`)
+    ? severalBegin(id, matches)
     : new PalaceError("PROTOCOL_BAD_PARAMS", `no drawer ${id}`, "look for its id: palace search WORDS, or palace ls");
 }
 
@@ -67,22 +67,8 @@ export async function wholeId(client: Client, id: string): Promise<string> {
  */
 export async function wholeIdToErase(client: Client, given: string): Promise<string> {
   const answer = await client.call("drawer.show", { id: given });
-  const { matches, deleted = [] } = answer.found ? { matches: [] } : answer;
-  const [only, ...others] = matches.length > 0 ? [] : deleted;
-  if (others.length > 0)
-    throw new PalaceError(
-      "PROTOCOL_BAD_PARAMS",
-      `several ids begin with ${given}`,
-      `give one of them: ${deleted.join(" ")}`,
-    );
-  const id = only ?? (await wholeId(client, given));
-  const isKnown = answer.found || matches.length > 0 || only !== undefined || HASHED.test(given);
-  if (!isKnown && !(await isNamed(client, given)))
-    throw new PalaceError(
-      "PROTOCOL_BAD_PARAMS",
-      `no drawer ${given}; nothing was erased`,
-      "look for its id: palace search WORDS, or palace ls; or erase by its text: printf %s TEXT | palace forget --match -",
-    );
+  const isGone = !answer.found && answer.matches.length === 0;
+  const id = isGone ? await goneId(client, given, answer.deleted ?? []) : await wholeId(client, given);
   if (isEnoughToErase(given, id)) return id;
   throw new PalaceError(
     "CONFIG_USAGE",
@@ -91,10 +77,29 @@ export async function wholeIdToErase(client: Client, given: string): Promise<str
   );
 }
 
-/** Returns true if forgetting this id would erase something: a memory has several ids, and facts, links or graphs may name the id. */
-async function isNamed(client: Client, id: string): Promise<boolean> {
-  const { total, facts, links, carried = 0 } = await client.call("memory.forgetPreview", { ids: [id] });
-  return total + facts + links + carried > 0;
+/** Completes a part of the id of a drawer that is not here. `deleted`: ids of deleted drawers that fit. Errors: as wholeIdToErase. */
+async function goneId(client: Client, given: string, deleted: readonly string[]): Promise<string> {
+  const [only, ...others] = deleted;
+  if (others.length > 0) throw severalBegin(given, deleted);
+  if (only !== undefined) return only;
+  assertLongEnough(given);
+  if (HASHED.test(given)) return given;
+  // A memory may have several ids, and facts, links or imported graphs may name the id.
+  const { total, facts, links, carried = 0 } = await client.call("memory.forgetPreview", { ids: [given] });
+  if (total + facts + links + carried > 0) return given;
+  throw new PalaceError(
+    "PROTOCOL_BAD_PARAMS",
+    `no drawer ${given}; nothing was erased`,
+    "look for its id: palace search WORDS, or palace ls; or erase by its text: printf %s TEXT | palace forget --match -",
+  );
+}
+
+function severalBegin(given: string, ids: readonly string[]): PalaceError {
+  return new PalaceError(
+    "PROTOCOL_BAD_PARAMS",
+    `several ids begin with ${given}`,
+    `give one of them: ${ids.join(" ")}`,
+  );
 }
 
 /** Returns true if the part is long enough. In an id without a hash, the text after the last `_` counts as the hash. */

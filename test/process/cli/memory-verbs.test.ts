@@ -155,7 +155,7 @@ test("forget accepts a short id with at least four characters of the hash", asyn
   expect((await palace.run("palace", ["show", id])).code).not.toBe(0);
 });
 
-test("forget with the short id of a deleted note erases the text from the journal, and refuses an id that nobody knows", async () => {
+test("forget with the short id of a deleted note erases the text from the journal, and forget refuses an unknown id", async () => {
   const id = await done(["add", "pin code 5566 walrus", "--wing", "gone"]);
   await done(["rm", id, "--yes"]);
   const walrus = (): boolean =>
