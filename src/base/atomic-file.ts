@@ -12,6 +12,7 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { faultPoint } from "./fault-point.ts";
 import { syncFile, syncPath } from "./folders.ts";
@@ -74,6 +75,22 @@ export function replaceFile(path: string, content: string): void {
   } catch (error) {
     rmSync(temporary, { force: true });
     throw Object.assign(error as NodeJS.ErrnoException, { path });
+  }
+}
+
+/**
+ * Replaces a small file atomically and syncs it, without holding up the caller's thread. Makes its folder. After a power cut the file has
+ * its old content or the new content. Errors: the file system's.
+ */
+export async function replaceLater(path: string, content: string): Promise<void> {
+  const temporary = `${path}.${process.pid}.tmp`;
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await writeFile(temporary, content, { mode: 0o600, flush: true });
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => {});
+    throw error;
   }
 }
 

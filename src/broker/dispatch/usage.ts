@@ -2,8 +2,7 @@
  * Counters of the memory's use by agents, by day. The broker reads them at its start, and writes them at its end and every minute if they
  * changed. A killed broker loses at most one minute.
  */
-import { mkdir, rename, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { replaceLater } from "../../base/atomic-file.ts";
 import { localDay } from "../../base/clock.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { readRecord } from "../../base/parse-json.ts";
@@ -78,7 +77,7 @@ export class Usage {
       this.#days.set(BEFORE, before).delete(day);
     }
     const content = `${JSON.stringify({ days: Object.fromEntries(this.#days) })}\n`;
-    this.#writing = this.#writing.then(() => replaceSynced(file, content)).catch(() => void (this.#isChanged = true));
+    this.#writing = this.#writing.then(() => replaceLater(file, content)).catch(() => void (this.#isChanged = true));
   }
 
   async close(): Promise<void> {
@@ -86,13 +85,6 @@ export class Usage {
     this.#flush();
     await this.#writing;
   }
-}
-
-async function replaceSynced(file: string, content: string): Promise<void> {
-  const temporary = `${file}.${process.pid}.tmp`;
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  await writeFile(temporary, content, { mode: 0o600, flush: true });
-  await rename(temporary, file);
 }
 
 /** Reads counts; a name that is missing or invalid counts as 0. */

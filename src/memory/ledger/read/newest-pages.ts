@@ -4,6 +4,7 @@
  */
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
+import { wholeId } from "../record.ts";
 import { BY_ID, PARENT, SLICE_ORDER } from "../schema/slice-index.ts";
 import { condition } from "./drawer-filter.ts";
 
@@ -14,8 +15,6 @@ const ALL_SLICES = `SELECT row, ${PARENT} AS parent, wing, room FROM drawer INDE
   WHERE ${PARENT} IS NOT NULL ORDER BY ${PARENT}`;
 /** Matches the first hexadecimal digits of the hash in an id, as people copy them. */
 const HASH_PART = /^[0-9a-f]{6,}$/;
-/** Matches the end of a slice's id. */
-const SLICE_PART = /_chunk_\d+$/;
 
 type Place = { wing: string; room: string; drawers: number };
 type Slice = { row: number; parent: string; wing: string; room: string };
@@ -164,5 +163,5 @@ export function deletedIdsByPart(database: LedgerDatabase, part: string, limit: 
     )
     .pluck()
     .all({ part, hash: HASH_PART.test(part) ? `_${part}` : "" });
-  return [...new Set(ids.map((id) => id.replace(SLICE_PART, "")))].slice(0, limit);
+  return [...new Set(ids.map(wholeId))].slice(0, limit);
 }
