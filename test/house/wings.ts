@@ -2,18 +2,18 @@
 
 /** Maximum number of lines of TypeScript in each wing. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
-  base: 2_493,
+  base: 2_510,
   protocol: 2_989,
   config: 1_611,
   wire: 4_307,
-  memory: 20_340,
+  memory: 20_339,
   agents: 5_287,
   mempalace: 8_980,
   feeders: 9_138,
   devbox: 2_578,
   learning: 5_165,
-  broker: 10_460,
-  cli: 13_565,
+  broker: 10_452,
+  cli: 13_570,
   ui: 2_987,
 };
 

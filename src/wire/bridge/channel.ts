@@ -44,7 +44,7 @@ export function afterGreeting<Stream extends Readable>(stream: Stream, ended: ()
   });
 }
 
-/** Local server with one channel for each connection. `port`: 0 for a UNIX socket. */
+/** Local server with one channel for each connection. */
 export type ChannelServer = { locals: ReadonlySet<Socket>; close: () => void };
 
 /**
