@@ -150,9 +150,9 @@ export class Spool {
     try {
       keepFolder(aside);
       writeFileAtomic(join(aside, `${name}.why`), `${why}\n`);
-      renameSync(join(this.folder, name), join(aside, name));
       // Without this note, a write that is sent again gets the stored refusal again.
-      if (isUndone) noteUndone(join(aside, name));
+      if (isUndone) noteUndone(join(this.folder, name));
+      renameSync(join(this.folder, name), join(aside, name));
       syncPath(aside);
       return true;
     } catch {
