@@ -11,7 +11,7 @@ import { END_BYTES, padding, tarHeader } from "./tar.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
 /** Bytes after which the file is synced while it is written. One sync at the end of a large file would delay other writes. */
-const SYNCED_EACH_BYTES = 8 * 1024 * 1024;
+const SYNCED_EACH_BYTES = 2 * 1024 * 1024;
 
 /** Yields the archive's bytes. Calls `onBytes` for each piece of a file; if `onBytes` throws, the archive ends. */
 export async function* packArchive(
