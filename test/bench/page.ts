@@ -154,6 +154,14 @@ function cpuMsOf({ pid }: ChildProcess): number {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
+/** Resolves when the work that follows a start is finished: the process used less than 1 % of a core for five seconds. */
+async function atRest(broker: ChildProcess): Promise<void> {
+  for (let before = -Infinity; cpuMsOf(broker) - before >= 50;) {
+    before = cpuMsOf(broker);
+    await delay(5_000);
+  }
+}
+
 type Load = { name: string; work: (endMs: number) => Promise<number> };
 
 async function cost({ palace, broker, browser, client }: Parts): Promise<Row[]> {
@@ -182,6 +190,7 @@ async function cost({ palace, broker, browser, client }: Parts): Promise<Row[]> 
       },
     },
   ];
+  await atRest(broker);
   const rows: Row[] = [];
   for (const load of loads) {
     for (const view of load.name === "idle" ? ["#/"] : ["#/", PLACE, "#/turns"]) {
