@@ -87,7 +87,7 @@ function transcriptMin({ min_chunk_size: given }: UpstreamFile, { size }: Cut): 
   return value === undefined || value > size ? undefined : value;
 }
 
-/** Reads the halls. A string in place of a list of words counts as a list of its characters, as in Python. */
+/** Reads the keywords of each hall. A string in place of a list counts as a list of its characters, as in Python. */
 function readHalls(given: unknown, ignored: string[]): HallKeywords | undefined {
   if (given === undefined) return undefined;
   if (typeof given !== "object" || given === null || Array.isArray(given)) {

@@ -77,7 +77,7 @@ function filesOf({ home, palaceDir, graphDir, settingsDir }: Places) {
     /** Upstream's home, with config.json and hook_state/. */
     settingsDir,
     ledgerFile: join(home, "ledger.sqlite3"),
-    /** Upstream's graph, and its links between rooms and between entities (palace.md 3.1, upstream-latest.md 2.2). */
+    /** Upstream's graph. The next lines have its links between rooms (tunnels) and entities (hallways). Source: upstream-latest.md 2.2. */
     graphFile: join(graphDir, GRAPH_NAME),
     /** Path that upstream uses for the graph with `--palace`; undefined if it is the same as `graphFile`. */
     otherGraphFile: graphDir === palaceDir ? undefined : join(palaceDir, GRAPH_NAME),

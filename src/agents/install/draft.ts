@@ -27,7 +27,7 @@ export class Draft {
     return this.#bom + this.#text;
   }
 
-  /** Returns the root; undefined if the text has only blanks and comments. */
+  /** Returns the root of the JSON tree; undefined if the text has only blanks and comments. */
   root(): Node | undefined {
     const errors: ParseError[] = [];
     let root: Node | undefined;

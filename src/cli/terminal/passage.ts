@@ -9,7 +9,7 @@ import { harmless, shorten } from "./output.ts";
 export type Piece = { text: string; isMatch: boolean };
 /**
  * `heading`: the nearest heading above the passage; undefined if there is none, or if the passage contains it. `line`: number of the best
- * matching line in the document, from 1; undefined without the document.
+ * matching line in the document, from 1; undefined if the document is missing.
  */
 export type Passage = { heading: string | undefined; line: number | undefined; lines: Piece[][] };
 

@@ -83,7 +83,7 @@ function merged(current: unknown, names: readonly string[]): unknown {
   return [...(Array.isArray(current) ? (current as unknown[]) : []), ...added];
 }
 
-/** Reads a JSON object; empty without a file, undefined for anything but a regular file with a JSON object. */
+/** Reads a JSON object. A missing file gives an empty object; anything but a regular file with a JSON object gives undefined. */
 function readObject(path: string): Record<string, unknown> | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return {};
