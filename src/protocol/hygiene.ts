@@ -43,8 +43,8 @@ export type ForgetResult = Forgotten & { drawer_ids: string[]; missing: string[]
 export type ErasureReport = { pending: number; problems: string[]; notes: string[] };
 
 /**
- * Selects writes of the journal, newest first. `imported`: writes that an import brought from other memories, instead of this memory's own
- * writes. `before`: `next` of the previous page; without it the page begins at the newest write.
+ * Selects writes of the journal, newest first. `imported`: lists writes that an import brought, instead of this memory's own writes.
+ * `before`: the value of `next` in the previous page. If it is missing, the page begins at the newest write.
  */
 export type AuditRequest = {
   agent?: string;

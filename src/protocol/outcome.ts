@@ -30,7 +30,7 @@ export type MemoryTold = {
   score: number | null;
   uses: number;
   successes: number;
-  /** Wilson's lower bound of the memory's success rate; null without uses. */
+  /** Wilson's lower bound of the memory's success rate; null if it was never used. */
   proven: number | null;
   /**
    * The last outcomes, oldest first. `by`: `agent`, `user`, `judge`, or a signal's name. `weight`: our trust in that source, 0…1. Both are

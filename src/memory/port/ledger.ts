@@ -169,7 +169,7 @@ export interface LedgerReader {
    * file names. Reads the names of all sources.
    */
   sourcesLike(path: string, place: PlaceFilter, limit: number): string[];
-  /** Returns sources without a filing record of ours, page by page. */
+  /** Returns the sources for which we have no filing record, page by page. */
   minedSources(query: MinedQuery): MinedPage;
   readonly graph: GraphReader;
   readonly closets: ClosetReader;

@@ -48,7 +48,7 @@ export type SearchDependencies = {
   >;
   lexical: LexicalIndex;
   vectors: VectorIndex;
-  /** Returns undefined without a model, or while the model is loading. */
+  /** Returns undefined if there is no model, or while the model is loading. */
   embedder: () => Embedder | undefined;
   /** Returns the reason for the missing embedder, for the answer. */
   embedderDetail: () => string;
@@ -68,7 +68,7 @@ export type SearchDependencies = {
 
 export type SearchRequest = {
   query: string;
-  /** Texts to search for, each by itself: the query, or a long prompt and then its sentences. */
+  /** Texts that are searched for separately: the query, or a long prompt and then each of its sentences. */
   parts: readonly string[];
   filter: DrawerFilter;
   limit: number;
@@ -89,7 +89,7 @@ export type SearchAnswer = {
   hits: Hit[];
   candidates: number;
   vectorDisabledReason: string | undefined;
-  /** Phrases quoted in the query. `found`: true if some drawer has them all; only such drawers are then hits. */
+  /** Phrases quoted in the query. `found`: true if some drawer has all of them. Then only such drawers are hits. */
   phrases: { quoted: string[]; found: boolean } | undefined;
   reranked: Pick<Reranked, "state" | "detail">;
   /** True if there may be more distinct hits after the copies. */

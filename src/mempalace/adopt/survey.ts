@@ -24,7 +24,7 @@ export type Survey = {
   queued: number;
   /** Number of drawers with a readable vector. */
   vectors: number;
-  /** Number of dimensions of a vector; null without vectors. */
+  /** Number of dimensions of a vector; null if there are no vectors. */
   width: number | null;
   /** Why the index cannot be read; null if it can. */
   torn: string | null;

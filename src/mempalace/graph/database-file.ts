@@ -78,7 +78,7 @@ export class DatabaseFile {
     this.#accepted = this.#seen;
   }
 
-  /** Sends the rows. Returns false and sends nothing if another program wrote since the last look. Errors: SQLite's. */
+  /** Writes the rows to the file. Returns false and writes nothing if another program wrote since the last look. Errors: SQLite's. */
   send(rows: readonly ListedRow[]): boolean {
     let database = this.#open();
     if (database === undefined) {

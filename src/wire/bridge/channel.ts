@@ -14,8 +14,8 @@ const NOISE_MAX_BYTES = 64 * 1024;
 export type ConnectionEvents = { connected: []; down: [why: string] };
 
 /**
- * Returns the channel, or fails with TRANSPORT_TIMEOUT and `hint`. Gives up only this channel: other channels may work, and keep-alive ends
- * a dead connection.
+ * Waits for a channel to open, or fails with TRANSPORT_TIMEOUT and `hint`. Gives up only this channel: other channels may work, and
+ * keep-alive ends a dead connection.
  */
 export async function inTime(opening: Promise<Duplex>, hint: string): Promise<Duplex> {
   const channel = await within(opening, CHANNEL_TIMEOUT_MS);

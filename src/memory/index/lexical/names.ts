@@ -105,8 +105,8 @@ export class NameIndex {
   }
 
   /**
-   * Returns the files that an identifier names, ignoring case, by the file name alone or with folders above it. The value is 1 for a unique
-   * file, less if many files have the name.
+   * Returns the files that an identifier names. The identifier is a file name, with or without folders, in any case. The value is 1 for a
+   * unique file, and less if many files have the name.
    */
   filesOf(identifiers: readonly string[]): Map<string, number> {
     this.#refresh();
