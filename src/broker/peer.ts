@@ -28,7 +28,7 @@ export type Peer = {
    * Returns whether the peer reads its answers. If not, or if others leave many answers unread, its next read waits. Unset: the peer reads.
    */
   reading?: () => "goes on" | "behind" | "others wait" | "gone";
-  /** MCP revision of the handshake; undefined before it, and for a client without one. */
+  /** MCP revision that the client named in the handshake; undefined before the handshake, and if the client named none. */
   revision?: McpVersion | undefined;
 };
 

@@ -44,7 +44,7 @@ export function checkModel({ search }: StatusReport, config: Config): Check {
   return ok("model", detail);
 }
 
-/** Checks the cross-encoder, which is optional: the check passes without one. */
+/** Checks the cross-encoder, which is optional: the check passes if there is none. */
 export function checkReranker({ search }: StatusReport): Check {
   const said = describeReranker(search) ?? `off: ${search.reranker?.detail ?? "this broker has none"}`;
   if (search.reranker?.state === "failed")

@@ -12,7 +12,7 @@ export type Confirmed = { people: string[]; projects: string[]; topics: string[]
 
 const PROJECT_FILES = ["mempalace.yaml", "entities.json"];
 
-/** Writes the project's entities.json and returns its path; undefined if the existing file is not one of ours. */
+/** Writes the project's entities.json and returns its path; undefined if the existing file has another form. */
 export function writeProjectEntities(root: string, confirmed: Confirmed): string | undefined {
   const path = join(root, "entities.json");
   const existing = readObject(path);

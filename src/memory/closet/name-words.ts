@@ -9,7 +9,7 @@ import { COMMON_WORDS } from "./common-words.ts";
 import { nameFinders } from "./name-languages.ts";
 import { takeProducts } from "./product-names.ts";
 
-/** Matches words that may be names, by ASCII letters alone. */
+/** Matches words of ASCII letters that may be names. */
 const CANDIDATE = /\b[A-Z][a-z][A-Za-z]*\b/g;
 /** A letter beside a candidate shows that it is a part of a word, not a name. As in Python's `\w`, `É` counts as a letter. */
 const LETTER_AFTER = /[\p{L}\p{N}_]/uy;

@@ -65,7 +65,7 @@ function withDay(place: string, { filed_at: filedAt }: Drawer["metadata"]): stri
   return day === undefined ? place : `${place}, ${day}`;
 }
 
-/** Cuts a text between words. Cuts inside a word only if the word alone is longer than the limit. */
+/** Cuts a text between words. Cuts inside a word only if this word is longer than the limit. */
 function shortened(text: string): string {
   if (codePointLength(text) <= SNIPPET_MAX) return text;
   const part = head(text, SNIPPET_MAX - CUT.length + 1);

@@ -159,7 +159,7 @@ function arrowed({ subject, predicate, object }: Ends): string {
 type Direction = "outgoing" | "incoming";
 type Found = { fact: NamedFact; shown: object };
 
-/** Returns an entity's facts at the moment `as_of`. Without it, returns all facts, sorted into active, historical and future ones. */
+/** Returns an entity's facts at the moment `as_of`. By default, returns all facts, sorted into active, historical and future facts. */
 export function queryFacts(graph: GraphReader, values: Arguments, nowMs: number): unknown {
   const entity = validGraphValue(values["entity"], "entity");
   const asOf = validTemporal(values["as_of"], "as_of");

@@ -98,7 +98,7 @@ export type SearchAnswer = {
   spread: Asks["everything"];
 };
 
-/** Minimum number of candidates by words. A search takes at least `NEAR_PART` × `limit`, so that static vectors alone give `limit`. */
+/** Minimum number of candidates by words. A search takes at least `NEAR_PART` × `limit`, so that static vectors can give `limit`. */
 const POOL_MIN = 100;
 /** Number of candidates of each list for a question about everything. */
 const POOL_WIDE = 400;
@@ -245,7 +245,7 @@ function withSentences([whole = [], ...sentences]: readonly Ranked[][], mode: Ra
     .sort(byScore);
 }
 
-/** Returns the fields of a hit that upstream does not have, without empty ones. */
+/** Returns the fields of a hit that upstream does not have. Leaves out empty fields. */
 function notesOn(
   { reader }: SearchDependencies,
   { drawer, ranked, adjustments, stale, duplicates, exchange, supersededBy }: Chosen,

@@ -1,6 +1,6 @@
 /**
- * Finds rows in the palace that the ledger lacks, rows of ours that others changed, and drawers that others deleted in the palace. It only
- * reads, page by page. It keeps no list: the next run recognises adopted rows in the ledger. Runs on a thread (read-thread.ts).
+ * Finds rows in the palace that the ledger lacks, our rows that other programs changed, and drawers that they deleted in the palace. It
+ * only reads, page by page. It keeps no list: the next run recognises adopted rows in the ledger. Runs on a thread (read-thread.ts).
  */
 import { readColumn } from "../../memory/ledger/json-column.ts";
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";

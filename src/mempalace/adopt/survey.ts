@@ -107,7 +107,7 @@ export function assertPalace(palaceDir: string): void {
   );
 }
 
-/** Finds the folder with the palace's files: `dir`, or its folder `palace` if `dir` is MemPalace's home. Undefined without a palace. */
+/** Finds the folder with the palace's files: `dir`, or `dir/palace` if `dir` is MemPalace's home. Undefined if there is no palace. */
 export function palaceFolder(dir: string, exists: (file: string) => boolean): string | undefined {
   return [dir, join(dir, "palace")].find((folder) => exists(join(folder, "chroma.sqlite3")));
 }

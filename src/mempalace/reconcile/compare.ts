@@ -1,5 +1,5 @@
 /**
- * Compares the public palace with the ledger, row by row: foreign rows, and rows of ours that are missing or differ. It compares states and
+ * Compares the public palace with the ledger, row by row: foreign rows, and our rows that are missing or differ. It compares states and
  * assumes no history, so its result is right after any crash. Runs on a thread.
  *
  * Both sides change meanwhile, so it asks the ledger about a row before and after it reads the palace. A drawer must be in the palace from
@@ -84,7 +84,7 @@ export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comp
     };
     const collections = readCollections(palace);
     for (const collection of collections) {
-      // Closets have a separate comparison; other collections contain nothing of ours.
+      // Closets have a separate comparison. Other collections contain none of our rows.
       if (input.adopt !== undefined && collection.id !== input.adopt) continue;
       const rows = compareCollection(input, collection, palace, ledger, result);
       if (rows > 0) result.collections.push({ name: collection.name, rows });

@@ -63,7 +63,7 @@ export type Reach = {
 
 const REACH: Reach = {
   open: openStream,
-  // Imports lazily: a shim that finds its broker starts without it.
+  // Imports the file lazily, because a shim that finds its broker does not need it.
   ensure: async (config, options) => (await import("./start.ts")).ensureBroker(config, options),
 };
 
