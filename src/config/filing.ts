@@ -36,7 +36,7 @@ export type FilingSettings = Readonly<{
   ignored: readonly string[];
 }>;
 
-/** Reads the settings. Each call reads the file again, so that mining uses current values. `settingsDir` is upstream's home. */
+/** Reads the settings for filing. Each call reads the file again, so that mining uses current values. `settingsDir` is upstream's home. */
 export function readFiling(env: Env, settingsDir: string): FilingSettings {
   const { values: file, fault } = readUpstreamFile(settingsDir);
   const ignored = fault === undefined ? [] : [fault];

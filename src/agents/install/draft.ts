@@ -13,7 +13,7 @@ export class Draft {
   readonly #bom: string;
   #text: string;
 
-  /** Parses the text. Errors: CONFIG_BAD_VALUE with line and column unless it is a JSON object; comments are allowed. */
+  /** Parses a settings file, which may have comments. Errors: CONFIG_BAD_VALUE with line and column unless it is a JSON object. */
   constructor(path: string, content: string) {
     this.path = path;
     this.#bom = content.startsWith(BOM) ? BOM : "";

@@ -27,7 +27,7 @@ export class RoampalDraft {
   readonly #writers: ReadonlyMap<string, PalaceWriter>;
   readonly #graphs = new GraphTexts();
 
-  /** Makes the draft. Errors: CONFIG_USAGE if the folder is not empty, or cannot be made. */
+  /** Makes the draft of a data folder. Errors: CONFIG_USAGE if the target folder is not empty, or cannot be made. */
   constructor(dir: string) {
     this.#dir = dir;
     this.#draft = `${dir}.export-${process.pid}`;

@@ -9,8 +9,8 @@ import type { Tool } from "./table.ts";
 export type ToolResult = { content: { type: "text"; text: string }[]; structuredContent?: unknown; isError?: true };
 
 /**
- * Makes the result. `value` of an outcome tool is `{ text, isError?, notice? }`. `isModern`: the result also contains the value itself;
- * older clients do not expect that.
+ * Makes the result of a tool call. `value` of an outcome tool is `{ text, isError?, notice? }`. `isModern`: the result also contains the
+ * value itself; older clients do not expect that.
  */
 export function toolResult({ surface }: Pick<Tool, "surface">, value: unknown, isModern: boolean): ToolResult {
   if (surface === "outcome") {

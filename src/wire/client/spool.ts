@@ -91,7 +91,7 @@ export class Spool {
     }
   }
 
-  /** Writes the file. It retries, because another process may remove the empty folder first. */
+  /** Writes a file of the spool. It retries, because another process may remove the empty folder first. */
   #put(name: string, text: string): void {
     for (let attempt = 1; ; attempt++) {
       try {

@@ -25,7 +25,7 @@ const INNER_CAPITAL = /[\p{Ll}\p{N}](?=\p{Lu})|\p{Lu}(?=\p{Lu}\p{Ll})/gu;
 
 const DIGEST = /^[a-z]+:[0-9a-f]{16,}$/;
 
-/** Returns the name, followed by the same name cut at inner capitals. */
+/** Returns a name, followed by the same name cut at inner capitals, such as `myFile my File`. */
 function spread(name: string): string {
   return `${name} ${name.replace(INNER_CAPITAL, "$& ")}`.normalize("NFC");
 }
