@@ -142,9 +142,9 @@ function classicHome(user: string): string {
 }
 
 /**
- * Returns arguments and environment by which another of our commands finds the same palace, without variables that could name another
- * palace. Never passes the palace folder of the home itself: that would mean a separate memory in that folder. Passes a palace from the
- * environment in the environment again: with --palace its graph would be elsewhere.
+ * Returns arguments and environment with which another of our commands finds the same palace. No variable in this environment names another
+ * palace. Does not pass the palace folder inside a home, which would mean a separate memory. Passes a palace from the environment in the
+ * environment again, because with --palace its graph would be elsewhere.
  */
 export function handedOn({ home, palaceDir, graphFile }: Paths, env: Env): { palace: string[]; env: Env } {
   const { MEMPALACE_PALACE_PATH: _path, MEMPALACE_PALACE: _short, MEMPAL_PALACE_PATH: _old, ...others } = env;

@@ -73,7 +73,7 @@ export type AuditEntry = {
   arguments: Record<string, unknown>;
 };
 
-/** Page of the journal. `next`: `before` of the next page; null after the last page. Even an empty page may have a `next`. */
+/** Page of the journal. `next`: value of `before` for the next page; null after the last page. Even an empty page may have a `next`. */
 export type AuditPage = { entries: AuditEntry[]; next: number | null };
 
 export type UndoRequest = { agent: string; sinceMs: number; untilMs: number };

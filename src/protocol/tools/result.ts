@@ -33,7 +33,7 @@ export function isRefusal(value: unknown): boolean {
   return isNothingAdded && (isRefusal(diary) || (Array.isArray(errors) && errors.length > 0));
 }
 
-/** Returns true if a sent answer refuses the call: MCP's result of a tool, or the value of a method of our own. */
+/** Returns true if a sent answer refuses the call: MCP's result of a tool, or the value of one of our own methods. */
 export function isRefusedResult(result: unknown): boolean {
   const [part]: unknown[] = isRecord(result) && Array.isArray(result["content"]) ? result["content"] : [];
   return (
