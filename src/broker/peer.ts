@@ -9,7 +9,7 @@ import { MCP_VERSIONS, type McpVersion } from "../protocol/version.ts";
 export type Peer = {
   /** Number of the connection, unique in this broker's life. */
   id: number;
-  /** Name that the client gave itself. It is no proof of identity. */
+  /** Name that the client gave itself. It does not prove an identity. */
   agent: string;
   /** Name of the peer's token, which is in front of every name that the client gives. Unset on a socket without tokens. */
   token?: string;

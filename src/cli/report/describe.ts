@@ -5,8 +5,8 @@ import type { Client } from "../../wire/client/client.ts";
 import { formatDuration, plural, printable } from "../terminal/output.ts";
 
 /**
- * Returns, for example, `, 3 drawers behind for 5 s`; empty if there is no lag. If `lagMs` is below 1, the drawers wait for vectors, and
- * the text has no time.
+ * Returns, for example, `, 3 drawers behind for 5 s`; empty if the lag is 0. If `lagMs` is below 1, the drawers wait for vectors, and the
+ * text has no time.
  */
 export function describeLag({ lag, lagMs }: StatusReport["driver"]): string {
   if (lag === 0) return "";

@@ -109,7 +109,7 @@ function openFact(graph: GraphTx, ends: Ends, { atMs, ...opening }: Opening): st
   return id;
 }
 
-/** Ends every open fact with the given terms. Succeeds even if there is no such fact. */
+/** Ends every open fact with the given terms. Succeeds even if no such fact exists. */
 function endFacts(graph: GraphTx, ids: Ends, ended: string, field: string): void {
   const open = graph.openFacts(ids.subject, ids.predicate, ids.object);
   for (const { validFrom } of open) assertInOrder(validFrom, ended, field);

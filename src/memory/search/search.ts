@@ -48,7 +48,7 @@ export type SearchDependencies = {
   >;
   lexical: LexicalIndex;
   vectors: VectorIndex;
-  /** Returns undefined if there is no model, or while the model is loading. */
+  /** Returns undefined while the model is missing or loading. */
   embedder: () => Embedder | undefined;
   /** Returns the reason for the missing embedder, for the answer. */
   embedderDetail: () => string;

@@ -24,7 +24,7 @@ import { Looked, NOTHING } from "./nothing.ts";
 /** The parts of an open palace that reads use. */
 export type MemoryContext = SearchDependencies & {
   reader: LedgerReader & { drawerCount(): number };
-  /** Returns false if there is no palace: nobody has filed a drawer, and Chroma has made no files in this folder. */
+  /** Returns false if no palace exists: nobody has filed a drawer, and Chroma has made no files in this folder. */
   isFounded: () => boolean;
   files: SourceFiles;
   /** Maximum number of characters in one row. A longer text of an agent is split into several rows. */

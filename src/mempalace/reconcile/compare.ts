@@ -65,7 +65,7 @@ type Content = { text: string | null; wing: string | null; room: string | null }
 /** `settled`: the palace must hold exactly this. Otherwise its newest state or its vector still waits to be sent. */
 type OurRow = { id: string; settled: boolean; text: string | null; wing: string | null; room: string | null };
 
-/** Compares the palace with the ledger; returns undefined if there is no palace. Errors: SQLite's, for either file. */
+/** Compares the palace with the ledger; returns undefined if no palace exists. Errors: SQLite's, for either file. */
 export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comparison | undefined {
   return readChroma(input.palaceDir, BUSY_TIMEOUT_MS, (palace) => {
     const result: Comparison = {

@@ -83,7 +83,7 @@ export class Connection {
     return attempt;
   }
 
-  /** Sends one message or several, without the last LF. Returns false if there is no stream. */
+  /** Sends one message or several, without the last LF. Returns false if no stream is open. */
   write(text: string): boolean {
     const socket = this.#socket;
     if (socket === undefined) return false;

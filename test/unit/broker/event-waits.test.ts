@@ -45,7 +45,7 @@ test("a commit after the caller has taken its mark wakes the wait at once", asyn
   expect(await wait.change(mark)).toBe(true);
 });
 
-test("a wait sees a commit of another process within 250 ms; the broker does not poll while nobody waits", async () => {
+test("a wait sees a commit of another process within 250 ms; the broker does not poll while no call waits", async () => {
   const wait = waits.begin(1, 10_000, never);
   await vi.advanceTimersByTimeAsync(300);
   const state = watched(wait.change(wait.mark()));
