@@ -7,7 +7,7 @@ import { describeReranker } from "./describe.ts";
 import { printable } from "../terminal/output.ts";
 import { type Check, fail, ok, warn } from "../doctor/check.ts";
 
-/** Checks the models' runtime. Without it, a search uses words and the static table, and the check passes. */
+/** Checks the models' runtime. If it is missing, a search uses words and the static table, and the check passes. */
 export function checkRuntime({ model }: Config): Check {
   const file = findRuntime(model.cacheDir);
   if (file === undefined) return ok("runtime", "onnxruntime-node, which runs MiniLM, is an extra: palace model get");

@@ -45,7 +45,7 @@ const HEADING_MAX = 120;
 /** Maximum number of characters that a passage shows before or after a drawer, to complete a cut line. */
 const LINE_MAX = 4_000;
 
-/** Returns the passage: at most `rows` lines of at most `columns` characters. */
+/** Returns the passage to show: at most `rows` lines of at most `columns` characters. */
 export function passageOf(drawer: string, query: string, window: Window): Passage {
   const { columns, rows, document, hasHeadings = true } = window;
   const context = document === undefined ? joined(drawer, window) : inDocument(drawer, document);

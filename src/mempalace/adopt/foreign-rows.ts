@@ -26,7 +26,7 @@ const PAGES_PER_BATCH = 10;
 const SAMPLE_PAGE_ROWS = 50;
 
 /**
- * State of a row in the ledger. `settled`: the palace must hold exactly this. `adopted`: the drawer is unchanged since its adoption.
+ * State of a row in the ledger. `settled`: the palace must have exactly this row. `adopted`: the drawer is unchanged since its adoption.
  * `unmarked`: it has no vector and never had a digest, so it counts as adopted if both sides are equal.
  */
 type Known = { text: string; metadata: Metadata; settled: boolean; adopted: boolean; unmarked: boolean };

@@ -40,7 +40,7 @@ export function countRows(database: ChromaDatabase, { metadataSegment }: ChromaC
   return database.prepare<[string], number>(sql).pluck().get(metadataSegment) ?? 0;
 }
 
-/** Returns those of the given ids that have a row. */
+/** Returns the given ids that have a row. */
 export function presentIds(
   database: ChromaDatabase,
   { metadataSegment }: ChromaCollection,

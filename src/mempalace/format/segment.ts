@@ -119,7 +119,7 @@ export function headerOf(bytes: Buffer): Header {
   return { elements, elementSize, labelAt, vectorAt, dimensions, levels, upperLinks, lowestLinks };
 }
 
-/** Reads the label of each id. Exported for the fuzz test. After any error the index is torn. */
+/** Reads the label of each id. Exported for the fuzz test. After any error the index counts as torn. */
 export function labelsOf(pickle: Buffer): Map<string, number> {
   const root = readPickle(pickle);
   const labels = dict(root).get("id_to_label");

@@ -62,7 +62,7 @@ const MISSING_MAX = 20_000;
 
 type PalaceRow = { row: number; id: string; seq: number; createdAt: string };
 type Content = { text: string | null; wing: string | null; room: string | null };
-/** `settled`: the palace must hold exactly this. Otherwise its newest state or its vector still waits to be sent. */
+/** `settled`: the palace must have exactly this row. Otherwise its newest state or its vector still waits to be sent. */
 type OurRow = { id: string; settled: boolean; text: string | null; wing: string | null; room: string | null };
 
 /** Compares the palace with the ledger; returns undefined if no palace exists. Errors: SQLite's, for either file. */
