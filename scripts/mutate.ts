@@ -4,10 +4,9 @@
  * Usage: node scripts/mutate.ts SEED COUNT [--resume FILE] [--lines FILE] [--again]
  *
  * The script writes each mutant into a copy of the tree, never into the tree itself. It first runs the unit tests that import the mutated
- * file, nearest first. If the mutant survives, it runs the quick process tests whose processes run the mutated line.
- * `--resume` writes each result as one line of JSON into FILE, and a later run continues after it if `src` is the same.
- * `--lines` keeps the lines that the process tests run; without it, the script measures them again, which takes some minutes.
- * `--again` runs only the survivors.
+ * file, nearest first. If the mutant survives, it runs the quick process tests whose processes run the mutated line. `--resume` writes each
+ * result as one line of JSON into FILE, and a later run continues after it if `src` is the same. `--lines` keeps the lines that the process
+ * tests run. If it is missing, the script measures them again, which takes some minutes. `--again` runs only the survivors.
  */
 import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { rmSync, symlinkSync, writeFileSync } from "node:fs";

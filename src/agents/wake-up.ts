@@ -17,7 +17,7 @@ const IDENTITY_MAX_CHARS = 4_000;
 /** `project`: wings that may belong to the agent's working folder. */
 export type WakeUp = { config: Config; settings: HarnessSettings; client: Client; project: readonly string[] };
 
-/** Returns the text; empty if identity.txt and the palace have no text. Errors: the client's errors. */
+/** Returns the wake-up text; empty if identity.txt and the palace have no text. Errors: the client's errors. */
 export async function wakeUpText({ config, settings, client, project }: WakeUp): Promise<string> {
   const { wing } = settings;
   const { story } = await client.call("palace.wakeUp", { project, ...(wing !== undefined && { wing }) });

@@ -1,6 +1,6 @@
 /**
- * Asks the system whether this user may write to an existing path now; the file's mode alone does not show that. Returns false if the path
- * does not exist.
+ * Asks the system whether this user may write to an existing path now; the file's mode does not show that. Returns false if the path does
+ * not exist.
  */
 import { accessSync, constants } from "node:fs";
 

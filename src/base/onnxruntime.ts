@@ -40,7 +40,7 @@ const SAID_MAX_CHARS = 400;
 
 export type FetchOptions = { env: NodeJS.ProcessEnv; signal: AbortSignal };
 
-/** Returns the runtime's file for `importRuntime`, or undefined without one. `cacheDir`: the models' folder in our cache. */
+/** Returns the runtime's file for `importRuntime`; undefined if it is missing. `cacheDir`: the models' folder in our cache. */
 export function findRuntime(cacheDir: string): string | undefined {
   try {
     return createRequire(import.meta.url).resolve(RUNTIME);

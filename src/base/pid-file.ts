@@ -21,7 +21,7 @@ export function takePidFile(path: string): number | undefined {
   return undefined;
 }
 
-/** Returns the pid, the file's first word, or 0 if the file has none. */
+/** Returns the pid with which the file begins; 0 if the file does not begin with a number. */
 export function pidIn(path: string): number {
   return Number.parseInt(readFileSync(path, "utf8"), 10) || 0;
 }

@@ -11,7 +11,7 @@ export type ProxySettings = Readonly<{
   except: string | undefined;
 }>;
 
-/** Sets the proxy. A Node without this function connects directly. */
+/** Sends all https requests through the proxy. A Node version without this function connects directly. */
 export function useProxy({ https, except }: ProxySettings): void {
   const { setGlobalProxyFromEnv } = http as Partial<typeof http>;
   setGlobalProxyFromEnv?.({ https_proxy: https, ...(except !== undefined && { no_proxy: except }) });

@@ -3,7 +3,7 @@
  * the result beside the vector, and the index quantizes its query; neither may import the other.
  */
 
-/** Maximum code; codes are symmetric around zero. */
+/** Largest number in a code. Codes have numbers from -127 to 127. */
 const CODE_MAX = 127;
 
 export type Code = { code: Int8Array; scale: number };

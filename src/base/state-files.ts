@@ -56,8 +56,8 @@ export function clearStopped(paths: MarkPaths): void {
 // --- starting: the client that makes the file starts a broker, the other clients wait for it ---
 
 /**
- * Makes the file; returns false if another client has it. A file older than `staleMs` was left by a client that died. The same is true of a
- * file with a date in the future, because clocks may be set back.
+ * Makes the file `starting`; returns false if another client has made it. A client that died left a file that is older than `staleMs`, or
+ * one dated in the future, because clocks may be set back.
  */
 export function takeStarting(paths: MarkPaths, staleMs: number): boolean {
   const file = mark(paths, "starting");

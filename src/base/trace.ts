@@ -78,7 +78,7 @@ export function parseTraceParent(given: unknown): TraceParent | undefined {
   return { traceId, spanId, flags: Number.parseInt(flags ?? "", 16) };
 }
 
-/** Returns the string at `key` in a call's `_meta`; undefined without one. */
+/** Returns the string at `key` in a call's `_meta`; undefined if it has no such string. */
 export function metaText(meta: unknown, key: string): string | undefined {
   const value = isRecord(meta) ? meta[key] : undefined;
   return typeof value === "string" ? value : undefined;

@@ -11,7 +11,7 @@ export type ConnectOptions = {
   agent: string;
   /** Folder of the palace. Default: the palace that the command `palace` uses, from the same environment variables. */
   palace?: string;
-  /** Without a broker, `never` fails and `auto`, the default, starts one. */
+  /** If no broker runs, `never` fails, and `auto` (the default) starts one. */
   start?: "auto" | "never";
 };
 

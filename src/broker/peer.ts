@@ -9,7 +9,7 @@ import { MCP_VERSIONS, type McpVersion } from "../protocol/version.ts";
 export type Peer = {
   /** Number of the connection, unique in this broker's life. */
   id: number;
-  /** Name that the client gave itself; it proves nothing. */
+  /** Name that the client gave itself. It does not prove an identity. */
   agent: string;
   /** Name of the peer's token, which is in front of every name that the client gives. Unset on a socket without tokens. */
   token?: string;
@@ -28,7 +28,7 @@ export type Peer = {
    * Returns whether the peer reads its answers. If not, or if others leave many answers unread, its next read waits. Unset: the peer reads.
    */
   reading?: () => "goes on" | "behind" | "others wait" | "gone";
-  /** MCP revision of the handshake; undefined before it, and for a client without one. */
+  /** MCP revision that the client named in the handshake; undefined before the handshake, and if the client named none. */
   revision?: McpVersion | undefined;
 };
 
@@ -43,7 +43,7 @@ export function nameAfter(peer: Peer, clientInfo: unknown): void {
   if (isUnnamed && name !== "unknown") peer.agent = peer.agent.slice(0, -UNNAMED_AGENT.length) + name;
 }
 
-/** Returns the profile; an unknown profile means `full`, so that a client of a later version still has tools. */
+/** Returns the tool profile of that name. An unknown name means `full`, so that a client of a later version still has tools. */
 export function toolProfile(given: unknown): ToolProfile {
   return TOOL_PROFILES.find((profile) => profile === given) ?? "full";
 }

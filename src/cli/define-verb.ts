@@ -1,6 +1,4 @@
-/**
- * Defines a command and runs it: parse, run, print the error, exit. Every executable of ours except the shim and the broker uses `runVerb`.
- */
+/** Defines a command and runs it: parse, run, print the error, exit. All our executables except the shim and the broker use `runVerb`. */
 import { dirname } from "node:path";
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 import type { Client } from "../wire/client/client.ts";
@@ -186,7 +184,7 @@ export function reportError(name: string, thrown: unknown, argv: readonly string
   return isKnown ? error.exitCode : 70;
 }
 
-/** Turns the error of a full or read-only disk into an error that the user can fix, because it is not a bug of ours. */
+/** Turns the error of a full or read-only disk into an error that the user can fix, because it is not our bug. */
 function asKnown(thrown: unknown): unknown {
   const { code, path } = (thrown ?? {}) as NodeJS.ErrnoException;
   if (thrown instanceof PalaceError || !["ENOSPC", "EDQUOT", "EROFS"].includes(code ?? "")) return thrown;
@@ -225,7 +223,7 @@ export function hasFlag(argv: readonly string[], ...flags: readonly string[]): b
   return (end < 0 ? argv : argv.slice(0, end)).some((word) => flags.includes(word));
 }
 
-/** Reads an option that takes one of `words`; `usual` without it. Errors: CONFIG_USAGE. */
+/** Reads an option that takes one of `words`; `usual` is the default. Errors: CONFIG_USAGE. */
 export function readChoice<T extends string, U>(
   value: string | undefined,
   name: string,

@@ -36,7 +36,7 @@ export type FilingSettings = Readonly<{
   ignored: readonly string[];
 }>;
 
-/** Reads the settings. Each call reads the file again, so that mining uses current values. `settingsDir` is upstream's home. */
+/** Reads the settings for filing. Each call reads the file again, so that mining uses current values. `settingsDir` is upstream's home. */
 export function readFiling(env: Env, settingsDir: string): FilingSettings {
   const { values: file, fault } = readUpstreamFile(settingsDir);
   const ignored = fault === undefined ? [] : [fault];
@@ -87,7 +87,7 @@ function transcriptMin({ min_chunk_size: given }: UpstreamFile, { size }: Cut): 
   return value === undefined || value > size ? undefined : value;
 }
 
-/** Reads the halls. A string in place of a list of words counts as a list of its characters, as in Python. */
+/** Reads the keywords of each hall. A string in place of a list counts as a list of its characters, as in Python. */
 function readHalls(given: unknown, ignored: string[]): HallKeywords | undefined {
   if (given === undefined) return undefined;
   if (typeof given !== "object" || given === null || Array.isArray(given)) {

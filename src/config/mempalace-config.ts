@@ -14,7 +14,7 @@ const DRAWERS_COLLECTION = "mempalace_drawers";
 /** Collection names that Chroma accepts, except the name of the closets' collection, which is fixed. */
 const COLLECTION = /^(?!mempalace_closets$)[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]$/;
 
-/** Reads the file. A file that is missing or not a JSON object counts as empty, as in upstream. `settingsDir` is upstream's home. */
+/** Reads config.json. A file that is missing or not a JSON object counts as empty, as in upstream. `settingsDir` is upstream's home. */
 export function readUpstreamFile(settingsDir: string): UpstreamFile {
   const empty = (why: string): UpstreamFile => ({ values: {}, fault: `config.json is not used: ${why}` });
   try {

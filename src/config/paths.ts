@@ -77,7 +77,7 @@ function filesOf({ home, palaceDir, graphDir, settingsDir }: Places) {
     /** Upstream's home, with config.json and hook_state/. */
     settingsDir,
     ledgerFile: join(home, "ledger.sqlite3"),
-    /** Upstream's graph, and its links between rooms and between entities (palace.md 3.1, upstream-latest.md 2.2). */
+    /** Upstream's graph. The next lines have its links between rooms (tunnels) and entities (hallways). Source: upstream-latest.md 2.2. */
     graphFile: join(graphDir, GRAPH_NAME),
     /** Path that upstream uses for the graph with `--palace`; undefined if it is the same as `graphFile`. */
     otherGraphFile: graphDir === palaceDir ? undefined : join(palaceDir, GRAPH_NAME),
@@ -142,9 +142,9 @@ function classicHome(user: string): string {
 }
 
 /**
- * Returns arguments and environment by which another of our commands finds the same palace, without variables that could name another
- * palace. Never passes the palace folder of the home itself: that would mean a separate memory in that folder. Passes a palace from the
- * environment in the environment again: with --palace its graph would be elsewhere.
+ * Returns arguments and environment with which another of our commands finds the same palace. No variable in this environment names another
+ * palace. Does not pass the palace folder inside a home, which would mean a separate memory. Passes a palace from the environment in the
+ * environment again, because with --palace its graph would be elsewhere.
  */
 export function handedOn({ home, palaceDir, graphFile }: Paths, env: Env): { palace: string[]; env: Env } {
   const { MEMPALACE_PALACE_PATH: _path, MEMPALACE_PALACE: _short, MEMPAL_PALACE_PATH: _old, ...others } = env;

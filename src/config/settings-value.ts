@@ -13,7 +13,7 @@ export type Kind<T = unknown> = Readonly<{
   isPath?: true;
   /** Reads a value of the file or the command line; undefined if it is bad. `home` replaces `~`. */
   parse: (given: unknown, home: string) => SettingValue | undefined;
-  /** Reads a variable, which may allow more than the file; undefined if it is bad. */
+  /** Reads a variable, which may accept more values than the file; undefined if it is bad. */
   read: (text: string) => T | undefined;
   /** End of the error "NAME=VALUE is …". Undefined: a bad variable counts as not set. */
   refusal?: string;

@@ -92,7 +92,7 @@ function isSettings(value: unknown): value is Settings {
   return isRecord(value) && typeof value["name"] === "string" && [value["services"], value["volumes"]].every(isRecord);
 }
 
-/** Reads the stack. Errors: CONFIG_USAGE without compose, CONFIG_BAD_VALUE for settings that compose refuses. */
+/** Reads the stack of a folder. Errors: CONFIG_USAGE if compose is missing, CONFIG_BAD_VALUE for settings that compose refuses. */
 export async function readStack({ root, env }: Place): Promise<Stack> {
   const text = await output({ root, env }, "config", "--format", "json");
   const said = parseAs(text, isSettings);

@@ -19,7 +19,7 @@ export type Counts = Readonly<{
   digest: string;
 }>;
 
-/** Returns the command. `upTo`: last write of an earlier count; 0 for the ledger's last write. */
+/** Returns the command that counts a memory's rows. `upTo`: last write of an earlier count; 0 for the ledger's last write. */
 export function countCommand(upTo: number): string[] {
   return ["node", "-e", LOOK, String(upTo)];
 }

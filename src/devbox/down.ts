@@ -22,7 +22,7 @@ export async function takeDown({ place }: Pick<Opened, "place">, withVolumes: bo
   throw composeFailed("the stack did not end", failure, place);
 }
 
-/** Copies memory and home after all writers are stopped; returns the copy's folder. Errors: CONFIG_USAGE without a container. */
+/** Copies memory and home after all writers are stopped; returns the copy's folder. Errors: CONFIG_USAGE if no container exists. */
 export async function lastCopy(opened: Opened, cacheDir: string, watch: Watch): Promise<string> {
   const { engine, stack, state } = opened;
   if (!(await boxesOf(engine, stack.project)).some(({ service }) => service === "broker"))

@@ -132,7 +132,7 @@ async function noteOf(engine: Engine, state: string): Promise<Note | undefined> 
   return note !== undefined && note.engine === (await engineId(engine)) ? note : undefined;
 }
 
-/** Writes the note. A stack without volumes has no owner yet. */
+/** Notes that this folder owns the stack. A stack without volumes has no owner yet, so earlier folders are dropped. */
 async function noteFolder({ engine, state, place, hasVolumes }: Opened, workspace: string): Promise<void> {
   const before = hasVolumes ? ((await noteOf(engine, state))?.folders ?? []) : [];
   const folders = [...new Set([...before, real(place.root)])];

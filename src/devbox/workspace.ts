@@ -48,7 +48,7 @@ export function keepWorkspace(root: string, { folder, isKept }: Chosen, log: (li
     log(`/workspace is ${folder}, from now on (written to .env)`);
 }
 
-/** Checks the folder. Docker would create a missing folder as root, and splits a mount at colons. */
+/** Refuses a workspace that is missing or has a colon. Docker would make a missing folder as root, and splits a mount at colons. */
 function assertFolder(folder: string, hint: string): void {
   if (folder.includes(":")) {
     const link = folder.replaceAll(":", "-");

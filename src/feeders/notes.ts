@@ -35,7 +35,7 @@ export function readJson(file: string): unknown {
   return parseJson(readText(file) ?? "");
 }
 
-/** Returns the notes; undefined if they are missing, damaged or of another form. `list`: the field with the sources. */
+/** Returns a miner's notes; undefined if they are missing, damaged or of another form. `list`: the field with the sources. */
 export function readNotes<Notes>(file: string, list: keyof Notes & string): Notes | undefined {
   const found = readJson(file);
   return isRecord(found) && found["schema"] === 1 && isRecord(found[list]) ? (found as Notes) : undefined;

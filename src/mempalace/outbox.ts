@@ -16,7 +16,7 @@ const IDLE_MS = 5_000;
 /** Wait after a failure; it doubles each time, up to the maximum. Half of it is random. */
 const RETRY_MIN_MS = 1_000;
 const RETRY_MAX_MS = 30_000;
-/** Maximum number of records that the palace may refuse for good. If it refuses more, the fault is in the palace. */
+/** Maximum number of records that the palace may refuse permanently. If it refuses more, the fault is in the palace. */
 const REFUSED_MAX = 256;
 /** Time that `stop` waits for the running batch. */
 const STOP_TIMEOUT_MS = 2_000;

@@ -43,8 +43,8 @@ export type ForgetResult = Forgotten & { drawer_ids: string[]; missing: string[]
 export type ErasureReport = { pending: number; problems: string[]; notes: string[] };
 
 /**
- * Selects writes of the journal, newest first. `imported`: writes that an import brought from other memories, instead of this memory's own
- * writes. `before`: `next` of the previous page; without it the page begins at the newest write.
+ * Selects writes of the journal, newest first. `imported`: lists writes that an import brought, instead of this memory's own writes.
+ * `before`: the value of `next` in the previous page. If it is missing, the page begins at the newest write.
  */
 export type AuditRequest = {
   agent?: string;
@@ -73,7 +73,7 @@ export type AuditEntry = {
   arguments: Record<string, unknown>;
 };
 
-/** Page of the journal. `next`: `before` of the next page; null after the last page. Even an empty page may have a `next`. */
+/** Page of the journal. `next`: value of `before` for the next page; null after the last page. Even an empty page may have a `next`. */
 export type AuditPage = { entries: AuditEntry[]; next: number | null };
 
 export type UndoRequest = { agent: string; sinceMs: number; untilMs: number };

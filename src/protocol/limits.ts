@@ -119,7 +119,7 @@ export const SAID_MAX = 40_000;
 export const SIGNALS_MAX = 8;
 /** Maximum length of a conversation's id and of a project's name, characters. */
 export const CONVERSATION_ID_MAX = 200;
-/** Maximum number of Roampal memories in one call, and their maximum size as JSON. A larger memory is sent alone. */
+/** Maximum number of Roampal memories in one call, and their maximum size as JSON. A larger memory gets its own call. */
 export const CARRIED_MAX = 100;
 export const CARRIED_PART_MAX_BYTES = 2 * 1024 ** 2;
 /** Maximum size of a Roampal memory, bytes of JSON. */

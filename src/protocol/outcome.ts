@@ -30,7 +30,7 @@ export type MemoryTold = {
   score: number | null;
   uses: number;
   successes: number;
-  /** Wilson's lower bound of the memory's success rate; null without uses. */
+  /** Wilson's lower bound of the memory's success rate; null if it was never used. */
   proven: number | null;
   /**
    * The last outcomes, oldest first. `by`: `agent`, `user`, `judge`, or a signal's name. `weight`: our trust in that source, 0…1. Both are
@@ -189,8 +189,8 @@ export type ImportReport = {
 };
 
 /**
- * Page of an export. `others`: number of drawers on the page that are not memories. `next`: params of the next page, null after the last.
- * `isShifted`: drawers before this page were deleted meanwhile, so the pages no longer fit together.
+ * Page of an export. `others`: number of drawers on the page that are not memories. `next`: params for the next page; null after the last
+ * page. `isShifted`: drawers before this page were deleted meanwhile, so the pages no longer fit together.
  */
 export type CarriedPage = {
   memories: CarriedMemory[];
@@ -212,5 +212,5 @@ export type CarriedEntry = { at: readonly string[]; value: string };
 /** Numbers of added and updated entries; all other entries already exist here, unchanged. */
 export type GraphReport = { added: number; updated: number };
 
-/** Page of entries. `next`: `after` of the next page, null after the last. */
+/** Page of entries. `next`: value of `after` for the next page; null after the last page. */
 export type GraphPage = { entries: CarriedEntry[]; next: string | null };

@@ -165,7 +165,7 @@ export type Methods = {
   "source.remove": { params: { wing: string; sourceFile: string }; result: { removed: number } };
   "conversation.replace": {
     params: ConversationPart;
-    /** `drawers`: number written; `added`: how many of them are new. */
+    /** `drawers`: number of written drawers; `added`: number of them that are new. */
     result: { drawers: number; added: number; unchanged: number; removed: number };
   };
   /** Returns the mined files for which closets can be made. */
@@ -288,8 +288,8 @@ export type Methods = {
   /** `isAsked`: the turn asks for scores. `isScored`: the turn has received them. */
   "turn.scored": { params: { conversation: string }; result: { isAsked: boolean; isScored: boolean } };
   /**
-   * Returns memories that the current turn must still score, so that a judge model can: the beginning of each text, at most twelve.
-   * `reply`: the user's words in the turn.
+   * Returns memories that the current turn must still score, for a judge model: the beginning of each text, at most twelve. `reply`: the
+   * user's words in the turn.
    */
   "turn.owed": { params: { conversation: string; reply?: string }; result: OwedScore };
   /**

@@ -1,6 +1,6 @@
 /**
  * Tests subagents of the real opencode and Claude Code: in the foreground, in the background, and continued later. The memory shows them
- * nothing, stores none of their exchanges and never asks them. The conversation that started them continues as if it had worked alone. pi
+ * nothing, stores none of their exchanges and never asks them. The conversation that started them continues as if it had no subagents. pi
  * has no subagents.
  */
 import { randomUUID } from "node:crypto";

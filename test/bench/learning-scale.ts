@@ -1,6 +1,6 @@
 /**
  * Measures a turn in a large memory: `turn.begin`, which finds and notes the memories to show, compared with a bare search of the same
- * memories. learning.ts runs it; `node test/bench/learning-scale.ts` runs it alone.
+ * memories. learning.ts runs it; `node test/bench/learning-scale.ts` runs only this part.
  */
 import { createTestPalace } from "../helpers/palace.ts";
 import { seededRandom } from "../helpers/random.ts";

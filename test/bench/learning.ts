@@ -2,7 +2,8 @@
  * `npm run bench:learning` measures whether outcomes improve the memory. In a generated world (learning-world.ts) each problem has
  * solutions that are true, that were true once, and that mislead. Each round asks about every problem in another wording, gets four
  * memories, and reports the outcome of each. Prints precision@4 over the rounds for our turn (learning-turn.ts), plain similarity, a simple
- * rule, and Roampal 0.3.6.1's own formula. Needs the real model beside the checkout (../shared), and fails with a message without it.
+ * rule, and Roampal 0.3.6.1's own formula. Needs the real model beside the checkout (../shared), and fails with a message if the model is
+ * missing.
  */
 import { exchangeText } from "../../src/learning/turn/exchange.ts";
 import { newStanding } from "../../src/learning/memory/memory.ts";

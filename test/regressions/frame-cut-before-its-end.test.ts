@@ -1,6 +1,6 @@
 /**
- * A line feed that arrived alone, at the start of the next packet, was read as a blank line, and the message before it was lost. A request
- * got no answer, or an answer never reached its request. Found by the fuzzing of frames.
+ * A line feed that arrived only at the start of the next packet was read as a blank line, and the message before it was lost. A request got
+ * no answer, or an answer never reached its request. Found by the fuzzing of frames.
  */
 import { expect, test } from "vitest";
 import { FrameSplitter } from "../../src/wire/transport/frame.ts";

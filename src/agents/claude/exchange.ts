@@ -43,7 +43,7 @@ export function saidByUser(text: string): string {
   return HOST_TAGS.reduce(withoutBlocks, text).trim();
 }
 
-/** Reads a line; the type is empty for the host's own entries and for a subagent's entries. */
+/** Reads a line of the transcript. The type is empty for the host's own entries and for a subagent's entries. */
 function readLine(line: string): { type: string; text: string; entry: Record<string, unknown> } {
   const entry = parseRecord(line);
   const isHosts = ["isMeta", "isSidechain", "isCompactSummary"].some((mark) => entry[mark] === true);

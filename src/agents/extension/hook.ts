@@ -61,7 +61,7 @@ function commandOf(name: "palace" | "mempalace-mcp"): [string] {
   }
 }
 
-/** Returns the wake-up text; empty without one. With `isResumed`, returns only a text that the session already got. */
+/** Returns the wake-up text; empty if there is none. With `isResumed`, returns only a text that the session already got. */
 export function askWakeUp(hook: Hook, { harness, id }: Session, isResumed: boolean): Promise<string> {
   const args = ["wake-up", "--session", `${harness}/${id}`, "--agent", hook.agent, "--within", String(WAKE_UP_MAX_MS)];
   const more = ["--cwd", hook.cwd ?? process.cwd(), ...(isResumed ? ["--resumed"] : [])];

@@ -48,8 +48,8 @@ export function noteCount({ stateDir, session }: Checkpoint, { count }: Talk): v
 }
 
 /**
- * Writes the entry, and then its count. After a kill in between, the next run writes the entry again, and the broker recognises the key.
- * Errors: the broker's errors.
+ * Writes the diary entry, then the count of its messages. After a kill in between, the next run sends the entry again. The broker knows its
+ * key. Errors: the broker's errors.
  */
 export async function writeCheckpoint(checkpoint: Checkpoint, talk: Talk): Promise<void> {
   const { config, agent, session, wing } = checkpoint;

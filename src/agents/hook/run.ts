@@ -39,7 +39,7 @@ const TRANSCRIPT_READ_BYTES = 2 * 1024 ** 2;
 const OFFER_MAX_MS = LATE_MAX_MS + 300;
 /** Time reserved to spool an exchange that no broker has taken. */
 const SPOOLING_MS = 100;
-/** Minimum time for a hook: a session is filed even if starting the process alone takes a second. */
+/** Minimum time for a hook. A session is filed even if the start of the process takes a second. */
 const WORK_MIN_MS = 250;
 /** Maximum value of `--within`. The agent does not wait that long: it gets the text with its next prompt. */
 const WITHIN_MAX_MS = 60_000;

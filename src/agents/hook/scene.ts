@@ -19,7 +19,7 @@ export type Scene = Readonly<{ config: Config; env: Env; log: (line: string) => 
 export type Values = Partial<Record<"session" | "cwd" | "within" | "from", string | undefined>> &
   Partial<Record<"resumed" | "fresh" | "compacted", boolean | undefined>>;
 
-/** Calls `ask` with a client whose searches prefer `project`. Returns undefined without a palace, and does not create one. */
+/** Calls `ask` with a client whose searches prefer `project`. Returns undefined if no palace exists, and does not create one. */
 export async function withHookClient<T>(
   { config, agent, host }: Scene,
   ask: (client: Client) => Promise<T>,

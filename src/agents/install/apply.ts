@@ -15,7 +15,7 @@ export class ChangedMeanwhile extends Error {}
 
 export type Applied = { backups: Map<string, string> };
 
-/** Writes the plan; after an error undoes all its writes. Errors: ChangedMeanwhile; STORE_DISK_FULL, STORE_READ_ONLY. */
+/** Writes the plan's files; after an error restores all of them. Errors: ChangedMeanwhile; STORE_DISK_FULL, STORE_READ_ONLY. */
 export function apply(agent: string, plan: Plan, state: InstallState, nowMs: number): Applied {
   const former = state.read(agent);
   const backups = new Map<string, string>();

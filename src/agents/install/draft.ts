@@ -13,7 +13,7 @@ export class Draft {
   readonly #bom: string;
   #text: string;
 
-  /** Parses the text. Errors: CONFIG_BAD_VALUE with line and column unless it is a JSON object; comments are allowed. */
+  /** Parses a settings file, which may have comments. Errors: CONFIG_BAD_VALUE with line and column unless it is a JSON object. */
   constructor(path: string, content: string) {
     this.path = path;
     this.#bom = content.startsWith(BOM) ? BOM : "";
@@ -27,7 +27,7 @@ export class Draft {
     return this.#bom + this.#text;
   }
 
-  /** Returns the root; undefined if the text has only blanks and comments. */
+  /** Returns the root of the JSON tree; undefined if the text has only blanks and comments. */
   root(): Node | undefined {
     const errors: ParseError[] = [];
     let root: Node | undefined;

@@ -24,7 +24,7 @@ export function targetOf(path: string): string {
   throw new PalaceError("CONFIG_BAD_VALUE", `${path} is a link that leads to itself`, `ls -l ${path}`);
 }
 
-/** Returns the content; undefined without a file. Errors: CONFIG_BAD_VALUE for a folder, pipe or unreadable file. */
+/** Returns a file's content; undefined if the file is missing. Errors: CONFIG_BAD_VALUE for a folder, pipe or unreadable file. */
 export function contentOf(path: string): Buffer | undefined {
   try {
     return readRegularFile(path);

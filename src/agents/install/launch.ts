@@ -19,7 +19,7 @@ export type LaunchParts = {
   palace: readonly string[];
 };
 
-/** Returns the commands. A clone's command is a launcher, which finds a Node. An installed package's command names Node and our file. */
+/** Returns the commands for an agent's settings. A clone's launcher finds Node; an installed package's command names Node and our file. */
 export function launchOf({ root, node, folders, palace }: LaunchParts): Launch {
   const launcher = join(root, "scripts/palace");
   const isClone = existsSync(launcher);

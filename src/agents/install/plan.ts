@@ -25,7 +25,7 @@ export type Change = {
   next: Buffer | undefined;
   /** True if the file has content that is not ours and exists nowhere else. */
   needsBackup: boolean;
-  /** True if the file contains something of ours now. */
+  /** True if the file contains any of our entries now. */
   isOurs: boolean;
 };
 
@@ -151,7 +151,7 @@ function copyStep({ kind, content }: CopyRow, current: Buffer | undefined, recor
 }
 
 /**
- * Plans an uninstall. `rows`: every file that may contain something of ours. `isHere`: true for this profile's files; other profiles remain
+ * Plans an uninstall. `rows`: every file that may contain our entries. `isHere`: true for this profile's files; other profiles remain
  * wired. Errors: as planInstall.
  */
 export function planUninstall(rows: readonly Row[], known: Known, isHere: (path: string) => boolean): Plan {

@@ -89,7 +89,7 @@ export class InstallState {
     if (!existsSync(file)) this.#put(file, original);
   }
 
-  /** Returns an original; undefined if it was deleted. */
+  /** Returns the saved original of a file; undefined if the copy is missing or damaged. */
   original(hash: string): Buffer | undefined {
     const file = join(this.#folder, "originals", hash);
     if (!HASH.test(hash) || !existsSync(file)) return undefined;

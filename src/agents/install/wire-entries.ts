@@ -122,7 +122,7 @@ function ourHook(draft: Draft, event: string, { command }: Hook): HookPlace | un
   return undefined;
 }
 
-/** Returns true if the file contains something of ours. `isRecorded`: we wrote an entry of that name, whatever it contains now. */
+/** Returns true if the file contains any of our entries. `isRecorded`: we wrote an entry of that name, whatever it contains now. */
 export function holds(draft: Draft, want: Want, isRecorded: boolean): boolean {
   if (want.kind === "hooks") return want.events.some((event) => ourHook(draft, event, want.hook) !== undefined);
   const entry = nodeAt(draft, want.keys);

@@ -31,8 +31,8 @@ export function question({ exchange, reply, memories }: OwedScore): string {
 }
 
 /**
- * Parses a reply: the JSON from the first brace after the model's thoughts to the last brace. Returns undefined without a valid outcome.
- * Skips the ids of memories that are not in the question.
+ * Parses a reply: the JSON from the first brace after the model's thoughts to the last brace. Returns undefined if the reply has no valid
+ * outcome. Skips the ids of memories that are not in the question.
  */
 export function readJudgment(reply: string, { memories }: OwedScore): Judgment | undefined {
   const said = reply.slice(reply.lastIndexOf(THOUGHT) + 1);

@@ -12,7 +12,7 @@ const FILE = [
   String.raw`(?:\S*/|(?=\S*\.))(?:tests|run[_-]?tests)(?:\.[^/ ]*)?`,
   String.raw`(?!/\S*bin/test)(?:\S*/)?(?:scripts?|bin|tools|ci|dev|hack)/test(?:\.[^/ ]*)?`,
 ].join("|");
-/** Matches `tox` alone, and `tox -p auto -e py312`, not `tox -e lint`. */
+/** Matches `tox` without arguments and `tox -p auto -e py312`, not `tox -e lint`. */
 const TOX = String.raw`|--|(?:run|r|-p auto|-p \d+)(?!.* -e )|(?:(?:run|r|-p \S+) )*(?:-[es]|--sessions?) \S*(?:py|test|unit)\S*`;
 const after = (before: string, what: string): RegExp => new RegExp(`^${before} (?:${what})(?: |$)`);
 const OPTIONS = options(

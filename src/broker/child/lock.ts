@@ -25,7 +25,7 @@ const LOCK_FD = 3;
 export type ChildLock = {
   /** Descriptor to pass to the child as LOCK_FD. */
   fd: number;
-  /** Records the owner, then closes the broker's copy: from now on only the child holds the lock. */
+  /** Writes the owner into the file, then closes the broker's own descriptor. From then on only the child has the lock. */
   handOver(childPid: number): void;
   drop(): void;
 };

@@ -41,7 +41,7 @@ export function discoveredChild(child: Introduction): Record<string, unknown> {
   return discovered(capabilitiesOf(child), child.instructions);
 }
 
-/** Makes the result. Clients must not cache a child's lists, because they may change at any time without notice. */
+/** Puts a child's result into the form of MCP 2026-07-28. Clients must not cache a child's lists, which may change without notice. */
 export function asModern(method: string, result: unknown, child: Introduction): Record<string, unknown> {
   const ttlMs = method === "server/discover" ? LISTS_TTL_MS : 0;
   return modernResult(method, withoutExecution(result), { serverInfo: implementationOf(child), ttlMs });

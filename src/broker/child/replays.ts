@@ -50,7 +50,7 @@ export class Replays<T> {
     this.#sizeBytes += sizeBytes;
     for (const [oldKey, old] of this.#entries) {
       if (this.#entries.size <= KEYS_MAX && this.#sizeBytes <= SIZE_MAX_BYTES) return;
-      // A running call stays: the request queue limits how many run.
+      // Keeps a running call. The request queue limits the number of running calls.
       if (old.sizeBytes === undefined) continue;
       this.#entries.delete(oldKey);
       this.#sizeBytes -= old.sizeBytes;

@@ -77,7 +77,7 @@ export class Metrics {
   }
 
   #usage(stats: Pick<StatsReport, "outcomes"> | undefined): string[] {
-    // Counts since the start, as Prometheus expects: after a kill the file may have lower counts, which would look like a reset.
+    // Counts from the broker's start. The stored counters may be lower after a kill, which Prometheus would take for a reset.
     const usage = this.usage.sums();
     for (const name of USAGE_NAMES) usage[name] -= this.#atStart[name];
     return [

@@ -12,8 +12,8 @@ export const REFUSED_MAX_MS = 2_000;
 export type RefusedBody = { status: 400 | 413; error: PalaceError };
 
 /**
- * Reads the body, at most `maxBytes`. `message` is undefined for an empty body; the result is undefined if the peer disconnected midway.
- * After a 413 a part of the body may be unread, so the answer must close the connection.
+ * Reads a request's body, at most `maxBytes`. `message` is undefined for an empty body; the result is undefined if the peer disconnected
+ * midway. After a 413 a part of the body may be unread, so the answer must close the connection.
  */
 export async function readBody(
   request: IncomingMessage,

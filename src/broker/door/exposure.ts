@@ -2,7 +2,7 @@
 import { PalaceError } from "../../base/errors.ts";
 import { isLoopback, type TcpAddress } from "./listen.ts";
 
-/** Checks the address. `tokens`: number of tokens. Errors: CONFIG_BAD_VALUE. */
+/** Refuses a public address while no token exists. `tokens`: number of tokens. Errors: CONFIG_BAD_VALUE. */
 export function requireToken({ host, port }: TcpAddress, tokens: number): void {
   if (isLoopback(host) || tokens > 0) return;
   throw new PalaceError(

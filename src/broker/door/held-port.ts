@@ -16,7 +16,7 @@ export type HeldPort = {
 const OPEN_MAX_MS = 20_000;
 const END_MAX_MS = 4_000;
 
-/** Starts the process. `path`: socket that it passes connections to. Errors: the system's code, as for `listen`. */
+/** Starts the port process. `path`: socket to which it passes connections. Errors: the system's code, as for `listen`. */
 export async function holdPort({ host, port }: TcpAddress, path: string): Promise<HeldPort> {
   const file = fileURLToPath(threadFile(import.meta.url, "port-process"));
   const child = spawn(process.execPath, [file, host, String(port), path], {

@@ -41,7 +41,7 @@ export class HeldBytes {
     if (this.isOver) this.#makeRoom(holder);
   }
 
-  /** Cuts the holders that waited longest, until the rest fits into the limit. Never cuts `newest`, which has just arrived. */
+  /** Cuts the connections that waited longest, until the others fit into the limit. Never cuts `newest`, which has just arrived. */
   #makeRoom(newest?: Holder): void {
     const nowMs = performance.now();
     for (const [holder, { bytes, sinceMs }] of this.#held) {

@@ -99,7 +99,7 @@ export function recallAddress(file: string): TcpAddress | undefined {
   return typeof host === "string" && Number.isInteger(port) ? { host, port: port as number } : undefined;
 }
 
-/** Records the address; undefined deletes the record. */
+/** Stores the address of the TCP door for the next broker; undefined deletes the stored address. */
 export function rememberAddress(file: string, address: TcpAddress | undefined): void {
   if (address === undefined) rmSync(file, { force: true });
   else if (!isDeepStrictEqual(recallAddress(file), address)) writeFileAtomic(file, `${JSON.stringify(address)}\n`);

@@ -62,7 +62,7 @@ export class Doors {
     return this.#tokens.usedAtMs(id);
   }
 
-  /** True without a TCP door and Roampal's port, whose clients cannot start a broker. Only then may an idle broker exit. */
+  /** True if the broker has no TCP door and no door at Roampal's port. Only then may it exit when idle: their clients cannot start it. */
   get isSocketOnly(): boolean {
     return this.published.length === 1 && this.#outcome === undefined;
   }

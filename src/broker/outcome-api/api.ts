@@ -61,7 +61,7 @@ function routeOf(request: IncomingMessage): ApiRoute {
 /** Result for a peer that has disconnected midway. */
 const GONE = Symbol("gone");
 
-/** Reads the body, whatever its content type. An empty body has no fields. Errors: Refused. */
+/** Reads a request's body, whatever its content type. An empty body has no fields. Errors: Refused. */
 async function bodyOf(
   request: IncomingMessage,
   peer: Peer,

@@ -64,7 +64,7 @@ function activeProfile(folder: string): string | undefined {
   return name === "" ? undefined : name;
 }
 
-/** Reads the registry; a missing one has no profiles. Errors: Refused, 503. */
+/** Reads Roampal's registry of profiles; a missing file counts as empty. Errors: Refused, 503. */
 function registry(folder: string): Record<string, unknown> {
   const file = join(folder, REGISTRY);
   const text = textOf(file);

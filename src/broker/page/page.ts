@@ -155,7 +155,7 @@ export class Page {
     sendJson(response, 200, (await this.#options.dispatch(peer, read.message, read.sizeBytes)) ?? {});
   }
 
-  /** Returns the message; undefined if the request was refused. */
+  /** Returns the request's JSON-RPC message; undefined if the request was refused. */
   async #read(
     request: IncomingMessage,
     response: ServerResponse,

@@ -15,7 +15,7 @@ const KEPT_MAX = 100;
 /** Paths that need a session. */
 const CLOSED = ["/ui/rpc", "/ui/events"];
 
-/** `tokenId`: id of the token whose client asked for the link. Without that token the session is over. */
+/** `tokenId`: id of the token whose client asked for the link. The session ends when that token is revoked or expires. */
 type Session = { id: string; role: Role; tokenId: string | undefined };
 
 export class Sessions {

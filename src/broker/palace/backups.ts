@@ -25,7 +25,7 @@ type Scheduled = { scheduled: boolean; passphrase: string | undefined };
 
 const ASKED: Scheduled = { scheduled: false, passphrase: undefined };
 
-/** Makes the job. `settle` waits until foreign rows are in the ledger, and returns a reason if that takes too long. */
+/** Makes the backup job. `settle` waits until foreign rows are in the ledger, and returns a reason if that takes too long. */
 export function beginBackup(
   config: Config,
   request: BackupRequest,
@@ -59,7 +59,7 @@ function removeStaged(home: string): void {
   }
 }
 
-/** Checks the request. Errors: PROTOCOL_BAD_PARAMS; BROKER_DENIED for other machines, because it names a file of this machine. */
+/** Checks a backup request. Errors: PROTOCOL_BAD_PARAMS; BROKER_DENIED for other machines, because it names a file of this machine. */
 export function readBackupRequest(params: Record<string, unknown>, { door }: Pick<Peer, "door">): BackupRequest {
   const { file = null, goesTo = null, replace, encrypted } = params;
   for (const path of [file, goesTo])
@@ -78,7 +78,7 @@ export function readBackupRequest(params: Record<string, unknown>, { door }: Pic
 
 export type VerifyRequest = Extract<JobRequest, { kind: "verify" }>;
 
-/** Makes the job that reads a backup. It changes nothing. */
+/** Makes the job that verifies a backup. The job only reads. */
 export function beginVerify(config: Config, { file }: VerifyRequest): JobWork {
   const { ledgerFile, cacheDir } = config.paths;
   const input = { file, ledgerFile, cacheDir, passphrase: config.backup.passphrase() };
@@ -89,7 +89,7 @@ export function beginVerify(config: Config, { file }: VerifyRequest): JobWork {
   );
 }
 
-/** Checks the request. Errors: as readBackupRequest. */
+/** Checks a request to verify a backup. Errors: as readBackupRequest. */
 export function readVerifyRequest({ file }: Record<string, unknown>, from: Pick<Peer, "door">): VerifyRequest {
   const { file: path } = readBackupRequest({ file }, from);
   if (path !== null) return { kind: "verify", file: path };
@@ -203,7 +203,7 @@ export function startSchedule({ config, jobs, begin, isBusy, log }: BackupSchedu
   };
 }
 
-/** Makes the folder, but not its parents: a missing parent is a disk that is not mounted. */
+/** Makes the backup folder, but not its parents: a missing parent means that a disk is not mounted. */
 function makeFolder(dir: string): void {
   if (statSync(dir, { throwIfNoEntry: false })?.isDirectory() === true) return;
   try {

@@ -10,7 +10,7 @@ import { EVENT_WAITS_MAX, EVENT_WAITS_PEER_MAX } from "../../protocol/limits.ts"
 const LOOK_MS = 250;
 
 export type Wait = Disposable & {
-  /** Returns a mark. Call it before looking for events: commits after the mark count as a change. */
+  /** Returns the number of commits so far. Call it before you look for events: a later commit counts as a change. */
   mark(): number;
   /** Resolves to true if something was committed since `mark`, to false if the time is over. Errors: why the wait ended. */
   change(mark: number): Promise<boolean>;

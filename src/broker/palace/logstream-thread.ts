@@ -25,7 +25,7 @@ export type LogMethods = {
   replicaState: () => ReplicaState;
   /** Returns a version that changes when another process commits. */
   version: () => string;
-  /** Checks the file. Errors: PALACE_GONE, STORE_* if its write-ahead log vanished. */
+  /** Checks that the log's file still exists. Errors: PALACE_GONE, STORE_* if its write-ahead log vanished. */
   assertPresent: () => void;
   close: () => void;
 };

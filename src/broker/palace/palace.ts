@@ -70,7 +70,7 @@ export type PalaceOptions = {
   /** While another process holds this lock, the broker does not write the public palace. */
   upstreamLock: Omit<UpstreamLock, "release">;
   log: Log;
-  /** Called when the ledger is lost or a thread of ours has died: the broker must end. */
+  /** Called when the ledger is lost or one of our threads has died. The broker must then end. */
   onFatal: (error: PalaceError) => void;
 };
 

@@ -45,7 +45,7 @@ export type UpstreamLock = {
   release(): void;
 };
 
-/** Time between tries of a lock that another process holds, and between checks of ours. */
+/** Time between two tries to get a lock that another process has, and between two checks of our own lock. */
 const LOOK_MS = 500;
 const LINKS_MAX = 40;
 /** Errors of a folder that cannot be made, for example in a container with a read-only root. */
@@ -94,8 +94,8 @@ class Keeper {
   }
 
   /**
-   * Explains a missing lock. A user who cannot make the lock cannot run a MemPalace either, because MemPalace writes nothing without the
-   * lock.
+   * Says why we do not have the lock. A user who cannot make the lock file cannot run a MemPalace either, because MemPalace writes nothing
+   * without the lock.
    */
   #whyNone({ code = "", message }: NodeJS.ErrnoException): string {
     const { locksDir } = this.#options;

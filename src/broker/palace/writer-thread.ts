@@ -106,5 +106,5 @@ await serveThread<WriterMethods>(() => {
   };
 });
 
-// Loads the table now, because the first write needs it and no caller waits yet.
+// Loads the table of static vectors now, because the first write needs it and no caller waits yet.
 staticTable();

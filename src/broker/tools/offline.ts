@@ -1,6 +1,6 @@
 /**
- * Rules that a client applies while no broker answers (`wire/client/offline-rules.ts`): which writes are refused by their arguments alone,
- * and the id of a new drawer. Clients load this file only if no broker answers.
+ * Rules that a client applies while no broker answers (`wire/client/offline-rules.ts`): which writes have arguments that every broker
+ * refuses, and which id a new drawer gets. Clients load this file only if no broker answers.
  */
 import type { OfflineRules, OfflineWrite } from "../../wire/client/offline-rules.ts";
 import { newDrawerId } from "../../memory/drawer/drawer-id.ts";

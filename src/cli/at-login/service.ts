@@ -28,7 +28,7 @@ export type AtLogin = Readonly<{
 /** `failed`: why a command failed, and the commands to type; undefined if none failed. */
 export type Done = Readonly<{ failed?: Readonly<{ why: string; type: string }> }>;
 
-/** Plans the start at login, and changes nothing. Errors: CONFIG_USAGE if it cannot work here, CONFIG_BAD_VALUE. */
+/** Plans the start at login without changing anything. Errors: CONFIG_USAGE if it cannot work here, CONFIG_BAD_VALUE. */
 export function planStart(config: Config, platform = process.platform): AtLogin {
   if (config.endpoint !== undefined || hasBridge(config))
     throw new PalaceError(
@@ -52,7 +52,7 @@ export function planStart(config: Config, platform = process.platform): AtLogin 
   return { unit, action, commands: startCommands(unit, action === "write") };
 }
 
-/** Plans the removal; undefined without a file. Errors: CONFIG_USAGE for a file that is not ours. */
+/** Plans the removal; undefined if the file is missing. Errors: CONFIG_USAGE for a file that is not ours. */
 export function planStop(config: Config, platform = process.platform): AtLogin | undefined {
   if (!hasManager(platform)) return undefined;
   const unit = makeUnit(managerOf(platform, config), config);

@@ -3,7 +3,7 @@ import { PalaceError } from "../../base/errors.ts";
 import { Output } from "../terminal/output.ts";
 import { hasFlag, type Verb } from "../define-verb.ts";
 
-/** Builds the verb. Without an action it lists the actions, as MemPalace's commands do. */
+/** Builds a verb from its actions. If the user names no action, the verb lists them, as MemPalace's commands do. */
 export function verbOfActions(usage: string, actions: Readonly<Record<string, Verb>>): Verb {
   return {
     usage,

@@ -31,7 +31,7 @@ type ToolVerbParts<T extends ParseArgsOptionsConfig> = Pick<VerbParts<T>, "usage
   required?: readonly (keyof T & string)[];
   /** Returns further arguments; undefined as a value removes an option that is not an argument of the tool. */
   asked?: (values: Call<T>["values"], args: readonly string[]) => Answer | Promise<Answer>;
-  /** Prints the answer. Returns the exit code. */
+  /** Prints the tool's answer and returns the exit code. */
   show: (answer: Answer, call: Call<T>) => number;
 };
 

@@ -9,7 +9,7 @@ import { writeFileAtomic } from "../../base/atomic-file.ts";
 
 export type WatchState = { state: "absent" | "damaged" | "empty" } | { state: "ok"; cursor: string };
 
-/** Names the file after the agent, without `:` and separators. "" means no file; undefined without an agent's name. */
+/** Names the file after the agent, without `:` and separators. Returns undefined if `given` is "" or the agent has no name. */
 export function stateFileOf(given: string | undefined, agent: string | undefined, home: string): string | undefined {
   if (given !== undefined) return given === "" ? undefined : resolve(given);
   if (agent === undefined || agent === "") return undefined;
@@ -28,7 +28,7 @@ export function readWatchState(file: string | undefined): WatchState {
   }
 }
 
-/** Writes the cursor. Errors: file system errors. */
+/** Writes the cursor, which is the last event that was shown. Errors: file system errors. */
 export function writeWatchState(file: string | undefined, cursor: string | undefined, agent: string | undefined): void {
   if (file === undefined) return;
   mkdirSync(dirname(file), { recursive: true });

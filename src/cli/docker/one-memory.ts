@@ -52,8 +52,8 @@ export async function joinStack(
 }
 
 /**
- * Returns the container of a stack's broker on this machine, if this machine's agents use another memory. Returns undefined without such a
- * container, or if `docker` does not answer in time.
+ * Returns the container of a stack's broker on this machine, if this machine's agents use another memory. Returns undefined if no such
+ * container exists, or if `docker` does not answer in time.
  */
 export async function otherMemory({ endpoint, paths }: Config): Promise<string | undefined> {
   const bridge = readSettings(paths);

@@ -37,7 +37,7 @@ const SAID_MAX_CHARS = 4_000;
 /** Matches variables that decide which palace the broker opens, and how. */
 const HANDED_ON = /^(?:MEMPALACE|XDG)_/;
 
-/** Returns the exit code. Errors: the verb's errors, passed on from the container; STORE_UNAVAILABLE if Docker fails. */
+/** Restores the backup and returns the exit code. Errors: the verb's errors from the container; STORE_UNAVAILABLE if Docker fails. */
 export async function restoreInBox(box: BrokerBox, asked: Asked, out: Output): Promise<number> {
   const { config, file, dryRun, yes, withTokens } = asked;
   if (file === STDIN)

@@ -322,7 +322,7 @@ function describeElsewhere(detail: string, elsewhere: NonNullable<StatusReport["
   );
 }
 
-/** Checks MemPalace's own lock. Our lock needs no check: without it no broker would answer. */
+/** Checks MemPalace's own lock. Our own lock needs no check, because only a broker with the lock answers. */
 function checkUpstreamLock({ upstreamLock: { state, detail } }: StatusReport): Check {
   if (state === "held") return ok("palace lock", `this lock keeps a MemPalace of this HOME from writing: ${detail}`);
   if (state === "none") return ok("palace lock", `not needed: ${detail}`);

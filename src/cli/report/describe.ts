@@ -5,7 +5,7 @@ import type { Client } from "../../wire/client/client.ts";
 import { formatDuration, plural, printable } from "../terminal/output.ts";
 
 /**
- * Returns, for example, `, 3 drawers behind for 5 s`; empty without a lag. If `lagMs` is below 1, the drawers wait for vectors, and the
+ * Returns, for example, `, 3 drawers behind for 5 s`; empty if the lag is 0. If `lagMs` is below 1, the drawers wait for vectors, and the
  * text has no time.
  */
 export function describeLag({ lag, lagMs }: StatusReport["driver"]): string {
@@ -28,7 +28,7 @@ export function describeErasure(report: ErasureReport | undefined): string | und
   return `${plural(report.pending, "erasure")} not finished in every file${why}`;
 }
 
-/** Describes the reranker; returns undefined without a reranker, which is not a fault. */
+/** Describes the reranker; returns undefined if there is none, which is not a fault. */
 export function describeReranker({ reranker }: StatusReport["search"]): string | undefined {
   if (reranker === undefined || reranker.state === "off") return undefined;
   return `${reranker.state === "ready" ? "it orders the first hits" : reranker.state}: ${reranker.detail}`;

@@ -11,7 +11,7 @@ import type { SettingRow } from "./sources.ts";
 
 type Answer = { error?: { code: string; message: string; hint: string } };
 
-/** Returns the document of --json. Errors: the errors of the command in the container; STORE_UNAVAILABLE without an answer. */
+/** Returns the document of --json. Errors: the errors of the command in the container; STORE_UNAVAILABLE if it does not answer. */
 export async function configInBox({ container, options }: BrokerBox, args: readonly string[]): Promise<object> {
   const argv = [...options, "exec", container, "palace", "config", "--json", ...args];
   const { stdout, stderr } = await promisify(execFile)("docker", argv).catch(

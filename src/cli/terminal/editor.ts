@@ -47,7 +47,7 @@ function isChanged(file: string, before: string): boolean {
   }
 }
 
-/** Reads the file, without the line end that editors add to the last line. Errors: CONFIG_USAGE. */
+/** Reads the edited file, without the line end that editors add to the last line. Errors: CONFIG_USAGE. */
 function readBack(file: string, before: string): string {
   if (!existsSync(file))
     throw new PalaceError(

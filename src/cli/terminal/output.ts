@@ -1,5 +1,5 @@
 /**
- * Prints for a person or a program: tables on a terminal, tab-separated lines without one, one JSON document with --json. Progress and
+ * Prints for a person or a program: tables on a terminal, tab-separated lines elsewhere, one JSON document with --json. Progress and
  * notices go to stderr.
  */
 import { styleText } from "node:util";

@@ -9,7 +9,7 @@ import { harmless, shorten } from "./output.ts";
 export type Piece = { text: string; isMatch: boolean };
 /**
  * `heading`: the nearest heading above the passage; undefined if there is none, or if the passage contains it. `line`: number of the best
- * matching line in the document, from 1; undefined without the document.
+ * matching line in the document, from 1; undefined if the document is missing.
  */
 export type Passage = { heading: string | undefined; line: number | undefined; lines: Piece[][] };
 
@@ -45,7 +45,7 @@ const HEADING_MAX = 120;
 /** Maximum number of characters that a passage shows before or after a drawer, to complete a cut line. */
 const LINE_MAX = 4_000;
 
-/** Returns the passage: at most `rows` lines of at most `columns` characters. */
+/** Returns the passage to show: at most `rows` lines of at most `columns` characters. */
 export function passageOf(drawer: string, query: string, window: Window): Passage {
   const { columns, rows, document, hasHeadings = true } = window;
   const context = document === undefined ? joined(drawer, window) : inDocument(drawer, document);

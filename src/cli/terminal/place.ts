@@ -14,7 +14,7 @@ import { nearestWord } from "../../base/nearest.ts";
 /** Condition of a command for --palace: a palace exists; a palace exists or may begin there; no condition. */
 export type Place = "there" | "anew" | "any";
 
-/** Returns the folder that --palace names on a command line; undefined without the option. */
+/** Returns the folder that --palace names on a command line; undefined if the option is missing. */
 export function namedPalace(argv: readonly string[]): string | undefined {
   const end = argv.indexOf("--");
   const options = end < 0 ? argv : argv.slice(0, end);
@@ -54,7 +54,7 @@ export function hasPalace(config: Config): boolean {
   return signs.some(mayExist) || vanishedPalace(paths) !== undefined;
 }
 
-/** Checks the condition. `notice` reports a palace that is about to begin. Errors: PALACE_NOT_FOUND. */
+/** Refuses a missing palace if the verb needs one. `notice` reports a palace that is about to begin. Errors: PALACE_NOT_FOUND. */
 export function assertPlace(config: Config, place: Place, notice: (line: string) => void): void {
   if (place === "any" || hasPalace(config)) return;
   if (place === "there") throw palaceNotFound(config);

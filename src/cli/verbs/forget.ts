@@ -1,4 +1,4 @@
-/** `palace forget` erases drawers for good, and lists the files that still contain their text. */
+/** `palace forget` erases drawers so that no undo brings them back, and lists the files that still contain their text. */
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { readList } from "../../memory/backup/known-backups.ts";

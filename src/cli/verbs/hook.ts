@@ -72,7 +72,7 @@ export const verb: Verb = {
   },
 };
 
-/** Parses the arguments. Only reports an unknown option (another version wired the agent): exit code 2 would stop the agent. */
+/** Parses the hook's arguments. Only reports an option of another version, because exit code 2 would stop the agent. */
 function parse(argv: readonly string[]): { values: Values; positionals: string[] } {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true, strict: true });

@@ -71,7 +71,7 @@ async function wingsOf(client: Client): Promise<Record<string, Rooms>> {
   return wings;
 }
 
-/** Reads a place. A wing's name may contain a slash, so the longest wing that fits is used. Errors: PROTOCOL_BAD_PARAMS. */
+/** Splits `WING/ROOM`. A wing's name may contain a slash, so the longest matching wing is used. Errors: PROTOCOL_BAD_PARAMS. */
 function readPlace(given: string, wings: Readonly<Record<string, Rooms>>): Place {
   if (given === "") return { wing: undefined, room: undefined };
   const asked = given.replace(/\/$/, "");

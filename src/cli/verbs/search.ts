@@ -140,7 +140,7 @@ async function meaningSkipped(client: Client, found: JsonObject, mode: SearchMod
   return [`${pending} of ${plural(pending + embedded, "drawer")} wait for the model's vectors`];
 }
 
-/** Prints one line of fields, with the whole text. */
+/** Prints a hit for a program: one line of fields, with the whole text. */
 function printHit(hit: Hit, at: number, config: Config, out: Output): void {
   const { wing = "?", room = "?", drawer_id: id = "", source_path: path = "" } = hit;
   const source = path === "" ? titleOf(hit.text ?? "", TITLE_COLUMNS_MAX) : shownSource(config, path);

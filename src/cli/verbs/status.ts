@@ -1,4 +1,4 @@
-/** `palace status` prints the broker's report about itself. Starts nothing. */
+/** `palace status` prints the broker's report about itself. It does not start a broker. */
 import { readSettings } from "../../wire/bridge/settings.ts";
 import { isBridged, missingBridge } from "../../wire/client/bridge.ts";
 import { withClient } from "../../wire/client/client.ts";

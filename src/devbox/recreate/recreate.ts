@@ -1,5 +1,5 @@
 /**
- * Makes the stack again from new images, or leaves it as it was. The steps run in the order of `STEPS`; after a kill the next run continues
+ * Makes the stack again from new images, or leaves it unchanged. The steps run in the order of `STEPS`; after a kill the next run continues
  * at the same step. Until `switch` all old containers exist. Afterwards the stack is either new and verified, or has the old images again.
  */
 import { join } from "node:path";

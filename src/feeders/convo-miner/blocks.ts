@@ -12,7 +12,7 @@ const BASH_LINES = 20;
 const MATCHES_MAX = 20;
 const RESULT_MAX = 2048;
 
-/** Returns the text. `tools`: the tool's name for each tool_use_id. */
+/** Returns a message's content as text. `tools`: the tool's name for each tool_use_id. */
 export function contentText(content: unknown, tools?: ReadonlyMap<string, string>): string {
   if (typeof content === "string") return strip(content);
   if (Array.isArray(content)) {

@@ -139,7 +139,7 @@ function follow(mapping: Fields, first: string, next: (node: Fields) => string):
   return [...way.values()];
 }
 
-/** Adds a message. A voice message has its text in a part; code has a text and no parts. */
+/** Adds a message of ChatGPT. A voice message has its text in a part; code has a text and no parts. */
 function addChatGpt(transcript: Transcript, message: unknown, begun: string | undefined): void {
   if (!isRecord(message)) return;
   const author = fieldsOf(message["author"])["role"];

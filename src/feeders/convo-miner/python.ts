@@ -10,7 +10,7 @@ type Style = {
   comma: string;
   colon: string;
   text: (text: string) => string;
-  /** Words for true, for false, and for null or any other value. */
+  /** Words for true, for false, and for null. Any other value gets the word for null. */
   words: readonly [string, string, string];
   tooDeep: string;
 };

@@ -10,7 +10,7 @@ type Message = [role: Role, text: string];
 /** `times`: times of the pairs, in the order of the text. */
 export type Conversation = { text: string; times: Time[] };
 
-/** State of a transcript, as plain data that a checkpoint stores. `at`: time of the last pair; null if unknown. */
+/** State of a transcript, as plain data for a checkpoint. A pair is a question with its answer. `at`: time of the last pair, or null. */
 export type TranscriptState = {
   settled: string;
   open: Message[];

@@ -15,9 +15,9 @@ export type Front = {
   refuseFolder: (name: string, entries: readonly string[]) => string | undefined;
   /** Returns why a document's text is not filed; undefined if it is filed. */
   refuseText: (name: string, text: string) => string | undefined;
-  /** True: a document is filed from a copy in the cache, whose path is the same for every home. */
+  /** True if a document is filed from a copy in the cache, whose path is the same for every home. */
   isStaged: boolean;
-  /** True: documents whose files vanished are removed from the palace; upstream leaves that to `sync`. */
+  /** True if a run removes documents whose files vanished from the palace. In upstream, only `sync` does that. */
   removes: boolean;
 };
 

@@ -16,7 +16,7 @@ const READERS: Readonly<Record<string, () => Promise<Reader>>> = {
   ".epub": async () => (await import("./epub.ts")).readEpub,
 };
 
-/** Returns the text. `max`: maximum number of characters. Throws only Unconverted. */
+/** Returns the text of an office document. `max`: maximum number of characters. Throws only Unconverted. */
 export async function convert(name: string, bytes: Buffer, max: number): Promise<string> {
   const load = READERS[extname(name).toLowerCase()];
   if (load === undefined) throw new Unconverted("unrecognized", "has a format that we do not read");

@@ -12,7 +12,7 @@ export type Commit = {
   /** E-mail address of the author. Used only to recognise bots, and never filed. */
   address: string;
   message: string;
-  /** True: the message is longer than MESSAGE_MAX_BYTES, and `message` is only its beginning. */
+  /** True if the message is longer than MESSAGE_MAX_BYTES; `message` is then only its beginning. */
   isTooLong: boolean;
   /** Names of the first NAMES_MAX files that the commit changed. */
   files: string[];

@@ -12,7 +12,7 @@ export type Confirmed = { people: string[]; projects: string[]; topics: string[]
 
 const PROJECT_FILES = ["mempalace.yaml", "entities.json"];
 
-/** Writes the project's entities.json and returns its path; undefined if the existing file is not one of ours. */
+/** Writes the project's entities.json and returns its path; undefined if the existing file has another form. */
 export function writeProjectEntities(root: string, confirmed: Confirmed): string | undefined {
   const path = join(root, "entities.json");
   const existing = readObject(path);
@@ -83,7 +83,7 @@ function merged(current: unknown, names: readonly string[]): unknown {
   return [...(Array.isArray(current) ? (current as unknown[]) : []), ...added];
 }
 
-/** Reads a JSON object; empty without a file, undefined for anything but a regular file with a JSON object. */
+/** Reads a JSON object. A missing file gives an empty object; anything but a regular file with a JSON object gives undefined. */
 function readObject(path: string): Record<string, unknown> | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return {};

@@ -33,7 +33,7 @@ export type Origin = {
   evidence: string[];
 };
 
-/** Judges whether a folder's texts are dialogues with an AI; undefined without a text to examine. */
+/** Judges whether a folder's texts are dialogues with an AI; undefined if it finds no text to examine. */
 export function detectOrigin(root: string): Origin | undefined {
   const samples: string[] = [];
   let chars = 0;

@@ -15,7 +15,7 @@ import { toCarried } from "./roampal-memory.ts";
 /** Matches a memory's id if it is a whole string in JSON, or a part of a name. */
 const NAMED = /(?<=(?<!\\)"|::)(?:working|history|patterns|memory_bank)_[0-9a-f]{8}(?="|::)/g;
 
-/** Reads the entries. `journalled`: the parameters for the journal, without the entries' words. Errors: PROTOCOL_BAD_PARAMS. */
+/** Checks the entries of a call. `journalled`: the parameters for the journal, without the entries' words. Errors: PROTOCOL_BAD_PARAMS. */
 export function carriedEntries({ entries, isDry }: Record<string, unknown>): {
   entries: CarriedEntry[];
   journalled: Record<string, unknown>;

@@ -48,7 +48,7 @@ export type Memory = {
 
 export type NewMemory = { collection: Collection; text: string; score?: number; fields?: Metadata };
 
-/** Reads a memory from its drawer; undefined if the drawer is archived or is not a memory. `standing`: undefined without outcomes. */
+/** Reads a memory from its drawer; undefined if the drawer is archived or is not a memory. `standing`: undefined if it has no outcomes. */
 export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory | undefined {
   const { row, id, wing, room, text, metadata } = drawer;
   if (wing !== MEMORY_WING || !isCollection(room) || !isFiledAsMemory(drawer)) return undefined;

@@ -56,7 +56,7 @@ export class GraphTexts {
     }
   }
 
-  /** Writes the files. All of them are on disk when the function returns. */
+  /** Writes the graph files. All of them are on disk when the function returns. */
   write(dir: string): void {
     for (const [file, sections] of this.#files) {
       const to = openSync(join(dir, file), "wx", 0o600);

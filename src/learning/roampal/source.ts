@@ -1,7 +1,7 @@
 /**
- * Reads the five collections of Roampal's data folder without Chroma. It does not change the folder: it first copies the database into a
- * folder of ours, because SQLite would create or repair files beside the database. `palace outcome import` uses it before it calls a
- * broker. Source: outcome-memory.md 2.1, 4.2.
+ * Reads the five collections of Roampal's data folder without Chroma. It does not change the folder: it first copies the database into our
+ * own folder, because SQLite would create or repair files beside the database. `palace outcome import` uses it before it calls a broker.
+ * Source: outcome-memory.md 2.1, 4.2.
  */
 import { constants, copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { hash } from "node:crypto";

@@ -1,7 +1,7 @@
 /**
  * Writes a data folder that Roampal can open, without Chroma. It writes a draft beside the folder and renames it: the folder exists whole
  * or not at all. Roampal's vectors have another length than ours, so each memory gets the vector that Roampal gives a text without words.
- * Roampal's search then ranks by outcomes alone, until it has embedded the memories again. `palace outcome export` uses it. Source:
+ * Roampal's search then ranks only by outcomes, until it has embedded the memories again. `palace outcome export` uses it. Source:
  * outcome-memory.md 2.1, 3.1, 4.2.
  */
 import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
@@ -27,7 +27,7 @@ export class RoampalDraft {
   readonly #writers: ReadonlyMap<string, PalaceWriter>;
   readonly #graphs = new GraphTexts();
 
-  /** Makes the draft. Errors: CONFIG_USAGE if the folder is not empty, or cannot be made. */
+  /** Makes the draft of a data folder. Errors: CONFIG_USAGE if the target folder is not empty, or cannot be made. */
   constructor(dir: string) {
     this.#dir = dir;
     this.#draft = `${dir}.export-${process.pid}`;

@@ -37,7 +37,7 @@ export function afterPerson(standing: Standing, words: readonly Verdict[], start
   return isMore ? added : alone;
 }
 
-/** Rounds to six decimals: in binary, 0.7 + 0.2 is a little less than 0.9, the score for a promotion. */
+/** Rounds to six decimals. In binary, 0.7 + 0.2 is a little less than 0.9, which is the score for a promotion. */
 function rounded(score: number): number {
   return Math.round(Math.min(Math.max(score, 0), 1) * 1e6) / 1e6;
 }

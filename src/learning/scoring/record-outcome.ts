@@ -37,7 +37,7 @@ export function judge(tx: MemoryTx, drawer: Drawer, { question: asked, ...verdic
   // A memory with an unreadable time counts as new.
   const ageMs = Number.isNaN(memory.madeMs) ? 0 : atMs - memory.madeMs;
   const next = fate(memory.collection, standing, ageMs);
-  // A signal alone never deletes a memory.
+  // A signal never deletes a memory.
   if (next.kind === "goes" && isSignal(source)) return undefined;
   follow(tx, { ...memory, standing }, next, atMs);
   return next.kind === "goes" ? standing.score : undefined;

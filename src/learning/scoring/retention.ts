@@ -17,7 +17,7 @@ type Time = Pick<TrueTime, "trueMs" | "shifts">;
 
 /** Returns the first memories that are due. At a broker's start (`isStart`), memories with a too low score are also due. */
 export async function dueMemories(context: ListContext, time: Time, isStart: boolean): Promise<string[]> {
-  // Age alone does not change memories in `patterns`.
+  // Memories in `patterns` do not move or expire because of their age.
   const ageing = isStart ? MOVING : MOVING.filter((collection) => collection !== "patterns");
   const due: string[] = [];
   for (const collection of ageing)

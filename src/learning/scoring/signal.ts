@@ -23,7 +23,7 @@ export function isSignal(source: OutcomeSource): source is Signal {
 
 /**
  * Applies a signal, which changes only the score. Uses and successes count real judgments: a signal's partial success would add a whole use
- * and so lower the rate of a proven memory. So a signal alone neither promotes nor deletes a memory.
+ * and so lower the rate of a proven memory. So a signal neither promotes nor deletes a memory.
  */
 export function afterSignal(standing: Standing, signal: Signal, atMs: number): Standing {
   const { outcome, weight } = SIGNALS[signal];

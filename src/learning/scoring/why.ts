@@ -39,7 +39,7 @@ export function why(reader: MemoryReader, id: string, nowMs: number): MemoryWhy 
   };
 }
 
-/** Lists the outcomes. `by` is null for an old outcome, from a time when the ledger did not record sources. */
+/** Lists the outcomes. `by` is null for an old outcome whose source the ledger did not record. */
 function outcomesOf(past: readonly PastOutcome[], scored: readonly Scored[]): MemoryTold["outcomes"] {
   const sinceMs = scored[0]?.atMs ?? Infinity;
   const older = past.filter(({ atMs }) => atMs < sinceMs);

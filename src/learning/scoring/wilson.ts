@@ -3,7 +3,7 @@
 /** Normal quantile of a two-sided 95 % interval. */
 const Z = 1.959963984540054;
 
-/** Returns the lower bound of Wilson's score interval; 0.5 without uses. */
+/** Returns the lower bound of Wilson's score interval; 0.5 for 0 uses. */
 export function wilson(successes: number, uses: number): number {
   if (uses === 0) return 0.5;
   const rate = Math.min(successes / uses, 1);

@@ -74,7 +74,7 @@ const SLICE = 500;
 const BANK: Collection = "memory_bank";
 
 /**
- * Finds memories, best first. If the search by words or by meaning fails, the other search answers alone. If the request names no
+ * Finds memories, best first. If the search by words or by meaning fails, the result comes from the other search. If the request names no
  * collections, memories count as nearer if their collection answered similar questions.
  */
 export async function findMemories(context: FindContext, request: FindRequest): Promise<Found[]> {

@@ -37,7 +37,7 @@ export function bestOf<F extends Showable>(found: readonly F[]): F[] {
   const shown = found.filter(({ cosine, text, solved }) => {
     const words = text.trim();
     const isNew = words !== "" && !texts.has(words);
-    // For NaN this is false: a memory without a vector was found by its words, so it may be shown.
+    // A memory without a vector has the cosine NaN, so this test is false. The memory was found by its words and may be shown.
     const isUnlike = solved === undefined && cosine < COSINE_LEAST;
     if (isNew && !isUnlike) texts.add(words);
     return isNew && !isUnlike;

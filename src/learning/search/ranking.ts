@@ -63,7 +63,7 @@ export function rank(memory: Rankable, distance: number): Rank {
 const NEARNESS_POWER = 8;
 
 /**
- * Returns the expected value of the next use of a memory or drawer, 0…1; 0.5 without a judgment. The score makes up half of the value,
+ * Returns the expected value of the next use of a memory or drawer, 0…1; 0.5 if nobody has judged it. The score makes up half of the value,
  * because a signal changes only the score.
  */
 export function prospect(standing: Rankable["standing"]): number {

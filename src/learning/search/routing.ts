@@ -17,7 +17,7 @@ const SURE_USES = 10;
 const MEDIUM = { from: 0.5, best: 3, above: 0.1 } as const;
 const HIGH = { from: 2, best: 2, above: 0.5 } as const;
 
-/** Returns the routes of the question's known concepts, from outcomes of memories that were shown for questions with these concepts. */
+/** Returns for each known concept of the question which collection helped best, from outcomes of memories shown for such questions. */
 export function routesOf({ concepts }: Pick<Question, "concepts">, answered: readonly Answered[]): Route[] {
   const routes = new Map<number, Route>();
   const asked = new Set(concepts);

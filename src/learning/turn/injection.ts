@@ -35,8 +35,8 @@ export type Shown = {
 };
 
 /**
- * Builds the text; returns an empty text without name, lines and memories. `before`: lines above the memories. Leaves out a whole memory if
- * it does not fit.
+ * Builds the text for the agent; empty if name, lines and memories are all missing. `before`: lines above the memories. A memory that does
+ * not fit is left out whole.
  */
 export function injectionText(
   name: string | undefined,

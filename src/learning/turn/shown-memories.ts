@@ -111,7 +111,7 @@ export function told(
   };
 }
 
-/** Returns what `told` returns, as fields. */
+/** Returns the same texts as `told`, as fields. */
 export function toldFields(
   context: TextContext,
   { shown, asks }: Begun,

@@ -89,7 +89,7 @@ function countEvents(file: string, open = openWhole): Pick<Counts, "events" | "a
   }
 }
 
-/** Counts a palace's drawers, facts and writes without reading it completely; undefined without a readable palace. */
+/** Counts a palace's drawers, facts and writes without reading it completely; undefined if it cannot be read. */
 export function glance(ledgerFile: string): { drawers: number; facts: number; journalSeq: number } | undefined {
   if (!existsSync(ledgerFile)) return undefined;
   try {

@@ -1,7 +1,7 @@
 /** Makes the default name of a backup from its palace and its time. The names of one palace sort by time. */
 import { namesIn } from "../../base/read-folder.ts";
 
-/** Returns the name. `tag`: the palace's tag, 8 hex digits. */
+/** Returns the default name of a backup. `tag`: the palace's tag, 8 hex digits. */
 export function backupName(tag: string, at: Date, isEncrypted: boolean): string {
   return `palace-${tag}-${at.toISOString().replaceAll(/[-:.]/g, "")}.tar${isEncrypted ? ".age" : ""}`;
 }

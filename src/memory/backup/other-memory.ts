@@ -110,7 +110,7 @@ function drop({ folder, release }: Draft): void {
   release();
 }
 
-/** Returns the home. `path`: the home itself, or the folder in it with MemPalace's files. */
+/** Returns the palace's home. `path`: the home itself, or the folder in it that has MemPalace's files. */
 function homeOf(path: string): string | undefined {
   return [path, dirname(path)].find(
     (folder, at) => existsSync(join(folder, LEDGER)) && (at === 0 || existsSync(join(path, CHROMA))),

@@ -1,6 +1,6 @@
 /**
- * Finds words that look like a name in languages other than English, by their letters alone. A language is used only if the user lists it
- * in MemPalace's settings. Chinese is left out, because its names are found by a list of surnames. Pure. Used by name-words.ts. Source:
+ * Finds words that look like a name in languages other than English, judging only by the letters. A language is used only if the user lists
+ * it in MemPalace's settings. Chinese is left out, because its names are found by a list of surnames. Pure. Used by name-words.ts. Source:
  * candidate patterns in the locales of upstream 3.3.6 and 3.11.
  */
 

@@ -9,9 +9,9 @@ import { COMMON_WORDS } from "./common-words.ts";
 import { nameFinders } from "./name-languages.ts";
 import { takeProducts } from "./product-names.ts";
 
-/** Matches words that may be names, by ASCII letters alone. */
+/** Matches words of ASCII letters that may be names. */
 const CANDIDATE = /\b[A-Z][a-z][A-Za-z]*\b/g;
-/** Letters that make a word longer. Python's `\w` and `\b` know Unicode, so a word next to `É` is a part of a word and not a name. */
+/** A letter beside a candidate shows that it is a part of a word, not a name. As in Python's `\w`, `É` counts as a letter. */
 const LETTER_AFTER = /[\p{L}\p{N}_]/uy;
 const LETTER_BEFORE = /(?<=[\p{L}\p{N}_])/uy;
 /** Matches runs that are longer than any name: base64, addresses, minified code. */

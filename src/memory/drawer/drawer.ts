@@ -107,7 +107,7 @@ export function updateDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowS
     const metadata = { ...first.metadata };
     for (const key of ["wing", "room"] as const) {
       const name = given(key) ? validName(params[key], key) : undefined;
-      // Change only the given keys: foreign rows may have a number as wing, or no wing.
+      // Changes only the given keys. A foreign row may have a number as its wing, or no wing; both stay.
       if (name !== undefined && name !== String(metadata[key] ?? "")) metadata[key] = name;
     }
     metadata["last_modified"] = localTimestamp(call.atMs * 1000);

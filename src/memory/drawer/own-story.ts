@@ -17,7 +17,7 @@ const CUT = " …";
 
 export type OwnStory = { project: readonly Drawer[]; others: readonly Drawer[] };
 
-/** Returns the text; empty without notes. Both lists are in filing order. `clean` masks secrets in a text before it is cut. */
+/** Returns the notes as one text; empty if there are none. Both lists are in filing order. `clean` masks secrets before a text is cut. */
 export function ownStory({ project, others }: OwnStory, clean: (text: string) => string): string {
   const here = told(project, PROJECT_MAX);
   const elsewhere = told(others, here.length === 0 ? PROJECT_MAX : ELSEWHERE_MAX);
@@ -65,7 +65,7 @@ function withDay(place: string, { filed_at: filedAt }: Drawer["metadata"]): stri
   return day === undefined ? place : `${place}, ${day}`;
 }
 
-/** Cuts a text between words. Cuts inside a word only if the word alone is longer than the limit. */
+/** Cuts a text between words. Cuts inside a word only if this word is longer than the limit. */
 function shortened(text: string): string {
   if (codePointLength(text) <= SNIPPET_MAX) return text;
   const part = head(text, SNIPPET_MAX - CUT.length + 1);

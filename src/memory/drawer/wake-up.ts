@@ -15,7 +15,7 @@ const WEIGHT_DEFAULT = 3;
 
 export const NO_PALACE = "## L1 — No palace found. Run: mempalace mine <dir>";
 
-/** Returns the text. `drawers` are in filing order. `clean` masks secrets in a text before it is cut. */
+/** Returns layer L1 of the wake-up text. `drawers` are in filing order. `clean` masks secrets in a text before it is cut. */
 export function essentialStory(drawers: readonly Drawer[], clean: (text: string) => string = (text) => text): string {
   if (drawers.length === 0) return "## L1 — No memories yet.";
   const rooms = new Map<string, Drawer[]>();

@@ -109,7 +109,7 @@ function openFact(graph: GraphTx, ends: Ends, { atMs, ...opening }: Opening): st
   return id;
 }
 
-/** Ends every open fact with the given terms. Also succeeds without such a fact. */
+/** Ends every open fact with the given terms. Succeeds even if no such fact exists. */
 function endFacts(graph: GraphTx, ids: Ends, ended: string, field: string): void {
   const open = graph.openFacts(ids.subject, ids.predicate, ids.object);
   for (const { validFrom } of open) assertInOrder(validFrom, ended, field);
@@ -159,7 +159,7 @@ function arrowed({ subject, predicate, object }: Ends): string {
 type Direction = "outgoing" | "incoming";
 type Found = { fact: NamedFact; shown: object };
 
-/** Returns an entity's facts at the moment `as_of`. Without it, returns all facts, sorted into active, historical and future ones. */
+/** Returns an entity's facts at the moment `as_of`. By default, returns all facts, sorted into active, historical and future facts. */
 export function queryFacts(graph: GraphReader, values: Arguments, nowMs: number): unknown {
   const entity = validGraphValue(values["entity"], "entity");
   const asOf = validTemporal(values["as_of"], "as_of");

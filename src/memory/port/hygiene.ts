@@ -72,7 +72,7 @@ export type UndoPlan<Item = UndoItem> = {
 
 /** Plans an undo, and does it. Concurrency and errors: as LedgerTx. */
 export interface UndoTx {
-  /** Returns the plan. Only its first `textsMax` items have texts. */
+  /** Returns what an undo would do. Only the first `textsMax` items have texts. */
   plan(agent: string, sinceMs: number, untilMs: number, textsMax: number): UndoPlan<PlannedUndo>;
   undo(agent: string, sinceMs: number, untilMs: number): UndoPlan;
 }

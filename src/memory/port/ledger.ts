@@ -119,7 +119,7 @@ export interface LedgerReader {
   wholePlaces(): { wing: string; room: string; drawers: number }[];
   /** Returns the ids of at most `limit` whole drawers, whose id or hash begins with `part`. */
   idsByPart(part: string, limit: number): string[];
-  /** Does the same for deleted drawers whose old texts the journal still has. */
+  /** Returns such ids of deleted drawers whose old texts the journal still has. */
   deletedIdsByPart(part: string, limit: number): string[];
   /** Returns the number of rows by wing and room. The ledger keeps these counts, so the call is fast at any size. */
   places(): { wing: string; room: string; drawers: number }[];
@@ -169,7 +169,7 @@ export interface LedgerReader {
    * file names. Reads the names of all sources.
    */
   sourcesLike(path: string, place: PlaceFilter, limit: number): string[];
-  /** Returns sources without a filing record of ours, page by page. */
+  /** Returns the sources for which we have no filing record, page by page. */
   minedSources(query: MinedQuery): MinedPage;
   readonly graph: GraphReader;
   readonly closets: ClosetReader;

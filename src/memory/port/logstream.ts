@@ -64,7 +64,7 @@ export type EventPage = { events: StreamEvent[]; more: boolean };
 export interface LogstreamReader {
   event(id: string): StreamEvent | undefined;
   events(query: EventQuery): EventPage;
-  /** Returns the `seq` of the newest event; 0 without events. */
+  /** Returns the `seq` of the newest event; 0 if no event exists. */
   lastSeq(): number;
   artifact(id: string): (Artifact & { content: string; metadata: unknown }) | undefined;
   hasArtifact(id: string): boolean;

@@ -11,7 +11,7 @@ export type Outcome = Telling | "unknown";
 /** A stored outcome. `atMs`: Unix time; `reason`: the words that were given with the outcome. */
 export type PastOutcome = { outcome: Telling; atMs: number; reason: string | null };
 
-/** Event from which an outcome is inferred, although nobody stated it. */
+/** Event that shows an outcome although no person or agent reported one. */
 export type Signal = HostSignal | "asked-again";
 /** Source of an outcome. `judge`: a language model that the user has configured. */
 export type OutcomeSource = "agent" | "user" | "judge" | Signal;

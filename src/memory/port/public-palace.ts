@@ -51,9 +51,9 @@ export type OutboxEntry = { seq: number; id: string; record: PalaceRecord | null
 export interface OutboxSource {
   /** Returns the oldest entries first. `record: null` means remove. A drawer is listed once it has its vector. */
   peek(limit: number): OutboxEntry[];
-  /** Removes the entries, each only if it has not changed since `peek`. */
+  /** Removes entries from the outbox, each only if it has not changed since `peek`. */
   done(entries: readonly { id: string; seq: number }[]): Promise<void>;
-  /** Returns the lag. The `awaitingVector` drawers are not listed yet; add them to `entries` for the whole lag. */
+  /** Returns the lag: `entries` are listed rows; `awaitingVector` are drawers that are listed later. The whole lag is their sum. */
   lag(): { entries: number; oldestAtMs: number | null; awaitingVector: number };
   /** Lists every drawer again if `target` differs from the palace that was written so far. */
   retarget(target: string): Promise<void>;

@@ -15,7 +15,7 @@ const WEAK_NOTICE =
   "Weak match: even the best of these has little to do with the question. The palace may hold nothing about it.";
 const NOTHING_NOTICE = "Nothing found.";
 
-/** Returns 0…1: half the cosine plus half the share of the question's words (a rare word counts more). Without a vector, words alone. */
+/** Returns 0…1: half the cosine plus half the share of the question's words (rare words count more). Without a vector, only words count. */
 export function confidenceOf({ cosine, words }: Pick<Candidate, "cosine" | "words">): number {
   const near = nearnessOf({ cosine, words });
   return Number.isNaN(near) ? words.coverage : (Math.max(0, near) + words.coverage) / 2;
@@ -28,7 +28,7 @@ function nearnessOf({ cosine, words }: Pick<Candidate, "cosine" | "words">): num
 
 /**
  * Returns true for a weak hit. A drawer of a file that the question names is not weak, unless many files have that name. A short drawer is
- * judged by its meaning alone, because it may answer without the question's words. `length`: length of the drawer's text.
+ * judged only by its meaning, because it may answer without the question's words. `length`: length of the drawer's text.
  */
 export function isWeakMatch(candidate: Pick<Candidate, "cosine" | "words">, length: number): boolean {
   if (Math.max(confidenceOf(candidate), candidate.words.file) >= WEAK_BELOW) return false;

@@ -48,7 +48,7 @@ function withoutVectors(reason: string): Record<string, unknown> {
   };
 }
 
-/** Returns the drawers that are similar to each item, by the item's index; undefined without a model. */
+/** Returns the drawers that are similar to each item, by the item's index; undefined if the model is missing. */
 export async function compareItems(
   context: Likening,
   params: Record<string, unknown>,

@@ -19,7 +19,7 @@ const WISH_BONUS = 0.3;
 const ANSWER_STEP = 1e-3;
 /** Distance in rows below which two drawers of one source are near each other. */
 const STRETCH = 20;
-/** Largest share of its score that a drawer loses near a chosen drawer of its source. It falls to 0 at `STRETCH` rows. */
+/** Largest share of its score that a hit loses if it is near a chosen hit of the same source. `STRETCH` rows away it loses nothing. */
 const STRETCH_LOSS = 0.05;
 /** Number of candidates that are spread for each wanted hit. It leaves room for several slices of one exchange. */
 const SPREAD_PER_HIT = 4;

@@ -5,7 +5,7 @@
  */
 import type { LexicalParts } from "../port/search.ts";
 
-/** `hybrid`: words and both vectors; `static`: words and static vectors; `lexical`: words alone; `vector`: the model's vector alone. */
+/** `hybrid`: words and both vectors; `static`: words and static vectors; `lexical`: only words; `vector`: only the model's vector. */
 export type RankMode = "hybrid" | "static" | "lexical" | "vector";
 
 /** `cosine`: −1…1, NaN for a drawer that waits for the model's vector. */

@@ -64,7 +64,7 @@ const COMPILED = PATTERNS.map(([pattern, read, isSpan = false]) => ({
   isSpan,
 }));
 
-/** Returns the dates in a question. `now`: the asker's current day, YYYY-MM-DD…; without it, "last week" does not count as a date. */
+/** Returns the dates in a question. `now`: the asker's current day, YYYY-MM-DD…; if it is missing, "last week" does not count as a date. */
 export function askedDates(query: string, now: string | undefined): AskedDate[] {
   const nowMs = now === undefined ? Number.NaN : Date.parse(`${now.slice(0, 10)}T00:00:00Z`);
   const found: AskedDate[] = [];

@@ -14,7 +14,7 @@ export type Indexes = { lexical: LexicalIndex; vectors: VectorIndex; embedder: E
 
 export type RetrieveRequest = {
   query: string;
-  /** True for a search by words alone, without static vectors. */
+  /** True for a search only by words, without static vectors. */
   isLexical: boolean;
   filter: DrawerFilter;
   /** Number of candidates of each list. */

@@ -48,7 +48,7 @@ export type SearchDependencies = {
   >;
   lexical: LexicalIndex;
   vectors: VectorIndex;
-  /** Returns undefined without a model, or while the model is loading. */
+  /** Returns undefined while the model is missing or loading. */
   embedder: () => Embedder | undefined;
   /** Returns the reason for the missing embedder, for the answer. */
   embedderDetail: () => string;
@@ -68,7 +68,7 @@ export type SearchDependencies = {
 
 export type SearchRequest = {
   query: string;
-  /** Texts to search for, each by itself: the query, or a long prompt and then its sentences. */
+  /** Texts that are searched for separately: the query, or a long prompt and then each of its sentences. */
   parts: readonly string[];
   filter: DrawerFilter;
   limit: number;
@@ -89,7 +89,7 @@ export type SearchAnswer = {
   hits: Hit[];
   candidates: number;
   vectorDisabledReason: string | undefined;
-  /** Phrases quoted in the query. `found`: true if some drawer has them all; only such drawers are then hits. */
+  /** Phrases quoted in the query. `found`: true if some drawer has all of them. Then only such drawers are hits. */
   phrases: { quoted: string[]; found: boolean } | undefined;
   reranked: Pick<Reranked, "state" | "detail">;
   /** True if there may be more distinct hits after the copies. */
@@ -98,7 +98,7 @@ export type SearchAnswer = {
   spread: Asks["everything"];
 };
 
-/** Minimum number of candidates by words. A search takes at least `NEAR_PART` × `limit`, so that static vectors alone give `limit`. */
+/** Minimum number of candidates by words. A search takes at least `NEAR_PART` × `limit`, so that static vectors can give `limit`. */
 const POOL_MIN = 100;
 /** Number of candidates of each list for a question about everything. */
 const POOL_WIDE = 400;
@@ -245,7 +245,7 @@ function withSentences([whole = [], ...sentences]: readonly Ranked[][], mode: Ra
     .sort(byScore);
 }
 
-/** Returns the fields of a hit that upstream does not have, without empty ones. */
+/** Returns the fields of a hit that upstream does not have. Leaves out empty fields. */
 function notesOn(
   { reader }: SearchDependencies,
   { drawer, ranked, adjustments, stale, duplicates, exchange, supersededBy }: Chosen,

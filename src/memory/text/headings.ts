@@ -70,7 +70,7 @@ export function overlapOf(left: string, right: string): number {
   return 0;
 }
 
-/** Returns the headings. `isFromStart`: true if the text is the beginning of its document, so it is not inside a line or a fence. */
+/** Returns a text's headings. `isFromStart`: the text is the beginning of its document, so it begins neither inside a line nor a fence. */
 export function headingsOf(text: string, isFromStart: boolean): Heading[] {
   const from = isFromStart ? (FRONT_MATTER.exec(text)?.[0].length ?? 0) : text.indexOf("\n") + 1;
   if (!isFromStart && from === 0) return [];

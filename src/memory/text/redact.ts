@@ -10,7 +10,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { entityId } from "./text.ts";
 
-/** Modes. `off` masks nothing; `recall` masks what is almost certainly a secret; `strict` also values of names like `password`. */
+/** `off` masks nothing. `recall` masks text that is almost certainly a secret. `strict` also masks values of names like `password`. */
 const REDACT_MODES = ["off", "recall", "strict"] as const;
 export type RedactMode = (typeof REDACT_MODES)[number];
 

@@ -23,7 +23,7 @@ export function validWindow(values: Record<string, unknown>): Window {
   return { ...(since !== undefined && { since }), ...(before !== undefined && { before }) };
 }
 
-/** Formats a bound as upstream writes filed_at. Midnight becomes the date alone: as text, a date sorts before every moment of its day. */
+/** Formats a bound as upstream writes filed_at. Midnight becomes only the date: as text, a date sorts before every moment of its day. */
 export function validBound(value: unknown, field: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "string") throw new InvalidValue(`${field} must be an ISO date string`);

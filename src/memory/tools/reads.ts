@@ -24,10 +24,10 @@ import { Looked, NOTHING } from "./nothing.ts";
 /** The parts of an open palace that reads use. */
 export type MemoryContext = SearchDependencies & {
   reader: LedgerReader & { drawerCount(): number };
-  /** Returns false without a palace: no drawer was ever filed, and Chroma has made no files in this folder. */
+  /** Returns false if no palace exists: nobody has filed a drawer, and Chroma has made no files in this folder. */
   isFounded: () => boolean;
   files: SourceFiles;
-  /** Maximum number of characters of a row of text that an agent files. */
+  /** Maximum number of characters in one row. A longer text of an agent is split into several rows. */
   drawerSize: number;
   /** Returns the reason why the palace is not adopted completely; undefined if it is. */
   adopting?: () => string | undefined;

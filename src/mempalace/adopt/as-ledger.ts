@@ -16,8 +16,8 @@ import { ForeignRows } from "./foreign-rows.ts";
 const ALL = { sinceSeq: 0, untilSeq: 0 };
 
 /**
- * Makes the ledger. `folder` has chroma.sqlite3 and perhaps the graph's files; `ledgerFile` must not exist. Errors:
- * CONFIG_USAGE without drawers, STORE_CORRUPT, STORE_UNAVAILABLE.
+ * Makes a ledger from a MemPalace palace. `folder` has chroma.sqlite3 and perhaps the graph's files. `ledgerFile` must not exist. Errors:
+ * CONFIG_USAGE if the folder has no drawers, STORE_CORRUPT, STORE_UNAVAILABLE.
  */
 export function makeLedgerOf(folder: string, ledgerFile: string, collection = DRAWERS): void {
   const writer = new LedgerWriter(ledgerFile, () => undefined);

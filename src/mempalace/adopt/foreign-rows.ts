@@ -1,6 +1,6 @@
 /**
- * Finds rows in the palace that the ledger lacks, rows of ours that others changed, and drawers that others deleted in the palace. It only
- * reads, page by page. It keeps no list: the next run recognises adopted rows in the ledger. Runs on a thread (read-thread.ts).
+ * Finds rows in the palace that the ledger lacks, our rows that other programs changed, and drawers that they deleted in the palace. It
+ * only reads, page by page. It keeps no list: the next run recognises adopted rows in the ledger. Runs on a thread (read-thread.ts).
  */
 import { readColumn } from "../../memory/ledger/json-column.ts";
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
@@ -26,7 +26,7 @@ const PAGES_PER_BATCH = 10;
 const SAMPLE_PAGE_ROWS = 50;
 
 /**
- * State of a row in the ledger. `settled`: the palace must hold exactly this. `adopted`: the drawer is unchanged since its adoption.
+ * State of a row in the ledger. `settled`: the palace must have exactly this row. `adopted`: the drawer is unchanged since its adoption.
  * `unmarked`: it has no vector and never had a digest, so it counts as adopted if both sides are equal.
  */
 type Known = { text: string; metadata: Metadata; settled: boolean; adopted: boolean; unmarked: boolean };

@@ -24,7 +24,7 @@ export type Survey = {
   queued: number;
   /** Number of drawers with a readable vector. */
   vectors: number;
-  /** Number of dimensions of a vector; null without vectors. */
+  /** Number of dimensions of a vector; null if no vector exists. */
   width: number | null;
   /** Why the index cannot be read; null if it can. */
   torn: string | null;
@@ -107,7 +107,7 @@ export function assertPalace(palaceDir: string): void {
   );
 }
 
-/** Finds the folder with the palace's files: `dir`, or its folder `palace` if `dir` is MemPalace's home. Undefined without a palace. */
+/** Finds the folder with the palace's files: `dir`, or `dir/palace` if `dir` is MemPalace's home. Undefined if neither is a palace. */
 export function palaceFolder(dir: string, exists: (file: string) => boolean): string | undefined {
   return [dir, join(dir, "palace")].find((folder) => exists(join(folder, "chroma.sqlite3")));
 }

@@ -28,7 +28,7 @@ export type ChromaPlace = Readonly<{
   headers: Record<string, string>;
 }>;
 
-/** Reads the address. Errors: CONFIG_BAD_VALUE if the client cannot use it. */
+/** Parses the address of a Chroma server. Errors: CONFIG_BAD_VALUE if the client cannot use it. */
 export function chromaPlace({ url, token, tenant, database }: ChromaConfig, collection = DRAWERS): ChromaPlace {
   const parsed = URL.parse(url);
   const bare = parsed !== null && parsed.pathname === "/" && parsed.search === "" && parsed.username === "";

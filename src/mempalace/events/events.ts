@@ -129,7 +129,7 @@ function noteOn(values: Values): { note?: string } {
   return isTruthy(values["from_agent"]) && !isTruthy(values["writer"]) ? { note: FROM_AGENT_NOTE } : {};
 }
 
-/** Reads the filter. Errors: InvalidValue, in upstream's order. */
+/** Reads the filter of a list or a wait. Errors: InvalidValue, in upstream's order. */
 function eventQuery(reader: Pick<LogstreamReader, "event">, values: Values): EventQuery {
   const { type } = values;
   const filter = {

@@ -45,7 +45,7 @@ export function readChroma<T>(
   }
 }
 
-/** Opens a connection, which the caller closes; undefined without a palace. Errors: SQLite's, and STORE_UNAVAILABLE for a closed WAL. */
+/** Opens a connection, which the caller closes; undefined if no palace exists. Errors: SQLite's; STORE_UNAVAILABLE for a closed WAL. */
 export function openChroma(palaceDir: string, busyTimeoutMs: number): ChromaDatabase | undefined {
   const file = chromaFile(palaceDir);
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined;

@@ -27,7 +27,7 @@ export function topicOf({ id }: Pick<ChromaCollection, "id">): string {
   return `persistent://default/default/${id}`;
 }
 
-/** Returns the number of the last record that a segment has applied; undefined without a valid number. */
+/** Returns the number of the last record that a segment has applied; undefined if it is missing or invalid. */
 export function readMark(database: ChromaDatabase, segment: string): number | undefined {
   const mark = seqOf(
     database.prepare<[string], unknown>("SELECT seq_id FROM max_seq_id WHERE segment_id = ?").pluck().get(segment),
@@ -40,7 +40,7 @@ export function countRows(database: ChromaDatabase, { metadataSegment }: ChromaC
   return database.prepare<[string], number>(sql).pluck().get(metadataSegment) ?? 0;
 }
 
-/** Returns those of the given ids that have a row. */
+/** Returns the given ids that have a row. */
 export function presentIds(
   database: ChromaDatabase,
   { metadataSegment }: ChromaCollection,
@@ -89,7 +89,7 @@ function hasLists(database: ChromaDatabase): boolean {
   return database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'embedding_metadata_array'").get() !== undefined;
 }
 
-/** Returns the highest row number; 0 without rows. */
+/** Returns the highest row number; 0 if no row exists. */
 export function lastRow(database: ChromaDatabase, { metadataSegment }: ChromaCollection): number {
   const sql = "SELECT max(id) FROM embeddings WHERE segment_id = ?";
   return database.prepare<[string], number | null>(sql).pluck().get(metadataSegment) ?? 0;
@@ -250,7 +250,7 @@ export class PalaceVectors {
     this.#readQueue(collection, mark ?? 0);
   }
 
-  /** Returns the vector as it was supplied (normalised if it is from the index); undefined without a reliable vector. */
+  /** Returns the vector as it was supplied (normalised if it is from the index); undefined if there is none. */
   vector(id: string): Float32Array | undefined {
     const seq = this.#queued.get(id);
     if (seq === null) return undefined;

@@ -92,7 +92,7 @@ type Header = {
   lowestLinks: number;
 };
 
-/** Reads the header. Exported for the fuzz test. After any error the index is torn. */
+/** Reads the header of an index. Exported for the fuzz test. After any error the index counts as torn. */
 export function headerOf(bytes: Buffer): Header {
   if (bytes.length !== HEADER_SIZE_BYTES) throw new Torn("header.bin does not have 100 bytes");
   const number = (at: number): number => Number(bytes.readBigUInt64LE(at));
@@ -119,7 +119,7 @@ export function headerOf(bytes: Buffer): Header {
   return { elements, elementSize, labelAt, vectorAt, dimensions, levels, upperLinks, lowestLinks };
 }
 
-/** Reads the label of each id. Exported for the fuzz test. After any error the index is torn. */
+/** Reads the label of each id. Exported for the fuzz test. After any error the index counts as torn. */
 export function labelsOf(pickle: Buffer): Map<string, number> {
   const root = readPickle(pickle);
   const labels = dict(root).get("id_to_label");

@@ -78,7 +78,7 @@ export class DatabaseFile {
     this.#accepted = this.#seen;
   }
 
-  /** Sends the rows. Returns false and sends nothing if another program wrote since the last look. Errors: SQLite's. */
+  /** Writes the rows to the file. Returns false and writes nothing if another program wrote since the last look. Errors: SQLite's. */
   send(rows: readonly ListedRow[]): boolean {
     let database = this.#open();
     if (database === undefined) {
@@ -114,7 +114,7 @@ export class DatabaseFile {
     this.#accepted = undefined;
   }
 
-  /** Opens the file; returns undefined if it does not exist. If the file was replaced, opens the new file. */
+  /** Opens the graph's file; returns undefined if it does not exist. If the file was replaced, opens the new file. */
   #open(): LedgerDatabase | undefined {
     const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
     if (this.#database !== undefined && inode === this.#inode) return this.#database;

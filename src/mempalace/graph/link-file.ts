@@ -65,8 +65,8 @@ export class LinkFile {
   }
 
   /**
-   * Sends the rows. Returns false and sends nothing if another process has written since the last look, or has the file's lock. Rows for a
-   * file that we do not write count as sent, because they are in the ledger. Errors: the file system's.
+   * Writes the rows to the file. Returns false and writes nothing if another process wrote since the last look, or has the file's lock.
+   * Rows for a file that we do not write count as sent, because they are in the ledger. Errors: the file system's.
    */
   send(rows: readonly ListedRow[]): boolean {
     const lock = this.#lock();

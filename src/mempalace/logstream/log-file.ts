@@ -39,7 +39,7 @@ export class LogFile {
     return (this.#replicaId ??= replicaId(this.#paths.palaceDir));
   }
 
-  /** Opens the file; `onOpen` prepares a connection. Errors: PALACE_GONE, STORE_CORRUPT, SQLite's, file system's. */
+  /** Opens the log's file; `onOpen` prepares a connection. Errors: PALACE_GONE, STORE_CORRUPT, SQLite's, file system's. */
   open(onOpen: (database: LedgerDatabase) => void): LedgerDatabase {
     const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
     if (this.#database !== undefined && inode === this.#inode) return this.#database;

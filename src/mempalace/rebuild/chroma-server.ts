@@ -1,5 +1,5 @@
 /**
- * Runs a real Chroma server over a folder of ours during an export: the server of the npm package if its binding loads, else a `chroma`
+ * Runs a real Chroma server over one of our folders during an export: the server of the npm package if its binding loads, else a `chroma`
  * command, which MemPalace's own Python environment has. The server listens on loopback only, on a port that the kernel chooses. Its files
  * are verified after it has ended.
  */

@@ -42,7 +42,7 @@ export type ExportInput = {
   chroma: string | undefined | null;
   /** Row of the newest drawer at the request. Later drawers may be left out if they have no vector. */
   lastRow: number;
-  /** True: leave out drawers that have no vector yet. */
+  /** True if the export leaves out drawers that have no vector yet. */
   partial: boolean;
 };
 

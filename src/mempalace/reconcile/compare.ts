@@ -1,5 +1,5 @@
 /**
- * Compares the public palace with the ledger, row by row: foreign rows, and rows of ours that are missing or differ. It compares states and
+ * Compares the public palace with the ledger, row by row: foreign rows, and our rows that are missing or differ. It compares states and
  * assumes no history, so its result is right after any crash. Runs on a thread.
  *
  * Both sides change meanwhile, so it asks the ledger about a row before and after it reads the palace. A drawer must be in the palace from
@@ -62,10 +62,10 @@ const MISSING_MAX = 20_000;
 
 type PalaceRow = { row: number; id: string; seq: number; createdAt: string };
 type Content = { text: string | null; wing: string | null; room: string | null };
-/** `settled`: the palace must hold exactly this. Otherwise its newest state or its vector still waits to be sent. */
+/** `settled`: the palace must have exactly this row. Otherwise its newest state or its vector still waits to be sent. */
 type OurRow = { id: string; settled: boolean; text: string | null; wing: string | null; room: string | null };
 
-/** Compares the palace with the ledger; returns undefined without a palace. Errors: SQLite's, for either file. */
+/** Compares the palace with the ledger; returns undefined if no palace exists. Errors: SQLite's, for either file. */
 export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comparison | undefined {
   return readChroma(input.palaceDir, BUSY_TIMEOUT_MS, (palace) => {
     const result: Comparison = {
@@ -84,7 +84,7 @@ export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comp
     };
     const collections = readCollections(palace);
     for (const collection of collections) {
-      // Closets have a separate comparison; other collections contain nothing of ours.
+      // Closets have a separate comparison. Other collections contain none of our rows.
       if (input.adopt !== undefined && collection.id !== input.adopt) continue;
       const rows = compareCollection(input, collection, palace, ledger, result);
       if (rows > 0) result.collections.push({ name: collection.name, rows });

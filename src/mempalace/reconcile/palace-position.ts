@@ -15,7 +15,7 @@ export type LookOptions = {
 /** Maximum time that the main thread waits for another process's commit. */
 const BUSY_TIMEOUT_MS = 20;
 
-/** Reads the position. Returns undefined to try later, and `unopened` if the driver must first open the palace. Never throws. */
+/** Reads the palace's position; undefined means "try later". Returns `unopened` if the driver must open the palace first. Never throws. */
 export function lookAt(
   options: LookOptions,
 ): Mark | { state: "off" | "unreadable"; detail: string } | "unopened" | undefined {

@@ -166,7 +166,7 @@ class Watcher {
       await this.#remember(found, isOurs ? writeShutdownMarker(this.#options.palaceDir) : undefined);
   }
 
-  /** Reads the position; undefined if it cannot be read now. The report has the reason, unless it is temporary. */
+  /** Reads the palace's position; undefined if it cannot be read now. The report has the reason, unless it is temporary. */
   #read(): Mark | undefined {
     const look = lookAt(this.#options);
     if (look === undefined) return undefined;

@@ -9,8 +9,8 @@ import type { Tool } from "./table.ts";
 export type ToolResult = { content: { type: "text"; text: string }[]; structuredContent?: unknown; isError?: true };
 
 /**
- * Makes the result. `value` of an outcome tool is `{ text, isError?, notice? }`. `isModern`: the result also contains the value itself;
- * older clients do not expect that.
+ * Makes the result of a tool call. `value` of an outcome tool is `{ text, isError?, notice? }`. `isModern`: the result also contains the
+ * value itself; older clients do not expect that.
  */
 export function toolResult({ surface }: Pick<Tool, "surface">, value: unknown, isModern: boolean): ToolResult {
   if (surface === "outcome") {
@@ -33,7 +33,7 @@ export function isRefusal(value: unknown): boolean {
   return isNothingAdded && (isRefusal(diary) || (Array.isArray(errors) && errors.length > 0));
 }
 
-/** Returns true if a sent answer refuses the call: MCP's result of a tool, or the value of a method of our own. */
+/** Returns true if a sent answer refuses the call: MCP's result of a tool, or the value of one of our own methods. */
 export function isRefusedResult(result: unknown): boolean {
   const [part]: unknown[] = isRecord(result) && Array.isArray(result["content"]) ? result["content"] : [];
   return (

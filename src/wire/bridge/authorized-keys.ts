@@ -57,7 +57,7 @@ function readLines(file: string): string[] {
   return lines;
 }
 
-/** Writes the file. If root writes another user's file, the file belongs to that user afterwards. */
+/** Writes `authorized_keys`. If root writes another user's file, the file belongs to that user afterwards. */
 function write(file: string, lines: readonly string[]): void {
   // Many dotfiles are symbolic links. Writes to the target, so that the link remains.
   if (existsSync(file)) file = realpathSync(file);

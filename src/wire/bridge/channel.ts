@@ -14,8 +14,8 @@ const NOISE_MAX_BYTES = 64 * 1024;
 export type ConnectionEvents = { connected: []; down: [why: string] };
 
 /**
- * Returns the channel, or fails with TRANSPORT_TIMEOUT and `hint`. Gives up only this channel: other channels may work, and keep-alive ends
- * a dead connection.
+ * Waits for a channel to open, or fails with TRANSPORT_TIMEOUT and `hint`. Gives up only this channel: other channels may work, and
+ * keep-alive ends a dead connection.
  */
 export async function inTime(opening: Promise<Duplex>, hint: string): Promise<Duplex> {
   const channel = await within(opening, CHANNEL_TIMEOUT_MS);
@@ -25,7 +25,7 @@ export async function inTime(opening: Promise<Duplex>, hint: string): Promise<Du
   throw new PalaceError("TRANSPORT_TIMEOUT", `the host accepts our key but opens no channel within ${seconds} s`, hint);
 }
 
-/** Returns the stream, paused after the gate's greeting. Rejects with `ended()` if the stream closes earlier or prints too much. */
+/** Reads the gate's greeting and returns the paused stream. Rejects with `ended()` if the stream closes earlier or prints too much. */
 export function afterGreeting<Stream extends Readable>(stream: Stream, ended: () => PalaceError): Promise<Stream> {
   return new Promise((resolve, reject) => {
     let seen = Buffer.alloc(0);

@@ -26,7 +26,7 @@ export type ResidentOptions = { paths: BridgePaths; idleExitMs: number; log: Log
 
 const WATCH_MS = 1_000;
 
-/** Resolves when the resident has ended, or at once if another one runs. Errors: CONFIG_USAGE without settings. */
+/** Resolves when the resident has ended, or at once if another one runs. Errors: CONFIG_USAGE if the settings are missing. */
 export async function runResident({ paths, idleExitMs, log }: ResidentOptions): Promise<void> {
   const settings = readSettings(paths);
   if (settings === undefined)

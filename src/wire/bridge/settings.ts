@@ -46,7 +46,7 @@ export type BridgeState = {
   channels: number;
 };
 
-/** Returns the settings, or undefined if no bridge is set up. */
+/** Returns the bridge's settings; undefined if no bridge is set up. */
 export function readSettings({ bridgeDir }: BridgePaths): BridgeSettings | undefined {
   const settings = readRecord(join(bridgeDir, "bridge.json"));
   return settings["schema"] === 1 ? (settings as BridgeSettings) : undefined;

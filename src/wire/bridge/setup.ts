@@ -37,7 +37,7 @@ export type SetupOptions = {
   onStep: (text: string) => void;
 };
 
-/** Returns the settings. It writes them only after the host has accepted us. Errors: CONFIG_BAD_VALUE, BROKER_DENIED, TRANSPORT_*. */
+/** Sets up a bridge. Writes its settings only after the host accepted us. Errors: CONFIG_BAD_VALUE, BROKER_DENIED, TRANSPORT_*. */
 export async function setUpBridge(options: SetupOptions): Promise<BridgeSettings> {
   const { paths, kind, onStep } = options;
   const where = await lookUp(options);

@@ -16,8 +16,8 @@ export type Authorization = {
 };
 
 /**
- * Prepares one request to `path` on a new connection, which the caller destroys after an error. Errors: BROKER_DENIED without a token,
- * CONFIG_BAD_VALUE if the text is not a token.
+ * Prepares one request to `path` on a new connection, which the caller destroys after an error. Errors: BROKER_DENIED if the token is
+ * missing, CONFIG_BAD_VALUE if the text is not a token.
  */
 export async function authorize(
   socket: Socket,

@@ -83,7 +83,7 @@ export class Connection {
     return attempt;
   }
 
-  /** Sends one message or several, without the last LF. Returns false without a stream. */
+  /** Sends one message or several, without the last LF. Returns false if no stream is open. */
   write(text: string): boolean {
     const socket = this.#socket;
     if (socket === undefined) return false;
@@ -163,7 +163,7 @@ function asUnreachable(error: unknown): PalaceError {
   return new PalaceError("TRANSPORT_REFUSED", "the broker cannot be reached", "run `palace doctor`", { cause: error });
 }
 
-/** Returns the message, or undefined if the bytes are not a broker's message. */
+/** Parses a broker's message; undefined if the bytes are not one. */
 function toMessage(bytes: Buffer): RpcResponse | undefined {
   const decoded = decodeFrame(bytes);
   if (!decoded.ok || typeof decoded.message !== "object" || decoded.message === null) return undefined;

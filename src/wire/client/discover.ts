@@ -71,7 +71,7 @@ function isBrokerFile(value: unknown): value is BrokerFile {
   return value["schema"] === 1 && typeof value["instanceId"] === "string" && Array.isArray(value["doors"]);
 }
 
-/** Checks the shape, because Node's connect() accepts much more than a door's address. */
+/** Checks the form of a door's address, because Node's connect() accepts other forms, too. */
 function isDoor(value: unknown): value is Door {
   const { kind, path, host, port } = (value ?? {}) as Record<string, unknown>;
   if (kind === "unix") return typeof path === "string" && isAbsolute(path) && !path.includes("\0");
@@ -154,7 +154,7 @@ export async function findBroker(
   return found;
 }
 
-/** Returns the health, or undefined if the body is not a broker's health. */
+/** Parses a broker's health; undefined if the body is not one. */
 function toHealth(body: string): Health | undefined {
   const health = parseJson(body);
   const { instanceId, version, protocol } = (health ?? {}) as Partial<Record<keyof Health, unknown>>;

@@ -63,7 +63,7 @@ export type Reach = {
 
 const REACH: Reach = {
   open: openStream,
-  // Imports lazily: a shim that finds its broker starts without it.
+  // Imports the file lazily, because a shim that finds its broker does not need it.
   ensure: async (config, options) => (await import("./start.ts")).ensureBroker(config, options),
 };
 
@@ -153,7 +153,7 @@ export class Link {
     return this.#connection.connect();
   }
 
-  /** Connects in the background; the open calls get its errors. A bug of ours becomes an unhandled rejection, which ends the process. */
+  /** Connects in the background; the open calls get its errors. Our own bug becomes an unhandled rejection, which ends the process. */
   connectSoon(): void {
     void this.connect().catch((error: unknown) => {
       if (!(error instanceof PalaceError)) throw error;

@@ -14,7 +14,7 @@ export type OfflineWrite = Readonly<{
 
 /** Rules that a client applies while no broker answers. */
 export type OfflineRules = Readonly<{
-  /** Returns the answer that every palace gives, from the arguments alone; undefined if the answer depends on the palace. */
+  /** Returns the answer if it depends only on the arguments and not on the palace; otherwise undefined. */
   answerWithoutPalace(write: OfflineWrite): { value: unknown } | undefined;
   /** Returns the id of a new drawer. `recipe`: the way to compute it. Errors: as the tool's, for bad arguments. */
   newDrawerId(recipe: "v3" | "bare", params: Record<string, unknown>): string;

@@ -37,8 +37,8 @@ export function isForLater({ spool }: Tool, values: Record<string, unknown>): bo
 
 /**
  * Sends the spooled writes one by one, in order. `ask` sends one message of `agent`, and returns undefined if the connection ended. Removes
- * an acknowledged write, and sets aside a write that the broker refuses for good. After a temporary refusal the delivery stops, so that the
- * writes stay in order. After `REFUSALS_MAX` temporary refusals of one write the delivery skips that write.
+ * an acknowledged write, and sets aside a write that the broker refuses permanently. After a temporary refusal the delivery stops, so that
+ * the writes stay in order. After `REFUSALS_MAX` temporary refusals of one write the delivery skips that write.
  */
 export async function deliver(
   spool: Spool,

@@ -21,7 +21,7 @@ import { FRAME_SIZE_MAX_BYTES, SPOOL_AGE_MAX_MS } from "../../protocol/limits.ts
 export type SpooledWrite = { atMs: number; agent: string; tool: string; key: string; line: string };
 /** A spooled write with the name of its file. */
 export type SpoolEntry = SpooledWrite & { name: string };
-/** A write that a broker refused for good. `why`: the broker's reason, for people. `atMs`: 0 for an unreadable file. */
+/** A write that a broker refused permanently. `why`: the broker's reason, for people. `atMs`: 0 for an unreadable file. */
 export type RefusedEntry = { name: string; atMs: number; tool: string; why: string };
 /**
  * A write in its file. `againAtMs`: time at which a person sent the write again; its age counts from then. `isUndone`: a tool refused the
@@ -91,7 +91,7 @@ export class Spool {
     }
   }
 
-  /** Writes the file. It retries, because another process may remove the empty folder first. */
+  /** Writes a file of the spool. It retries, because another process may remove the empty folder first. */
   #put(name: string, text: string): void {
     for (let attempt = 1; ; attempt++) {
       try {

@@ -1,6 +1,6 @@
 /**
- * Ends a broker that speaks another protocol. We cannot ask it to stop, so it gets SIGTERM, which drains a broker of any version. A file
- * alone never decides which process gets the signal. The listener on the socket must give broker.json's instance id, and the kernel must
+ * Ends a broker that speaks another protocol. We cannot ask it to stop, so it gets SIGTERM, which drains a broker of any version. A file is
+ * never enough to decide which process gets the signal. The listener on the socket must give broker.json's instance id, and the kernel must
  * report broker.json's pid for that socket.
  */
 import { setTimeout as sleep } from "node:timers/promises";

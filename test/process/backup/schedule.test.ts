@@ -16,7 +16,8 @@ it("the broker makes backups by itself and keeps the newest two, and doctor warn
   await expect.poll(() => seenNow(dir).includes(first[0] ?? "") || seenNow(dir).length).toBe(2);
   await palace.run("palace", ["stop"]);
   expect(await palace.run("palace", ["verify"], { env })).toMatchObject({ code: 0 });
-  // A backup is late after one and a half intervals without one. On a fast machine this time has not passed yet, so the test waits.
+  // A backup is late if the last one is older than one and a half intervals. On a fast machine this time has not passed yet, so the test
+  // waits.
   await expect
     .poll(() => backupsCheck(palace, env))
     .toMatchObject({ state: "warn", hint: expect.stringContaining("palace backup") as string });

@@ -1,4 +1,7 @@
-/** Tests `palace doctor --fix` around real brokers: what it fixes, what it leaves alone, and that a second run finds nothing to do. */
+/**
+ * Tests `palace doctor --fix` around real brokers: which problems it fixes, which files it does not touch, and that a second run finds no
+ * problem.
+ */
 import {
   chmodSync,
   existsSync,

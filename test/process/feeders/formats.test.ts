@@ -157,7 +157,7 @@ test(
     expect(again).toMatchObject({ filed: 0, unchanged: 6, drawers: 0 });
     expect(named(again)).toEqual(outcomes);
     expect(ourRows(palace)).toEqual(rows);
-    // A new file time alone does not make a document changed.
+    // A document with a new file time and the same bytes does not count as changed.
     utimesSync(join(root, "plan.docx"), 1_700_000_100, 1_700_000_100);
     expect(await mine()).toMatchObject({ filed: 0, unchanged: 6 });
 

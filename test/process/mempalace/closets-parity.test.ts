@@ -177,7 +177,9 @@ function drawn(seed: number): Source {
   return source(content, { sourceFile: `/p/${seed}.md`, wing: `w${seed % 3}`, room: "ro om" }, seed % 2 ? LINES : {});
 }
 
-/** Language settings: one alone, English before or after another, one twice, in capitals, without own patterns, and unknown. */
+/**
+ * Language settings: one language, English before or after another one, one language twice, in capitals, without its own patterns, unknown.
+ */
 const LANGUAGES = ["de", "ru,en", "en,fr", "hi", "id,en", "PT-BR, be ,it", "es,en,es", "ja", "ko,ru", "xx,tlh"];
 
 /** Makes a text with words of all languages: names, words that differ from a name by one letter, and characters beside names. */

@@ -46,7 +46,7 @@ async function hook(palace: TestPalace, name: string, text: string, env: Env = {
   return { code, answer: JSON.parse(stdout) };
 }
 
-/** Makes the settings folder, because without it the hook writes no state. Returns the folder of the hook's state. */
+/** Makes the settings folder, because the hook writes no state if it is missing. Returns the folder of the hook's state. */
 function beginHome(palace: TestPalace): string {
   mkdirSync(palace.config.paths.settingsDir, { recursive: true });
   return join(palace.config.paths.settingsDir, "hook_state");

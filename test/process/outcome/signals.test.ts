@@ -79,7 +79,7 @@ test.each([
   },
 );
 
-test("the agent is still asked for a score, which counts beside the signal, and a person's score replaces both", async () => {
+test("after a signal the agent is still asked for a score; both count, until a person's score replaces them", async () => {
   await using scene = await begun();
   const { client, palace, agent, shown } = scene;
   const exchange = await answer(client, ["tests-passed"]);

@@ -173,7 +173,7 @@ test("the page's history undoes one write of another client, after a preview", a
   expect(page.complaints).toEqual([]);
 });
 
-test("a hostile note stays text, a secret is masked, and an edit keeps the secret", async () => {
+test("a hostile note is shown as plain text, a secret is masked, and an edit keeps the secret", async () => {
   await using palace = await filled(HOSTILE, `the token of the bot is ${SECRET}`);
   const [, , hostile = "", secret = ""] = palace.ids;
   const page = await openPage(browser, palace);

@@ -131,7 +131,7 @@ for (const version of MEMPALACE_VERSIONS) {
       const check = await doctor(scene);
       expect(check).toMatchObject({ state: "warn", detail: expect.stringContaining("another mount point") as string });
       expect(check?.detail).toContain(`${written.length} rows of other programs were adopted`);
-      // All drawers of ours and of MemPalace are on both sides.
+      // Both sides have all our drawers and all of MemPalace's.
       await expect.poll(async () => (await status(palace)).driver.lag, { timeout: FOUND_MAX_MS }).toBe(0);
       expect(ledgerIds(scene)).toHaveLength(OURS + written.length);
       expect(ledgerIds(scene)).toEqual(expect.arrayContaining(written));
@@ -212,7 +212,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
       );
       await miners;
       for (const agent of agents) await agent.close();
-      // Every drawer of ours is also in the public palace, and every row of MemPalace is in the memory.
+      // Every one of our drawers is also in the public palace, and every row of MemPalace is in the memory.
       const wings = (): { ours: number; others: number } => ({
         ours: idsIn(palace.config.paths.ledgerFile, "SELECT id FROM drawer WHERE wing = 'ours'").length,
         others: idsIn(palace.config.paths.ledgerFile, "SELECT id FROM drawer WHERE wing <> 'ours'").length,

@@ -15,7 +15,7 @@ const missing = await mempalaceMissing(VERSION);
 if (missing !== undefined) console.log(`left out: a lease that is held (${missing})`);
 
 it.skipIf(missing !== undefined)(
-  "our memory follows the drawers and changes of a MemPalace that locks the palace",
+  "our memory adopts the new and changed drawers of a MemPalace that locks the palace",
   async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
     mempalaceEnv(palace.home);

@@ -168,7 +168,7 @@ test.each(STEPS)(
   },
 );
 
-test("the broker makes a coordination log again that was moved away, and refuses and keeps another kind of file in its place", async () => {
+test("the broker makes the coordination log again after it was moved away, and refuses another kind of file in its place without changing it", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();

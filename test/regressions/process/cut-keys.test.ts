@@ -1,6 +1,6 @@
 /**
- * Texts that we cut showed most of a secret key: the text of `wake-up`, and the checkpoint of a hook, which is stored for good. Found by a
- * walk through the docs.
+ * Texts that we cut showed most of a secret key: the text of `wake-up`, and the checkpoint of a hook, which is stored permanently. Found by
+ * a walk through the docs.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -50,7 +50,7 @@ test("a connection has 10 s for its proof, and 2 s while many connections are un
   expect(many.filter(({ isOpen }) => isOpen)).toHaveLength(UNPROVEN_MAX / 4);
 });
 
-test("a peer and all peers together have a maximum of connections, with places reserved for the owner", () => {
+test("one peer, and all peers together, may have only a limited number of connections; some are reserved for the owner", () => {
   const places = new Places(SILENT_LOG);
   const join = (key: string, isOwner = false): [Socket, string | undefined] => {
     const socket = open();

@@ -31,7 +31,7 @@ function watched(promise: Promise<boolean>): { ended: unknown } {
   return state;
 }
 
-test("a commit after a wait's mark wakes the wait at once", async () => {
+test("a commit after the caller has taken its mark wakes the wait at once", async () => {
   using wait = waits.begin(1, 10_000, never);
   waits.wake();
   const state = watched(wait.change(wait.mark()));
@@ -45,7 +45,7 @@ test("a commit after a wait's mark wakes the wait at once", async () => {
   expect(await wait.change(mark)).toBe(true);
 });
 
-test("a wait sees a commit of another process within 250 ms, and without waits the broker does not look", async () => {
+test("a wait sees a commit of another process within 250 ms; the broker does not poll while no call waits", async () => {
   const wait = waits.begin(1, 10_000, never);
   await vi.advanceTimersByTimeAsync(300);
   const state = watched(wait.change(wait.mark()));
@@ -94,7 +94,7 @@ test("a wait ends when its caller cancels, its peer leaves or the broker ends", 
   expect(() => waits.begin(4, 1, never)).toThrow(expect.objectContaining({ code: "BROKER_SHUTTING_DOWN" }));
 });
 
-test("a peer and all peers together have a maximum of waits", () => {
+test("one peer, and all peers together, may have only a limited number of waits", () => {
   const begin = (peer: number) => waits.begin(peer, 10_000, never);
   const busy = expect.objectContaining({ code: "BROKER_BUSY" }) as Error;
   const own = Array.from({ length: EVENT_WAITS_PEER_MAX }, () => begin(0));

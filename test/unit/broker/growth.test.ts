@@ -19,13 +19,13 @@ test.each([
   expect(growth.periods.at(-1)?.total).toBe(3 + 2 * days);
 });
 
-test("a report since a day begins with this day, and its totals also count the drawers filed before", () => {
+test("a report with a first day begins with this day, and its totals also count earlier drawers", () => {
   const { unit, periods } = growthOf(daysOf(400), new Date(2020, 11, 30).getTime());
   expect([unit, periods.length]).toEqual(["day", 400 - 364]);
   expect(periods[0]).toEqual({ begins: "2020-12-30", filed: 2, total: 3 + 2 * 365 });
 });
 
-test("a report since a day after the last filing shows the last period, which has the number of drawers", () => {
+test("if no drawer was filed since the report's first day, the report shows only the last period", () => {
   expect(growthOf(daysOf(10), Date.now()).periods).toEqual([{ begins: "2020-01-10", filed: 2, total: 23 }]);
 });
 

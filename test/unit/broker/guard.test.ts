@@ -34,7 +34,7 @@ const ask = (headers: Record<string, string>, remoteAddress = "192.0.2.1") =>
   guard.admit({ headers, socket: { remoteAddress } } as unknown as IncomingMessage, "/rpc");
 const bearer = (): Record<string, string> => ({ authorization: `Bearer ${token}` });
 
-test.skipIf(!canTellOwners())("on the owner's paths only other users' programs need a token", async () => {
+test.skipIf(!canTellOwners())("on paths for the owner's programs, other users' programs need a token", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

@@ -11,7 +11,7 @@ import { readJobRequest } from "../../../src/broker/palace/maintenance.ts";
 import { SILENT_LOG } from "../../../src/base/log.ts";
 import type { StuckMethods } from "../../helpers/stuck-thread.ts";
 
-test("a job without an answer does not block the list of jobs or the broker's end", async () => {
+test("a job that never answers blocks neither the list of jobs nor the broker's end", async () => {
   const jobs = new Jobs(SILENT_LOG);
   let isCancelled = false;
   const never = new Promise<never>(() => {});

@@ -44,7 +44,7 @@ test("up keeps a configured broker and a bridge to another machine", async () =>
   expect(readSettings(config().paths)).toEqual(far);
 });
 
-test("a bridge into the stack's own container counts as joined", async () => {
+test("this machine shares the stack's memory if its bridge leads into the stack's own container", async () => {
   const settings = { schema: 1, target: "docker:box-broker-1", host: "box-broker-1", port: 0, user: "", hostKey: "" };
   writeSettings(config().paths, { ...settings, kind: "docker" } as never);
   expect(await joinStack(config(), "box-broker-1", {})).toEqual({ state: "joined" });

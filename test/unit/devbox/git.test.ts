@@ -47,7 +47,7 @@ test("up does not mount a folder that git did not make for this workspace", () =
     writeFileSync(join(folder, ".git"), `gitdir: ${link}\n`);
     expect(gitFolderOf(folder), link).toBeUndefined();
   }
-  // The back link alone does not make a folder a repository. A different common folder is not followed.
+  // A folder with only a back link is not a repository. A different common folder is not followed.
   writeFileSync(join(own, "gitdir"), join(folder, ".git"));
   writeFileSync(join(own, "commondir"), "../..\n");
   expect(gitFolderOf(folder)).toBeUndefined();

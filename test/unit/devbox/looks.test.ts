@@ -113,12 +113,12 @@ test("the address of the Docker daemon is read from docker's context", () => {
   expect(addressOptions("ssh://me@box")).toEqual({ protocol: "ssh", host: "box", port: 22, username: "me" });
 });
 
-test("a registry's port is not taken for a tag", () => {
+test("the port in an image's registry address does not count as the image's tag", () => {
   expect(split("localhost:5000/a/b")).toEqual({ repo: "localhost:5000/a/b", tag: "latest" });
   expect(split("a/b:1")).toEqual({ repo: "a/b", tag: "1" });
 });
 
-test("the state file is read as it was written, and a damaged state file is refused", () => {
+test("the state file of a recreate is read as it was written, and a damaged state file is refused", () => {
   const state = mkdtempSync(join(tmpdir(), "palace-job-"));
   try {
     expect(readJob(state)).toBeUndefined();

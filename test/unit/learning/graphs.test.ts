@@ -67,7 +67,7 @@ test("a question gets the three memories that solved similar questions most reli
   ]);
 });
 
-test("a concept's route counts outcomes by the collection of the scored memory", () => {
+test("the route of a concept counts outcomes by the collection of the scored memory", () => {
   const many = Array.from({ length: 10 }, (_, at) => told("a", "worked", [1, 2], at, "patterns"));
   const routes = routesOf({ concepts: [1, 5] }, [...many, told("b", "failed", [1, 9], 1, "history")]);
   expect(routes).toEqual([
@@ -88,7 +88,7 @@ test("a partial success counts half in a success rate", () => {
   expect(rateOf({ worked: 0, failed: 0, partial: 0 })).toEqual({ uses: 0, rate: 0 });
 });
 
-test("memories that mention a name in the question rank higher if a weighty fact mentions the name", () => {
+test("memories that mention a name in the question rank higher if an important fact mentions the name", () => {
   const weight = { importance: 1, confidence: 1 };
   const found = [
     { collection: "memory_bank", text: "Orca is the team of payments", weight },

@@ -41,7 +41,7 @@ test("an outcome with half the weight changes score and successes by half", () =
   expect(half).toMatchObject({ score: 0.6, uses: 1, successes: 0.5 });
 });
 
-test("floating point does not matter: 0.7 + 0.2 reaches the 0.9 that a promotion needs", () => {
+test("a score of 0.7 + 0.2 reaches the 0.9 that a promotion needs, in spite of floating-point errors", () => {
   const now = afterOutcome(standing(0.7, 4, 4), { outcome: "worked", atMs: NOW_MS, reason: null, weight: 1 });
   expect(fate("history", now, 0)).toEqual({ kind: "moves", to: "patterns" });
 });
@@ -150,7 +150,7 @@ test("a filter has a maximum number of fields and values, so that matching stays
   expect(() => readFilters(fields, undefined, NOW_MS)).toThrow(/20 fields/);
 });
 
-test("a cross-encoder counts only for a memory with few outcomes", () => {
+test("a cross-encoder's score changes the rank only of a memory with few outcomes", () => {
   const before = 0.5;
   expect(reread({ standing: { uses: 3 }, fact: undefined, before }, fitOf(9))).toBe(before);
   expect(reread({ standing: { uses: 0 }, fact: undefined, before }, fitOf(0))).toBeCloseTo(0.5, 9);
@@ -245,7 +245,7 @@ test("a question asks for recent events only with a whole word such as last", ()
   expect(["blast radius", "dragon", "todays"].some(asksForRecent)).toBe(false);
 });
 
-test("a question's acronyms are expanded once, and everyday words only in capitals", () => {
+test("an acronym in a question is expanded once, and an everyday word such as `us` only if it is in capitals", () => {
   expect(spelledOut("fix  the\nAPI.")).toBe("fix the API. application programming interface");
   expect(spelledOut("api of the application programming interface")).toBe(
     "api of the application programming interface",
@@ -254,13 +254,13 @@ test("a question's acronyms are expanded once, and everyday words only in capita
   expect(spelledOut("the US tax")).toBe("the US tax united states");
 });
 
-test("a conversation is of the kind that has the most keywords in it", () => {
+test("the kind of a conversation is the kind with the most keywords in its text", () => {
   expect(contextType("my build fails in a test")).toBe("coding");
   expect(contextType("tax on savings and income, error")).toBe("finance");
   expect(contextType("hello")).toBe("general");
 });
 
-test("weights are read from words, text and lists", () => {
+test("a weight may be a word, a number, a number as text, or a list with one of these", () => {
   expect(["high", "Medium", ["low"], "0.25", 3, "", null, "what"].map((value) => readWeight(value, 0.7))).toEqual([
     ...[0.9, 0.7, 0.5, 0.25, 1, 0.7, 0.7, 0.7],
   ]);

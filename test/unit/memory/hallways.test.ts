@@ -33,7 +33,7 @@ test("names that share two drawers get a hallway, and lose the hallway when they
   expect(labels()).toEqual(["Bob ↔ Carla (co-occur in 2 drawers across 1 room: r)"]);
 });
 
-test("an unchanged hallway is not written again, and its strength is kept when it changes", () => {
+test("an unchanged hallway is not written again, and a changed hallway keeps its strength", () => {
   for (const name of ["a.md", "b.md"]) file(name, ["Alice", "Bob"]);
   rebuild();
   const [first] = hallways();

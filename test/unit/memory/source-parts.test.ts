@@ -74,7 +74,7 @@ test("the old document stays until all parts are filed, and is then replaced as 
   expect(rows("SELECT id || text FROM drawer ORDER BY id")).toEqual(inParts);
 });
 
-test("a part repeated with its key counts once", () => {
+test("a part of a document that is sent again with its key counts once", () => {
   const answer = part("one", 0, "a".repeat(60), "key");
   expect(part("one", 60, "b".repeat(60))).toEqual({ held: 120 });
   expect(part("one", 0, "a".repeat(60), "key")).toEqual(answer);
@@ -91,7 +91,7 @@ test("if two clients send one document, the document of the later client is file
   expect(replace("two", 70)).toMatch(OUT_OF_ORDER);
 });
 
-test("older parts do not overwrite a document that was filed or removed meanwhile", () => {
+test("parts that were sent earlier do not overwrite a document that was filed or removed meanwhile", () => {
   part("one", 0, "a".repeat(60));
   write("source.replace", { ...SOURCE, content: "c".repeat(80) });
   expect(replace("one", 60)).toMatch(OUT_OF_ORDER);

@@ -26,7 +26,7 @@ test("a search shows one slice of an exchange, and the hit names the exchange's 
   expect(sails).not.toHaveProperty("same_exchange");
 });
 
-test("an answer that fills the first candidates leaves places for the exchanges after it", async () => {
+test("if one long answer fills the first candidates, the exchanges after it are still found", async () => {
   await using palace = await createSearchPalace();
   const long = Array.from({ length: 20 }, (_, at) => `Step ${at}: paint the boat, plank by plank, number${at}.`);
   fileTalk(palace, "long.jsonl", ["> How to paint the boat?", ...long, "> Thanks for the boat advice, it is dry now."]);

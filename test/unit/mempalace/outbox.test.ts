@@ -69,7 +69,7 @@ test("the outbox also sends a commit without a wake-up, by its timer", async () 
   await vi.waitFor(() => expect(driver.read("a")).toBeDefined());
 });
 
-test("a wake-up ends the outbox's wait for new rows", async () => {
+test("the outbox reads new rows at once if it is woken while it waits", async () => {
   const [source, driver, clock] = [new MemoryOutboxSource(), new MemoryDriver(), new QuickClock()];
   const quick = clock.sleep.bind(clock);
   clock.sleep = (ms, signal) =>

@@ -89,7 +89,7 @@ export function cutWords(text: string, isQuestion: boolean): CutWord[] {
   return cut;
 }
 
-/** Returns the words and signs of a text before cutting. Each of them can be cut by itself. */
+/** Returns the uncut words and signs of a text. Each of them can be cut separately. */
 export function wholeWords(text: string): string[] {
   return text.toLowerCase().normalize("NFKC").replace(VARIANT, "").match(WORD) ?? [];
 }

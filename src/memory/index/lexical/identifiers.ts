@@ -24,7 +24,7 @@ export function identifiersOf(question: string): string[] {
 
 const BORDER = /[\p{L}\p{N}_]/u;
 
-/** Returns the share of the identifiers that the text contains as whole words, 0…1; 0 without identifiers. */
+/** Returns the share of the identifiers that the text contains as whole words, 0…1; 0 for an empty list. */
 export function shareHeld(identifiers: readonly string[], text: string): number {
   if (identifiers.length === 0) return 0;
   return identifiers.filter((identifier) => holds(text, identifier)).length / identifiers.length;

@@ -8,7 +8,7 @@ import type { LexicalMethods } from "./lexical-thread.ts";
 
 export type LocalLexicalIndex = LexicalIndex & { close(): Promise<void> };
 
-/** Opens the index. Its thread starts with the first question. Errors of a question: STORE_CORRUPT, PALACE_GONE, STORE_UNAVAILABLE. */
+/** Opens the index. The first question starts its thread. Errors of a question: STORE_CORRUPT, PALACE_GONE, STORE_UNAVAILABLE. */
 export function openLexicalIndex({ ledgerFile }: { ledgerFile: string }): LocalLexicalIndex {
   const thread = lazyThread<LexicalMethods>(threadFile(import.meta.url, "lexical-thread"), ledgerFile);
   return {

@@ -165,8 +165,8 @@ export class LexicalSearch {
   }
 
   /**
-   * Returns the question's static vector; undefined without a known token. It is the mean of two vectors. One weights all tokens equally,
-   * the other weights the question's words by their rarity in this palace.
+   * Returns the question's static vector; undefined if it has no known token. It is the mean of two vectors. One weights all tokens
+   * equally, the other weights the question's words by their rarity in this palace.
    */
   #vectorOf({ query, words, frequencies }: Question): Float32Array | undefined {
     const table = staticTable();

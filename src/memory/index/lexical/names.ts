@@ -25,7 +25,7 @@ const INNER_CAPITAL = /[\p{Ll}\p{N}](?=\p{Lu})|\p{Lu}(?=\p{Lu}\p{Ll})/gu;
 
 const DIGEST = /^[a-z]+:[0-9a-f]{16,}$/;
 
-/** Returns the name, followed by the same name cut at inner capitals. */
+/** Returns a name, followed by the same name cut at inner capitals, such as `myFile my File`. */
 function spread(name: string): string {
   return `${name} ${name.replace(INNER_CAPITAL, "$& ")}`.normalize("NFC");
 }
@@ -105,8 +105,8 @@ export class NameIndex {
   }
 
   /**
-   * Returns the files that an identifier names, ignoring case, by the file name alone or with folders above it. The value is 1 for a unique
-   * file, less if many files have the name.
+   * Returns the files that an identifier names. The identifier is a file name, with or without folders, in any case. The value is 1 for a
+   * unique file, and less if many files have the name.
    */
   filesOf(identifiers: readonly string[]): Map<string, number> {
     this.#refresh();

@@ -18,7 +18,7 @@ const STEP_4 = parseRules(
   "al- ance- ence- er- ic- able- ible- ant- ement- ment- ent- ou- ism- ate- iti- ous- ive- ize-",
 );
 
-/** Returns the stem. `word` is one token, already folded. */
+/** Returns the stem of a word. `word` is one token in lower case without accents. */
 export function stem(word: string): string {
   const bytes = Buffer.from(word);
   if (bytes.length < SIZE_MIN_BYTES || bytes.length > SIZE_MAX_BYTES) return word;

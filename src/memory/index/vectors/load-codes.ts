@@ -37,7 +37,7 @@ function readPlaces(ledger: Database.Database): (row: number) => { wing: string;
   const byPlace = ledger.prepare("SELECT wing, room, json_group_array(row) FROM drawer GROUP BY wing, room").raw();
   const last = ledger.prepare<[], number>("SELECT coalesce(max(row), 0) FROM drawer").pluck().get() ?? 0;
   const places: { wing: string; room: string }[] = [];
-  /** Position in `places` plus 1; 0 without a drawer. */
+  /** Position in `places` plus 1; 0 if the row has no drawer. */
   const placeAt = new Int32Array(last + 1);
   for (const [wing, room, rows] of byPlace.all() as [string, string, string][]) {
     const at = places.push({ wing, room });

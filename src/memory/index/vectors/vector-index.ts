@@ -12,8 +12,8 @@ import { DIMENSIONS } from "./scan-wasm.ts";
 export type LocalVectorIndex = VectorIndex & { close(): Promise<void> };
 
 /**
- * Opens the index. It reads the ledger's vectors at the first query. After that the caller must pass every commit to `refresh`. Errors of a
- * query: STORE_CORRUPT, PALACE_GONE, STORE_UNAVAILABLE; STORE_MODEL_MISMATCH for a vector of another length.
+ * Opens the vector index. It reads the ledger's vectors at the first query. After that the caller must pass every commit to `refresh`.
+ * Errors of a query: STORE_CORRUPT, PALACE_GONE, STORE_UNAVAILABLE; STORE_MODEL_MISMATCH for a vector of another length.
  */
 export function openVectorIndex({ ledgerFile }: { ledgerFile: string }): LocalVectorIndex {
   const thread = lazyThread<ScanMethods>(threadFile(import.meta.url, "scan-thread"), ledgerFile);

@@ -51,9 +51,9 @@ export class Journal {
       ),
       addClaim: prepare("INSERT INTO journal_claim (journal, claimed_ms) VALUES (?, ?)"),
       addImage: prepare("INSERT INTO change (journal, kind, id, before, after) VALUES (?, ?, ?, ?, ?)"),
-      // Finds the first row to keep: the row after the last old row before the first young row. Uses `seq`, which rises with time,
-      // because an index of the times would cost every write a page. A row dated after `now` is from a clock that was ahead. It counts
-      // as neither old nor young, and stays until an old row follows it.
+      // Finds the first row to keep: the row after the last old row before the first young row. Uses `seq`, which rises with time, because
+      // an index of the times would cost every write a page. A row dated after `now` is from a clock that was ahead. It counts as neither
+      // old nor young. It is kept until an old row follows it.
       firstSince: database
         .prepare<{ since: number; now: number }, number>(
           `SELECT coalesce(1 + (SELECT seq FROM journal WHERE at_ms < @since AND seq < coalesce(

@@ -16,8 +16,8 @@ import type { LedgerTables } from "../tables/tables.ts";
 
 type ImageRow = { seq: number; kind: ImageKind; id: string; before: string | null; after: string | null };
 /**
- * All changes of one row by the agent: the row's state before the first change and after the last. `changed`: the row, or another row of the
- * same drawer, that somebody else has changed.
+ * The agent's changes of one row. `before`, `after`: the row before the first change and after the last. `changed`: a row of the same
+ * drawer that somebody else has changed.
  */
 type History = {
   kind: ImageKind;

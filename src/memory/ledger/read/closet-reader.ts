@@ -60,8 +60,8 @@ export class SqliteClosetReader {
   }
 
   /**
-   * Lists the sources that upstream makes closets for: files of its project miner and of ours, not conversations, office documents or notes
-   * added by hand. Reads every drawer's metadata, so only a command calls it, never a search.
+   * Lists the sources that upstream makes closets for: files that its project miner or ours has filed. Conversations, office documents and
+   * notes added by hand have no closets. Reads every drawer's metadata, so only a command calls it.
    */
   minedSources(wing: string | undefined): string[] {
     return this.#database

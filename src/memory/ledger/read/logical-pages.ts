@@ -1,6 +1,6 @@
 /**
  * Lists whole drawers page by page, in the order of their ids, with the slices of a split drawer joined, as MemPalace 3.11 does. Finds the
- * drawers of a page from indexes alone. Used by reader.ts (Source: upstream-latest.md 2.1).
+ * drawers of a page only from indexes. Used by reader.ts (Source: upstream-latest.md 2.1).
  */
 import type { Drawer, DrawerFilter, LogicalDrawer } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
@@ -18,7 +18,7 @@ const PREVIEW_MAX = 400;
 export class LogicalPages {
   readonly #database: LedgerDatabase;
   readonly #filter: DrawerFilter;
-  /** Condition on the place alone. A drawer with slices in two places is shown with its slices from the filter's place. */
+  /** Condition only on the place. A drawer with slices in two places is shown with its slices from the filter's place. */
   readonly #inPlace: Sql;
   /** Rows that pass the filter; undefined if all rows pass. */
   readonly #rows: Sql | undefined;

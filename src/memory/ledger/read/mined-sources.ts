@@ -27,14 +27,14 @@ const RULES: Readonly<Record<Miner, string>> = {
 const SOURCES_PER_PAGE = 200;
 
 /**
- * Returns a page of mined sources without a filing record of ours. If drawers state their source's number of drawers, the source counts as
- * filed only if all of them exist. MemPalace may have been killed between two drawers.
+ * Returns a page of mined sources for which we have no filing record. If drawers state their source's number of drawers, the source counts
+ * as filed only if all of them exist. MemPalace may have been killed between two drawers.
  */
 export function minedSources(ledger: LedgerDatabase, { wing, miner, below, after }: MinedQuery): MinedPage {
   const folder = below.endsWith("/") ? below : `${below}/`;
   const mark = miner === "general" ? `${MODE_SEPARATOR}${miner}` : "";
   const bounds = { after: after ?? folder, end: `${folder.slice(0, -1)}0`, mark };
-  // This reads only names, from the index. Sources with a record of ours need no further read.
+  // This reads only names, from the index. Sources with a filing record need no further read.
   const names = ledger
     .prepare<typeof bounds, string>(
       `SELECT DISTINCT source_file FROM drawer d INDEXED BY drawer_source

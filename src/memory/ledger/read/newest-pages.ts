@@ -18,7 +18,7 @@ const HASH_PART = /^[0-9a-f]{6,}$/;
 
 type Place = { wing: string; room: string; drawers: number };
 type Slice = { row: number; parent: string; wing: string; room: string };
-/** Counts rows, or lists them newest first, from indexes alone. `after` is excluded, `upTo` is included. */
+/** Counts rows, or lists them newest first. Reads only indexes. `after` is excluded, `upTo` is included. */
 type Rows = { count(after: number, upTo: number): number; list(upTo: number, limit: number): number[] };
 
 /**

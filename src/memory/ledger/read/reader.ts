@@ -340,7 +340,7 @@ export class SqliteLedgerReader implements LedgerReader {
       .all(NOTES_AMONG, limit);
   }
 
-  /** Returns the row of the newest drawer; 0 without drawers. */
+  /** Returns the row of the newest drawer; 0 if no drawer exists. */
   lastRow(): number {
     return this.#database.prepare<[], number | null>("SELECT max(row) FROM drawer").pluck().get() ?? 0;
   }

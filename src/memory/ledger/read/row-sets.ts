@@ -1,6 +1,6 @@
 /**
  * Sets of the rows that pass a filter, with one byte for each row of the ledger. A search thread looks up each hit in such a set. A set is
- * read from indexes alone, in about 0.2 µs for each row that passes, and is cached until the ledger changes. Used by lexical-thread.ts and
+ * read only from indexes, in about 0.2 µs for each row that passes, and is cached until the ledger changes. Used by lexical-thread.ts and
  * scan-thread.ts, each on its own connection.
  */
 import type { DrawerFilter } from "../../port/drawer.ts";

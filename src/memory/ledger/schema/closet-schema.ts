@@ -6,7 +6,7 @@
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
 export const CLOSET_SCHEMA = `
--- The vector stands in the row: closets are few, and read by their source. None yet: it waits for the embedder.
+-- The row has the vector too, because closets are few. It is null until the embedder has made it.
 CREATE TABLE IF NOT EXISTS closet (
   row INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
@@ -21,11 +21,11 @@ CREATE TABLE IF NOT EXISTS closet (
 CREATE INDEX IF NOT EXISTS closet_source ON closet (source_file) WHERE source_file <> '';
 CREATE INDEX IF NOT EXISTS closet_pending ON closet (row) WHERE vector IS NULL;
 
--- Closets whose newest state the public palace does not hold yet, as outbox has it of drawers.
+-- Closets whose newest state the public palace does not have yet. The table outbox has the same for drawers.
 CREATE TABLE IF NOT EXISTS closet_outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
   at_ms INTEGER NOT NULL) STRICT;
 
--- A removal still waiting is overtaken: the id is back, and its vector will list it again.
+-- A new closet cancels a waiting removal of the same id. Its vector will list the id again.
 CREATE TRIGGER IF NOT EXISTS closet_insert AFTER INSERT ON closet BEGIN
   DELETE FROM closet_outbox WHERE id = new.id;
 END;

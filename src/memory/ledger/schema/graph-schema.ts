@@ -77,7 +77,7 @@ CREATE INDEX IF NOT EXISTS kg_triple_fact ON kg_triple (subject, predicate, obje
 CREATE INDEX IF NOT EXISTS kg_triple_object ON kg_triple (object);
 CREATE INDEX IF NOT EXISTS kg_triple_start ON kg_triple (valid_from, id);
 
--- Tunnels and hallways: a record is upstream's JSON, unknown keys and all.
+-- Tunnels and hallways. A record is upstream's JSON, including unknown keys.
 CREATE TABLE IF NOT EXISTS link (
   row INTEGER PRIMARY KEY AUTOINCREMENT,
   kind TEXT NOT NULL,

@@ -3,8 +3,8 @@
  * schema.ts; a ledger of an older version runs the same text as its migration.
  */
 export const HYGIENE_SCHEMA = `
--- One row a thing that a journalled write changed. "before": what it was, null where it was not there; "after": a digest of what
--- the write left, null where it is gone. In the order of the journal, so that writing one costs no page of its own.
+-- One row for each item that a journaled write changed. "before": the item before the write, null if it was missing. "after": a digest of
+-- the item after the write, null if it was deleted. Rows are in the journal's order, so a new row seldom needs a new page.
 CREATE TABLE IF NOT EXISTS change (
   journal INTEGER NOT NULL,
   kind TEXT NOT NULL,
@@ -14,10 +14,10 @@ CREATE TABLE IF NOT EXISTS change (
   PRIMARY KEY (journal, kind, id)
 ) WITHOUT ROWID, STRICT;
 
--- Forgotten, and not yet erased from every file. Ids alone: what was forgotten stands nowhere.
+-- Forgotten items that are not yet erased from every file. The table has only ids, because it must not contain a forgotten text.
 CREATE TABLE IF NOT EXISTS erasure (seq INTEGER PRIMARY KEY AUTOINCREMENT, ids TEXT NOT NULL, at_ms INTEGER NOT NULL) STRICT;
 
--- Of older writes nothing was kept.
+-- The writes before this migration cannot be undone, because they have no before-images.
 INSERT OR REPLACE INTO meta (key, value) SELECT 'undo_from_seq', coalesce(max(seq), 0) + 1 FROM journal;
 `;
 
@@ -26,41 +26,41 @@ INSERT OR REPLACE INTO meta (key, value) SELECT 'undo_from_seq', coalesce(max(se
  * of drawers, forget.ts must handle the table.
  */
 export const FORGET_REACHES: Readonly<Record<string, string>> = {
-  drawer: "the rows are deleted; triggers take vectors and places along",
-  drawer_fts: "its segments are merged into one without them (LedgerEraser)",
-  form_fts: "deleted with the drawer; its segments are merged into one without them (LedgerEraser)",
+  drawer: "the rows are deleted; triggers delete their vectors and update the counts",
+  drawer_fts: "its segments are merged into one without the deleted rows (LedgerEraser)",
+  form_fts: "deleted with the drawer; its segments are merged into one without the deleted rows (LedgerEraser)",
   vector: "deleted with the drawer",
   vector_code: "deleted with the drawer",
   pending_embedding: "deleted with the drawer",
   static_code: "deleted with the drawer",
   static_renewed: "deleted with the drawer",
-  place: "counts by wing and room",
-  growth: "counts by day",
-  closet: "those of the drawers' sources, and those that hold the text, are deleted with their vectors",
-  closet_outbox: "ids alone",
-  outbox: "ids alone",
-  source: "dropped with its last drawer, and where its name contains a matched text",
-  source_part: "all partly sent documents are dropped; their feeders send them again",
-  source_fts: "the source is indexed again, its segments are merged into one (LedgerEraser)",
-  heading: "deleted with the drawer; those of the other drawers of its source are made again with source_fts",
-  source_dirty: "names of sources that are to be indexed again",
-  journal: "arguments and results that hold the text are replaced; keys stay, so that nothing is done twice",
-  imported_journal: "as the journal, the other memory's name, too",
-  journal_claim: "times alone",
+  place: "has only counts by wing and room",
+  growth: "has only counts by day",
+  closet: "closets of the drawers' sources, and closets that contain the text, are deleted with their vectors",
+  closet_outbox: "has only ids",
+  outbox: "has only ids",
+  source: "deleted with its last drawer, and if its name contains a matched text",
+  source_part: "all partly sent documents are deleted; their feeders send them again",
+  source_fts: "the source is indexed again, and its segments are merged into one (LedgerEraser)",
+  heading: "deleted with the drawer; headings of the source's other drawers are made again with source_fts",
+  source_dirty: "has only names of sources to index again",
+  journal: "arguments and results that contain the text are replaced; keys stay, so that no write is done twice",
+  imported_journal: "as the journal; the other memory's name is replaced, too",
+  journal_claim: "has only times",
   change: "before-images are deleted",
-  erasure: "ids alone, until everything is erased",
-  kg_entity: "deleted where a matched text stands in the name",
-  kg_triple: "deleted where a matched text stands in it, or in one of its entities",
-  link: "deleted where a matched text stands in the record",
-  graph_outbox: "a deleted link's record, until the file has lost it",
+  erasure: "has only ids, until everything is erased",
+  kg_entity: "deleted if its name contains a matched text",
+  kg_triple: "deleted if the fact or one of its entities contains a matched text",
+  link: "deleted if its record contains a matched text",
+  graph_outbox: "keeps a deleted link's record until the file no longer has the link",
   standing: "deleted with the drawer",
-  scored: "deleted with the drawer; rows of other drawers name an exchange by its id alone",
+  scored: "deleted with the drawer; rows of other drawers name an exchange only by its id",
   question:
-    "numbers alone; deleted with the drawer, with the exchange that asks it, and where it has a concept of a matched text",
+    "has only numbers; deleted with its drawer, with the exchange that asks it, and if it has a concept of a matched text",
   question_concept: "triggers delete it with its question",
   carried_graph:
-    "deleted where an entry names the drawer, by any of its ids, or holds a matched text, or has one of its concepts, or a word that no other drawer holds, in its name",
-  conversation: "ids alone",
-  shown: "ids alone",
-  meta: "settings and marks of ours",
+    "deleted if the entry names the drawer by any id, contains a matched text, has one of its concepts, or has in its name a word that no other drawer has",
+  conversation: "has only ids",
+  shown: "has only ids",
+  meta: "has only our settings and marks",
 };

@@ -3,9 +3,9 @@
  * text as its migration.
  */
 export const IMPORTED_SCHEMA = `
--- One row a write that was done in another memory. These rows are not in "journal", whose row numbers rise with time. A row is the
--- same in every memory by its key and its time. "source": the memory's name; "seq": its row number there; "drawers": the ids of
--- memories with outcomes that it changed.
+-- One row for each write of another memory. These rows are not in "journal", whose row numbers rise with time. A write has the same key and
+-- time in every memory. "source": the other memory's name; "seq": the row number there; "drawers": ids of the memories with outcomes that
+-- the write changed.
 CREATE TABLE IF NOT EXISTS imported_journal (
   row INTEGER PRIMARY KEY AUTOINCREMENT,
   at_ms INTEGER NOT NULL,

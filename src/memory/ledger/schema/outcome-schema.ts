@@ -7,9 +7,8 @@
 export const ANEW = "";
 
 export const CONVERSATION_SCHEMA = `
--- One row a conversation. "exchange": the drawer of the last question and answer; "scored": drawers
--- that have had their score in this turn, as JSON. Nothing here is taken back by undo: it tells what
--- an agent has seen.
+-- One row for each conversation. "exchange": the drawer with the last question and answer. "scored": drawers that were scored in this turn,
+-- as JSON. Undo does not change this table, which records what an agent has seen.
 CREATE TABLE IF NOT EXISTS conversation (
   id TEXT PRIMARY KEY,
   agent TEXT NOT NULL,
@@ -22,8 +21,8 @@ CREATE TABLE IF NOT EXISTS conversation (
   at_ms INTEGER NOT NULL
 ) WITHOUT ROWID, STRICT;
 
--- What an agent was shown, each drawer once a conversation, with the turn. A row without a drawer
--- stands for all of it: what was shown before that turn is no longer before the agent's eyes.
+-- Drawers that an agent was shown, once for each conversation, with the turn. A row with an empty id means that the agent no longer sees
+-- the drawers shown before that turn.
 CREATE TABLE IF NOT EXISTS shown (
   conversation TEXT NOT NULL,
   id TEXT NOT NULL,
@@ -38,7 +37,7 @@ END;
 
 /** One row for each drawer that ever had an outcome. */
 export const STANDING_SCHEMA = `
--- "past": the last outcomes as JSON, newest last. The row goes with its drawer (LedgerTables.deleteDrawer).
+-- "past": the last outcomes as JSON, newest last. LedgerTables.deleteDrawer deletes the row with its drawer.
 CREATE TABLE IF NOT EXISTS standing (
   id TEXT PRIMARY KEY,
   score REAL NOT NULL,
@@ -65,7 +64,7 @@ export const STANDING_BODY = `CASE WHEN EXISTS (SELECT 1 FROM scored WHERE score
 
 /** Single outcomes of drawers, each with its time and source. */
 export const SCORED_SCHEMA = `
--- "nth": in the order in which they were told. Rows go with their standing, whose before-image holds them.
+-- "nth": number of the outcome in the order of arrival. Rows are deleted with their standing, whose before-image has them.
 CREATE TABLE IF NOT EXISTS scored (
   id TEXT NOT NULL,
   nth INTEGER NOT NULL,
@@ -81,8 +80,8 @@ CREATE TABLE IF NOT EXISTS scored (
 
 /** Questions for which memories were shown: the kind of conversation, the collection, and numbers for the question's concepts. */
 export const QUESTION_SCHEMA = `
--- One row an outcome whose question is known, and goes with it. "collection": where the memory was then; "concepts": a JSON array of
--- whole numbers (learning/question/question.ts).
+-- One row for each outcome with a known question, deleted with the outcome. "collection": the memory's collection at that time. "concepts":
+-- a JSON array of whole numbers (learning/question/question.ts).
 CREATE TABLE IF NOT EXISTS question (
   id TEXT NOT NULL,
   nth INTEGER NOT NULL,
@@ -98,7 +97,7 @@ CREATE TRIGGER IF NOT EXISTS scored_gone AFTER DELETE ON scored BEGIN
   DELETE FROM question WHERE id = old.id AND nth = old.nth;
 END;
 
--- The questions with a concept, by their time. Triggers alone write it, so that it is in step whoever writes those.
+-- Questions by concept and time. Only triggers write this table, so it always agrees with the table question.
 CREATE TABLE IF NOT EXISTS question_concept (
   concept INTEGER NOT NULL,
   at_ms INTEGER NOT NULL,
@@ -117,7 +116,7 @@ END;
 
 /** Entries of Roampal's graphs. */
 export const CARRIED_SCHEMA = `
--- One row an entry. "id": a JSON array of the file, the section and the name, so that rows of a section follow each other; of the file
--- and the section where that has no names, of the file where it is empty. "value": JSON, with the words of users.
+-- One row for each entry. "id": a JSON array of file, section and name, so that the rows of a section are adjacent. The name is missing if
+-- the section has no names, the section is missing if the file is empty. "value": JSON, with users' words.
 CREATE TABLE IF NOT EXISTS carried_graph (id TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID, STRICT;
 `;

@@ -8,7 +8,7 @@ const DATE = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-*";
 
 const valueOf = (key: string): string => `json_extract(metadata, '$.${key}')`;
 
-/** Returns SQL that turns a time with an offset into UTC with a final Z. A time without an offset (local time of the broker) stays. */
+/** Returns SQL that turns a time with an offset into UTC with a final Z. Times without an offset are the broker's local times and stay. */
 const momentOf = (key: string): string =>
   `CASE WHEN ${valueOf(key)} GLOB '${DATE}Z' OR ${valueOf(key)} GLOB '${DATE}T*[+-][0-9][0-9]:[0-9][0-9]'
       THEN strftime('%Y-%m-%dT%H:%M:%fZ', ${valueOf(key)})

@@ -112,7 +112,7 @@ ${DRAWER_INSERT}`,
 export const SCHEMA = `
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID, STRICT;
 
--- One row a write that changed something: who, when, what, and the answer that a repeated key gets.
+-- One row for each write that changed something: who, when, what, and the answer that a repeated key gets.
 CREATE TABLE journal (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   key TEXT NOT NULL UNIQUE,
@@ -128,7 +128,7 @@ CREATE TABLE journal (
   result TEXT NOT NULL
 ) STRICT;
 
--- text_version rises with every change of text: a vector made from an older text is dropped.
+-- text_version rises with every change of the text. A vector that was made from an older text is dropped.
 CREATE TABLE drawer (
   row INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
@@ -153,12 +153,12 @@ INSERT INTO drawer_fts (drawer_fts, rank) VALUES ('automerge', 16);
 CREATE TABLE place (wing TEXT NOT NULL, room TEXT NOT NULL, drawers INTEGER NOT NULL, PRIMARY KEY (wing, room))
   WITHOUT ROWID, STRICT;
 
--- Full vectors for exact reranking; their int8 codes stand apart so that opening reads a fifth of the bytes.
+-- Full vectors for exact reranking. Their int8 codes have their own table, so that opening a palace reads a fifth of the bytes.
 CREATE TABLE vector (row INTEGER PRIMARY KEY, vector BLOB NOT NULL) STRICT;
 CREATE TABLE vector_code (row INTEGER PRIMARY KEY, code BLOB NOT NULL, scale REAL NOT NULL) STRICT;
 CREATE TABLE pending_embedding (row INTEGER PRIMARY KEY) STRICT;
 
--- Drawers whose newest state the public palace does not hold yet; a newer change gets a new, higher seq.
+-- Drawers whose newest state the public palace does not have yet. A newer change gets a new, higher seq.
 CREATE TABLE outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, at_ms INTEGER NOT NULL) STRICT;
 
 CREATE TABLE source (
@@ -207,7 +207,7 @@ CREATE TRIGGER drawer_move AFTER UPDATE OF wing, room ON drawer
     ON CONFLICT (wing, room) DO UPDATE SET drawers = drawers + 1;
 END;
 
--- A palace row cannot be without a vector: a drawer enters the outbox with its vector, and again with each change.
+-- Every palace row needs a vector. So a drawer enters the outbox when it gets its vector, and again with each change.
 CREATE TRIGGER vector_insert AFTER INSERT ON vector BEGIN
   DELETE FROM pending_embedding WHERE row = new.row;
   INSERT OR REPLACE INTO outbox (id, at_ms) SELECT id, ${NOW_MS} FROM drawer WHERE row = new.row;

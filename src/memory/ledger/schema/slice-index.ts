@@ -9,13 +9,13 @@ import { sliceBounds } from "../record.ts";
 const named = (key: string): string =>
   `CASE json_type(metadata, '$.${key}') WHEN 'text' THEN nullif(metadata ->> '$.${key}', '') END`;
 
-/** SQL over a drawer: the id of the drawer of which it is a slice; null for a whole drawer. Old diaries have only the second key. */
+/** SQL for the id of the drawer to which a slice belongs; null for a whole drawer. Slices of old diaries have only the second key. */
 export const PARENT = `coalesce(${named("parent_drawer_id")}, ${named("parent_entry_id")})`;
 
 /** SQLite's own name for the unique index on the ids. */
 export const BY_ID = "sqlite_autoindex_drawer_1";
 
-/** SQL over a slice: its position in its drawer's text (Source: upstream-latest.md 2.1). */
+/** SQL for a slice's position in its drawer's text (Source: upstream-latest.md 2.1). */
 export const SLICE_ORDER = "coalesce(CAST(metadata ->> '$.chunk_index' AS INTEGER), 0), id";
 
 /**

@@ -15,7 +15,7 @@ CREATE TRIGGER IF NOT EXISTS static_gone AFTER DELETE ON drawer BEGIN
 END;
 `;
 
-/** Trigger `static_gone` of versions 16 and 17, as a backup of such a ledger has it. */
+/** The trigger `static_gone` of versions 16 and 17. A backup of such a ledger has this text. */
 export const STATIC_GONE_17 =
   "CREATE TRIGGER static_gone AFTER DELETE ON drawer BEGIN DELETE FROM static_code WHERE row = old.row; END";
 

@@ -74,7 +74,7 @@ export class SqliteClosetTx implements ClosetTx {
 
   /** Deletes the summary of a drawer whose text has changed. Upstream gives the summary the drawer's own id. */
   dropSummary(drawerId: string): void {
-    // Look first: before a statement that may change a table with triggers, SQLite writes the full-text index to its tables.
+    // Looks first whether a closet exists. A statement that may change a table with triggers makes SQLite flush the full-text index.
     if (this.textOf(drawerId) === undefined) return;
     this.#onChange(this.#dropOne.run(drawerId).changes);
   }

@@ -48,7 +48,7 @@ export class OutboxList {
     return this.#statements.has.get(id) !== undefined;
   }
 
-  /** Removes the entry, because the palace has the row in this state. */
+  /** Removes a row's entry, because the palace has the row in this state. */
   unlist(id: string): void {
     this.#statements.unlist.run(id);
   }

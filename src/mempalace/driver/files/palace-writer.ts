@@ -88,8 +88,8 @@ export class PalaceWriter {
   }
 
   /**
-   * Repairs harmful states: it moves a torn index away, so that no process loads it, and corrects thresholds. The
-   * ledger supplies the vectors again (reconciler.ts counts rows without one). Returns why the index was torn.
+   * Repairs harmful states: it moves a torn index away, so that no process loads it, and corrects thresholds. The ledger supplies the
+   * vectors again (reconciler.ts counts rows without a vector). Returns why the index was torn.
    */
   mend(): string | undefined {
     return this.#guarded(() => {

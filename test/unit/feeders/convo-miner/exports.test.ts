@@ -100,7 +100,7 @@ test("the text of Claude.ai's attachments belongs to the question", () => {
 const SLACK_TEXT =
   "<@U02> the reindex in <#C1|ops> takes &lt; 4 hours &amp; blocks, see <https://example.org|the page>";
 
-test("the miner reads a day in Slack with names and without markup, joins and leaves", () => {
+test("the miner reads a day of a Slack channel with names, and leaves out markup and messages about joining and leaving", () => {
   const users = [
     { id: "U01", profile: { real_name: "Jane Roe" } },
     { id: "U02", name: "max" },

@@ -177,7 +177,7 @@ test("forgetting an exchange deletes a question that exists only in a before-ima
   expect(rows(images)).toEqual([]);
 });
 
-test("for a concept only its newest outcomes are read, with a higher limit for a kind of conversation", () => {
+test("the ledger reads only the newest outcomes of a concept, and more outcomes of a kind of conversation", () => {
   const ids = Array.from({ length: 60 }, (_, at) => keep(`memory ${at}`));
   for (const id of ids) score({ [id]: "worked" }, { findings: { [id]: QUESTION } });
   const found = told((reader) => reader.answered(QUESTION.concepts));

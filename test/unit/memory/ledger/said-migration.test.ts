@@ -121,7 +121,7 @@ test("a drawer whose time changes is found by its new time", () => {
   reader.close();
 });
 
-test("a ledger of version 19 gets the drawers of each day, and counts drawers that are written later", () => {
+test("a migrated ledger of version 19 has the number of drawers of each day, and counts later changes", () => {
   const old = new Database(file);
   for (const name of ["insert", "delete", "move"]) old.exec(`DROP TRIGGER growth_${name}`);
   old.exec("DROP TABLE growth");

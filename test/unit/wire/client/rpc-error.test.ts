@@ -12,7 +12,7 @@ test("an error's hint follows its message", () => {
   });
 });
 
-test("an error without a hint is its message alone", () => {
+test("an error without a hint is described only by its message", () => {
   expect(toRpcError(new PalaceError("TRANSPORT_CLOSED", "the connection ended", "")).message).toBe(
     "the connection ended",
   );

@@ -164,13 +164,13 @@ test("many refused writes of one tool do not block the writes of another tool", 
   expect(spool.isEmpty).toBe(true);
 });
 
-test("a write with a too long answer is put aside with the reason", async () => {
+test("a spooled write whose answer is too long is set aside with the reason", async () => {
   spool.append(write(1));
   expect(await deliver(spool, async (message) => refuse(message, "TRANSPORT_FRAME_TOO_LARGE"))).toBe("delivered");
   expect(spool.refused()).toMatchObject([{ why: "no: TRANSPORT_FRAME_TOO_LARGE" }]);
 });
 
-test("a write that needs another token waits, and a write with wrong arguments is put aside", async () => {
+test("a write that needs another token waits, and a write with wrong arguments is set aside", async () => {
   for (let index = 0; index < 4; index++) spool.append(write(index));
   const codes: Record<string, string> = { c1: "BROKER_DENIED", c2: "PROTOCOL_BAD_PARAMS" };
   const delivery = await deliver(spool, async (message) => {
@@ -273,7 +273,7 @@ test("a delivered write keeps its metadata and gets its time of writing and its 
   expect(sent).toEqual([{ ...note, [WRITTEN_META]: entry?.atMs, [AUTHOR_META]: entry?.agent }]);
 });
 
-test("a delivery does not put aside a write that another process delivers meanwhile", async () => {
+test("a delivery does not set aside a write that another process delivers meanwhile", async () => {
   mkdirSync(spool.folder, { recursive: true });
   const [first, second] = ["a.json", "b.json"].map((name) => join(spool.folder, name));
   // Our read of the first file waits until the other process has removed the second file.
@@ -324,7 +324,7 @@ test("the spool refuses a write that would exceed its size", () => {
   expect(spool.entries().length).toBe(5);
 });
 
-test("a delivery ends after one try if it cannot put aside a write", async () => {
+test("a delivery ends after one try if it cannot set aside a write", async () => {
   mkdirSync(spool.folder, { recursive: true });
   writeFileSync(join(spool.folder, "refused"), "no folder");
   writeFileSync(join(spool.folder, "a.json"), JSON.stringify({ schema: 1, ...write(1, { line: "{}" }) }));

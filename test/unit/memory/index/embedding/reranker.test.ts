@@ -55,7 +55,7 @@ test("a call that is not finished in time is refused, and the next call is answe
   expect(await rerank("a", ["qq"], LONG_MS)).toEqual([1]);
 });
 
-test("during four searches a fifth search is refused at once", async () => {
+test("while four searches use the cross-encoder, a fifth search is refused at once", async () => {
   const { rerank } = await open({ qq: 1 });
   const texts = Array.from({ length: 20 }, () => "qq ".repeat(300));
   const answers = await Promise.allSettled(Array.from({ length: 5 }, () => rerank("a", texts, LONG_MS)));
