@@ -9,11 +9,12 @@ export function chunks(text: string, cut: Cut = USUAL_CUT): string[] {
   return sentences.length <= 1 ? windows(text, cut) : ofSentences(sentences, cut);
 }
 
-/** Cuts a text without sentences into windows. The rest at the end is a chunk, too. */
+/** Cuts a text without sentences into windows. The rest at the end is a chunk, too. A character of two units is not cut. */
 function windows(text: string, { size, overlap }: Cut): string[] {
   const step = size - Math.min(overlap, size - 1);
+  const whole = (at: number): number => (/[\uDC00-\uDFFF]/.test(text.charAt(at)) ? at + 1 : at);
   const parts: string[] = [];
-  for (let start = 0; start < text.length; start += step) parts.push(text.slice(start, start + size));
+  for (let at = 0; at < text.length; at += step) parts.push(text.slice(whole(at), whole(at + size)));
   return parts;
 }
 

@@ -180,3 +180,12 @@ test("the memories of each profile are aged, undone and forgotten", async () => 
   for (const profile of PROFILES)
     expect((await textsOf(profile)).filter((text) => text.includes("zeppelin"))).toEqual([]);
 });
+
+test("a book keeps each of its characters whole, also a character of two UTF-16 units", () => {
+  const book = { title: "Signs", source: "signs.txt", content: `a${"🙂".repeat(1_500)}`, overlap: 0 };
+  const { chunks } = write("book.ingest", book) as unknown as { chunks: number };
+  const ordered = reader
+    .newestDrawers(undefined, chunks)
+    .toSorted((one, other) => Number(one.metadata["chunk_index"]) - Number(other.metadata["chunk_index"]));
+  expect(ordered.map(({ text }) => text).join("") === book.content).toBe(true);
+});
